@@ -9,7 +9,8 @@ import { takeServiceSignals } from './service-signals.ts';
 const STDIN = 0;
 
 /**
- * Serves until a signal asks it to stop, then drains. A second signal ends the process at once.
+ * Serves until a signal asks it to stop, then drains. A second signal ends the process at once. It also ends when other
+ * nodes have taken over its jobs: a new start makes it a node again.
  * @param flags keyed by the settings' flags; they win over the environment
  */
 export async function serve(flags: Readonly<Record<string, string | undefined>>, options: JsonOption): Promise<number> {
@@ -25,7 +26,9 @@ export async function serve(flags: Readonly<Record<string, string | undefined>>,
     note('nobody can call this service yet: `vouchbox keys create --tenant NAME` issues a key');
   }
   printResult(options, `listening on ${service.url}\n`, { url: service.url });
-  await signals.stopAsked;
+  const lost = await Promise.race([signals.stopAsked.then(() => null), service.lost]);
   await service.stop();
-  return EXIT.ok;
+  if (lost === null) return EXIT.ok;
+  note(`stopped: ${lost.message}`);
+  return EXIT.failed;
 }

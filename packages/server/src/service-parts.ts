@@ -6,13 +6,14 @@ import { createTickets } from './access/tickets.ts';
 import type { FreeSpaceReserve } from './capacity/free-space.ts';
 import type { Permits } from './capacity/permits.ts';
 import { createRateBudget } from './capacity/rate.ts';
+import { abilitiesOf } from './facts/fleet-facts.ts';
 import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
 import { createServiceFacts } from './facts/service-facts.ts';
 import type { createApp } from './http/app.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { recover } from './job/dispatch/recover.ts';
-import { createHistory } from './job/history.ts';
+import { createHistory, type History } from './job/history.ts';
 import type { Jobs } from './job/jobs.ts';
 import type { Nudges } from './job/nudges.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
@@ -79,8 +80,14 @@ interface JobParts {
   readonly stopping: AbortSignal;
 }
 
+interface OpenJobs {
+  readonly jobs: Jobs;
+  readonly dispatcher: Dispatcher;
+  readonly history: History;
+}
+
 /** Recovers what an earlier process left. The dispatcher is not started yet. */
-export async function openJobs(parts: JobParts): Promise<{ readonly jobs: Jobs; readonly dispatcher: Dispatcher }> {
+export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   const { config, store, provider, reserve, nudges, keys, log } = parts;
   const { observer } = parts.telemetry;
   const isObserved = observer !== NO_OBSERVER;
@@ -99,9 +106,11 @@ export async function openJobs(parts: JobParts): Promise<{ readonly jobs: Jobs; 
     cellMemMb: provider.ownMemMb,
     drainSeconds,
     roomForJobs: () => reserve.roomForJobs(),
+    ...(store.fleet !== null && { abilities: () => abilitiesOf(provider, concurrentMemMbMax) }),
   });
   return {
     dispatcher,
+    history,
     jobs: createJobs({
       ...shared,
       keys,

@@ -2,7 +2,7 @@
  * Builds the service once, floor by floor, and stops its parts in the opposite order. Only this file and
  * `service-parts.ts` pick implementations.
  */
-import { rememberedRows } from './access/credential-rows.ts';
+import { rememberedRows, sharedRows } from './access/credential-rows.ts';
 import { createFreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits } from './capacity/permits.ts';
 import { IdleMemory } from './ground/idle-memory.ts';
@@ -10,8 +10,11 @@ import { StartError } from './ground/start-error.ts';
 import { VERSION } from './ground/version.ts';
 import type { StandingLoop } from './ground/waiting/standing-loop.ts';
 import { listen } from './http/connections/listener.ts';
+import { nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
 import { createNudges } from './job/nudges.ts';
-import { createRetention } from './job/remove/retention.ts';
+import type { Dispatcher } from './job/dispatch/dispatcher.ts';
+import { createRetention, type RetentionOptions } from './job/remove/retention.ts';
+import { type Instance, openInstance } from './operator/instance.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { OperatorSocket } from './operator/socket/operator-socket.ts';
 import { type HttpApp, openCells, openHttp, openJobs } from './service-parts.ts';
@@ -22,6 +25,8 @@ import { openBoth } from './start/open-both.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
 import { openFormerKeys, openSigning } from './start/open-signing.ts';
 import { openTelemetry, permitBoundsOf } from './start/open-telemetry.ts';
+import { firstWith, nodeFactsOf } from './facts/fleet-facts.ts';
+import type { Fleet, NodeRole } from './store/fleet.ts';
 import { databasePath, openStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
 import { StoreError } from './store/store-error.ts';
@@ -35,6 +40,11 @@ export interface RunningService extends AsyncDisposable {
   readonly port: number;
   /** Whether any credential existed when it started. */
   readonly hasCallers: boolean;
+  /**
+   * Resolves once this node can change nothing more in the store that it shares with others. Its programs are then ended,
+   * and it must be stopped. Never resolves in a service that is alone.
+   */
+  readonly lost: Promise<Error>;
   /** Reads again what may change without a restart, and logs the outcome. Never rejects. */
   reload(): Promise<void>;
   /**
@@ -74,14 +84,18 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   await using parts = new AsyncDisposableStack();
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
-  const [store, sandbox] = await openGround(config, log);
+  const { instance, store, sandbox } = await openGround(config, log);
+  // In this order: a name is released when nothing of its service is left.
+  parts.use(instance);
   parts.use(store);
   const { provider, passedOver } = parts.use(sandbox);
   sandbox.logFindings(log);
-  const rows = rememberedRows(store);
+  const { fleet } = store;
+  const rows = fleet === null ? rememberedRows(store) : sharedRows(store);
   const credentials = createCredentials(rows);
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, sandbox, log }));
-  const nudges = createNudges();
+  const ownNudges = createNudges();
+  const nudges = fleet === null ? ownNudges : nudgesOfFleet(ownNudges, fleet);
   const { health, parked } = openCells({ config, provider, nudges, log });
   parts.use(health);
   parts.use(parked);
@@ -91,10 +105,11 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const telemetry = parts.use(
     await openTelemetry({ config, store, provider, parked, permits, log, stopping: stopping.signal }),
   );
-  const signing = openSigning({ config, store, nudges, log });
+  const isOurTurn = (role: NodeRole) => fleet === null || firstWith(role, fleet) === fleet.node;
+  const signing = await openSigning({ config, store, nudges, log, isOurTurn: () => isOurTurn('signer') });
   if (signing !== null) parts.use(signing.attestor);
   const keys = signing?.keys ?? openFormerKeys({ config, log });
-  const retention = openRetention(config, store, log);
+  const retention = openRetention({ config, store, log, isOurTurn: () => isOurTurn('api') });
   if (retention !== null) parts.use(retention);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
@@ -114,12 +129,14 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
     log,
     stopping: stopping.signal,
   };
-  const { jobs, dispatcher } = await openJobs(shared);
+  const { jobs, dispatcher, history } = await openJobs(shared);
   parts.use(dispatcher);
+  if (fleet !== null) workInFleet({ fleet, store, history, nudges: ownNudges, dispatcher, log });
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
   const app = await openHttp({ ...shared, jobs, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
+  await fleet?.announce(() => nodeFactsOf(shared));
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   parts.use(new IdleMemory());
@@ -130,7 +147,20 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const { backend, isolation_class } = provider;
   log.info({ url, version: VERSION, backend, isolation_class }, 'started');
   const stop = stopOnce(parts.move(), { stopping, log });
-  return { url, host, port, hasCallers, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
+  const lost = fleet === null ? never<Error>() : lostBy(fleet, { dispatcher, log });
+  return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
+}
+
+/** Ends what this node runs once another has taken over its jobs. */
+async function lostBy(fleet: Fleet, { dispatcher, log }: { dispatcher: Dispatcher; log: Log }): Promise<Error> {
+  const error = await fleet.lost;
+  log.fatal({ err: error }, 'this node can change nothing more, and ends');
+  dispatcher.abandon();
+  return error;
+}
+
+function never<Value>(): Promise<Value> {
+  return new Promise(() => {});
 }
 
 async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
@@ -168,29 +198,44 @@ async function closeHttp(app: HttpApp): Promise<void> {
 }
 
 /** The two slowest steps run at the same time: the store's threads load while code is loaded here and the canaries run. */
-async function openGround(config: Config, log: Log): Promise<[Store, OpenSandbox]> {
+async function openGround(config: Config, log: Log): Promise<Ground> {
   await openDataDirectory(config.dataDir);
   await checkStoreDirectory(databasePath(config));
-  return await openBoth(openStoreOf(config, log), openSandboxOf(config));
+  using opening = new DisposableStack();
+  const instance = opening.use(openInstance(config.dataDir));
+  const [store, sandbox] = await openBoth(openStoreOf(config, instance, log), openSandboxOf(config, instance));
+  opening.move();
+  return { instance, store, sandbox };
 }
 
-function openStoreOf({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
+interface Ground {
+  readonly instance: Instance;
+  readonly store: Store;
+  readonly sandbox: OpenSandbox;
+}
+
+function openStoreOf(config: Config, { id: instance }: Instance, log: Log): Promise<Store> {
+  const { dataDir, databaseUrl, storeCheck: check } = config;
   const onProblem = (error: StoreError) => log.error({ err: error }, 'the store has a problem');
-  return openStore({ dataDir, databaseUrl, check, onProblem });
+  return openStore({ dataDir, databaseUrl, check, instance, onProblem });
 }
 
 /** What takes long to load is loaded once the threads of the store have work: another processor would idle until then. */
-async function openSandboxOf(config: Config): Promise<OpenSandbox> {
+async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
-  return await openSandbox(config);
+  return await openSandbox(config, id);
+}
+
+interface Retained extends Pick<RetentionOptions, 'store' | 'log' | 'isOurTurn'> {
+  readonly config: Config;
 }
 
 /** Null if jobs are kept forever. */
-function openRetention({ retentionDays, attestationMode }: Config, store: Store, log: Log): StandingLoop | null {
+function openRetention({ config, ...options }: Retained): StandingLoop | null {
+  const { retentionDays, attestationMode } = config;
   if (retentionDays === null) return null;
   return createRetention({
-    store,
-    log,
+    ...options,
     days: retentionDays,
     unattested: attestationMode === 'off' ? 'removed' : 'kept',
   });

@@ -1,7 +1,7 @@
 /**
- * The rows of issued credentials, read once and remembered. A row changes only through this module, so the remembered
- * row is always current: once a revocation was answered, the key is refused. This holds for a store that only one
- * process changes, which the lock of the SQLite file ensures. Spec § Authentication 8.
+ * The rows of issued credentials. Once a revocation was answered, the key is refused. In a store that only one process
+ * changes, rows are read once and remembered: a row changes only through this module. In a store that several nodes
+ * share, nothing is remembered. Spec § Authentication 8.
  */
 import type { CredentialRow } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -14,6 +14,24 @@ export type CredentialStore = Pick<
 export interface CredentialRows extends CredentialStore {
   /** Calls `listener` after each change that can end a credential early. */
   whenEnded(listener: () => void): void;
+}
+
+/** The rows of a store that other nodes may change: each is read whenever it is needed. */
+export function sharedRows(store: CredentialStore): CredentialRows {
+  const listeners: (() => void)[] = [];
+  const telling = async <Result>(change: Promise<Result>): Promise<Result> => {
+    const result = await change;
+    for (const listener of listeners) listener();
+    return result;
+  };
+  return {
+    credential: (credential_id) => store.credential(credential_id),
+    credentials: (tenant) => store.credentials(tenant),
+    createCredential: (row) => store.createCredential(row),
+    revokeCredential: (input) => telling(store.revokeCredential(input)),
+    rotateCredential: (input) => telling(store.rotateCredential(input)),
+    whenEnded: (listener) => listeners.push(listener),
+  };
 }
 
 const rowsKeptMax = 1000;

@@ -3,10 +3,11 @@
  * reads the store, first the history and then new events, so none is lost, repeated or reordered.
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
+import { within } from '../ground/waiting/within.ts';
 import type { EventPage } from '../store/records/answers.ts';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Nudges } from './nudges.ts';
+import type { Nudge, Nudges } from './nudges.ts';
 import { jobNotFound } from './refusals.ts';
 
 /**
@@ -26,6 +27,12 @@ export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'fin
   /** Resolves once the job is terminal or `signal` aborts, and at once if there is no such job. */
   ended(key: JobKey, signal: AbortSignal): Promise<void>;
 }
+
+/**
+ * How often a follower looks at the store, if other nodes may change the job. They tell of it, but what they tell may be
+ * lost.
+ */
+const lookMilliseconds = 2000;
 
 /** A history over a store, shared by everything in the process that writes or reads jobs. */
 export function createHistory(store: Store, nudges: Nudges): History {
@@ -95,16 +102,24 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
       yield events;
     }
     if (complete) return;
-    if (last === undefined) await nudge.arrived;
+    if (last === undefined) await arrival(store, nudge);
   }
 }
 
-/** The nudge comes once the end is stored, so the store is not read again. */
+/** The nudge comes once the end is stored, so a store for one process is not read again. */
 async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void> {
-  using nudge = nudges.next(`end ${key.job_id}`, signal);
-  if (!store.isUnderWay(key)) {
-    const job = await store.jobSummary(key);
-    if (job === null || isTerminal(job.status)) return;
+  for (;;) {
+    using nudge = nudges.next(`end ${key.job_id}`, signal);
+    if (!store.isUnderWay(key)) {
+      const job = await store.jobSummary(key);
+      if (job === null || isTerminal(job.status)) return;
+    }
+    await arrival(store, nudge);
+    if (!store.fleet || signal.aborted) return;
   }
-  await nudge.arrived;
+}
+
+/** Waits for the nudge, but not for long if it may come from another node. */
+function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge): Promise<void> {
+  return fleet ? within(arrived, lookMilliseconds, undefined) : arrived;
 }

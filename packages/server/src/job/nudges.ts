@@ -3,8 +3,8 @@
  * Register before reading, then wait; in the other order a change between reading and waiting is missed.
  */
 
-/** What can change: the queue or the outbox as a whole, the events of one job, or the end of one job. */
-export type Topic = 'queue' | 'outbox' | `events ${string}` | `end ${string}`;
+/** What can change: the queue or the outbox as a whole, the events of one job, the end of one job, or a wish to end it. */
+export type Topic = 'queue' | 'outbox' | `events ${string}` | `end ${string}` | `stop ${string}`;
 
 /** The next nudge of a topic. Dispose it when it is no longer waited for. */
 export interface Nudge extends Disposable {
@@ -19,6 +19,8 @@ export interface Nudges {
   isAwaited(topic: Topic): boolean;
   /** Wakes everyone who is registered now. */
   send(topic: Topic): void;
+  /** Wakes everyone, whatever they wait for. */
+  sendAll(): void;
 }
 
 /** Nudges within this process. */
@@ -44,6 +46,9 @@ export function createNudges(): Nudges {
     isAwaited: (topic) => waiting.has(topic),
     send(topic) {
       for (const wake of waiting.get(topic) ?? []) wake();
+    },
+    sendAll() {
+      for (const wakes of waiting.values()) for (const wake of wakes) wake();
     },
   };
 }

@@ -1,10 +1,8 @@
 /**
- * Opens what runs programs: the service's name on this host, and the provider that passed its preflight under that
- * name.
+ * Opens what runs programs: the provider that passed its preflight under the service's name on this host.
  */
 
 import { StartError } from '../ground/start-error.ts';
-import { openInstance } from '../operator/instance.ts';
 import { hostPosture } from '../sandbox/doctor/host-posture.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
 import type { TakenPacks } from '../sandbox/packs/taken-packs.ts';
@@ -14,7 +12,7 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** Disposing ends every cell, and then releases the name. */
+/** Disposing ends every cell. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
   /** Why stronger providers were passed over, in one line; null if none was. */
@@ -25,19 +23,20 @@ export interface OpenSandbox extends AsyncDisposable {
   takePacks(log: Log): Promise<TakenPacks>;
 }
 
-/** @throws StartError if another service has the name, or no provider can be used */
-export async function openSandbox(config: Config): Promise<OpenSandbox> {
-  await using parts = new AsyncDisposableStack();
-  const { id } = parts.use(openInstance(config.dataDir));
-  const opened = await provenProvider(config, id);
-  const provider = parts.use(opened.provider);
-  const held = parts.move();
+/**
+ * Opens it under the name of this service on its host: see `openInstance`.
+ *
+ * @throws StartError if no provider can be used
+ */
+export async function openSandbox(config: Config, instance: string): Promise<OpenSandbox> {
+  const opened = await provenProvider(config, instance);
+  const { provider } = opened;
   return {
     provider,
     passedOver: passedOverOf(opened),
     logFindings: (log) => logFindings(opened, log),
     takePacks: (log) => takePacks(opened, log),
-    [Symbol.asyncDispose]: () => held.disposeAsync(),
+    [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Nudges } from '../job/nudges.ts';
 import { Attestor } from '../job/sign/attestor.ts';
 import type { SigningKey } from '../job/sign/keys/key-files.ts';
 import { SigningKeyError } from '../job/sign/keys/signing-key-error.ts';
+import { agreedKeys, refuseSecondKey } from '../job/sign/keys/shared-keys.ts';
 import { type KnownKey, knownKeys, openSigningKeys, type SigningKeys } from '../job/sign/keys/signing-keys.ts';
 import type { Config } from '../settings/config.ts';
 import type { Store } from '../store/store.ts';
@@ -15,11 +16,13 @@ export interface OpenSigningOptions {
   readonly store: Store;
   readonly nudges: Nudges;
   readonly log: Log;
+  /** See `AttestorOptions`. */
+  readonly isOurTurn?: () => boolean;
 }
 
 /** The key that signs, and the loop that signs, not yet started. */
 export interface OpenSigning {
-  readonly keys: SigningKeys;
+  readonly keys: SigningKeys & Pick<PublicKeys, 'learn'>;
   readonly attestor: Attestor;
 }
 
@@ -29,10 +32,13 @@ export interface OpenSigning {
  *
  * @throws StartError if a key must not be used as it is stored
  */
-export function openSigning({ config, ...options }: OpenSigningOptions): OpenSigning | null {
+export async function openSigning({ config, ...options }: OpenSigningOptions): Promise<OpenSigning | null> {
   if (config.attestationMode === 'off') return null;
+  const { store } = options;
   try {
-    const keys = openSigningKeys(config.dataDir);
+    if (store.fleet !== null && knownKeys(config.dataDir).length === 0) await refuseSecondKey(store);
+    const own = openSigningKeys(config.dataDir);
+    const keys = store.fleet === null ? own : await agreedKeys(own, store);
     return { keys, attestor: new Attestor({ ...options, keys }) };
   } catch (error) {
     if (!(error instanceof SigningKeyError)) throw error;
@@ -44,6 +50,8 @@ export function openSigning({ config, ...options }: OpenSigningOptions): OpenSig
 export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
   /** The key that signs now, or that signed last; null if there never was one. */
   published(): Pick<SigningKey, 'key_id' | 'public_key_pem'> | null;
+  /** Makes a key known that another node signed with. Absent if there are no other nodes. */
+  learn?(key_id: string): Promise<void>;
 }
 
 /** The earlier keys of a service that does not sign. Keys that cannot be used are left out. */

@@ -13,6 +13,11 @@ export interface OpenStoreOptions {
   readonly databaseUrl?: string | null;
   /** How much is checked before the store is used. Default: nothing. */
   readonly check?: StoreCheck;
+  /**
+   * Names the data directory of a service, for a store that several nodes share; null or absent for a command of an
+   * operator.
+   */
+  readonly instance?: string | null;
   /** Called with failures that no caller sees: a failed checkpoint, a dead thread of the store. */
   readonly onProblem?: (error: StoreError) => void;
 }
@@ -27,11 +32,12 @@ export async function openStore({
   dataDir,
   databaseUrl,
   check = 'off',
+  instance = null,
   onProblem = () => {},
 }: OpenStoreOptions): Promise<Store> {
   const path = databasePath({ dataDir, databaseUrl: databaseUrl ?? null });
   if (path !== null) return await openSqliteStore({ path, check, onProblem });
-  return await openPostgresStore({ url: databaseUrl ?? '', check, onProblem });
+  return await openPostgresStore({ url: databaseUrl ?? '', check, instance, onProblem });
 }
 
 /** The absolute path of the store's file; null if the store is on a server. Throws as `openStore` does. */

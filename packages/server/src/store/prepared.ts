@@ -32,6 +32,8 @@ export type BoundQuery = Pick<CompiledQuery, 'sql' | 'parameters'>;
 export interface StoreAdapter extends DialectAdapter {
   /** Stands for the open store: the same object on each of its connections. */
   readonly store: object;
+  /** The number of this process among those that share the store; null or absent in a store for one process. */
+  readonly node?: number | null;
   execute<Row>(query: BoundQuery): QueryResult<Row> | Promise<QueryResult<Row>>;
   /** The rows of a query as lists of their columns. */
   lists(query: BoundQuery): readonly (readonly unknown[])[] | Promise<readonly (readonly unknown[])[]>;
@@ -96,6 +98,11 @@ export function prepared<Parameters extends object, Row>(
 /** Stands for the store that a connection belongs to. What is remembered about a store is kept under it. */
 export function storeOf(db: StoreDatabase): object {
   return adapterOf(db).store;
+}
+
+/** The number of this process among those that share the store; null in a store for one process. */
+export function nodeOf(db: StoreDatabase): number | null {
+  return adapterOf(db).node ?? null;
 }
 
 function adapterOf(db: StoreDatabase): StoreAdapter {

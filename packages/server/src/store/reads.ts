@@ -5,6 +5,7 @@
 export { credential, credentials } from './access/credentials.ts';
 export { attestation, outbox } from './evidence/attestations.ts';
 export { artifacts } from './evidence/outcomes.ts';
+export { registeredKeys } from './evidence/signing-keys.ts';
 export { counts } from './health.ts';
 export { events } from './history/events.ts';
 export { findByIdempotencyKey } from './jobs/admission.ts';

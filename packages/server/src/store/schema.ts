@@ -6,7 +6,7 @@
  * written.
  */
 import type { AuthMethod, JobStatus, Language, TerminalReason } from '@vouchbox/protocol';
-import type { Kysely } from 'kysely';
+import type { Generated, Kysely } from 'kysely';
 
 /** A connection, or a transaction on one, on which the functions of the store run their queries. */
 export type StoreDatabase = Kysely<Tables>;
@@ -26,6 +26,10 @@ export interface Tables {
   credentials: CredentialTable;
   stream_tickets: StreamTicketTable;
   probes: ProbeTable;
+  nodes: NodeTable;
+  claims: ClaimTable;
+  signing_keys: SigningKeyTable;
+  holders: HolderTable;
 }
 
 interface JobKeyColumns {
@@ -176,4 +180,29 @@ export interface StreamTicketTable extends JobKeyColumns {
 export interface ProbeTable {
   probe_id: number;
   count: number;
+}
+
+/** The processes that share a store. Only on PostgreSQL. A node without a row can change nothing any more. */
+export interface NodeTable {
+  /** Given once and never again. */
+  node: number;
+  /** The key that it signs with; null if it does not sign. */
+  signs_with: string | null;
+}
+
+/** The public halves of the keys that nodes signed with. Only on PostgreSQL. */
+export interface SigningKeyTable {
+  key_id: string;
+  public_key_pem: string;
+  since: Generated<string>;
+}
+
+/** One row, which nodes lock that must not do something at the same time. Only on PostgreSQL. */
+export interface HolderTable {
+  turn: number;
+}
+
+/** Which node has taken a job that has not ended. Only on PostgreSQL. */
+export interface ClaimTable extends JobKeyColumns {
+  node: number;
 }

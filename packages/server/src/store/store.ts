@@ -6,6 +6,7 @@
 import type { EventBody, FoldedResult, JobDetail } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
 import type { Methods, Reads, Writes } from './commands.ts';
+import type { Fleet } from './fleet.ts';
 import type { FinishInput, JobDetailInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 
@@ -13,7 +14,16 @@ import type { JobKey } from './records/rows.ts';
 type Asked = Methods<Reads> & Methods<Writes>;
 
 /** The methods that are declared here do more than one command. */
-export interface Store extends Omit<Asked, 'append' | 'finish' | 'jobDetail'>, AsyncDisposable {
+export interface Store extends Omit<Asked, 'append' | 'finish' | 'jobDetail' | 'node' | 'orphanedJobs' | 'takeQueuedJobs'>,
+    AsyncDisposable {
+  /** The other nodes on this store; null if it is for one process. */
+  readonly fleet: Fleet | null;
+  /**
+   * Jobs that were left `running`: all that run, in a store for one process, else those of nodes that are gone.
+   */
+  readonly runningJobs: Asked['runningJobs'];
+  /** Queued jobs that this node is to run. In a store that nodes share, this node has then taken them. */
+  readonly queuedJobs: Asked['queuedJobs'];
   /** Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored. */
   append(key: JobKey, events: readonly EventBody[]): Promise<boolean>;
   /**
@@ -23,7 +33,10 @@ export interface Store extends Omit<Asked, 'append' | 'finish' | 'jobDetail'>, A
   finish(input: FinishInput): Promise<boolean>;
   /** A job as its owner reads it; null if the tenant has no such job. */
   jobDetail(input: JobDetailInput): Promise<JsonText<JobDetail> | null>;
-  /** Whether this process has accepted or started the job and not yet stored its end. False says nothing of the job. */
+  /**
+   * Whether this process has accepted or started the job, alone may end it, and has not yet stored its end. False says
+   * nothing of the job.
+   */
   isUnderWay(key: JobKey): boolean;
   /**
    * The short result of a job that ended lately; null if it must be read, or if there is no such job. A longer result,

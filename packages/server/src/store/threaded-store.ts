@@ -3,6 +3,7 @@
  * them, and keeps in memory what the next call need not ask for again.
  */
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
+import type { Fleet } from './fleet.ts';
 import { partsOf } from './history/output-run.ts';
 import { nameOfJob } from './jobs/job-name.ts';
 import { FinalDetails } from './kept/final-details.ts';
@@ -22,6 +23,13 @@ export interface ThreadedStoreOptions {
   readonly name: string;
   /** Called with problems that no caller sees: a checkpoint that failed, a thread that died. */
   readonly onProblem: (error: StoreError) => void;
+  /** Opens what a node knows of the others. Left out if the store is for one process. */
+  readonly openFleet?: (node: number) => Promise<OpenFleet>;
+}
+
+export interface OpenFleet extends Fleet, AsyncDisposable {
+  /** Says that the store has ended. */
+  end(error: StoreError): void;
 }
 
 /**
@@ -29,16 +37,19 @@ export interface ThreadedStoreOptions {
  *
  * @throws StoreError in one clear line if this cannot be the service's store
  */
-export async function openThreadedStore({ data, threads, name, onProblem }: ThreadedStoreOptions): Promise<Store> {
+export async function openThreadedStore(options: ThreadedStoreOptions): Promise<Store> {
+  const { data, threads, name, onProblem } = options;
   await using opening = new AsyncDisposableStack();
   const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), onProblem }));
   const reader = opening.use(new Channel<Reads>({ thread: threads.reader(data), onProblem }));
   try {
     const [writes, reads] = [await writer.open(), await reader.open()];
+    const fleet = (await options.openFleet?.((await writes.node()) ?? 0)) ?? null;
     opening.move();
-    void writer.ended.then(() => reader[Symbol.asyncDispose]());
-    void reader.ended.then(() => writer[Symbol.asyncDispose]());
-    return storeOver(writer, reader, { writes, reads });
+    const ended = () => fleet?.end(new StoreError('unavailable', 'the store has ended'));
+    void writer.ended.then(() => reader[Symbol.asyncDispose]()).then(ended);
+    void reader.ended.then(() => writer[Symbol.asyncDispose]()).then(ended);
+    return storeOver(writer, reader, { writes, reads, fleet });
   } catch (thrown) {
     if (!(thrown instanceof StoreError)) throw thrown;
     throw new StoreError(thrown.code, `${name}: ${thrown.message}`, { cause: thrown });
@@ -49,26 +60,47 @@ export async function openThreadedStore({ data, threads, name, onProblem }: Thre
 interface Sides {
   readonly writes: Methods<Writes>;
   readonly reads: Methods<Reads>;
+  readonly fleet: OpenFleet | null;
 }
 
 /** Passes each call to its thread unchanged, except those that are defined here. */
-function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, reads }: Sides): Store {
+function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides): Store {
+  const { writes, reads, fleet } = sides;
   const lists = new KeptLists();
   const details = new FinalDetails();
   const change: Change = (name, input) => lists.change(tenantOf(input), () => writer.call(name, input));
   return {
     ...writes,
     ...reads,
-    ...runsOver(change, details),
+    ...runsOver(change, details, fleet),
+    fleet,
     storeAttestation: (input) => change('storeAttestation', input),
     withdrawAttestation: (input) => details.change(() => change('withdrawAttestation', input)),
     jobDetail: (input) => details.read(input, () => reads.jobDetail(input)),
     list: (input) => lists.read(input, () => reads.list(input)),
+    // One process takes jobs by starting them.
+    releaseJobs: async () => {},
+    ...(fleet !== null && sharedOver(sides)),
     // The reader ends first, so that the writer can empty the log.
     async [Symbol.asyncDispose]() {
+      await fleet?.[Symbol.asyncDispose]();
       await reader[Symbol.asyncDispose]();
       await writer[Symbol.asyncDispose]();
     },
+  };
+}
+
+/**
+ * What differs in a store that several nodes share. Nothing that another node can change is kept in memory: no lists, and
+ * no details, because jobs are removed and attestations withdrawn on any node.
+ */
+function sharedOver({ writes, reads }: Sides): Partial<Store> {
+  return {
+    runningJobs: () => writes.orphanedJobs(),
+    queuedJobs: (input) => writes.takeQueuedJobs(input),
+    releaseJobs: (keys) => writes.releaseJobs(keys),
+    jobDetail: async (input) => (await reads.jobDetail(input))?.text ?? null,
+    list: (input) => reads.list(input),
   };
 }
 
@@ -80,15 +112,21 @@ type Runs = Pick<
   'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'isUnderWay' | 'shortResult' | 'deleteEnded'
 >;
 
+/** Less than the shortest retention. */
+const sharedResultMilliseconds = 20_000;
+
 /** What this thread knows about jobs that are under way or ended lately. */
-function runsOver(change: Change, details: FinalDetails): Runs {
-  const results = new ShortResults();
+function runsOver(change: Change, details: FinalDetails, fleet: Fleet | null): Runs {
+  // Another node may remove a job, but never sooner after its end than this.
+  const results = new ShortResults(undefined, fleet === null ? Number.POSITIVE_INFINITY : sharedResultMilliseconds);
   /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
   const underWay = new Set<string>();
   return {
     async admit(input) {
       const result = await change('admit', input);
-      if (result.kind === 'created') underWay.add(nameOfJob(input));
+      // A queued job of a shared store may be run and ended by any node.
+      const isOurs = fleet === null || input.start !== undefined;
+      if (result.kind === 'created' && isOurs) underWay.add(nameOfJob(input));
       return result;
     },
     async start(input) {

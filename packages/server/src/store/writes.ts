@@ -9,8 +9,11 @@ export {
 } from './evidence/attestations.ts';
 export { finishWithResult as finish } from './evidence/outcomes.ts';
 export { deleteEnded } from './evidence/retention.ts';
+export { registerKey } from './evidence/signing-keys.ts';
 export { probe } from './health.ts';
 export { append } from './history/events.ts';
 export { admit } from './jobs/admission.ts';
 export { requestCancel } from './jobs/cancellation.ts';
-export { start } from './jobs/jobs.ts';
+export { node, releaseJobs, releaseOrphans } from './jobs/claims.ts';
+export { orphanedJobs, start } from './jobs/jobs.ts';
+export { takeQueuedJobs } from './jobs/queue.ts';

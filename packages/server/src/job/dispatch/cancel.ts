@@ -4,10 +4,12 @@
  */
 import type { JobKey } from '../../store/records/rows.ts';
 import type { History } from '../history.ts';
+import type { Nudges } from '../nudges.ts';
 import { jobNotFound } from '../refusals.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 export interface CancelOptions {
+  readonly nudges: Pick<Nudges, 'send'>;
   readonly history: Pick<History, 'requestCancel'>;
   readonly dispatcher: Pick<Dispatcher, 'stop'>;
 }
@@ -20,10 +22,12 @@ export interface CancelOptions {
  */
 export async function cancel(
   key: JobKey & { readonly principal: string },
-  { history, dispatcher }: CancelOptions,
+  { history, dispatcher, nudges }: CancelOptions,
 ): Promise<{ already_terminal: boolean }> {
   const { kind } = await history.requestCancel({ ...key, at: new Date().toISOString() });
   if (kind === 'not_found') throw jobNotFound();
   dispatcher.stop(key.job_id, 'cancelled');
+  // It may run on another node.
+  if (kind === 'running') nudges.send(`stop ${key.job_id}`);
   return { already_terminal: kind === 'already_terminal' };
 }

@@ -11,6 +11,7 @@
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
 import type { PreparedCell, StopCause } from '../../sandbox/sandbox.ts';
+import type { Abilities } from '../../store/jobs/claims.ts';
 import type { AdmitResult, ChosenJob } from '../../store/records/answers.ts';
 import type { AdmitInput } from '../../store/records/inputs.ts';
 import type { QueuedJob } from '../../store/records/rows.ts';
@@ -39,6 +40,8 @@ export interface DispatcherOptions {
   readonly concurrentMemMbMax: number;
   /** MiB that a cell takes beside its job's memory limit. A job that runs alone may still have its whole limit. */
   readonly cellMemMb: number;
+  /** What this node can run, for a store that several nodes share. */
+  readonly abilities?: () => Abilities;
   /** How long started jobs may go on after the dispatcher was told to stop. */
   readonly drainSeconds: number;
 }
@@ -79,6 +82,19 @@ export class Dispatcher implements AsyncDisposable {
     const cell = this.#cellAtOnce(input);
     const result = cell === null ? null : await this.#admitAtOnce(input, cell);
     return result ?? (await this.#queue.enter(() => this.#options.history.admit(input)));
+  }
+
+  /** Looks at the queue, which another node may have filled. */
+  lookAgain(): void {
+    this.#queue.doubt();
+    this.#options.nudges.send('queue');
+  }
+
+  /** Ends every job by force, and stores nothing more of them: another node has taken them over. */
+  abandon(): void {
+    this.#loop.stop();
+    this.#giveUp.abort();
+    this.#stopLaunched(() => true);
   }
 
   /** Ends a job that holds a slot; without effect on any other. */
@@ -125,7 +141,7 @@ export class Dispatcher implements AsyncDisposable {
    */
   async #fill(): Promise<void> {
     if (this.#queue.isSurelyEmpty) return;
-    const { store, concurrency: slots, tenantConcurrency: tenantSlots } = this.#options;
+    const { store, concurrency: slots, tenantConcurrency: tenantSlots, abilities } = this.#options;
     const limit = this.#freeSlots();
     if (limit <= 0) return;
     const found = this.#queue.look();
@@ -136,18 +152,20 @@ export class Dispatcher implements AsyncDisposable {
       limit,
       slots,
       tenantSlots,
+      ...(abilities !== undefined && { abilities: abilities() }),
     });
-    const areLaunched = this.#launchInTurn(jobs);
-    found({ ...answer, isEmpty: areLaunched && answer.isEmpty });
+    const left = this.#launchInTurn(jobs);
+    found({ ...answer, isEmpty: left.length === 0 && answer.isEmpty });
+    if (left.length > 0) await store.releaseJobs(left);
   }
 
-  /** Whether all jobs could be launched. Other jobs may have started since these were chosen. */
-  #launchInTurn(jobs: readonly ChosenJob[]): boolean {
-    for (const job of jobs) {
-      if (!this.#loop.isGoing || this.#freeSlots() <= 0 || !this.#fits(job)) return false;
+  /** Launches jobs and returns those that could not be. Other jobs may have started since these were chosen. */
+  #launchInTurn(jobs: readonly ChosenJob[]): readonly ChosenJob[] {
+    for (const [at, job] of jobs.entries()) {
+      if (!this.#loop.isGoing || this.#freeSlots() <= 0 || !this.#fits(job)) return jobs.slice(at);
       this.#keep(launch(job, this.#dependencies()));
     }
-    return true;
+    return [];
   }
 
   /** A parked cell for a submission that may start at once; null if it has to wait for anything. */
@@ -209,10 +227,18 @@ export class Dispatcher implements AsyncDisposable {
     void launched.freed.then(() => nudges.send('queue'));
     void launched.over.then(() => {
       this.#launched.delete(launched.job.job_id);
-      // A job that did not start may still be queued.
-      if (!launched.hasStarted()) this.#queue.doubt();
       nudges.send('queue');
+      if (!launched.hasStarted()) void this.#giveBack(launched);
     });
+  }
+
+  /** A job that did not start may still be queued. */
+  async #giveBack({ job }: LaunchedJob): Promise<void> {
+    const { store, log } = this.#options;
+    this.#queue.doubt();
+    if (!store.fleet) return;
+    await store.releaseJobs([job]).catch((err: unknown) => log.error({ err, job_id: job.job_id }, 'a job is kept back'));
+    this.lookAgain();
   }
 
   #holding(): LaunchedJob[] {

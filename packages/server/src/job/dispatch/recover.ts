@@ -1,5 +1,5 @@
 /**
- * Ends the jobs that an earlier process left `running`. Nobody knows how their programs ended, and their receipts claim
+ * Ends the jobs that a process which is gone left `running`: an earlier one, or another node. Nobody knows how their programs ended, and their receipts claim
  * nothing about it. Spec § States and transitions 2; § Receipt, recovery receipt.
  */
 import type { Store } from '../../store/store.ts';
@@ -15,12 +15,12 @@ export interface RecoverOptions {
 }
 
 /**
- * Gives every job left `running` its recovery receipt. Runs before any job is dispatched. After a crash, running it
- * again completes the work. Rejects if the store does.
+ * Gives every job left `running` its recovery receipt. Runs before any job is dispatched, and when a node is gone. After
+ * a crash, running it again completes the work. Rejects if the store does.
  */
 export async function recover({ store, history, log }: RecoverOptions): Promise<void> {
   for (const { tenant, job_id, started_at } of await store.runningJobs()) {
-    await history.finish({
+    const isEnded = await history.finish({
       tenant,
       job_id,
       ...errorOutcome('server_restarted'),
@@ -33,6 +33,6 @@ export async function recover({ store, history, log }: RecoverOptions): Promise<
       output: null,
       recovery: true,
     });
-    log.warn({ job_id }, 'a job was running when the service last stopped; it ended as an error');
+    if (isEnded) log.warn({ job_id }, 'a job was running when its service stopped; it ended as an error');
   }
 }

@@ -15,6 +15,8 @@ export interface RetentionOptions {
   readonly days: number;
   /** Whether jobs that are not attested are kept. */
   readonly unattested: 'kept' | 'removed';
+  /** Whether this node is the one that removes. Absent if there are no other nodes. */
+  readonly isOurTurn?: () => boolean;
 }
 
 /** How often it looks for old jobs. */
@@ -27,7 +29,7 @@ const millisecondsOfDay = 86_400_000;
 export function createRetention(options: RetentionOptions): StandingLoop {
   return new StandingLoop(async (signal) => {
     try {
-      const removed = await removeOld(options, signal);
+      const removed = options.isOurTurn?.() === false ? 0 : await removeOld(options, signal);
       if (removed > 0) options.log.info({ removed }, 'old jobs were removed');
     } catch (error) {
       options.log.error({ err: error }, 'old jobs could not be removed');

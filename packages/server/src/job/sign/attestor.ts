@@ -21,6 +21,8 @@ export interface AttestorOptions {
   readonly nudges: Nudges;
   readonly log: Log;
   readonly signer?: Pick<Signer, 'attest'>;
+  /** Whether this node is the one that signs. Absent if there are no other nodes. */
+  readonly isOurTurn?: () => boolean;
 }
 
 /** Why nothing can be signed at present. Any caller may read it in the status, so it names no path. */
@@ -71,7 +73,8 @@ export class Attestor implements AsyncDisposable {
   }
 
   #drain(signal: AbortSignal): Promise<void> {
-    const { store, keys, log, signer = this.#signer } = this.#options;
+    const { store, keys, log, signer = this.#signer, isOurTurn = () => true } = this.#options;
+    if (!isOurTurn()) return Promise.resolve();
     return drainOutbox({ store, signer, log, currentKey: () => keys.current(), signal });
   }
 

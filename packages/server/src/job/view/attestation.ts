@@ -17,7 +17,10 @@ import type { SigningKeys } from '../sign/keys/signing-keys.ts';
 
 export interface AttestationOptions {
   readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation'>;
-  readonly keys: Pick<SigningKeys, 'publicKey'>;
+  readonly keys: Pick<SigningKeys, 'publicKey'> & {
+    /** Makes a key known that another node signed with. Absent if there are no other nodes. */
+    learn?(key_id: string): Promise<void>;
+  };
   /** False if the operator has turned signing off. */
   readonly isSigning: boolean;
   readonly nudges: Pick<Nudges, 'send'>;
@@ -40,6 +43,7 @@ export async function attestationBytes(
   const { store, keys, log, isSigning } = options;
   const stored = await store.attestation({ key, part });
   if (stored === null) throw unattested(await store.jobSummary(key), isSigning);
+  await keys.learn?.(stored.row.key_id);
   const problem = await attestationProblem(stored, key, keys);
   if (problem !== null && !isSigning) {
     log.error({ job_id: key.job_id }, `an attestation is not served: ${problem}`);

@@ -6,6 +6,7 @@ import { outputEvidenceOf, sealReceipt } from '@vouchbox/evidence';
 import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
+import { endClaim } from '../jobs/claims.ts';
 import { recordExecution } from '../jobs/jobs.ts';
 import { dequeue } from '../jobs/queue.ts';
 import { endedRunning } from '../jobs/tenants.ts';
@@ -106,6 +107,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
   if (job.status === 'queued') dequeue(db, input);
   else endedRunning(db, input.tenant);
+  endClaim(db, input);
   const stored = await storedContents(db, tail);
   const facts = await terminalFacts(db, { job, tail, ...stored });
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));

@@ -11,6 +11,7 @@ import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput } from '../records/inputs.ts';
 import type { JobKey, JobSummary } from '../records/rows.ts';
 import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
+import { claim } from './claims.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { enqueue } from './queue.ts';
 import { queuedCounts, startedAtOnce } from './tenants.ts';
@@ -117,6 +118,7 @@ function accept(db: StoreDatabase, input: AdmitInput): AdmitResult {
   insertEvents(db, linked);
   if (start === undefined) enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
   else startedAtOnce(db, tenant);
+  if (start !== undefined) claim(db, key);
   return { kind: 'created', job: freshSummary(input) };
 }
 

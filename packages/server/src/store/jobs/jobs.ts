@@ -9,7 +9,8 @@ import { prepared } from '../prepared.ts';
 import { summaries, summaryOf } from '../reading/job-columns.ts';
 import type { StartInput } from '../records/inputs.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob } from '../records/rows.ts';
-import type { StoreDatabase } from '../schema.ts';
+import type { JobTable, StoreDatabase } from '../schema.ts';
+import { isTaken } from './claims.ts';
 import { startFromQueue } from './queue.ts';
 
 const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>
@@ -107,21 +108,47 @@ export async function job(db: StoreDatabase, key: JobKey): Promise<JobRow | null
   };
 }
 
-/** Jobs left `running` by a process that is gone. */
-export async function runningJobs(db: StoreDatabase): Promise<readonly RunningJob[]> {
-  const rows = await selectRunning.all(db, {});
-  return rows.map(({ created_at, started_at, cancellation_requested, ...key }) => ({
-    ...key,
-    started_at: started_at ?? created_at,
-    cancellation_requested: cancellation_requested === 1,
-  }));
+const selectOrphans = prepared((db) =>
+  db
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'created_at', 'started_at', 'cancellation_requested'])
+    .where('status', '=', sql.lit('running'))
+    .where((row) =>
+      row.not(
+        row.exists(
+          row
+            .selectFrom('claims')
+            .innerJoin('nodes', 'nodes.node', 'claims.node')
+            .select('claims.job_id')
+            .whereRef('claims.tenant', '=', 'jobs.tenant')
+            .whereRef('claims.job_id', '=', 'jobs.job_id'),
+        ),
+      ),
+    )
+    .orderBy('started_at'),
+);
+
+/** Running jobs that no living node has taken, in a store that several nodes share. */
+export async function orphanedJobs(db: StoreDatabase): Promise<readonly RunningJob[]> {
+  return (await selectOrphans.all(db, {})).map(runningJobOf);
 }
 
-/** queued → running with the `started` event. False if the job is no longer queued. */
+/** Jobs left `running` by a process that is gone. */
+export async function runningJobs(db: StoreDatabase): Promise<readonly RunningJob[]> {
+  return (await selectRunning.all(db, {})).map(runningJobOf);
+}
+
+type RunningColumns = JobKey & Pick<JobTable, 'created_at' | 'started_at' | 'cancellation_requested'>;
+
+function runningJobOf({ created_at, started_at, cancellation_requested, ...key }: RunningColumns): RunningJob {
+  return { ...key, started_at: started_at ?? created_at, cancellation_requested: cancellation_requested === 1 };
+}
+
+/** queued → running with the `started` event. False if the job is no longer queued, or another node has taken it. */
 export async function start(db: StoreDatabase, input: StartInput): Promise<boolean> {
   const { tenant, job_id, started_at, execution } = input;
-  const queued = await selectQueued.first(db, { tenant, job_id });
-  if (queued === null) return false;
+  const [queued, isMine] = await Promise.all([selectQueued.first(db, { tenant, job_id }), isTaken(db, input)]);
+  if (queued === null || !isMine) return false;
   recordExecution(db, { tenant, job_id }, execution);
   const linked = linkBehind(queued, [startedEvent(started_at, execution)]);
   insertEvents(db, linked);

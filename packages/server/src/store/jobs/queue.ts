@@ -5,11 +5,12 @@
  * be put back, so once the store knows a second tenant, no tenant may hold all slots.
  */
 import { sql } from 'kysely';
-import { prepared } from '../prepared.ts';
+import { nodeOf, prepared } from '../prepared.ts';
 import type { ChosenJob, QueueAnswer } from '../records/answers.ts';
 import type { QueueChoice } from '../records/inputs.ts';
 import type { JobKey, QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
+import { takeFromQueue, unclaimedJobs } from './claims.ts';
 import { fairShare } from './fair-share.ts';
 import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';
 
@@ -86,9 +87,34 @@ export async function queuedJobs(db: StoreDatabase, choice: QueueChoice): Promis
   return { jobs, isEmpty: contenders.every((contender) => contender.jobs?.length === 0), tenants };
 }
 
+/**
+ * The jobs of `queuedJobs`, each taken by this node as it is chosen. A job that another node takes at the same time is
+ * left to it, and the choice goes on without that job.
+ */
+export async function takeQueuedJobs(db: StoreDatabase, choice: QueueChoice): Promise<QueueAnswer> {
+  const taken: ChosenJob[] = [];
+  const exclude = [...choice.exclude];
+  const held = new Map(choice.held);
+  for (;;) {
+    const answer = await queuedJobs(db, { ...choice, exclude, held, limit: choice.limit - taken.length });
+    let missed = 0;
+    for (const job of answer.jobs) {
+      exclude.push(job.job_id);
+      if (await takeFromQueue(db, job)) {
+        taken.push(job);
+        held.set(job.tenant, (held.get(job.tenant) ?? 0) + 1);
+      } else missed += 1;
+    }
+    if (missed === 0) return { ...answer, jobs: taken };
+  }
+}
+
 /** A tenant's oldest jobs that the caller has not taken yet, up to one more than it can take. */
-async function jobsOf(db: StoreDatabase, tenant: string, { exclude, limit }: QueueChoice): Promise<QueuedJob[]> {
-  const oldest = await selectOldest.all(db, { tenant, limit: limit + exclude.length + 1 });
+async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): Promise<QueuedJob[]> {
+  const { exclude, abilities } = choice;
+  const asked = { tenant, limit: choice.limit + exclude.length + 1 };
+  const isShared = nodeOf(db) !== null && abilities !== undefined;
+  const oldest = isShared ? await unclaimedJobs(db, { ...asked, ...abilities }) : await selectOldest.all(db, asked);
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
 }
 

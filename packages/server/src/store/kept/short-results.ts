@@ -60,22 +60,27 @@ function isSpelledLonger(text: string): boolean {
 
 /** The short results of the jobs that ended last, by their owner's key. */
 export class ShortResults {
-  readonly #kept: Kept<JsonText<FoldedResult>>;
+  readonly #kept: Kept<{ readonly text: JsonText<FoldedResult>; readonly until: number }>;
+  readonly #millisecondsMax: number;
 
-  constructor(max = charsKeptMax) {
-    this.#kept = new Kept({ sizeMax: max, sizeOf: ({ length }) => length });
+  /** A result is not given any more `millisecondsMax` after its job ended. */
+  constructor(max = charsKeptMax, millisecondsMax = Number.POSITIVE_INFINITY) {
+    this.#kept = new Kept({ sizeMax: max, sizeOf: ({ text }) => text.length });
+    this.#millisecondsMax = millisecondsMax;
   }
 
   /** Null if it has to be read. A long result is given once. */
   take(key: JobKey): JsonText<FoldedResult> | null {
     const name = nameOfJob(key);
-    const text = this.#kept.get(name) ?? null;
-    if (text !== null && text.length > 2 * charsMax) this.#kept.forget(name);
-    return text;
+    const kept = this.#kept.get(name);
+    if (kept === undefined) return null;
+    const { text, until } = kept;
+    if (text.length > 2 * charsMax || performance.now() > until) this.#kept.forget(name);
+    return performance.now() > until ? null : text;
   }
 
   keep(key: JobKey, text: JsonText<FoldedResult>): void {
-    this.#kept.keep(nameOfJob(key), text);
+    this.#kept.keep(nameOfJob(key), { text, until: performance.now() + this.#millisecondsMax });
   }
 
   /** Forgets all of them: jobs were removed. */

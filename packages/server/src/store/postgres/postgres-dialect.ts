@@ -13,6 +13,8 @@ import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
 /** What a session does for the query builder. `command` is the tag of PostgreSQL's answer. */
 export interface Queries {
+  /** The number of the node that the session belongs to; null if it only reads. */
+  readonly node: number | null;
   execute<Row>(query: BoundQuery): Promise<{ rows: Row[]; rowCount: number | null; command: string }>;
   /** The same, with its rows as lists of their columns. */
   lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]>;
@@ -27,6 +29,10 @@ class SessionAdapter extends PostgresAdapter implements StoreAdapter {
     super();
     this.#queries = queries;
     this.store = store;
+  }
+
+  get node(): number | null {
+    return this.#queries.node;
   }
 
   async execute<Row>(query: BoundQuery): Promise<QueryResult<Row>> {

@@ -68,6 +68,14 @@ export function isLoss(thrown: unknown): boolean {
   return postgresErrorOf(thrown).code === 'unreachable';
 }
 
+/** Deadlock, serialization failure, and a key that another node has stored since this one looked for it. */
+const COLLISIONS: ReadonlySet<string> = new Set(['40P01', '40001', '23505']);
+
+/** Whether the same change may succeed when it is made again, because it met the change of another session. */
+export function isCollision(thrown: unknown): boolean {
+  return COLLISIONS.has(described(thrown).state ?? '');
+}
+
 interface Described {
   readonly message: string;
   /** The SQLSTATE or the code of the operating system; null if it has none. */

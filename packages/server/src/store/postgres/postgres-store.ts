@@ -1,4 +1,4 @@
-/** The store in one schema of a PostgreSQL database, for one service. */
+/** The store in one schema of a PostgreSQL database, for any number of nodes. */
 import type { Store } from '../store.ts';
 import { openThreadedStore, type ThreadedStoreOptions } from '../threaded-store.ts';
 import type { StoreCheck } from '../threads/messages.ts';
@@ -15,6 +15,11 @@ export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProb
   /** `postgres://…`, with the options of libpq as its parameters, such as `sslmode`. */
   readonly url: string;
   readonly check: StoreCheck;
+  /**
+   * Names the data directory of the service that opens the store. The node that it was before is taken for dead. Null
+   * for a command of an operator.
+   */
+  readonly instance?: string | null;
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
 }
@@ -24,7 +29,21 @@ export function openPostgresStore({
   url,
   check,
   onProblem,
+  instance = null,
   threads = POSTGRES_THREADS,
 }: PostgresStoreOptions): Promise<Store> {
-  return openThreadedStore({ data: { place: url, check }, threads, name: placeOf(url), onProblem });
+  return openThreadedStore({
+    data: { place: url, check, instance },
+    threads,
+    name: placeOf(url),
+    onProblem,
+    openFleet: (node) => openFleet({ url, node, onProblem }),
+  });
+}
+
+/** Loaded here, because a store in a file needs neither the driver nor the query builder on this thread. */
+async function openFleet(options: { url: string; node: number; onProblem: ThreadedStoreOptions['onProblem'] }) {
+  await import('../threads/near-imports.ts');
+  const { PostgresFleet } = await import('./postgres-fleet.ts');
+  return await PostgresFleet.open(options);
 }

@@ -51,6 +51,8 @@ function wholeNumber(text: string): number {
 
 export class Session implements Queries, AsyncDisposable {
   readonly db: StoreDatabase;
+  /** Set once the session has one. */
+  node: number | null = null;
   readonly #client: Client;
   /** By their text, so that the server plans each only once. */
   readonly #names = new Map<string, string>();
@@ -133,6 +135,12 @@ export class Session implements Queries, AsyncDisposable {
     if (this.#failure !== null) throw this.#failure;
     // The server answers so to the commit of a transaction in which a query failed.
     if (command !== 'COMMIT') throw new StoreError('internal', 'the transaction had failed');
+  }
+
+  /** Calls `listener` with what others send to this channel of the database, until the session ends. */
+  async listen(channel: string, listener: (payload: string) => void): Promise<void> {
+    this.#client.on('notification', ({ payload }) => listener(payload ?? ''));
+    await this.execute({ sql: `listen "${channel}"`, parameters: [] });
   }
 
   /** Undoes the transaction. */

@@ -1,44 +1,71 @@
 /**
- * The one session that changes a store. It holds an advisory lock of the database, which ends with the session, however
- * that ends. So no change is ever committed by a service that does not hold the store. A lost session is replaced when
- * the next change comes, unless another service has held the store meanwhile: what this one keeps in memory may then be
- * wrong. https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
+ * The session in which one node of a service changes a store. It registers the node: the row in `nodes` has a number
+ * that is given once, and every transaction of the session locks that row. A node whose row another one removed can
+ * therefore change nothing any more. A lost session is replaced when the next change comes.
+ *
+ * Every writing session holds an advisory lock of the database in shared mode. Earlier versions of the service hold it
+ * alone, so they and this one never change a store at the same time.
+ * https://www.postgresql.org/docs/current/explicit-locking.html
  */
 import { StoreError } from '../store-error.ts';
+import { leaseSeconds } from './lease.ts';
 import { migrate } from './migrations/migrate.ts';
 import { postgresErrorOf } from './postgres-error.ts';
 import { Session } from './session.ts';
 
 /** A store is one schema of one database. */
-const takeLock = `select pg_try_advisory_lock(hashtextextended('vouchbox store in ' || current_schema(), 0)) as taken`;
+const takeLock = `select pg_try_advisory_lock_shared(hashtextextended('vouchbox store in ' || current_schema(), 0)) as taken`;
 
-const nextTurn = 'update holders set turn = turn + 1 where holder_id = 1 returning turn';
-const presentTurn = 'select turn from holders where holder_id = 1';
+/**
+ * A node that stopped in the middle of a transaction must not keep its locks for long. Less than the lease, so that its
+ * locks are gone when another node takes its jobs over.
+ */
+const SETTINGS = `set idle_in_transaction_session_timeout = '${leaseSeconds - 1}s'`;
+
+/** Tells a service of an earlier version, which was cut off meanwhile, that it no longer holds the store. */
+const nextTurn = 'update holders set turn = turn + 1 where holder_id = 1';
+/** One data directory is served by one process, so the one before it is gone. */
+const removePredecessor = 'delete from nodes where instance = $1';
+const insertNode = `insert into nodes (instance, started_at, lease_until)
+  values ($1, now(), now() + make_interval(secs => ${leaseSeconds})) returning node`;
+const removeNode = 'delete from nodes where node = $1';
+
+/**
+ * The number of the transaction that was begun; no row if the node is gone. The lock lasts until its end, and whoever
+ * removes the row waits for it. It does not delay the renewal of the lease.
+ */
+const enter = 'select pg_current_xact_id()::text as number from nodes where node = $1 for key share';
+const lockTenants = 'select 1 from tenants where tenant = any($1) order by tenant for no key update';
 
 /** What became of a transaction: the server does not say for a very old one. */
 type Outcome = 'committed' | 'aborted' | 'in progress' | null;
 
+export interface WritingOptions {
+  /** Names the data directory of the service; null for a command of an operator beside it. */
+  readonly instance?: string | null;
+}
+
 export class WritingSession implements AsyncDisposable {
   readonly #url: string;
   readonly #store: object;
+  /** The number of this node, for as long as it lives. */
+  readonly node: number;
   #session: Session;
-  /** How often a service has taken the store, until this one did. */
-  readonly #turn: number;
 
-  private constructor(url: string, store: object, { session, turn }: { session: Session; turn: number }) {
+  private constructor(url: string, store: object, { session, node }: { session: Session; node: number }) {
     this.#url = url;
     this.#store = store;
     this.#session = session;
-    this.#turn = turn;
+    this.node = node;
+    session.node = node;
   }
 
-  /** @throws StoreError `locked` if another service, or this one a second time, holds the store */
-  static async open(url: string, store: object): Promise<WritingSession> {
-    const session = await Session.open(url, store);
+  /** @throws StoreError `locked` if a service of an earlier version holds the store */
+  static async open(url: string, store: object, { instance = null }: WritingOptions = {}): Promise<WritingSession> {
+    const session = await openShared(url, store);
     try {
-      if (!(await isTaken(session))) throw new StoreError('locked', 'another service holds this store');
       await migrate(session);
-      return new WritingSession(url, store, { session, turn: await turnBy(session, nextTurn) });
+      return new WritingSession(url, store, { session, node: await register(session, instance) });
     } catch (thrown) {
       await session[Symbol.asyncDispose]();
       throw postgresErrorOf(thrown);
@@ -48,19 +75,27 @@ export class WritingSession implements AsyncDisposable {
   /**
    * The session, or another one if it was lost.
    *
-   * @throws StoreError `unreachable` while there can be none, `locked` for ever once another service has held the store
+   * @throws StoreError `unreachable` while there can be none
    */
   async current(): Promise<Session> {
     if (!this.#session.isLost) return this.#session;
-    const session = await Session.open(this.#url, this.#store);
-    try {
-      await this.#retake(session);
-    } catch (thrown) {
-      await session[Symbol.asyncDispose]();
-      throw thrown;
-    }
-    this.#session = session;
-    return session;
+    this.#session = await openShared(this.#url, this.#store);
+    this.#session.node = this.node;
+    return this.#session;
+  }
+
+  /**
+   * Begins a transaction that holds the rows of these tenants. Everything that changes the jobs of a tenant does so with
+   * that row locked, and all of them are locked in one order. So a change sees what others have committed, none comes
+   * between what it reads and what it writes, and two nodes do not wait for each other's rows.
+   *
+   * Resolves as the number of the transaction; null if the node's row is gone, when nothing may be committed.
+   */
+  async begin(session: Session, tenants: readonly string[]): Promise<string | null> {
+    session.begin('isolation level read committed');
+    const entered = session.execute<{ number: string }>({ sql: enter, parameters: [this.node] });
+    if (tenants.length > 0) session.send({ sql: lockTenants, parameters: [tenants] });
+    return (await entered).rows[0]?.number ?? null;
   }
 
   /** Ends the session: the next change opens another. */
@@ -75,25 +110,34 @@ export class WritingSession implements AsyncDisposable {
     return rows[0]?.outcome ?? null;
   }
 
-  /** The server may hold the lock of the lost session until it notices the loss. */
-  async #retake(session: Session): Promise<void> {
-    if (!(await isTaken(session))) throw new StoreError('unreachable', 'the database still holds a lost session');
-    if ((await turnBy(session, presentTurn)) === this.#turn) return;
-    throw new StoreError('locked', 'another service has held this store meanwhile');
-  }
-
+  /** Removes the node, so that others need not wait for the end of its lease. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#session.isLost) {
+      await this.#session.execute({ sql: removeNode, parameters: [this.node] }).catch(() => {});
+    }
     await this.drop();
   }
 }
 
-async function isTaken(session: Session): Promise<boolean> {
-  const { rows } = await session.execute<{ taken: boolean }>({ sql: takeLock, parameters: [] });
-  return rows[0]?.taken === true;
+async function openShared(url: string, store: object): Promise<Session> {
+  const session = await Session.open(url, store);
+  try {
+    session.send({ sql: SETTINGS, parameters: [] });
+    const { rows } = await session.execute<{ taken: boolean }>({ sql: takeLock, parameters: [] });
+    if (rows[0]?.taken === true) return session;
+    throw new StoreError('locked', 'a service of an earlier version holds this store');
+  } catch (thrown) {
+    await session[Symbol.asyncDispose]();
+    throw postgresErrorOf(thrown);
+  }
 }
 
-async function turnBy(session: Session, sql: string): Promise<number> {
-  const { rows } = await session.execute<{ turn: number }>({ sql, parameters: [] });
-  if (rows[0] === undefined) throw new StoreError('corrupt', 'the table holders of the database is empty');
-  return rows[0].turn;
+async function register(session: Session, instance: string | null): Promise<number> {
+  session.begin();
+  session.send({ sql: nextTurn, parameters: [] });
+  if (instance !== null) session.send({ sql: removePredecessor, parameters: [instance] });
+  const { rows } = await session.execute<{ node: number }>({ sql: insertNode, parameters: [instance ?? ''] });
+  await session.commit();
+  if (rows[0] === undefined) throw new StoreError('corrupt', 'the database gave this node no number');
+  return rows[0].node;
 }

@@ -12,6 +12,7 @@ import type {
   Whoami,
 } from '@vouchbox/protocol';
 import type { HistoryPart } from '../history/output-run.ts';
+import type { Abilities } from '../jobs/claims.ts';
 import type { Shares } from '../jobs/fair-share.ts';
 import type { LongTextKind, TextExtent } from './answers.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, ListPlace } from './rows.ts';
@@ -52,6 +53,8 @@ export interface QueueChoice extends Shares {
   readonly held: ReadonlyMap<string, number>;
   /** How many more it can take. */
   readonly limit: number;
+  /** What this node can run. Only a store that several nodes share looks at it. */
+  readonly abilities?: Abilities;
 }
 
 /** What a finishing stage knows; the store adds what only the terminal transaction can know. */

@@ -14,6 +14,8 @@ export interface ThreadData {
   readonly place: string;
   /** How much is checked before the store is used. */
   readonly check: StoreCheck;
+  /** In a store that several processes share: which service this is. Null for a command of an operator. */
+  readonly instance?: string | null;
 }
 
 /** One command and its place among the calls of this channel. */

@@ -1,20 +1,25 @@
 /**
- * Brings the tables of a PostgreSQL store to the schema of this program. Each migration is one transaction. It never
- * downgrades, and refuses a store of a later program, and a schema that holds something else. The names have the form of
- * those of a SQLite store, and their numbers mean the same.
+ * Brings the tables of a PostgreSQL store to the schema of this program. Each migration is one transaction, and one
+ * service migrates at a time. It never downgrades, and refuses a store of a later program, and a schema that holds
+ * something else. The names have the form of those of a SQLite store, and their numbers mean the same.
  */
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 import { createTables } from './0004-tables.ts';
 import { moveExecutions } from './0004-with-execution.ts';
+import { createNodes } from './0004-with-nodes.ts';
 
 /** Every migration by its name. */
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0004-tables': createTables,
   '0004-with-execution': moveExecutions,
+  '0004-with-nodes': createNodes,
 };
 
 const newest = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
+
+/** Held while one service migrates; others wait. */
+const MIGRATING = `hashtextextended('vouchbox migration in ' || current_schema(), 0)`;
 
 /** Tables of the schema in which the session makes its tables, without those of extensions. */
 const tablesHere = `
@@ -27,6 +32,15 @@ const tablesHere = `
  * that failed
  */
 export async function migrate(session: Session): Promise<void> {
+  await session.execute({ sql: `select pg_advisory_lock(${MIGRATING})::text`, parameters: [] });
+  try {
+    await migrateAlone(session);
+  } finally {
+    if (!session.isLost) session.send({ sql: `select pg_advisory_unlock(${MIGRATING})`, parameters: [] });
+  }
+}
+
+async function migrateAlone(session: Session): Promise<void> {
   const applied = await appliedMigrations(session);
   for (const [name, statements] of Object.entries(MIGRATIONS)) {
     if (applied.includes(name)) continue;

@@ -1,14 +1,13 @@
 /**
- * Changes that wait together share one transaction, and so one commit. If one of them fails, the transaction is undone
- * and each change gets its own. No caller is answered before the commit, and a commit whose answer is lost with the
+ * Changes that wait together share one transaction, and so one commit. It locks the rows of their tenants first: see
+ * `WritingSession.begin`. If one of them fails, the transaction is undone and each change gets its own. No caller is answered before the commit, and a commit whose answer is lost with the
  * connection is looked up when the database is back: a caller is told what is true, and nothing is done twice.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, portable } from '../../threads/messages.ts';
-import { isLoss, postgresErrorOf } from '../postgres-error.ts';
-import type { Session } from '../session.ts';
+import { isCollision, isLoss, postgresErrorOf } from '../postgres-error.ts';
 import type { WritingSession } from '../writing-session.ts';
 
 /** A group closes when it holds this many changes or took this long. Each of its callers waits for all of it. */
@@ -19,9 +18,14 @@ const groupMillisecondsMax = 20;
 const outcomeMillisecondsMax = 60_000;
 const outcomePauseMilliseconds = 200;
 
+/** How often a change is made again that met one of another node. */
+const collisionsMax = 3;
+
 /** One transaction of a group, as far as it came. */
 interface Progress {
   readonly group: Call[];
+  /** Changes of the group that were made before, were undone, and are not made again yet. */
+  again: Call[];
   answers: Answer[];
   /** Its number; null before the server told it. */
   transaction: string | null;
@@ -41,16 +45,23 @@ export class GroupCommit {
   /** Takes changes from the front of `waiting`, as many as one transaction should hold, and answers each of them. */
   async take(waiting: Call[]): Promise<Answer[]> {
     let group: Call[] = [];
+    let collisions = 0;
     // A lost connection is replaced once: what was not committed is done again.
     for (let tries = 1; ; tries++) {
-      const progress: Progress = { group, answers: [], transaction: null, isCommitSent: false };
+      const progress: Progress = { group, again: [], answers: [], transaction: null, isCommitSent: false };
       try {
         await this.#runTransaction(progress, tries === 1 ? waiting : []);
         return progress.answers;
       } catch (thrown) {
         const error = postgresErrorOf(thrown);
+        progress.group.push(...progress.again.splice(0));
         // It ends this thread, and with it the store.
         if (error.code === 'locked') throw error;
+        if (isCollision(thrown) && progress.group.length === 1 && collisions < collisionsMax) {
+          collisions += 1;
+          group = progress.group;
+          if (await this.#isUndone()) continue;
+        }
         if (!isLoss(error)) return await this.#eachAlone(progress, error);
         await this.#writing.drop();
         const fate = await this.#isCommitted(progress, waiting).catch((unknown: unknown) => postgresErrorOf(unknown));
@@ -66,19 +77,34 @@ export class GroupCommit {
   /** Runs what is in the group already, then what waits, and commits. */
   async #runTransaction(progress: Progress, waiting: Call[]): Promise<void> {
     const session = await this.#writing.current();
-    // One change at a time is made, by one session: no transaction can see half of another.
-    session.begin('isolation level read committed');
-    const numbered = numberOf(session);
     const again = progress.group.splice(0);
+    progress.again = again;
+    const tenants = new Set([...again, ...waiting.slice(0, groupCommandsMax)].flatMap(tenantsOf));
+    // If it fails, so does a later query.
+    const begun = this.#writing.begin(session, [...tenants]).catch(() => undefined);
     const closesAt = performance.now() + groupMillisecondsMax;
-    for (let call = again.shift() ?? waiting.shift(); call !== undefined; call = again.shift() ?? waiting.shift()) {
+    // Calls that arrive meanwhile take part if the rows of their tenants are locked already.
+    const next = () => again.shift() ?? (waiting[0] && isLocked(waiting[0], tenants) ? waiting.shift() : undefined);
+    for (let call = next(); call !== undefined; call = next()) {
       progress.group.push(call);
       progress.answers.push({ id: call.id, value: await runCommand(WRITES, call, session.db) });
       if (again.length === 0 && isFull(progress.group, closesAt)) break;
     }
-    progress.transaction = await numbered;
+    const transaction = await begun;
+    if (transaction === null) throw takenOver();
+    progress.transaction = transaction ?? null;
     progress.isCommitSent = true;
     await session.commit();
+  }
+
+  /** Whether the transaction that failed could be rolled back. */
+  async #isUndone(): Promise<boolean> {
+    try {
+      await (await this.#writing.current()).rollback();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** The transaction failed, and nothing of it is stored. */
@@ -117,17 +143,19 @@ function isFull(group: readonly Call[], closesAt: number): boolean {
   return group.length >= groupCommandsMax || performance.now() >= closesAt;
 }
 
-/** The number of the transaction that was begun. It comes with the answer to the first query, and is awaited later. */
-function numberOf(session: Session): Promise<string | null> {
-  const asked = session.execute<{ number: string }>({
-    sql: 'select pg_current_xact_id()::text as number',
-    parameters: [],
-  });
-  // If it fails, so does a later query.
-  return asked.then(
-    ({ rows }) => rows[0]?.number ?? null,
-    () => null,
-  );
+/** The tenant whose jobs a call changes, in an array of none or one. */
+function tenantsOf({ input }: Call): string[] {
+  const { tenant, key, caller } = (input ?? {}) as Partial<Record<'tenant' | 'key' | 'caller', unknown>>;
+  const found = tenant ?? ((key ?? caller) as { readonly tenant?: unknown } | undefined)?.tenant;
+  return typeof found === 'string' ? [found] : [];
+}
+
+function isLocked(call: Call, tenants: ReadonlySet<string>): boolean {
+  return tenantsOf(call).every((tenant) => tenants.has(tenant));
+}
+
+function takenOver(): StoreError {
+  return new StoreError('locked', 'this node did not renew its lease, and another one has taken over its jobs');
 }
 
 function refuse(calls: readonly Call[], error: StoreError): Answer[] {

@@ -1,4 +1,4 @@
-/** The only thread that changes the store. It brings the schema up to date before it reports that it is open. */
+/** The only thread of this process that changes the store. It brings the schema up to date before it reports that it is open. */
 import { auditStore } from '../../access/audit.ts';
 import { PATIENT, WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
@@ -8,9 +8,9 @@ import type { Session } from '../session.ts';
 import { WritingSession } from '../writing-session.ts';
 import { GroupCommit } from './group-commit.ts';
 
-export async function openWriter({ place, check }: ThreadData, report: SendReport): Promise<StoreThread> {
+export async function openWriter({ place, check, instance }: ThreadData, report: SendReport): Promise<StoreThread> {
   await using opening = new AsyncDisposableStack();
-  const writing = opening.use(await WritingSession.open(place, {}));
+  const writing = opening.use(await WritingSession.open(place, {}, { instance: instance ?? null }));
   const session = await writing.current();
   const problem = await lossOnCrash(session);
   if (problem !== null) report({ kind: 'problem', error: portable(problem) });

@@ -1,0 +1,74 @@
+/**
+ * What a node does because of the others on its store: it wakes whoever waits for what another node changed, stops jobs
+ * that were cancelled elsewhere, and ends the jobs of nodes that are gone. What it is told makes it quick; each beat
+ * shows what the store says.
+ */
+import type { Fleet } from '../../store/fleet.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import type { History } from '../history.ts';
+import type { Nudges, Topic } from '../nudges.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { recover } from './recover.ts';
+
+/** Nudges that other nodes get, too. */
+export function nudgesOfFleet(nudges: Nudges, fleet: Fleet): Nudges {
+  return {
+    ...nudges,
+    send(topic) {
+      nudges.send(topic);
+      fleet.tell(topic);
+    },
+  };
+}
+
+export interface FleetWorkOptions {
+  readonly fleet: Fleet;
+  readonly store: Pick<Store, 'runningJobs' | 'releaseOrphans'>;
+  readonly history: Pick<History, 'finish'>;
+  /** Those of this process alone: what was heard is not told again. */
+  readonly nudges: Nudges;
+  readonly dispatcher: Pick<Dispatcher, 'lookAgain' | 'stop'>;
+  readonly log: Log;
+}
+
+const STOP = 'stop ';
+
+/** Begins to listen to the other nodes. */
+export function workInFleet(options: FleetWorkOptions): void {
+  const { fleet, nudges, dispatcher } = options;
+  let recovering: Promise<void> | null = null;
+  fleet.listen({
+    heard(topics) {
+      if (topics === null) {
+        nudges.sendAll();
+        dispatcher.lookAgain();
+        fleet.look();
+        return;
+      }
+      for (const topic of topics) {
+        if (topic === 'queue') dispatcher.lookAgain();
+        else if (topic.startsWith(STOP)) dispatcher.stop(topic.slice(STOP.length), 'cancelled');
+        else nudges.send(topic as Topic);
+      }
+    },
+    beat({ isQueued, hasOrphans, cancelled }) {
+      for (const job_id of cancelled) dispatcher.stop(job_id, 'cancelled');
+      if (isQueued) dispatcher.lookAgain();
+      if (!hasOrphans) return;
+      recovering ??= takeOver(options).finally(() => {
+        recovering = null;
+      });
+    },
+  });
+}
+
+/** Ends the running jobs of nodes that are gone, and gives back those that had not started. Another node may do the same. */
+async function takeOver({ store, history, dispatcher, log }: FleetWorkOptions): Promise<void> {
+  try {
+    await recover({ store, history, log });
+    if ((await store.releaseOrphans()) > 0) dispatcher.lookAgain();
+  } catch (error) {
+    log.error({ err: error }, 'jobs of a node that is gone could not be taken over: the next beat tries again');
+  }
+}

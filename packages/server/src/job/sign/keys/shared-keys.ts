@@ -1,0 +1,105 @@
+/**
+ * The signing keys of a service that has several nodes. All nodes sign with one key, so that a verifier pins one: its
+ * files are the same in the data directory of each node that signs. The public halves are in the store, so that every
+ * node can check what any of them signed.
+ */
+import { type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
+import type { RegisteredKey } from '../../../store/evidence/signing-keys.ts';
+import type { Store } from '../../../store/store.ts';
+import type { SigningKey } from './key-files.ts';
+import { SigningKeyError } from './signing-key-error.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+type KeyStore = Pick<Store, 'registerKey' | 'registeredKeys'>;
+
+const COPY_HINT =
+  'copy the directory attestation-keys from the data directory of the node that signs, or start this one without the role signer';
+
+/** Public halves that nodes of this store signed with. */
+export class RegisteredKeys {
+  readonly #store: KeyStore;
+  readonly #known = new Map<string, PinnedKey>();
+  #last: RegisteredKey | null = null;
+
+  constructor(store: KeyStore) {
+    this.#store = store;
+  }
+
+  /** Reads them again. */
+  async refresh(): Promise<void> {
+    for (const key of await this.#store.registeredKeys()) {
+      this.#last = key;
+      const parsed = parsePublicKey(key.public_key_pem);
+      if (parsed.kind === 'key') this.#known.set(key.key_id, parsed.key);
+    }
+  }
+
+  /** Makes a key known if any node registered it. */
+  async learn(key_id: string): Promise<void> {
+    if (!this.#known.has(key_id)) await this.refresh();
+  }
+
+  publicKey(key_id: string): PinnedKey | null {
+    return this.#known.get(key_id) ?? null;
+  }
+
+  /** The one that was registered last; null if there is none. */
+  get last(): RegisteredKey | null {
+    return this.#last;
+  }
+}
+
+/**
+ * Refuses to make a first key on a node while the service has one.
+ *
+ * @throws SigningKeyError
+ */
+export async function refuseSecondKey(store: KeyStore): Promise<void> {
+  const [key] = await store.registeredKeys();
+  if (key === undefined) return;
+  throw new SigningKeyError('missing', `this node has no signing key, and the service signs with ${key.key_id}`, {
+    hint: COPY_HINT,
+  });
+}
+
+/**
+ * The keys of a node, agreed with the other nodes. A key that replaces another is used once its public half is stored.
+ *
+ * @throws SigningKeyError if a living node signs with another key
+ */
+export async function agreedKeys(keys: SigningKeys, store: KeyStore): Promise<SigningKeys & Pick<RegisteredKeys, 'learn'>> {
+  const registered = new RegisteredKeys(store);
+  const own = keys.current();
+  const other = await store.registerKey({ ...publicHalf(own), isRotation: false });
+  if (other !== null) {
+    throw new SigningKeyError('unusable', `this node would sign with ${own.key_id}, and another signs with ${other}`, {
+      hint: COPY_HINT,
+    });
+  }
+  await registered.refresh();
+  let storing: Promise<unknown> | null = null;
+  const publish = async (key: SigningKey) => {
+    await store.registerKey({ ...publicHalf(key), isRotation: true });
+    await registered.refresh();
+  };
+  return {
+    current() {
+      const key = keys.current();
+      if (registered.publicKey(key.key_id) !== null) return key;
+      // A failure is tried again at the next signature.
+      storing ??= publish(key)
+        .catch(() => {})
+        .finally(() => {
+          storing = null;
+        });
+      throw new SigningKeyError('unusable', 'the other nodes do not know the new signing key yet');
+    },
+    published: () => keys.published(),
+    publicKey: (key_id) => keys.publicKey(key_id) ?? registered.publicKey(key_id),
+    learn: (key_id) => registered.learn(key_id),
+  };
+}
+
+function publicHalf({ key_id, public_key_pem }: RegisteredKey): RegisteredKey {
+  return { key_id, public_key_pem };
+}

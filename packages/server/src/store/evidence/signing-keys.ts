@@ -1,0 +1,61 @@
+/**
+ * The keys with which the nodes of a shared store sign: their public halves, and which of them a living node uses. The
+ * private half is never in the store. Only on PostgreSQL.
+ */
+import { sql } from 'kysely';
+import { nodeOf, prepared } from '../prepared.ts';
+import type { StoreDatabase } from '../schema.ts';
+
+/** The public half of a key. */
+export interface RegisteredKey {
+  readonly key_id: string;
+  readonly public_key_pem: string;
+}
+
+const insertKey = prepared((db, { key_id, public_key_pem }: RegisteredKey) =>
+  db
+    .insertInto('signing_keys')
+    .values({ key_id, public_key_pem })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const noteUse = prepared((db, { key_id, node }: { key_id: string; node: number }) =>
+  db.updateTable('nodes').set({ signs_with: key_id }).where('node', '=', node),
+);
+
+const lockUse = prepared((db) => db.selectFrom('holders').select('turn').forUpdate());
+
+const selectOther = prepared((db, { key_id, node }: { key_id: string; node: number }) =>
+  db
+    .selectFrom('nodes')
+    .select('signs_with')
+    .where('signs_with', '!=', key_id)
+    .where('node', '!=', node)
+    .where(sql<boolean>`lease_until >= now()`)
+    .limit(sql.lit(1)),
+);
+
+const selectKeys = prepared((db) => db.selectFrom('signing_keys').select(['key_id', 'public_key_pem']).orderBy('since'));
+
+/**
+ * Says which key this node signs with, unless a living node signs with another: that one is then returned, and nothing
+ * is stored. A rotation replaces the key of this node whatever the others use.
+ */
+export async function registerKey(
+  db: StoreDatabase,
+  { isRotation, ...key }: RegisteredKey & { readonly isRotation: boolean },
+): Promise<string | null> {
+  const node = nodeOf(db);
+  if (node === null) return null;
+  await lockUse.first(db, {});
+  const other = await selectOther.first(db, { key_id: key.key_id, node });
+  if (other !== null && !isRotation) return other.signs_with;
+  insertKey.send(db, key);
+  noteUse.send(db, { key_id: key.key_id, node });
+  return null;
+}
+
+/** The public halves of all keys that a node of this store ever signed with, oldest first. */
+export function registeredKeys(db: StoreDatabase): Promise<readonly RegisteredKey[]> {
+  return selectKeys.all(db, {});
+}

@@ -1,0 +1,74 @@
+/**
+ * What several nodes on one store know of each other. A node is one process of a service. What is told to others only
+ * makes them quicker: each beat shows what the store says.
+ */
+import type { IsolationClass, Language, RuntimePack } from '@vouchbox/protocol';
+import type { StoreError } from './store-error.ts';
+
+/** What a node may do. */
+export const NODE_ROLES = ['api', 'executor', 'signer'] as const;
+export type NodeRole = (typeof NODE_ROLES)[number];
+
+/** What a node says of itself, for the others and for its callers. */
+export interface NodeFacts {
+  readonly version: string;
+  readonly roles: readonly NodeRole[];
+  /** What its cells are; null if it makes none. */
+  readonly executor: ExecutorFacts | null;
+  /** The key that it signs with; null if it does not sign. */
+  readonly signs_with: string | null;
+}
+
+export interface ExecutorFacts {
+  readonly backend: string;
+  readonly isolation_class: IsolationClass;
+  readonly languages: readonly Language[];
+  readonly runtime_packs: readonly RuntimePack[];
+  /** Jobs that run at once. */
+  readonly slots: number;
+  /** MiB that its running jobs may have together. */
+  readonly concurrent_mem_mb_max: number;
+  /** Whether cells can be made now. */
+  readonly ready: boolean;
+}
+
+/** A node whose lease runs. Nodes are in the order of their numbers. */
+export interface LiveNode {
+  readonly node: number;
+  /** Null until it serves, and for a command of an operator. */
+  readonly facts: NodeFacts | null;
+}
+
+/** What one beat found in the store. */
+export interface Beat {
+  readonly nodes: readonly LiveNode[];
+  /** Whether a job is queued. */
+  readonly isQueued: boolean;
+  /** Whether a node that is gone left jobs. */
+  readonly hasOrphans: boolean;
+  /** Running jobs of this node that are to be cancelled. */
+  readonly cancelled: readonly string[];
+}
+
+/** Called with what happens on other nodes. */
+export interface FleetListener {
+  /** Topics that another node told; null if any may have been. */
+  heard(topics: readonly string[] | null): void;
+  beat(beat: Beat): void;
+}
+
+export interface Fleet {
+  /** The number of this node. */
+  readonly node: number;
+  /** The living nodes as the last beat found them: at least this one. */
+  nodes(): readonly LiveNode[];
+  /** Says what this node is, now and with each beat. Resolves when it is stored, and the other nodes are known. */
+  announce(facts: () => NodeFacts): Promise<void>;
+  /** Tells the other nodes that something changed. Never waits, and may be lost. */
+  tell(topic: string): void;
+  listen(listener: FleetListener): void;
+  /** Looks now at what the next beat would find. */
+  look(): void;
+  /** Resolves once this node can change nothing more: another one has taken over its jobs, or the store has ended. */
+  readonly lost: Promise<StoreError>;
+}

@@ -1,0 +1,177 @@
+/**
+ * Which node has taken which job, in a store that several nodes share. A node takes a queued job before it prepares a
+ * cell for it, and a job that starts at once in the transaction that accepts it. The end of a job removes its claim. A
+ * claim of a node that has no row any more counts for nothing: another node ends the job, or takes it from the queue.
+ * In a store for one process there are no claims, and these functions do nothing.
+ */
+import { sql } from 'kysely';
+import { nodeOf, prepared } from '../prepared.ts';
+import type { JobKey, QueuedJob } from '../records/rows.ts';
+import type { StoreDatabase } from '../schema.ts';
+
+/** What a node can run. A job that needs more is left to another. */
+export interface Abilities {
+  readonly languages: readonly string[];
+  /** The names of its runtime packs. */
+  readonly packs: readonly string[];
+  /** The isolation classes that its cells satisfy. */
+  readonly isolation: readonly string[];
+  /** The most MiB that one job may have. */
+  readonly memMbMax: number;
+}
+
+interface Claim extends JobKey {
+  readonly node: number;
+}
+
+const insertClaim = prepared((db, { tenant, job_id, node }: Claim) =>
+  db.insertInto('claims').values({ tenant, job_id, node }),
+);
+
+/** A queued job that another transaction has locked is being taken or cancelled there, and is not waited for. */
+const claimQueued = prepared((db, { tenant, job_id, node }: Claim) =>
+  db
+    .insertInto('claims')
+    .columns(['tenant', 'job_id', 'node'])
+    .expression((row) =>
+      row
+        .selectFrom('queue')
+        .select(['tenant', 'job_id', sql<number>`cast(${node} as bigint)`.as('node')])
+        .where('tenant', '=', tenant)
+        .where('job_id', '=', job_id)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const selectClaim = prepared((db, { tenant, job_id, node }: Claim) =>
+  db
+    .selectFrom('claims')
+    .select('node')
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('node', '=', node),
+);
+
+const deleteClaim = prepared((db, { tenant, job_id }: JobKey) =>
+  db.deleteFrom('claims').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const deleteClaimOf = prepared((db, { tenant, job_id, node }: Claim) =>
+  db.deleteFrom('claims').where('tenant', '=', tenant).where('job_id', '=', job_id).where('node', '=', node),
+);
+
+/** The claim of a job that runs stays until the job is ended, so that it is found again if the survivor dies, too. */
+const deleteOrphans = prepared((db) =>
+  db
+    .deleteFrom('claims')
+    .where((row) =>
+      row.exists(
+        row
+          .selectFrom('queue')
+          .select('queue.job_id')
+          .whereRef('queue.tenant', '=', 'claims.tenant')
+          .whereRef('queue.job_id', '=', 'claims.job_id'),
+      ),
+    )
+    .where((row) =>
+      row.not(row.exists(row.selectFrom('nodes').select('nodes.node').whereRef('nodes.node', '=', 'claims.node'))),
+    ),
+);
+
+const isolationDemand = sql<string>`coalesce(job_specs.requested_spec::json #>> '{requirements,minimum_isolation}', 'none')`;
+
+const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit: number }) =>
+  db
+    .selectFrom('queue')
+    .innerJoin('job_specs', (join) =>
+      join.onRef('job_specs.tenant', '=', 'queue.tenant').onRef('job_specs.job_id', '=', 'queue.job_id'),
+    )
+    .select([
+      'queue.tenant',
+      'queue.job_id',
+      'queue.language',
+      'queue.runtime',
+      'queue.mem_mb',
+      'queue.created_at',
+    ])
+    .where('queue.tenant', '=', asked.tenant)
+    .where((row) =>
+      row.not(
+        row.exists(
+          row
+            .selectFrom('claims')
+            .select('claims.job_id')
+            .whereRef('claims.tenant', '=', 'queue.tenant')
+            .whereRef('claims.job_id', '=', 'queue.job_id'),
+        ),
+      ),
+    )
+    .where('queue.mem_mb', '<=', asked.memMbMax)
+    .where((row) =>
+      row.or([
+        row.and([row('queue.runtime', 'is', null), sql<boolean>`queue.language = any(${asked.languages})`]),
+        sql<boolean>`queue.runtime = any(${asked.packs})`,
+      ]),
+    )
+    .where(sql<boolean>`${isolationDemand} = any(${asked.isolation})`)
+    .orderBy('queue.created_at')
+    .orderBy('queue.job_id')
+    .limit(asked.limit),
+);
+
+/** A tenant's oldest queued jobs that no node has taken and that this one can run. */
+export function unclaimedJobs(
+  db: StoreDatabase,
+  asked: Abilities & { readonly tenant: string; readonly limit: number },
+): Promise<QueuedJob[]> {
+  return selectUnclaimed.all(db, asked);
+}
+
+/** Takes a job that starts at once; part of the transaction that accepts it. */
+export function claim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
+  const node = nodeOf(db);
+  if (node !== null) insertClaim.send(db, { tenant, job_id, node });
+}
+
+/** Takes a queued job. False if it is no longer queued, or another node has taken it or is about to. */
+export async function takeFromQueue(db: StoreDatabase, { tenant, job_id }: JobKey): Promise<boolean> {
+  const node = nodeOf(db);
+  return node === null || (await claimQueued.run(db, { tenant, job_id, node })) > 0;
+}
+
+/**
+ * Whether this node may start a queued job: always in a store for one process, else if it has taken the job. A job that
+ * nobody has taken is taken now.
+ */
+export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Promise<boolean> {
+  const node = nodeOf(db);
+  if (node === null || (await selectClaim.first(db, { tenant, job_id, node })) !== null) return true;
+  return await takeFromQueue(db, { tenant, job_id });
+}
+
+/** Removes the claim of a job; part of the transaction that ends it. */
+export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
+  if (nodeOf(db) !== null) deleteClaim.send(db, { tenant, job_id });
+}
+
+/** Gives jobs back to the queue that this node took and did not start. */
+export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): Promise<void> {
+  const node = nodeOf(db);
+  if (node === null) return;
+  deleteClaimOf.sendEach(
+    db,
+    keys.map(({ tenant, job_id }) => ({ tenant, job_id, node })),
+  );
+}
+
+/** Gives the jobs that nodes took and did not start before they were gone back to the queue. Returns how many. */
+export async function releaseOrphans(db: StoreDatabase): Promise<number> {
+  return nodeOf(db) === null ? 0 : await deleteOrphans.run(db, {});
+}
+
+/** The number of this process among those that share the store; null in a store for one process. */
+export async function node(db: StoreDatabase): Promise<number | null> {
+  return nodeOf(db);
+}

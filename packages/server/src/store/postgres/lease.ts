@@ -1,0 +1,8 @@
+/**
+ * For how long a node that does not renew its lease is taken for alive, in seconds of the database's clock. Its running
+ * jobs are ended by another node within a few seconds more.
+ */
+export const leaseSeconds = 6;
+
+/** How often a node renews its lease and looks at what the others did. */
+export const beatMilliseconds = 1000;

@@ -1,0 +1,196 @@
+/**
+ * One node's part in a fleet, on a session of its own: it renews the lease, removes nodes whose lease is over, and passes
+ * on what nodes tell each other. A node that removed another does nothing for it here: the beat of every node shows
+ * which jobs were left.
+ */
+import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
+import type { Beat, Fleet, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
+import { StoreError } from '../store-error.ts';
+import { beatMilliseconds, leaseSeconds } from './lease.ts';
+import { postgresErrorOf } from './postgres-error.ts';
+import { Session } from './session.ts';
+
+/** A lease need not outlast a crash of the database: the nodes renew it afterwards. */
+const SETTINGS = 'set synchronous_commit = off';
+const CHANNEL = `select 'vouchbox_' || md5(current_schema()) as name`;
+const NOTIFY = `select pg_notify('vouchbox_' || md5(current_schema()), $1)`;
+/** A payload must be shorter than 8000 bytes. */
+const payloadCharsMax = 7000;
+const EVERYTHING = '*';
+
+const renew = `update nodes set lease_until = now() + make_interval(secs => ${leaseSeconds}), facts = $2 where node = $1`;
+/** A node that is storing something is left for the next beat. After a restart of the database each gets a whole lease. */
+const removeDead = `delete from nodes where node in (
+    select node from nodes where lease_until < now() for update skip locked
+  ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`;
+const selectLiving = `select node, facts from nodes where lease_until >= now() order by node`;
+const selectState = `select
+    exists (select from tenants where queued > 0) as is_queued,
+    exists (select from claims where not exists (select from nodes where nodes.node = claims.node)) as has_orphans`;
+const selectCancelled = `select jobs.job_id from claims join jobs on jobs.tenant = claims.tenant and jobs.job_id = claims.job_id
+  where claims.node = $1 and jobs.cancellation_requested = 1 and jobs.status = 'running'`;
+
+export interface PostgresFleetOptions {
+  readonly url: string;
+  readonly node: number;
+  /** Called when beats begin to fail. */
+  readonly onProblem: (error: StoreError) => void;
+}
+
+export class PostgresFleet implements Fleet, AsyncDisposable {
+  readonly node: number;
+  readonly #options: PostgresFleetOptions;
+  readonly #loop = new StandingLoop((signal) => this.#round(signal));
+  readonly #listeners: FleetListener[] = [];
+  readonly #lost = Promise.withResolvers<StoreError>();
+  readonly #untold = new Set<string>();
+  #session: Session | null = null;
+  #facts: () => NodeFacts | null = () => null;
+  #nodes: readonly LiveNode[];
+  /** When beats began to succeed without a gap; null while they fail. */
+  #steadySince: number | null = null;
+  #beaten = Promise.withResolvers<void>();
+  /** Ends the pause before the next beat. */
+  #wake = Promise.withResolvers<void>();
+  #isTelling = false;
+
+  private constructor(options: PostgresFleetOptions) {
+    this.#options = options;
+    this.node = options.node;
+    this.#nodes = [{ node: options.node, facts: null }];
+  }
+
+  /** Begins to renew the lease of a registered node. @throws StoreError if the database cannot be reached */
+  static async open(options: PostgresFleetOptions): Promise<PostgresFleet> {
+    const fleet = new PostgresFleet(options);
+    await fleet.#opened();
+    fleet.#loop.start();
+    return fleet;
+  }
+
+  get lost(): Promise<StoreError> {
+    return this.#lost.promise;
+  }
+
+  nodes(): readonly LiveNode[] {
+    return this.#nodes;
+  }
+
+  async announce(facts: () => NodeFacts): Promise<void> {
+    this.#facts = facts;
+    // The beat under way may have been sent before.
+    await this.#beaten.promise;
+    this.look();
+    await this.#beaten.promise;
+  }
+
+  listen(listener: FleetListener): void {
+    this.#listeners.push(listener);
+  }
+
+  look(): void {
+    this.#wake.resolve();
+  }
+
+  /** Topics that come together are told together. */
+  tell(topic: string): void {
+    if (this.#nodes.length < 2) return;
+    this.#untold.add(topic);
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    setImmediate(() => this.#tellAll());
+  }
+
+  /** Says that the store has ended. */
+  end(error: StoreError): void {
+    this.#lost.resolve(error);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#loop.stop();
+    this.#wake.resolve();
+    await this.#loop[Symbol.asyncDispose]();
+    await this.#session?.[Symbol.asyncDispose]();
+  }
+
+  #tellAll(): void {
+    this.#isTelling = false;
+    const payload = `${this.node}\n${[...this.#untold].join('\n')}`;
+    this.#untold.clear();
+    if (this.#session === null || this.#session.isLost) return;
+    const told = payload.length > payloadCharsMax ? `${this.node}\n${EVERYTHING}` : payload;
+    this.#session.send({ sql: NOTIFY, parameters: [told] });
+  }
+
+  #hear(payload: string): void {
+    const [sender, ...topics] = payload.split('\n');
+    if (sender === String(this.node)) return;
+    const heard = topics.includes(EVERYTHING) ? null : topics;
+    for (const listener of this.#listeners) listener.heard(heard);
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    try {
+      const beat = await this.#beat();
+      this.#steadySince ??= performance.now();
+      this.#nodes = beat.nodes;
+      if (!signal.aborted) for (const listener of this.#listeners) listener.beat(beat);
+    } catch (thrown) {
+      const error = postgresErrorOf(thrown);
+      if (error.code === 'locked') {
+        this.#loop.stop();
+        this.end(error);
+      }
+      if (this.#steadySince !== null && !signal.aborted) this.#options.onProblem(error);
+      this.#steadySince = null;
+      await this.#session?.[Symbol.asyncDispose]();
+    }
+    const beaten = this.#beaten;
+    this.#beaten = Promise.withResolvers<void>();
+    beaten.resolve();
+    if (!signal.aborted) await this.#pause();
+  }
+
+  async #pause(): Promise<void> {
+    const timer = setTimeout(() => this.#wake.resolve(), beatMilliseconds);
+    await this.#wake.promise;
+    this.#wake = Promise.withResolvers<void>();
+    clearTimeout(timer);
+  }
+
+  async #beat(): Promise<Beat> {
+    const session = await this.#opened();
+    const renewed = session.execute({ sql: renew, parameters: [this.node, JSON.stringify(this.#facts())] });
+    if (this.#isSteady()) session.send({ sql: removeDead, parameters: [] });
+    const living = session.execute<{ node: number; facts: string }>({ sql: selectLiving, parameters: [] });
+    const state = session.execute<{ is_queued: boolean; has_orphans: boolean }>({ sql: selectState, parameters: [] });
+    const cancelled = session.execute<{ job_id: string }>({ sql: selectCancelled, parameters: [this.node] });
+    const answers = await Promise.all([renewed, living, state, cancelled]);
+    if (answers[0].rowCount === 0) throw new StoreError('locked', 'another node has taken over the jobs of this one');
+    const [found] = answers[2].rows;
+    return {
+      nodes: answers[1].rows.map(({ node, facts }) => ({ node, facts: JSON.parse(facts ?? 'null') as NodeFacts | null })),
+      isQueued: found?.is_queued === true,
+      hasOrphans: found?.has_orphans === true,
+      cancelled: answers[3].rows.map(({ job_id }) => job_id),
+    };
+  }
+
+  /**
+   * Whether this node has seen the database for longer than a lease. If the database or the network was away, every node
+   * has the time to come back before one is taken for dead.
+   */
+  #isSteady(): boolean {
+    return this.#steadySince !== null && performance.now() - this.#steadySince > leaseSeconds * 1000;
+  }
+
+  async #opened(): Promise<Session> {
+    if (this.#session !== null && !this.#session.isLost) return this.#session;
+    const session = await Session.open(this.#options.url, {});
+    session.send({ sql: SETTINGS, parameters: [] });
+    const { rows } = await session.execute<{ name: string }>({ sql: CHANNEL, parameters: [] });
+    await session.listen(rows[0]?.name ?? '', (payload) => this.#hear(payload));
+    this.#session = session;
+    return session;
+  }
+}

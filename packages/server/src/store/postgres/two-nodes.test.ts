@@ -1,0 +1,176 @@
+/** Two nodes on one store, as two stores of this process that share a schema. */
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { admission, admitJob, choice, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from '../store.fixture.ts';
+import type { Store } from '../store.ts';
+import type { StoreError } from '../store-error.ts';
+import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
+import { openPostgresStore } from './postgres-store.ts';
+import { dropSchema, newSchema } from './schema.fixture.ts';
+import { Session } from './session.ts';
+
+let url: string;
+beforeEach(async () => {
+  url = await newSchema(inject('postgresUrl'));
+});
+afterEach(() => dropSchema(url));
+
+/** On threads of its own if the test is about a node that ends. */
+function node(instance: string | null = null, threads: 'own' | 'shared' = 'shared'): Promise<Store> {
+  const sides = threads === 'own' ? {} : { threads: POSTGRES_SAME_THREAD };
+  return openPostgresStore({ url, check: 'off', onProblem: () => {}, instance, ...sides });
+}
+
+async function operate(sql: string): Promise<readonly object[]> {
+  await using session = await Session.open(url, {});
+  return (await session.execute<object>({ sql, parameters: [] })).rows;
+}
+
+const ABLE = {
+  languages: ['python'],
+  packs: [],
+  isolation: ['none', 'linux-shared-kernel'],
+  memMbMax: 512,
+} as const;
+
+function asked(limit: number) {
+  return choice({ exclude: [], limit, abilities: ABLE });
+}
+
+async function ids(store: Store, limit: number): Promise<string[]> {
+  return (await store.queuedJobs(asked(limit))).jobs.map(({ job_id }) => job_id);
+}
+
+test('jobs that one node has taken are not given to another, and each is taken once', async () => {
+  await using one = await node();
+  await using other = await node();
+  const admitted: string[] = [];
+  for (let at = 0; at < 40; at++) admitted.push((await admitJob(one, newKey(`t${at % 3}`))).job_id);
+  const taken: string[] = [];
+  while (taken.length < admitted.length) {
+    const both = await Promise.all([ids(one, 3), ids(other, 3)]);
+    if (both.flat().length === 0) break;
+    taken.push(...both.flat());
+  }
+  expect(taken.toSorted()).toEqual(admitted.toSorted());
+  expect(await ids(other, 3)).toEqual([]);
+});
+
+test('a job that another node has taken cannot be started, and one that it gave back can', async () => {
+  await using one = await node();
+  await using other = await node();
+  const key = await admitJob(one);
+  expect(await ids(one, 1)).toEqual([key.job_id]);
+  expect(await other.start(startOf(key))).toBe(false);
+  await one.releaseJobs([key]);
+  expect(await ids(other, 1)).toEqual([key.job_id]);
+  expect(await one.start(startOf(key))).toBe(false);
+  expect(await other.start(startOf(key))).toBe(true);
+});
+
+test('a node takes only what it can run', async () => {
+  await using store = await node();
+  const spec = SPEC;
+  const limits = (mem_mb: number) => ({ ...spec.limits, mem_mb });
+  await admitJob(store, { requested_spec: { ...spec, language: 'node' } });
+  await admitJob(store, { requested_spec: { ...spec, limits: limits(1024) } });
+  await admitJob(store, { requested_spec: { ...spec, runtime: 'pack' } });
+  await admitJob(store, {
+    requested_spec: { ...spec, requirements: { minimum_isolation: 'gvisor-application-kernel' } },
+  });
+  const fit = await admitJob(store);
+  expect(await ids(store, 10)).toEqual([fit.job_id]);
+});
+
+test('an idempotency key that two nodes get at once makes one job', async () => {
+  await using one = await node();
+  await using other = await node();
+  for (let round = 0; round < 10; round++) {
+    const idempotency = { key: `key ${round}`, spec_sha256: 'a'.repeat(64) };
+    const tenant = `tenant-${round}`;
+    const answers = await Promise.all(
+      [one, other].map((store) => store.admit(admission({ ...newKey(tenant), idempotency }))),
+    );
+    expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['created', 'replayed']);
+    const made = answers.map((answer) => ('job' in answer ? answer.job.job_id : ''));
+    expect(new Set(made).size).toBe(1);
+  }
+});
+
+test('two nodes that change jobs of the same tenants at once lose no count and break no chain', async () => {
+  await using one = await node();
+  await using other = await node();
+  const stores = [one, other];
+  const work = async (number: number) => {
+    const store = stores[number % 2] ?? one;
+    const key = newKey(`t${number % 4}`);
+    await store.admit(admission({ ...key, start: { started_at: startOf(key).started_at, execution: EXECUTION } }));
+    const lines = Array.from({ length: 5 }, (_, at) => store.append(key, [stdout(`line ${at}`)]));
+    const elsewhere = (stores[(number + 1) % 2] ?? one).requestCancel({ ...key, principal: 'p', at: '2026-01-01T00:00:00.500Z' });
+    await Promise.all([...lines, elsewhere]);
+    const ends = await Promise.all(stores.map((each) => each.finish(finishOf(key))));
+    expect(ends.filter(Boolean)).toHaveLength(1);
+  };
+  await Promise.all(Array.from({ length: 40 }, (_, number) => work(number)));
+  expect(await operate('select sum(queued)::int as queued, sum(running)::int as running from tenants')).toEqual([
+    { queued: 0, running: 0 },
+  ]);
+  expect(await operate('select from claims')).toEqual([]);
+  await one[Symbol.asyncDispose]();
+  await using _checked = await openPostgresStore({ url, check: 'full', onProblem: () => {}, threads: POSTGRES_SAME_THREAD });
+});
+
+test('a node whose row was removed changes nothing any more, and says so', async () => {
+  await using store = await node('paused', 'own');
+  await using survivor = await node();
+  const key = await admitJob(store);
+  await ids(store, 1);
+  expect(await store.start(startOf(key))).toBe(true);
+  await operate(`delete from nodes where instance = 'paused'`);
+  const refusal = await store.append(key, [stdout('late')]).catch((error: StoreError) => error.code);
+  expect(refusal).toBe('unavailable');
+  expect((await store.fleet?.lost)?.code).toMatch(/^(locked|unavailable)$/);
+  expect((await survivor.runningJobs()).map(({ job_id }) => job_id)).toEqual([key.job_id]);
+  expect(await survivor.finish(finishOf(key, { recovery: true, execution: null }))).toBe(true);
+  expect((await survivor.events({ key, after: 0, limit: 10 }))?.events.map(({ kind }) => kind)).toEqual([
+    'queued',
+    'started',
+    'finished',
+  ]);
+});
+
+test('a service that starts again is not taken for a second node: its predecessor is gone at once', async () => {
+  await using before = await node('directory', 'own');
+  const key = await admitJob(before);
+  await ids(before, 1);
+  await before.start(startOf(key));
+  await using after = await node('directory');
+  expect((await after.runningJobs()).map(({ job_id }) => job_id)).toEqual([key.job_id]);
+  expect((await before.fleet?.lost)?.code).toMatch(/^(locked|unavailable)$/);
+});
+
+test('a node that does not renew its lease is removed by another, and its queued jobs are given back', async () => {
+  await using survivor = await node();
+  const key = await admitJob(survivor);
+  await operate(`insert into nodes values (1000, 'gone', now(), now() - interval '1 s')`);
+  await operate(`insert into claims values ('${key.tenant}', '${key.job_id}', 1000)`);
+  expect(await ids(survivor, 1)).toEqual([]);
+  const left = Promise.withResolvers<void>();
+  survivor.fleet?.listen({ heard() {}, beat: ({ hasOrphans }) => hasOrphans && left.resolve() });
+  await left.promise;
+  expect(await survivor.releaseOrphans()).toBe(1);
+  expect(await ids(survivor, 1)).toEqual([key.job_id]);
+});
+
+test('what one node tells, the others hear and it does not', async () => {
+  await using one = await node();
+  await using other = await node();
+  const heard: string[] = [];
+  for (const [name, store] of Object.entries({ one, other })) {
+    store.fleet?.listen({ heard: (topics) => heard.push(`${name}: ${topics?.join()}`), beat() {} });
+  }
+  await one.fleet?.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null }));
+  expect(one.fleet?.nodes()).toHaveLength(2);
+  one.fleet?.tell('queue');
+  one.fleet?.tell('end job_1');
+  await expect.poll(() => heard).toEqual(['other: queue,end job_1']);
+});

@@ -1,0 +1,126 @@
+/** Two nodes of one service: whichever is asked, the answer is that of the service. */
+import { cpSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openCredentials } from '@vouchbox/server';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { dropSchema, newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
+import { Session } from '../../packages/server/src/store/postgres/session.ts';
+import { Rig, type RigSettings } from '../rig/rig.ts';
+
+let url: string;
+let one: Rig;
+let other: Rig;
+
+const NODE: RigSettings = { provider: 'subprocess', concurrency: '1', 'attestation-mode': 'on' };
+
+/** A data directory that signs with the same key as another. */
+function directoryLike(rig: Rig): string {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-rig-'));
+  cpSync(join(rig.dataDir, 'attestation-keys'), join(directory, 'attestation-keys'), { recursive: true });
+  return directory;
+}
+
+beforeAll(async () => {
+  url = await newSchema(inject('postgresUrl'));
+  one = await Rig.start({ ...NODE, 'database-url': url });
+  other = await Rig.start({ ...NODE, 'database-url': url }, directoryLike(one));
+});
+
+afterAll(async () => {
+  expect([...(await one.stop()), ...(await other.stop())]).toEqual([]);
+  await dropSchema(url);
+});
+
+const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
+
+/** Starts a program on a node and resolves once its output shows, at that node, that it runs. */
+async function running(rig: Rig): Promise<string> {
+  const { client } = rig.alpha;
+  const { job_id } = await client.submit(sleeper);
+  for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
+  return job_id;
+}
+
+/** How many jobs each living node runs or has taken, the fewest first. */
+async function held(): Promise<number[]> {
+  await using session = await Session.open(url, {});
+  const sql = 'select count(claims.job_id)::int as jobs from nodes left join claims using (node) group by node';
+  const { rows } = await session.execute<{ jobs: number }>({ sql, parameters: [] });
+  return rows.map(({ jobs }) => jobs).sort();
+}
+
+test('a job that the node it came to has no slot for is run by the other, and its result is awaited at the first', async () => {
+  const first = await running(one);
+  const second = await running(one);
+  expect(await held()).toEqual([1, 1]);
+  await other.alpha.client.cancel(second);
+  expect((await one.ended(second)).result).toMatchObject({ status: 'cancelled', stdout: 'started\n' });
+  await other.alpha.client.cancel(first);
+  expect((await other.ended(first)).result.status).toBe('cancelled');
+});
+
+test('a job is followed live at one node while it runs at the other', async () => {
+  const code = 'for n in 1 2 3; do echo $n; sleep 0.2; done';
+  const { job_id } = await one.alpha.client.submit({ language: 'bash', code });
+  const [here, there] = await Promise.all(
+    [one, other].map(async ({ alpha }) => await Array.fromAsync(alpha.client.follow(job_id))),
+  );
+  expect(there).toEqual(here);
+  expect(here?.map(({ seq }) => seq)).toEqual(here?.map((_, at) => at + 1));
+  expect(here?.at(-1)?.kind).toBe('finished');
+});
+
+test('a stream ticket opens one stream, at any node', async () => {
+  const { job_id } = (await one.run({ language: 'bash', code: 'true' })) ?? {};
+  const { json } = await one.request(`/v1/jobs/${job_id}/stream-ticket`, { method: 'POST' });
+  const opened = async (rig: Rig) => {
+    const socket = new WebSocket(rig.service.url.replace('http', 'ws') + (json.stream_url as string));
+    const answer = await new Promise<string>((resolve) => {
+      socket.on('open', () => resolve('open')).on('error', () => resolve('refused'));
+    });
+    socket.terminate();
+    return answer;
+  };
+  expect([await opened(other), await opened(one), await opened(other)]).toEqual(['open', 'refused', 'refused']);
+});
+
+test('one idempotency key is one job, whichever nodes it is sent to', async () => {
+  const body = { language: 'bash', code: 'echo once' };
+  const headers = { 'idempotency-key': 'the same' };
+  const answers = await Promise.all([one, other, one, other].map((rig) => rig.post(body, { headers })));
+  expect(new Set(answers.map(({ json }) => json.job_id as string)).size).toBe(1);
+  expect(answers.filter((answer) => answer.headers.get('idempotency-replayed') === 'false')).toHaveLength(1);
+});
+
+test('a key that was revoked at one node is refused at the other from then on', async () => {
+  await using operator = await openCredentials({ dataDir: one.dataDir, databaseUrl: url });
+  const { key, credential_id } = await operator.create({
+    tenant: 'alpha',
+    principal: null,
+    scopes: null,
+    expires_at: null,
+  });
+  const status = async () => (await other.request('/v1/whoami', { key })).status;
+  expect(await status()).toBe(200);
+  await operator.revoke({ credential_id, at: null });
+  expect(await status()).toBe(401);
+});
+
+test('every node serves what one of them signed', async () => {
+  const { job_id } = await one.run({ language: 'bash', code: 'echo signed' });
+  const envelope = async (rig: Rig) => await rig.request(`/v1/jobs/${job_id}/attestation`);
+  await expect.poll(async () => (await envelope(one)).status).toBe(200);
+  const [here, there] = [await envelope(one), await envelope(other)];
+  expect(there.text).toBe(here.text);
+});
+
+test('a node that would sign with a key of its own is refused, and told what to do', async () => {
+  const refusal = await Rig.start({ ...NODE, 'database-url': url }).catch((error: Error) => error);
+  expect(refusal).toMatchObject({
+    name: 'StartError',
+    message: expect.stringMatching(/^this node has no signing key, and the service signs with sha256:/) as unknown,
+    hint: expect.stringContaining('copy the directory attestation-keys') as unknown,
+  });
+});
