@@ -26,7 +26,8 @@ test('while the database is gone a service refuses with 503 and is not ready; a 
   await expect.poll(async () => (await readiness()).status).toBe(503);
   await server.start();
   await expect.poll(async () => (await readiness()).status).toBe(200);
-  const { result, events } = await rig.ended(job_id);
+  const { result, detail, events } = await rig.ended(job_id);
+  expect(detail.terminal_reason).toBe('exited');
   expect(result).toMatchObject({ status: 'succeeded', stdout: 'before\nafter\n' });
   expect(events.map(({ kind }) => kind).filter((kind) => kind === 'finished')).toHaveLength(1);
   expect((await rig.run({ language: 'python', code: 'print(2)' })).result.stdout).toBe('2\n');

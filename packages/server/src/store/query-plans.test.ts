@@ -26,6 +26,17 @@ const MAY_BE_READ_THROUGH = [
 ];
 
 /** A step that looks at every row of a table, or at everything a tenant has in it. */
+/** What only a store asks that several nodes share. */
+const OF_NODES: ReadonlySet<string> = new Set([
+  'node',
+  'orphanedJobs',
+  'registerKey',
+  'registeredKeys',
+  'releaseJobs',
+  'releaseOrphans',
+  'takeQueuedJobs',
+]);
+
 const READS_THROUGH = /^SCAN|AUTOMATIC|\(tenant=\?\)/;
 
 /** A database that remembers every text that was prepared on it. */
@@ -123,7 +134,8 @@ test('no query reads the whole of a table that grows with the store', async () =
   texts.clear();
   const commands = everyCommand();
   for (const [name, input] of commands) await ask(db, name, await withReceipt(db, name, input));
-  expect(new Set(commands.map(([name]) => name))).toEqual(new Set([...Object.keys(WRITES), ...Object.keys(READS)]));
+  const asked = new Set([...Object.keys(WRITES), ...Object.keys(READS)].filter((name) => !OF_NODES.has(name)));
+  expect(new Set(commands.map(([name]) => name))).toEqual(asked);
   expect(texts.size).toBeGreaterThan(50);
   const plans = [...texts].flatMap((text) =>
     database

@@ -14,7 +14,8 @@ import type { JobKey } from './records/rows.ts';
 type Asked = Methods<Reads> & Methods<Writes>;
 
 /** The methods that are declared here do more than one command. */
-export interface Store extends Omit<Asked, 'append' | 'finish' | 'jobDetail' | 'node' | 'orphanedJobs' | 'takeQueuedJobs'>,
+export interface Store
+  extends Omit<Asked, 'append' | 'finish' | 'jobDetail' | 'node' | 'orphanedJobs' | 'takeQueuedJobs'>,
     AsyncDisposable {
   /** The other nodes on this store; null if it is for one process. */
   readonly fleet: Fleet | null;

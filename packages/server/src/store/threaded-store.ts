@@ -46,6 +46,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
     const [writes, reads] = [await writer.open(), await reader.open()];
     const fleet = (await options.openFleet?.((await writes.node()) ?? 0)) ?? null;
     opening.move();
+    // Without effect if the fleet was closed before: then the store was closed.
     const ended = () => fleet?.end(new StoreError('unavailable', 'the store has ended'));
     void writer.ended.then(() => reader[Symbol.asyncDispose]()).then(ended);
     void reader.ended.then(() => writer[Symbol.asyncDispose]()).then(ended);

@@ -237,7 +237,9 @@ export class Dispatcher implements AsyncDisposable {
     const { store, log } = this.#options;
     this.#queue.doubt();
     if (!store.fleet) return;
-    await store.releaseJobs([job]).catch((err: unknown) => log.error({ err, job_id: job.job_id }, 'a job is kept back'));
+    await store
+      .releaseJobs([job])
+      .catch((err: unknown) => log.error({ err, job_id: job.job_id }, 'a job is kept back'));
     this.lookAgain();
   }
 

@@ -35,7 +35,9 @@ const selectOther = prepared((db, { key_id, node }: { key_id: string; node: numb
     .limit(sql.lit(1)),
 );
 
-const selectKeys = prepared((db) => db.selectFrom('signing_keys').select(['key_id', 'public_key_pem']).orderBy('since'));
+const selectKeys = prepared((db) =>
+  db.selectFrom('signing_keys').select(['key_id', 'public_key_pem']).orderBy('since'),
+);
 
 /**
  * Says which key this node signs with, unless a living node signs with another: that one is then returned, and nothing

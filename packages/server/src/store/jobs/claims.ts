@@ -88,14 +88,7 @@ const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit
     .innerJoin('job_specs', (join) =>
       join.onRef('job_specs.tenant', '=', 'queue.tenant').onRef('job_specs.job_id', '=', 'queue.job_id'),
     )
-    .select([
-      'queue.tenant',
-      'queue.job_id',
-      'queue.language',
-      'queue.runtime',
-      'queue.mem_mb',
-      'queue.created_at',
-    ])
+    .select(['queue.tenant', 'queue.job_id', 'queue.language', 'queue.runtime', 'queue.mem_mb', 'queue.created_at'])
     .where('queue.tenant', '=', asked.tenant)
     .where((row) =>
       row.not(

@@ -53,6 +53,7 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
   /** Ends the pause before the next beat. */
   #wake = Promise.withResolvers<void>();
   #isTelling = false;
+  #isClosed = false;
 
   private constructor(options: PostgresFleetOptions) {
     this.#options = options;
@@ -103,10 +104,11 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
 
   /** Says that the store has ended. */
   end(error: StoreError): void {
-    this.#lost.resolve(error);
+    if (!this.#isClosed) this.#lost.resolve(error);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     this.#loop.stop();
     this.#wake.resolve();
     await this.#loop[Symbol.asyncDispose]();
@@ -169,7 +171,10 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
     if (answers[0].rowCount === 0) throw new StoreError('locked', 'another node has taken over the jobs of this one');
     const [found] = answers[2].rows;
     return {
-      nodes: answers[1].rows.map(({ node, facts }) => ({ node, facts: JSON.parse(facts ?? 'null') as NodeFacts | null })),
+      nodes: answers[1].rows.map(({ node, facts }) => ({
+        node,
+        facts: JSON.parse(facts ?? 'null') as NodeFacts | null,
+      })),
       isQueued: found?.is_queued === true,
       hasOrphans: found?.has_orphans === true,
       cancelled: answers[3].rows.map(({ job_id }) => job_id),

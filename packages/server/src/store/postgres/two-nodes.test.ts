@@ -105,7 +105,11 @@ test('two nodes that change jobs of the same tenants at once lose no count and b
     const key = newKey(`t${number % 4}`);
     await store.admit(admission({ ...key, start: { started_at: startOf(key).started_at, execution: EXECUTION } }));
     const lines = Array.from({ length: 5 }, (_, at) => store.append(key, [stdout(`line ${at}`)]));
-    const elsewhere = (stores[(number + 1) % 2] ?? one).requestCancel({ ...key, principal: 'p', at: '2026-01-01T00:00:00.500Z' });
+    const elsewhere = (stores[(number + 1) % 2] ?? one).requestCancel({
+      ...key,
+      principal: 'p',
+      at: '2026-01-01T00:00:00.500Z',
+    });
     await Promise.all([...lines, elsewhere]);
     const ends = await Promise.all(stores.map((each) => each.finish(finishOf(key))));
     expect(ends.filter(Boolean)).toHaveLength(1);
@@ -116,7 +120,12 @@ test('two nodes that change jobs of the same tenants at once lose no count and b
   ]);
   expect(await operate('select from claims')).toEqual([]);
   await one[Symbol.asyncDispose]();
-  await using _checked = await openPostgresStore({ url, check: 'full', onProblem: () => {}, threads: POSTGRES_SAME_THREAD });
+  await using _checked = await openPostgresStore({
+    url,
+    check: 'full',
+    onProblem: () => {},
+    threads: POSTGRES_SAME_THREAD,
+  });
 });
 
 test('a node whose row was removed changes nothing any more, and says so', async () => {

@@ -67,7 +67,10 @@ export async function refuseSecondKey(store: KeyStore): Promise<void> {
  *
  * @throws SigningKeyError if a living node signs with another key
  */
-export async function agreedKeys(keys: SigningKeys, store: KeyStore): Promise<SigningKeys & Pick<RegisteredKeys, 'learn'>> {
+export async function agreedKeys(
+  keys: SigningKeys,
+  store: KeyStore,
+): Promise<SigningKeys & Pick<RegisteredKeys, 'learn'>> {
   const registered = new RegisteredKeys(store);
   const own = keys.current();
   const other = await store.registerKey({ ...publicHalf(own), isRotation: false });
