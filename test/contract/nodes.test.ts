@@ -48,7 +48,7 @@ async function held(): Promise<number[]> {
   await using session = await Session.open(url, {});
   const sql = 'select count(claims.job_id)::int as jobs from nodes left join claims using (node) group by node';
   const { rows } = await session.execute<{ jobs: number }>({ sql, parameters: [] });
-  return rows.map(({ jobs }) => jobs).sort();
+  return rows.map(({ jobs }) => jobs).toSorted((few, many) => few - many);
 }
 
 test('a job that the node it came to has no slot for is run by the other, and its result is awaited at the first', async () => {

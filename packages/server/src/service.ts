@@ -5,14 +5,14 @@
 import { rememberedRows, sharedRows } from './access/credential-rows.ts';
 import { createFreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits } from './capacity/permits.ts';
-import { firstWith, nodeFactsOf } from './facts/fleet-facts.ts';
+import { firstWith, type NodeParts, nodeFactsOf } from './facts/fleet-facts.ts';
 import { IdleMemory } from './ground/idle-memory.ts';
 import { StartError } from './ground/start-error.ts';
 import { VERSION } from './ground/version.ts';
 import type { StandingLoop } from './ground/waiting/standing-loop.ts';
 import { listen } from './http/connections/listener.ts';
 import type { Dispatcher } from './job/dispatch/dispatcher.ts';
-import { nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
+import { type FleetWorkOptions, nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
 import { createNudges } from './job/nudges.ts';
 import { createRetention, type RetentionOptions } from './job/remove/retention.ts';
 import { createCredentials } from './operator/credentials.ts';
@@ -85,7 +85,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
   const { instance, store, sandbox } = await openGround(config, log);
-  // In this order: a name is released when nothing of its service is left.
+  // A name is released when nothing of its service is left.
   parts.use(instance);
   parts.use(store);
   const { provider, passedOver } = parts.use(sandbox);
@@ -99,17 +99,15 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const { health, parked } = openCells({ config, provider, nudges, log });
   parts.use(health);
   parts.use(parked);
-  // While the service drains, the end of a job starts no new parked cell.
-  stopping.signal.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
+  parkNothingOnce(stopping.signal, parked);
   const permits = createPermits(permitBoundsOf(config));
   const telemetry = parts.use(
     await openTelemetry({ config, store, provider, parked, permits, log, stopping: stopping.signal }),
   );
-  const isOurTurn = (role: NodeRole) => fleet === null || firstWith(role, fleet) === fleet.node;
-  const signing = await openSigning({ config, store, nudges, log, isOurTurn: () => isOurTurn('signer') });
+  const signing = await openSigning({ config, store, nudges, log, isOurTurn: turnOf('signer', fleet) });
   if (signing !== null) parts.use(signing.attestor);
   const keys = signing?.keys ?? openFormerKeys({ config, log });
-  const retention = openRetention({ config, store, log, isOurTurn: () => isOurTurn('api') });
+  const retention = openRetention({ config, store, log, isOurTurn: turnOf('api', fleet) });
   if (retention !== null) parts.use(retention);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
@@ -131,36 +129,48 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   };
   const { jobs, dispatcher, history } = await openJobs(shared);
   parts.use(dispatcher);
-  if (fleet !== null) workInFleet({ fleet, store, history, nudges: ownNudges, dispatcher, log });
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
   const app = await openHttp({ ...shared, jobs, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
-  await fleet?.announce(() => nodeFactsOf(shared));
+  const { lost } = await joinFleet(fleet, shared, { store, history, nudges: ownNudges, dispatcher, log });
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for cells that no job takes.
-  if (!isEmbedded) parked.start();
-  signing?.attestor.start();
-  retention?.start();
-  const { backend, isolation_class } = provider;
-  log.info({ url, version: VERSION, backend, isolation_class }, 'started');
+  for (const loop of [isEmbedded ? null : parked, signing?.attestor, retention]) loop?.start();
+  logStart(url, provider, log);
   const stop = stopOnce(parts.move(), { stopping, log });
-  const lost = fleet === null ? never<Error>() : lostBy(fleet, { dispatcher, log });
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
 }
 
+/** While the service drains, the end of a job starts no new parked cell. */
+function parkNothingOnce(stopping: AbortSignal, parked: AsyncDisposable): void {
+  stopping.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
+}
+
+function logStart(url: string, { backend, isolation_class }: OpenSandbox['provider'], log: Log): void {
+  log.info({ url, version: VERSION, backend, isolation_class }, 'started');
+}
+
 /** Ends what this node runs once another has taken over its jobs. */
-async function lostBy(fleet: Fleet, { dispatcher, log }: { dispatcher: Dispatcher; log: Log }): Promise<Error> {
+async function lostBy(fleet: Fleet, { dispatcher, log }: Joining): Promise<Error> {
   const error = await fleet.lost;
   log.fatal({ err: error }, 'this node can change nothing more, and ends');
   dispatcher.abandon();
   return error;
 }
 
-function never<Value>(): Promise<Value> {
-  return new Promise(() => {});
+/** Begins to work with the other nodes. A promise in an object is not awaited with it. */
+async function joinFleet(fleet: Fleet | null, parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }> {
+  if (fleet === null) return { lost: new Promise(() => {}) };
+  workInFleet({ fleet, ...work });
+  await fleet.announce(() => nodeFactsOf(parts));
+  return { lost: lostBy(fleet, work) };
+}
+
+interface Joining extends Omit<FleetWorkOptions, 'fleet'> {
+  readonly dispatcher: Dispatcher;
 }
 
 async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
@@ -224,6 +234,11 @@ function openStoreOf(config: Config, { id: instance }: Instance, log: Log): Prom
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);
+}
+
+/** Whether this node does what one of those with a role should do. */
+function turnOf(role: NodeRole, fleet: Fleet | null): () => boolean {
+  return () => fleet === null || firstWith(role, fleet) === fleet.node;
 }
 
 interface Retained extends Pick<RetentionOptions, 'store' | 'log' | 'isOurTurn'> {

@@ -37,7 +37,7 @@ const STOP = 'stop ';
 /** Begins to listen to the other nodes. */
 export function workInFleet(options: FleetWorkOptions): void {
   const { fleet, nudges, dispatcher } = options;
-  let recovering: Promise<void> | null = null;
+  let isRecovering = false;
   fleet.listen({
     heard(topics) {
       if (topics === null) {
@@ -55,9 +55,10 @@ export function workInFleet(options: FleetWorkOptions): void {
     beat({ isQueued, hasOrphans, cancelled }) {
       for (const job_id of cancelled) dispatcher.stop(job_id, 'cancelled');
       if (isQueued) dispatcher.lookAgain();
-      if (!hasOrphans) return;
-      recovering ??= takeOver(options).finally(() => {
-        recovering = null;
+      if (!hasOrphans || isRecovering) return;
+      isRecovering = true;
+      void takeOver(options).finally(() => {
+        isRecovering = false;
       });
     },
   });

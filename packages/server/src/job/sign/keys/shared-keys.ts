@@ -80,21 +80,23 @@ export async function agreedKeys(
     });
   }
   await registered.refresh();
-  let storing: Promise<unknown> | null = null;
+  let isStoring = false;
   const publish = async (key: SigningKey) => {
-    await store.registerKey({ ...publicHalf(key), isRotation: true });
-    await registered.refresh();
+    if (isStoring) return;
+    isStoring = true;
+    try {
+      await store.registerKey({ ...publicHalf(key), isRotation: true });
+      await registered.refresh();
+    } finally {
+      isStoring = false;
+    }
   };
   return {
     current() {
       const key = keys.current();
       if (registered.publicKey(key.key_id) !== null) return key;
       // A failure is tried again at the next signature.
-      storing ??= publish(key)
-        .catch(() => {})
-        .finally(() => {
-          storing = null;
-        });
+      void publish(key).catch(() => {});
       throw new SigningKeyError('unusable', 'the other nodes do not know the new signing key yet');
     },
     published: () => keys.published(),

@@ -1,7 +1,8 @@
 /**
  * Changes that wait together share one transaction, and so one commit. It locks the rows of their tenants first: see
- * `WritingSession.begin`. If one of them fails, the transaction is undone and each change gets its own. No caller is answered before the commit, and a commit whose answer is lost with the
- * connection is looked up when the database is back: a caller is told what is true, and nothing is done twice.
+ * `WritingSession.begin`. If one of them fails, the transaction is undone and each change gets its own. No caller is
+ * answered before the commit, and a commit whose answer is lost with the connection is looked up when the database is
+ * back: a caller is told what is true, and nothing is done twice.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WRITES } from '../../commands.ts';
