@@ -2,17 +2,18 @@
 import { createHash } from 'node:crypto';
 import type { Plugin, Rolldown } from 'vite';
 
-/** The page may show pictures that it made itself. Everything else, and every address, is refused. CSP Level 3. */
+/** The page may show pictures and start threads of its own making. All else, and every address, is refused. CSP Level 3. */
 function policyOf(script: string, style: string): string {
   return [
     "default-src 'none'",
     `script-src '${digestOf(script)}'`,
     `style-src '${digestOf(style)}'`,
     'img-src blob:',
+    'worker-src blob:',
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
+    'trusted-types check-worker',
   ].join('; ');
 }
 

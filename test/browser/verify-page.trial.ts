@@ -224,6 +224,45 @@ describe('an export', () => {
   });
 });
 
+describe('a history of 60 MB', () => {
+  // Of a kind that a newer service might have: output of this length is more than any result holds.
+  const bodies = Array.from({ length: 15_000 }, (_, at) => {
+    const { timestamp, data } = line('stdout', `${at} `.padEnd(3900, 'x'));
+    return { kind: 'note', timestamp, data } as unknown as ReturnType<typeof line>;
+  });
+  const long = attestedJob({ bodies, key: job.key });
+
+  /** How often the page did something else while it showed that it checks. */
+  const countTurns = (page: Page) =>
+    page.evaluate(() => {
+      const counted = window as unknown as { turns: number };
+      counted.turns = 0;
+      setInterval(() => {
+        if (document.querySelector('#report[aria-busy]') !== null) counted.turns++;
+      }, 20);
+    });
+  const turnsOf = (page: Page) => page.evaluate(() => (window as unknown as { turns: number }).turns);
+
+  test('is checked while the page goes on answering, and can be put aside for another export', async () => {
+    expect(long.files.get(EXPORT_FILES.events)?.length).toBeGreaterThan(60_000_000);
+    await inDirectory(exportOf(long), async (directory) => {
+      await using opened = await openVerify();
+      const { page } = opened;
+      await countTurns(page);
+      await page.setInputFiles('#choose-directory', directory);
+      await verdictOf(page, 'good');
+      expect(await turnsOf(page)).toBeGreaterThan(20);
+      await page.setInputFiles('#choose-directory', directory);
+      await page.locator('#report[aria-busy]').waitFor();
+      await giveExport(page, exportOf(job));
+      await verdictOf(page, 'good');
+      expect(await textOf(page.locator('#files-note'))).toBe(`${exportOf(job).size} files`);
+      expect(page.workers()).toHaveLength(1);
+      expect(opened.troubles).toEqual([]);
+    });
+  });
+});
+
 test('no text of an export, of an event, of a name or of a key becomes markup or runs', async () => {
   const attacks = [
     '<script>alert(1)</script>',

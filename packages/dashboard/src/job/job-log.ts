@@ -80,9 +80,10 @@ export class JobLog {
   async follow(client: ServiceClient, signal: AbortSignal): Promise<void> {
     this.#error = null;
     while (!this.#isFinished && !signal.aborted) {
+      const connectivity = watchConnectivity(() => this.#become('offline'));
       try {
-        const onState = (state: FollowState) => this.#become(navigator.onLine ? state : 'offline');
-        for await (const event of client.follow(this.job_id, { after: this.#last, signal, onState })) this.#add(event);
+        await this.#followOnce(client, AbortSignal.any([signal, connectivity.cameBack]));
+        this.#become('closed');
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ServiceFailure && !error.retryable) {
@@ -91,9 +92,20 @@ export class JobLog {
           throw error;
         }
         this.#become(navigator.onLine ? 'reconnecting' : 'offline');
-        await pause(signal);
+        await pause(AbortSignal.any([signal, connectivity.cameBack]));
+      } finally {
+        connectivity.stop();
       }
     }
+  }
+
+  /** One try. Between two of them the state is `reconnecting`, not that the one ended and the other begins. */
+  async #followOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    const onState = (state: FollowState) => {
+      if (!navigator.onLine) this.#become('offline');
+      else if (state === 'live' || state === 'reconnecting') this.#become(state);
+    };
+    for await (const event of client.follow(this.job_id, { after: this.#last, signal, onState })) this.#add(event);
   }
 
   #add(event: JobEvent): void {
@@ -152,16 +164,23 @@ export class JobLog {
   }
 }
 
-/** Waits for a while, or until the browser is online again. */
+/**
+ * Tells when the browser goes offline, and when it is back. A connection may outlast that without a word, so whoever was
+ * connected connects anew.
+ */
+function watchConnectivity(onOffline: () => void): { readonly cameBack: AbortSignal; readonly stop: () => void } {
+  const back = new AbortController();
+  const stopped = new AbortController();
+  window.addEventListener('offline', onOffline, { signal: stopped.signal });
+  window.addEventListener('online', () => back.abort(), { signal: stopped.signal });
+  return { cameBack: back.signal, stop: () => stopped.abort() };
+}
+
+/** Waits for a while, or until the signal aborts. */
 function pause(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) return Promise.resolve();
   const timer = setTimeout(resolve, tryAgainMilliseconds);
-  const go = () => resolve();
-  window.addEventListener('online', go);
-  signal.addEventListener('abort', go);
-  return promise.finally(() => {
-    clearTimeout(timer);
-    window.removeEventListener('online', go);
-    signal.removeEventListener('abort', go);
-  });
+  signal.addEventListener('abort', () => resolve());
+  return promise.finally(() => clearTimeout(timer));
 }

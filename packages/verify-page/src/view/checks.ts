@@ -1,11 +1,12 @@
 /** Every check as a line: whether it passed, what it means, and what was found. */
 import { printable } from '@vouchbox/protocol/vocabulary';
-import type { Examination, ExaminedCheck } from '@vouchbox/verifier';
+import type { ExaminedCheck } from '@vouchbox/verifier';
+import type { Findings } from '../check/findings.ts';
 import { element, mark, section } from './element.ts';
 import { wordsOf } from './words.ts';
 
-export function checksView(examination: Examination): HTMLElement {
-  const { files, attestation, record, program } = examination;
+export function checksView(findings: Findings): HTMLElement {
+  const { files, attestation, record, program } = findings;
   return section(
     'checks',
     'What was checked',

@@ -1,6 +1,7 @@
 /** The program, what it printed and what it wrote. All of it is text or a download here, and none of it ever runs. */
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
-import type { Examination, ExaminedCheck } from '@vouchbox/verifier';
+import type { ExaminedCheck } from '@vouchbox/verifier';
+import type { Findings } from '../check/findings.ts';
 import type { Files } from '../intake/export-files.ts';
 import { element, type Mark, mark, section } from './element.ts';
 import { bytesWords } from './words.ts';
@@ -8,13 +9,12 @@ import { bytesWords } from './words.ts';
 /** Longer texts are cut here, and whole in the download. */
 const shownCharactersMax = 60_000;
 
-export function outputView({ result }: Examination): HTMLElement | null {
-  if (result === null) return null;
-  return section('output', 'What it printed', stream('stdout', result['stdout']), stream('stderr', result['stderr']));
+export function outputView(output: Findings['output']): HTMLElement | null {
+  if (output === null) return null;
+  return section('output', 'What it printed', stream('stdout', output.stdout), stream('stderr', output.stderr));
 }
 
-function stream(name: string, value: unknown): HTMLElement | null {
-  const content = typeof value === 'string' ? value : '';
+function stream(name: string, content: string): HTMLElement | null {
   if (content === '' && name === 'stderr') return null;
   return element(
     'div',
@@ -34,7 +34,7 @@ function block(name: string, content: string): HTMLElement {
 }
 
 /** What the program was, and every file that came with it. */
-export function filesView(files: Files, examination: Examination): HTMLElement {
+export function filesView(files: Files, findings: Findings): HTMLElement {
   const code = files.get('code');
   const paths = [...files.keys()].sort((one, other) => rankOf(one) - rankOf(other) || (one < other ? -1 : 1));
   return section(
@@ -48,7 +48,7 @@ export function filesView(files: Files, examination: Examination): HTMLElement {
           element('summary', {}, 'The program'),
           block('The program', new TextDecoder().decode(code.subarray(0, 4 * shownCharactersMax))),
         ),
-    element('ul', { class: 'files' }, ...paths.map((path) => fileItem(path, files, examination))),
+    element('ul', { class: 'files' }, ...paths.map((path) => fileItem(path, files, findings))),
   );
 }
 
@@ -57,9 +57,9 @@ function rankOf(path: string): number {
   return path.startsWith('output/') ? 0 : path.startsWith('input/') ? 1 : 2;
 }
 
-function fileItem(path: string, files: Files, examination: Examination): HTMLElement {
+function fileItem(path: string, files: Files, findings: Findings): HTMLElement {
   const bytes = files.get(path) ?? new Uint8Array();
-  const state = stateOf(path, examination);
+  const state = stateOf(path, findings);
   return element(
     'li',
     { class: state, 'data-path': printable(path) },
@@ -72,7 +72,7 @@ function fileItem(path: string, files: Files, examination: Examination): HTMLEle
 }
 
 /** A file is good if every check about it passed. */
-function stateOf(path: string, { files, program }: Examination): Mark {
+function stateOf(path: string, { files, program }: Findings): Mark {
   const about = [...files, ...program].filter(({ name }: ExaminedCheck) => name === path);
   if (about.some(({ state }) => state === 'failed')) return 'failed';
   return about.length === 0 ? 'not_tried' : 'passed';

@@ -1,7 +1,8 @@
 /** The verdict, before everything else: what is proved, what is wrong, and who signed it. */
 
 import { printable } from '@vouchbox/protocol/vocabulary';
-import type { Examination, ExaminationVerdict, ExaminedCheck } from '@vouchbox/verifier';
+import type { ExaminationVerdict, ExaminedCheck } from '@vouchbox/verifier';
+import type { Findings } from '../check/findings.ts';
 import { element } from './element.ts';
 import { statusWords } from './words.ts';
 
@@ -30,24 +31,24 @@ const WORDS: Readonly<Record<ExaminationVerdict, VerdictWords>> = {
 };
 
 /** The banner. It takes the focus, so that a screen reader begins there. */
-export function verdictView(examination: Examination, keyProblem: string | null): HTMLElement {
-  const verdict = keyProblem === null ? examination.verdict : 'refused';
+export function verdictView(findings: Findings, keyProblem: string | null): HTMLElement {
+  const verdict = keyProblem === null ? findings.verdict : 'refused';
   const { title, text } = WORDS[verdict];
   return element(
     'section',
     { id: 'verdict', class: verdict, 'aria-labelledby': 'verdict-title' },
     element('h2', { id: 'verdict-title', tabindex: '-1' }, title),
     element('p', {}, keyProblem ?? text),
-    culprits(examination),
-    summary(examination),
+    culprits(findings),
+    summary(findings),
   );
 }
 
 /** How many wrong things are named before the rest is left to the list of checks. */
 const culpritsMax = 6;
 
-function culprits(examination: Examination): HTMLElement | null {
-  const all = failures(examination);
+function culprits(findings: Findings): HTMLElement | null {
+  const all = failures(findings);
   if (all.length === 0) return null;
   const more = all.length - culpritsMax;
   return element(
@@ -63,7 +64,7 @@ function culprits(examination: Examination): HTMLElement | null {
 }
 
 /** What failed, each with the file that it is about. */
-function failures({ files, attestation, record, program }: Examination): [file: string, check: ExaminedCheck][] {
+function failures({ files, attestation, record, program }: Findings): [file: string, check: ExaminedCheck][] {
   const own = (check: ExaminedCheck): [string, ExaminedCheck] => [check.name, check];
   const of =
     (file: string) =>
@@ -90,7 +91,7 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 /** Who, what, when and how it ended. Only what was signed is said as a fact. */
-function summary({ receipt, isSigned, key_id }: Examination): HTMLElement | null {
+function summary({ receipt, isSigned, key_id }: Findings): HTMLElement | null {
   if (receipt === null) return null;
   const { job_id, tenant, status, exit_code, duration_ms, finished_at } = receipt;
   const facts: [string, unknown][] = [

@@ -1,0 +1,40 @@
+/**
+ * The thread that reads archives and makes the checks, so that the page answers while a long history is checked. It is the
+ * script of the page itself, started once more: `main.ts` tells which of the two it is.
+ */
+import { type ExaminationOptions, examineExport } from '@vouchbox/verifier';
+import { IntakeProblem } from '../intake/bounds.ts';
+import { type DroppedFile, exportFilesOf, type Files } from '../intake/export-files.ts';
+import { type Findings, findingsOf } from './findings.ts';
+
+/** What the page asks. The files of the latest `take` are those that are examined. */
+export type CheckRequest =
+  | { readonly kind: 'take'; readonly dropped: readonly DroppedFile[] }
+  | { readonly kind: 'examine'; readonly options: ExaminationOptions };
+
+/** The one answer to each, in the order in which they were asked. */
+export type CheckAnswer =
+  | { readonly kind: 'files'; readonly files: Files }
+  | { readonly kind: 'findings'; readonly findings: Findings }
+  /** `text` is for the person; null where only a bug can be why. */
+  | { readonly kind: 'problem'; readonly text: string | null };
+
+/** Answers requests for as long as the thread lives. */
+export function serveChecks(): void {
+  let files: Files = new Map();
+  let done = Promise.resolve();
+  const answer = async (request: CheckRequest): Promise<CheckAnswer> => {
+    if (request.kind === 'examine')
+      return { kind: 'findings', findings: findingsOf(await examineExport(files, request.options)) };
+    files = await exportFilesOf(request.dropped);
+    return { kind: 'files', files };
+  };
+  const post = (message: CheckAnswer) => globalThis.postMessage(message);
+  globalThis.addEventListener('message', ({ data }: MessageEvent<CheckRequest>) => {
+    done = done.then(() => answer(data).then(post, (error: unknown) => post(problemOf(error))));
+  });
+}
+
+function problemOf(error: unknown): CheckAnswer {
+  return { kind: 'problem', text: error instanceof IntakeProblem ? error.message : null };
+}

@@ -1,0 +1,97 @@
+/** The page's side of the thread that checks. What is asked later replaces what is still being checked. */
+import type { ExaminationOptions } from '@vouchbox/verifier';
+import { IntakeProblem } from '../intake/bounds.ts';
+import type { DroppedFile, Files } from '../intake/export-files.ts';
+import type { CheckAnswer, CheckRequest } from './check-worker.ts';
+import type { Findings } from './findings.ts';
+
+const NO_THREAD =
+  'This browser could not start a check, or had too little memory for it. Try another, or use service-verify.';
+
+/** Checks the files of one export. */
+export class Checker {
+  readonly #worker = startWorker();
+  readonly #waiting: PromiseWithResolvers<CheckAnswer>[] = [];
+
+  constructor() {
+    this.#worker.addEventListener('message', ({ data }: MessageEvent<CheckAnswer>) =>
+      this.#waiting.shift()?.resolve(data),
+    );
+    this.#worker.addEventListener('error', () => this.#fail());
+    this.#worker.addEventListener('messageerror', () => this.#fail());
+  }
+
+  /**
+   * Reads and unpacks what was given.
+   * @throws IntakeProblem with the reason why it is no export
+   */
+  async take(dropped: readonly DroppedFile[]): Promise<Files> {
+    const answer = await this.#ask({ kind: 'take', dropped });
+    if (answer.kind !== 'files') throw problemOf(answer);
+    return answer.files;
+  }
+
+  /** Makes every check of what was taken. */
+  async examine(options: ExaminationOptions): Promise<Findings> {
+    const answer = await this.#ask({ kind: 'examine', options });
+    if (answer.kind !== 'findings') throw problemOf(answer);
+    return answer.findings;
+  }
+
+  /** Waits until everything that was asked is answered. */
+  async settled(): Promise<void> {
+    await this.#waiting.at(-1)?.promise;
+  }
+
+  /** Ends the thread, whatever it does. Nothing that was asked is answered any more. */
+  stop(): void {
+    this.#worker.terminate();
+  }
+
+  #ask(request: CheckRequest): Promise<CheckAnswer> {
+    const waiting = Promise.withResolvers<CheckAnswer>();
+    this.#waiting.push(waiting);
+    this.#worker.postMessage(request);
+    return waiting.promise;
+  }
+
+  #fail(): void {
+    for (const { resolve } of this.#waiting.splice(0)) resolve({ kind: 'problem', text: NO_THREAD });
+  }
+}
+
+function problemOf(answer: CheckAnswer): Error {
+  const text = answer.kind === 'problem' ? answer.text : null;
+  return text === null ? new Error('the check ended without an answer') : new IntakeProblem(text);
+}
+
+/** As `lib.dom` has it from TypeScript 6.1 on. */
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL: (url: string) => string },
+  ): { createScriptURL(url: string): string };
+}
+
+/**
+ * The script of the page, as a thread. It is no module there: a page that was opened from a disk has an origin of its own
+ * that may load none. The policy of the page allows workers of its own making alone, and names who may give an address
+ * to a worker; nothing else in the page does.
+ */
+function startWorker(): Worker {
+  const script = new Blob(['"use strict";', document.scripts[0]?.text ?? ''], { type: 'text/javascript' });
+  const url = URL.createObjectURL(script);
+  const worker = new Worker(trust(url));
+  // It is loaded once it answers, or cannot be.
+  for (const event of ['message', 'error'])
+    worker.addEventListener(event, () => URL.revokeObjectURL(url), { once: true });
+  return worker;
+}
+
+let policy: ReturnType<TrustedTypes['createPolicy']> | undefined;
+
+function trust(url: string): string {
+  const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+  policy ??= trustedTypes?.createPolicy('check-worker', { createScriptURL: (own) => own });
+  return policy?.createScriptURL(url) ?? url;
+}

@@ -1,0 +1,178 @@
+/** What the page does: it takes files and a key, and shows what they prove. It sends nothing anywhere. */
+import './page.css';
+import { EXPORT_FILES } from '@vouchbox/evidence';
+import { canVerifySignatures } from '@vouchbox/verifier';
+import { Checker } from './check/checker.ts';
+import type { Findings } from './check/findings.ts';
+import { IntakeProblem } from './intake/bounds.ts';
+import { chosenFiles, droppedFiles } from './intake/dropped-files.ts';
+import type { DroppedFile, Files } from './intake/export-files.ts';
+import { pinnedKeysIn } from './intake/pinned-keys.ts';
+import { chainView } from './view/chain.ts';
+import { checksView } from './view/checks.ts';
+import { filesView, outputView } from './view/content.ts';
+import { byId, element } from './view/element.ts';
+import { postureView } from './view/posture.ts';
+import { verdictTitle, verdictView } from './view/verdict.ts';
+
+/** A key has a few hundred bytes; several have a few thousand. */
+const keyCharactersMax = 64 * 1024;
+
+type Given = Promise<readonly DroppedFile[]> | readonly DroppedFile[];
+
+/** An export that was read, and who checks it. */
+interface Taken {
+  readonly files: Files;
+  readonly checker: Checker;
+}
+
+export function openPage(): void {
+  new Page().listen();
+  document.documentElement.dataset['state'] = 'ready';
+}
+
+class Page {
+  readonly #key = byId<HTMLTextAreaElement>('key');
+  readonly #keyNote = byId('key-note');
+  readonly #filesNote = byId('files-note');
+  readonly #report = byId('report');
+  readonly #title = document.title;
+  #taken: Taken | null = null;
+  /** Reads what was given last. */
+  #checker: Checker | null = null;
+  /** The number of the latest examination. An earlier one that ends later is not shown. */
+  #turn = 0;
+
+  listen(): void {
+    for (const id of ['choose-files', 'choose-directory']) {
+      const input = byId<HTMLInputElement>(id);
+      input.addEventListener('change', () => {
+        if (input.files !== null && input.files.length > 0) void this.#take(chosenFiles(input.files));
+        input.value = '';
+      });
+    }
+    byId<HTMLInputElement>('choose-key').addEventListener('change', ({ target }) => {
+      const [file] = (target as HTMLInputElement).files ?? [];
+      if (file !== undefined) void this.#takeKey(file);
+    });
+    const examine = () => void this.#examine().catch((error: unknown) => this.#refuse(error));
+    for (const id of ['key', 'tenant', 'job']) byId(id).addEventListener('input', examine);
+    acceptDrops((transfer, isKey) => {
+      const [first] = transfer.files;
+      if (isKey && first !== undefined) void this.#takeKey(first);
+      else void this.#take(droppedFiles(transfer));
+    });
+  }
+
+  /** Reads what was given and shows it; a problem is said beside where it was given. */
+  async #take(given: Given): Promise<void> {
+    const own = ++this.#turn;
+    this.#checker?.stop();
+    const checker = new Checker();
+    this.#checker = checker;
+    this.#taken = null;
+    this.#report.replaceChildren();
+    say(this.#filesNote, 'Reading …');
+    try {
+      const files = await checker.take(await given);
+      if (own !== this.#turn) return;
+      this.#taken = { files, checker };
+      say(this.#filesNote, `${files.size} ${files.size === 1 ? 'file' : 'files'}`);
+      await this.#examine();
+      document.getElementById('verdict-title')?.focus();
+    } catch (error) {
+      if (checker === this.#checker) this.#refuse(error);
+    }
+  }
+
+  async #takeKey(file: File): Promise<void> {
+    this.#key.value = (await file.slice(0, keyCharactersMax).text()).trim();
+    await this.#examine().catch((error: unknown) => this.#refuse(error));
+  }
+
+  #refuse(error: unknown): void {
+    this.#taken = null;
+    this.#report.replaceChildren();
+    this.#report.removeAttribute('aria-busy');
+    document.title = this.#title;
+    const text = error instanceof IntakeProblem ? error.message : 'This cannot be read: it is not an export.';
+    say(this.#filesNote, text, 'problem');
+  }
+
+  /** Makes every check anew. A key alone is checked too, so that its problem shows early. */
+  async #examine(): Promise<void> {
+    const own = ++this.#turn;
+    const taken = this.#taken;
+    const { pems, problem } = this.#pinnedKeys(taken);
+    say(this.#keyNote, problem ?? keyText(pems.length), problem === null ? '' : 'problem');
+    if (taken === null) return;
+    this.#report.setAttribute('aria-busy', 'true');
+    if (this.#report.childElementCount === 0) this.#report.append(element('p', { class: 'note' }, 'Checking …'));
+    await taken.checker.settled();
+    // Of what was typed while a long history was checked, the last alone is checked.
+    if (own !== this.#turn) return;
+    const findings = await taken.checker.examine({
+      publicKeys: pems,
+      canVerify: await canVerifySignatures(),
+      tenant: expected('tenant'),
+      job: expected('job'),
+    });
+    if (own === this.#turn) this.#show(taken.files, findings, problem);
+  }
+
+  #pinnedKeys(taken: Taken | null): ReturnType<typeof pinnedKeysIn> {
+    const enclosed = taken?.files.get(EXPORT_FILES.publicKey);
+    const pem = enclosed === undefined ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(enclosed);
+    const isKeyEarly = taken === null && /^\s*sha256:/.test(this.#key.value);
+    return isKeyEarly ? { pems: [], problem: null } : pinnedKeysIn(this.#key.value.slice(0, keyCharactersMax), pem);
+  }
+
+  #show(files: Files, findings: Findings, keyProblem: string | null): void {
+    this.#report.removeAttribute('aria-busy');
+    const parts = [
+      verdictView(findings, keyProblem),
+      chainView(findings.chain),
+      postureView(findings.receipt),
+      outputView(findings.output),
+      filesView(files, findings),
+      checksView(findings),
+    ];
+    this.#report.replaceChildren(...parts.filter((part) => part !== null));
+    const title = verdictTitle(keyProblem === null ? findings.verdict : 'refused');
+    document.title = `${title} · ${this.#title}`;
+    byId('announcement').textContent = title;
+  }
+}
+
+function keyText(count: number): string {
+  if (count === 0) return '';
+  return count === 1 ? 'One key is pinned.' : `${count} keys are pinned: one that signed is enough.`;
+}
+
+/** What was typed; undefined for nothing. */
+function expected(id: string): string | undefined {
+  return byId<HTMLInputElement>(id).value.trim() || undefined;
+}
+
+function say(note: HTMLElement, text: string, state = ''): void {
+  note.className = `note ${state}`;
+  note.replaceChildren(text === '' ? '' : element('span', {}, text));
+}
+
+/** Files may be dropped anywhere: a browser would otherwise leave the page and open them. */
+function acceptDrops(onDrop: (transfer: DataTransfer, isKey: boolean) => void): void {
+  const { body } = document;
+  document.addEventListener('dragover', (event) => {
+    event.preventDefault();
+    body.classList.add('dragging');
+  });
+  document.addEventListener('dragleave', (event) => {
+    if (event.relatedTarget === null) body.classList.remove('dragging');
+  });
+  document.addEventListener('drop', (event) => {
+    event.preventDefault();
+    body.classList.remove('dragging');
+    if (event.dataTransfer === null) return;
+    onDrop(event.dataTransfer, event.target instanceof Node && byId('key-part').contains(event.target));
+  });
+}

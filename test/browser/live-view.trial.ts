@@ -1,0 +1,105 @@
+/** What the page of a job shows while the connection to its service comes and goes. Stream-5b. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, openBrowser, type Page } from '../rig/browser.ts';
+import { Rig, useRig } from '../rig/rig.ts';
+import { type Line, openLine } from './line.ts';
+import { openDashboard } from './open-dashboard.ts';
+
+const rig = useRig();
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+/** Writes line 1, line 2 and so on, and ends after twenty seconds or so. */
+const COUNTING = 'for i in $(seq 200); do echo "line $i"; sleep 0.1; done';
+const counted = Array.from({ length: 200 }, (_, index) => `line ${index + 1}`);
+
+const stateOf = (page: Page, state: string) => page.getByLabel(`Connection: ${state}`, { exact: true }).waitFor();
+
+/** Every state that the page shows from now on, in order. */
+async function watchStates(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(() => {
+    const shown = () => document.querySelector('[aria-label^="Connection: "]')?.textContent ?? '';
+    const states = [shown()];
+    (window as unknown as { states: string[] }).states = states;
+    new MutationObserver(() => {
+      if (shown() !== states.at(-1)) states.push(shown());
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  return () => page.evaluate(() => (window as unknown as { states: string[] }).states);
+}
+
+/** The output as somebody saves it. */
+async function savedOutput(page: Page): Promise<string[]> {
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'save', exact: true }).click();
+  return readFileSync(await (await download).path(), 'utf8').split('\n');
+}
+
+/** Opens the page of a job that counts, over a line of its own, and waits until it is live. */
+async function openCounting(use: (page: Page, line: Line) => Promise<void>): Promise<void> {
+  const { job_id } = await rig().alpha.client.submit({
+    language: 'bash',
+    code: COUNTING,
+    limits: { wall_seconds: 60 },
+  });
+  await using line = await openLine(rig().port);
+  await using opened = await openDashboard(browser, { url: line.url, view: `/jobs/${job_id}` });
+  await stateOf(opened.page, 'live');
+  await opened.page.getByText('line 5', { exact: true }).waitFor();
+  await use(opened.page, line);
+}
+
+describe('a job that writes', () => {
+  test('is shown reconnecting while the line is cut, then live, and no line is lost or repeated', async () => {
+    await openCounting(async (page, line) => {
+      const statesOf = await watchStates(page);
+      await line.cut();
+      await stateOf(page, 'reconnecting');
+      await line.join();
+      await stateOf(page, 'live');
+      await stateOf(page, 'closed');
+      expect(await statesOf()).toEqual(['live', 'reconnecting', 'live', 'closed']);
+      expect(await savedOutput(page)).toEqual(counted);
+    });
+  });
+
+  test('is shown offline while the browser is, though nobody ended its connection, then live, without loss', async () => {
+    await openCounting(async (page, line) => {
+      const statesOf = await watchStates(page);
+      line.silence();
+      await page.context().setOffline(true);
+      await stateOf(page, 'offline');
+      await page.getByText('You are offline').waitFor();
+      await page.context().setOffline(false);
+      await stateOf(page, 'live');
+      await stateOf(page, 'closed');
+      const states = await statesOf();
+      expect(states.filter((state) => state !== 'reconnecting')).toEqual(['live', 'offline', 'live', 'closed']);
+      expect(await savedOutput(page)).toEqual(counted);
+    });
+  });
+
+  test('is shown reconnecting while its service restarts, then how it ended', async () => {
+    let own = await Rig.start();
+    const { dataDir, port } = own;
+    try {
+      const { job_id } = await own.alpha.client.submit({ language: 'bash', code: 'echo before; sleep 60' });
+      await using opened = await openDashboard(browser, { url: own.service.url, view: `/jobs/${job_id}` });
+      const { page } = opened;
+      await page.getByText('before', { exact: true }).waitFor();
+      await stateOf(page, 'live');
+      expect(await own.stop('kept')).toEqual([]);
+      await stateOf(page, 'reconnecting');
+      own = await Rig.start({ port: String(port) }, dataDir);
+      await stateOf(page, 'closed');
+      expect(await savedOutput(page)).toEqual(['before']);
+    } finally {
+      expect(await own.stop()).toEqual([]);
+    }
+  });
+});
