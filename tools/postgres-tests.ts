@@ -3,13 +3,16 @@ const STORE = 'packages/server/src/store';
 
 /** What `npm test` runs on PostgreSQL: all of the store, and of the contract what depends most on it. */
 export const ON_POSTGRES = [
-  `${STORE}/{access,evidence,history,jobs,reading,postgres}/**/*.test.ts`,
+  `${STORE}/{access,copying,evidence,history,jobs,reading,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
   'test/contract/{cancellation,database-gone,idempotency,list,nodes,replay}.test.ts',
 ];
 
 /** What runs on nothing else. */
-export const ONLY_POSTGRES = [`${STORE}/postgres/**/*.test.ts`, 'test/contract/{database-gone,nodes}.test.ts'];
+export const ONLY_POSTGRES = [
+  `${STORE}/{copying,postgres}/**/*.test.ts`,
+  'test/contract/{database-gone,nodes}.test.ts',
+];
 
 /** These are about files, or not about a store. */
 export const NOT_ON_POSTGRES = [

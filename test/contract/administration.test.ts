@@ -43,6 +43,7 @@ const COMMANDS = [
   ['attestation-keys', 'list'],
   ['attestation-keys', 'export'],
   ['backup', 'file.db'],
+  ['copy-store', 'postgres://127.0.0.1:1/none'],
   ['packs', 'build', 'python-data'],
   ['packs', 'list'],
   ['packs', 'verify', 'python-data'],

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addAdapter } from './commands/adapter.ts';
 import { addAttestationKeys } from './commands/attestation-keys.ts';
-import { addBackup, addRestore } from './commands/backup.ts';
+import { addBackup, addCopyStore, addRestore } from './commands/backup.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addExport } from './commands/export.ts';
@@ -71,6 +71,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   addAttestationKeys(program);
   addBackup(program);
   addRestore(program);
+  addCopyStore(program);
   addCompletion(program);
   hintAtHelp(program, 'vouchbox');
   return program;

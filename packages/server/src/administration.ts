@@ -6,6 +6,7 @@
 export { StartError } from './ground/start-error.ts';
 export { withoutPassword } from './ground/without-password.ts';
 export { type KnownKey, knownKeys, rotateSigningKey } from './job/sign/keys/signing-keys.ts';
+export { type CopyProgress, copyStore } from './operator/copy-store.ts';
 export type { CredentialView, IssuedCredential } from './operator/credentials.ts';
 export { OperatorError } from './operator/operator-error.ts';
 export { holdsData, requireData } from './operator/require-store.ts';

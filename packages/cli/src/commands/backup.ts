@@ -1,6 +1,7 @@
-/** `vouchbox backup` and `vouchbox restore` in the table of commands. */
+/** `vouchbox backup`, `vouchbox restore` and `vouchbox copy-store` in the table of commands. */
 import type { Command } from 'commander';
 import type { BackupOptions } from '../operator/backup.ts';
+import type { CopyStoreOptions } from '../operator/copy-store.ts';
 import type { RestoreCommandOptions } from '../operator/restore.ts';
 import { ending, withJson, withStore } from './options.ts';
 
@@ -28,4 +29,16 @@ export function addRestore(program: Command): void {
       ending((await import('../operator/restore.ts')).restoreFrom(file, options)),
     );
   withJson(command);
+}
+
+/** `vouchbox copy-store`. */
+export function addCopyStore(program: Command): void {
+  const command = program
+    .command('copy-store')
+    .description('copy the SQLite store of a stopped service to PostgreSQL: all of it, compared at the end, or nothing')
+    .argument('<url>', 'postgres://…, an empty schema; without a password in it, PGPASSWORD or ~/.pgpass has it')
+    .action(async (url: string, options: CopyStoreOptions) =>
+      ending((await import('../operator/copy-store.ts')).copyStoreTo(url, options)),
+    );
+  withJson(withStore(command));
 }

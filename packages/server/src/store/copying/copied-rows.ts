@@ -1,0 +1,45 @@
+/** The rows of a table as both kinds of store give them, and a digest over them. */
+import { createHash, type Hash } from 'node:crypto';
+
+export interface CopiedTable {
+  readonly name: string;
+  /** In the order of their names, which is the same on both sides. */
+  readonly columns: readonly string[];
+  /** The columns of the primary key. Rows are read in their order, which is that of the bytes on both sides. */
+  readonly key: readonly string[];
+}
+
+/** The values of one row, in the order of the columns. */
+export type CopiedRow = readonly (string | number | Uint8Array | null)[];
+
+/** What one side has of a table. */
+export interface TableSum {
+  readonly rows: number;
+  /** Lower-case hex of a SHA-256 over every value of every row. */
+  readonly sha256: string;
+}
+
+/** Bytes of a row with everything in it, for bounds alone: text counts by its characters. */
+export function sizeOf(row: CopiedRow): number {
+  return row.reduce<number>((sum, value) => sum + (value === null || typeof value === 'number' ? 8 : value.length), 0);
+}
+
+/** Sums rows one after the other. Each value has its type and its length before it, so no two tables have one sum. */
+export class RowSum {
+  readonly #hash: Hash = createHash('sha256');
+  #rows = 0;
+
+  add(row: CopiedRow): void {
+    this.#rows++;
+    for (const value of row) {
+      if (value === null) this.#hash.update('null ');
+      else if (typeof value === 'number') this.#hash.update(`number ${value} `);
+      else if (typeof value === 'string') this.#hash.update(`text ${Buffer.byteLength(value)} `).update(value);
+      else this.#hash.update(`bytes ${value.length} `).update(value);
+    }
+  }
+
+  sum(): TableSum {
+    return { rows: this.#rows, sha256: this.#hash.copy().digest('hex') };
+  }
+}

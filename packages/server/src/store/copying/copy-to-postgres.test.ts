@@ -1,0 +1,172 @@
+/** A store that moves from its SQLite file to PostgreSQL: everything of it, to the byte, or nothing. */
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { openStore } from '../open-store.ts';
+import { dropSchema, newSchema } from '../postgres/schema.fixture.ts';
+import { Session } from '../postgres/session.ts';
+import type { JobKey } from '../records/rows.ts';
+import {
+  admission,
+  admitJob,
+  attestationOf,
+  finishOf,
+  newKey,
+  runJob,
+  stdout,
+  TestStore,
+  useServer,
+} from '../store.fixture.ts';
+import { type CopyProgress, copyToPostgres } from './copy-to-postgres.ts';
+
+/** U+0000 and U+0001 are what PostgreSQL needs another spelling for; the others sort differently in some collations. */
+const STRANGE = 'a\u0000b\u0001c\u0001\u0001 é 😀 Z';
+
+let source: TestStore;
+let target: string;
+let ended: JobKey;
+
+beforeEach(async () => {
+  useServer(null);
+  source = await TestStore.open();
+  target = await newSchema(inject('postgresUrl'));
+  const { store } = source;
+  ended = await runJob(store, { ...newKey(), idempotency: { key: 'once', spec_sha256: 'a'.repeat(64) } });
+  await store.append(
+    ended,
+    Array.from({ length: 100 }, (_, index) => stdout(`line ${index} é 😀`)),
+  );
+  const content = crypto.getRandomValues(new Uint8Array(60_000));
+  const artifact = { path: 'output/é.bin', size_bytes: content.length, sha256: 'b'.repeat(64), content };
+  await store.finish(finishOf(ended, { artifacts: [artifact] }));
+  await runJob(store, { ...newKey('other'), requested_spec: { ...admission().requested_spec, stdin: STRANGE } });
+  for (let index = 0; index < 20; index++) await admitJob(store, newKey(`tenant ${index % 3}`));
+  await source.close();
+  using database = new DatabaseSync(source.path);
+  const receipt = database.prepare('select receipt_sha256 from receipts').get();
+  const attestation = attestationOf(ended, String(receipt?.['receipt_sha256']));
+  const columns = Object.keys(attestation);
+  database
+    .prepare(`insert into attestations (${columns.join()}) values (${columns.map((name) => `$${name}`).join()})`)
+    .run({ ...attestation });
+  database.prepare('update attestation_outbox set last_error = ?').run(STRANGE);
+  database
+    .prepare(`insert into credentials values ('c1', 'acme', ?, '[]', 'd', '2026-01-01T00:00:00.000Z', null, null)`)
+    .run(STRANGE);
+});
+
+afterEach(async () => {
+  await source[Symbol.asyncDispose]();
+  await dropSchema(target);
+  useServer(inject('postgresUrl'));
+});
+
+const copy = (onProgress?: (progress: CopyProgress) => void) =>
+  copyToPostgres({ dataDir: source.directory, target, ...(onProgress && { onProgress }) });
+
+async function onTarget<Row>(sql: string): Promise<readonly Row[]> {
+  await using session = await Session.open(target, {});
+  return (await session.execute<Row & object>({ sql, parameters: [] })).rows;
+}
+
+function onSource(sql: string): readonly Record<string, unknown>[] {
+  using database = new DatabaseSync(source.path, { readOnly: true });
+  return database.prepare(sql).all();
+}
+
+describe('a copy to PostgreSQL', () => {
+  test('has every table with its rows, and says how far it is', async () => {
+    const told: CopyProgress[] = [];
+    const sums = await copy((progress) => told.push(progress));
+    const tables = onSource(
+      `select name from sqlite_schema where type = 'table' and name not like 'schema%' and name not like 'sqlite%'`,
+    ).map(({ name }) => String(name));
+    expect(sums.map(({ table }) => table).toSorted()).toEqual(tables.toSorted());
+    for (const { table, rows } of sums) expect(onSource(`select 1 from ${table}`)).toHaveLength(rows);
+    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(22);
+    for (const { table, rows } of sums)
+      expect(told.findLast((progress) => progress.table === table)).toEqual({ table, rows, copied: rows });
+  });
+
+  test('keeps receipts, envelopes, files, events and strange texts byte for byte', async () => {
+    const queries = [
+      'select receipt_json, receipt_sha256 from receipts order by job_id',
+      'select envelope, result_artifact from attestations order by job_id',
+      'select content, path from artifacts order by job_id',
+      'select content, event_hashes from output_runs order by job_id',
+      'select data, event_hash from events order by job_id, seq',
+      'select requested_spec, evidence, execution from job_specs order by job_id',
+      'select principal from credentials',
+      'select last_error from attestation_outbox order by job_id',
+    ];
+    const before = queries.map((sql) => onSource(sql).map(comparable));
+    for (const rows of before) expect(rows.length).toBeGreaterThan(0);
+    await copy();
+    for (const [index, sql] of queries.entries())
+      expect((await onTarget<Record<string, unknown>>(sql)).map(comparable)).toEqual(before[index]);
+  });
+
+  test('is served as the source was: the same detail, and a second submission of one key is the first', async () => {
+    await using before = await openStore({ dataDir: source.directory });
+    const asked = { key: ended, signing: 'on' } as const;
+    const detail = await before.jobDetail(asked);
+    await before[Symbol.asyncDispose]();
+    await copy();
+    await using after = await openStore({ dataDir: source.directory, databaseUrl: target });
+    expect(String(await after.jobDetail(asked))).toBe(String(detail));
+    const again = await after.admit(
+      admission({ ...newKey(), idempotency: { key: 'once', spec_sha256: 'a'.repeat(64) } }),
+    );
+    expect(again).toMatchObject({ kind: 'replayed' });
+  });
+});
+
+/** Values of a row in their order, bytes as text that an assertion can show. */
+function comparable(row: Record<string, unknown>): unknown[] {
+  const values = Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1));
+  return values.map(([, value]) => (value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value));
+}
+
+describe('nothing is copied', () => {
+  const rows = async () => await onTarget('select 1 from jobs');
+
+  test('to a store that has a job', async () => {
+    await using store = await openStore({ dataDir: source.directory, databaseUrl: target });
+    await admitJob(store);
+    await store[Symbol.asyncDispose]();
+    await expect(copy()).rejects.toThrow('the target is not empty');
+    expect(await rows()).toHaveLength(1);
+  });
+
+  test('while a service has the source', async () => {
+    await using _store = await openStore({ dataDir: source.directory });
+    await expect(copy()).rejects.toMatchObject({ code: 'locked' });
+  });
+
+  test.each([
+    ['a directory without a store', { dataDir: '/nonexistent' }, 'there is no store'],
+    ['a source that is on PostgreSQL', { databaseUrl: 'postgres://h/d' }, 'the source must be a SQLite store'],
+    ['a target that is a file', { target: 'sqlite:/tmp/x' }, 'the target must be postgres://'],
+  ])('from or to %s', async (_what, changed, message) => {
+    await expect(copyToPostgres({ dataDir: source.directory, target, ...changed })).rejects.toThrow(message);
+  });
+
+  test('if the database fails in the middle', async () => {
+    await refuseIn('artifacts', `raise exception 'no'`);
+    await expect(copy()).rejects.toThrow('the store failed');
+    expect(await rows()).toEqual([]);
+  });
+
+  test('if a byte arrives as another', async () => {
+    await refuseIn('receipts', `new.receipt_json = replace(new.receipt_json, 'succeeded', 'succeedeD'); return new`);
+    await expect(copy()).rejects.toThrow('the table receipts did not arrive as it was');
+    expect(await rows()).toEqual([]);
+  });
+
+  /** Makes the tables of the target, and lets something happen to each row of one. */
+  async function refuseIn(table: string, what: string): Promise<void> {
+    await using made = await openStore({ dataDir: source.directory, databaseUrl: target });
+    await made[Symbol.asyncDispose]();
+    await onTarget(`create function meddle() returns trigger language plpgsql as $$ begin ${what}; end $$`);
+    await onTarget(`create trigger meddle before insert on ${table} for each row execute function meddle()`);
+  }
+});

@@ -1,0 +1,96 @@
+/**
+ * Copies a whole store from its SQLite file to PostgreSQL, for a service that does not run. Either everything is there
+ * afterwards, compared by its digests, or nothing. Which tables there are is asked of the two databases, so a table that
+ * is added to the schema is copied too.
+ */
+import { existsSync } from 'node:fs';
+import { databasePath, type OpenStoreOptions, openStore } from '../open-store.ts';
+import { postgresErrorOf } from '../postgres/postgres-error.ts';
+import { StoreError } from '../store-error.ts';
+import { type CopiedRow, type CopiedTable, sizeOf, type TableSum } from './copied-rows.ts';
+import { PostgresTarget } from './postgres-target.ts';
+import { SqliteSource } from './sqlite-source.ts';
+
+/** How far a copy is: rows of one table. */
+export interface CopyProgress {
+  readonly table: string;
+  readonly copied: number;
+  readonly rows: number;
+}
+
+export interface CopyOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'> {
+  /** `postgres://…`, with no store in its schema, or an empty one. */
+  readonly target: string;
+  readonly onProgress?: (progress: CopyProgress) => void;
+}
+
+/** What was copied of a table. Both sides have these rows, with this digest. */
+export interface CopiedSum extends TableSum {
+  readonly table: string;
+}
+
+/**
+ * The source is brought to the schema of this program first, as a start of the service does, and is held until the end.
+ *
+ * @throws StoreError in one line that quotes no URL; nothing was copied then
+ */
+export async function copyToPostgres({ target, onProgress = () => {}, ...where }: CopyOptions): Promise<CopiedSum[]> {
+  const path = sourcePath(where);
+  requirePostgres(target);
+  await using _held = await openStore({ ...where, check: 'quick' });
+  using source = new SqliteSource(path);
+  await using opened = await PostgresTarget.open(target);
+  try {
+    return await copyTables({ source, target: opened, onProgress });
+  } catch (thrown) {
+    throw postgresErrorOf(thrown);
+  }
+}
+
+async function copyTables(sides: Sides): Promise<CopiedSum[]> {
+  const { source, target } = sides;
+  const tables = await target.tables(source.columns());
+  await target.requireEmpty(tables);
+  target.begin();
+  const sums: CopiedSum[] = [];
+  for (const table of tables) sums.push(await copyTable(table, sides));
+  await target.commit();
+  return sums;
+}
+
+interface Sides {
+  readonly source: SqliteSource;
+  readonly target: PostgresTarget;
+  readonly onProgress: (progress: CopyProgress) => void;
+}
+
+async function copyTable(table: CopiedTable, { source, target, onProgress }: Sides): Promise<CopiedSum> {
+  const rows = source.count(table.name);
+  let copied = 0;
+  let rowBytes = 0;
+  const measured = function* (): Generator<CopiedRow> {
+    for (const row of source.rows(table)) {
+      rowBytes = Math.max(rowBytes, sizeOf(row));
+      yield row;
+    }
+  };
+  const written = await target.write(table, measured(), (count) => {
+    copied += count;
+    onProgress({ table: table.name, copied, rows });
+  });
+  const read = await target.sum(table, rowBytes);
+  if (written.rows !== rows || read.rows !== rows || read.sha256 !== written.sha256)
+    throw new StoreError('internal', `the table ${table.name} did not arrive as it was: nothing was copied`);
+  return { table: table.name, ...read };
+}
+
+function sourcePath(where: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): string {
+  const path = databasePath(where);
+  if (path === null) throw new StoreError('unopenable', 'the source must be a SQLite store');
+  if (!existsSync(path)) throw new StoreError('unopenable', `${path}: there is no store`);
+  return path;
+}
+
+function requirePostgres(target: string): void {
+  if (!/^postgres(ql)?:/.test(target)) throw new StoreError('unopenable', 'the target must be postgres://…');
+}

@@ -1,0 +1,132 @@
+/** Writes tables into an empty store on PostgreSQL, all in one transaction, and reads them again before its commit. */
+import type { Session } from '../postgres/session.ts';
+import { WritingSession } from '../postgres/writing-session.ts';
+import { StoreError } from '../store-error.ts';
+import { type CopiedRow, type CopiedTable, RowSum, sizeOf, type TableSum } from './copied-rows.ts';
+
+/** After so many rows, or so many bytes, the copy waits for the database. */
+const batchRowsMax = 1000;
+const batchBytesMax = 8 * 1024 * 1024;
+
+const COLUMNS = `
+  select table_name::text as table_name, column_name::text as column_name from information_schema.columns
+  where table_schema = current_schema() order by table_name collate "C", column_name collate "C"`;
+
+const KEYS = `
+  select r.relname::text as table_name, a.attname::text as column_name from pg_index as i
+  join pg_class as r on r.oid = i.indrelid
+  join pg_attribute as a on a.attrelid = r.oid and a.attnum = any (i.indkey)
+  where i.indisprimary and r.relnamespace = current_schema()::regnamespace
+  order by r.relname, array_position(i.indkey::int2[], a.attnum)`;
+
+const REFERENCES = `
+  select distinct conrelid::regclass::text as table_name, confrelid::regclass::text as column_name
+  from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`;
+
+export class PostgresTarget implements AsyncDisposable {
+  readonly #writing: WritingSession;
+  readonly #session: Session;
+
+  private constructor(writing: WritingSession, session: Session) {
+    this.#writing = writing;
+    this.#session = session;
+  }
+
+  /** Takes the store and makes its tables. @throws StoreError, for example if a service has it */
+  static async open(url: string): Promise<PostgresTarget> {
+    const writing = await WritingSession.open(url, {});
+    return new PostgresTarget(writing, await writing.current());
+  }
+
+  /**
+   * The tables to copy, those before that others refer to.
+   *
+   * @throws StoreError if this side has a table or a column less than the other, or more in a table that both have
+   */
+  async tables(source: ReadonlyMap<string, readonly string[]>): Promise<CopiedTable[]> {
+    const [columns, keys, references] = [
+      await this.#lists(COLUMNS),
+      await this.#lists(KEYS),
+      await this.#lists(REFERENCES),
+    ];
+    const tables = Array.from(source, ([name, names]) => {
+      if (columns.get(name)?.join() !== names.join())
+        throw new StoreError('internal', `the table ${name} has other columns in the two kinds of store`);
+      return { name, columns: names, key: keys.get(name) ?? names };
+    });
+    const depth = (name: string): number =>
+      Math.max(0, ...(references.get(name) ?? []).map((other) => 1 + depth(other)));
+    return tables.sort((one, other) => depth(one.name) - depth(other.name));
+  }
+
+  /** @throws StoreError if one of the tables has a row */
+  async requireEmpty(tables: readonly CopiedTable[]): Promise<void> {
+    for (const { name } of tables) {
+      const rows = await this.#session.lists({ sql: `select 1 from "${name}" limit 1`, parameters: [] });
+      if (rows.length > 0) throw new StoreError('unopenable', `the target is not empty: its table ${name} has rows`);
+    }
+  }
+
+  begin(): void {
+    this.#session.begin('isolation level read committed');
+  }
+
+  /** Sends the rows, and waits after each batch. `onRows` is told how many were written. */
+  async write(table: CopiedTable, rows: Iterable<CopiedRow>, onRows: (count: number) => void): Promise<TableSum> {
+    const places = table.columns.map((_, index) => `$${index + 1}`).join(', ');
+    const sql = `insert into "${table.name}" (${quoted(table.columns)}) values (${places})`;
+    const sum = new RowSum();
+    let waiting = { rows: 0, bytes: 0 };
+    const settle = async () => {
+      await this.#session.lists({ sql: 'select 1', parameters: [] });
+      onRows(waiting.rows);
+      waiting = { rows: 0, bytes: 0 };
+    };
+    for (const row of rows) {
+      sum.add(row);
+      this.#session.send({ sql, parameters: row });
+      waiting = { rows: waiting.rows + 1, bytes: waiting.bytes + sizeOf(row) };
+      if (waiting.rows >= batchRowsMax || waiting.bytes >= batchBytesMax) await settle();
+    }
+    await settle();
+    return sum.sum();
+  }
+
+  /** Reads a table back as it will be stored. `rowBytes` is how large a row may be. */
+  async sum({ name, columns, key }: CopiedTable, rowBytes: number): Promise<TableSum> {
+    const sum = new RowSum();
+    const select = `select ${quoted(columns)} from "${name}" order by ${quoted(key)}`;
+    await this.#session.lists({ sql: `declare copied no scroll cursor for ${select}`, parameters: [] });
+    const count = Math.max(1, Math.min(batchRowsMax, Math.floor(batchBytesMax / Math.max(1, rowBytes))));
+    for (;;) {
+      const rows = await this.#session.lists({ sql: `fetch ${count} from copied`, parameters: [] });
+      for (const row of rows) sum.add(row as CopiedRow);
+      if (rows.length < count) break;
+    }
+    await this.#session.lists({ sql: 'close copied', parameters: [] });
+    return sum.sum();
+  }
+
+  async commit(): Promise<void> {
+    await this.#session.commit();
+  }
+
+  /** What was not committed is undone by the database. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writing[Symbol.asyncDispose]();
+  }
+
+  /** Pairs of a name and one that belongs to it, in the order of the rows. */
+  async #lists(sql: string): Promise<Map<string, string[]>> {
+    const { rows } = await this.#session.execute<{ table_name: string; column_name: string }>({ sql, parameters: [] });
+    const lists = new Map<string, string[]>();
+    for (const { table_name, column_name } of rows)
+      lists.set(table_name, [...(lists.get(table_name) ?? []), column_name]);
+    return lists;
+  }
+}
+
+/** Names that came from the database itself. */
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}
