@@ -12,7 +12,7 @@ import type { RateBudget } from '../capacity/rate.ts';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { answered } from '../job/answered.ts';
-import { PLAIN_HEADERS } from './answer/refusal.ts';
+import { noSuchRoute, PLAIN_HEADERS } from './answer/refusal.ts';
 import type { Connections } from './connections/connections.ts';
 import { bodyNotTaken, readNothing } from './request/body.ts';
 import { jobIdOf } from './request/job-id.ts';
@@ -122,7 +122,7 @@ function checkScope(caller: Caller, access: Operation['access']): void {
  * to the same text. Spec § Authentication 9.
  */
 async function checkMetricsToken(request: FastifyRequest, { access, metricsToken }: EntryOptions): Promise<void> {
-  if (metricsToken === null) throw new ServiceError('route_not_found', 'No such route.');
+  if (metricsToken === null) throw noSuchRoute();
   const { authorization } = request.headers;
   const given = bearerToken(authorization ?? '');
   const refusal = new ServiceError('unauthorized', 'This route takes the metrics token and nothing else.');

@@ -2,6 +2,7 @@
 import { OPERATIONS, type Operation } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
+import { noSuchRoute } from './answer/refusal.ts';
 import { sendRefusal } from './answer/respond.ts';
 import type { Page } from './pages/built-pages.ts';
 import { FRONT_PATH } from './routes/front-page.ts';
@@ -34,7 +35,7 @@ export function answerUnrouted(
 ): FastifyReply {
   const methods = methodsOf(request.url.split('?', 1)[0] ?? '', pages);
   if (methods.length === 0) {
-    return sendRefusal(request, reply, { error: new ServiceError('route_not_found', 'No such route.') });
+    return sendRefusal(request, reply, { error: noSuchRoute() });
   }
   const allow = methods.join(', ');
   if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send();

@@ -1,6 +1,7 @@
 /** The `{id}` of a path. A job id is not an authorization: the store knows whose job it is. */
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../../ground/service-error.ts';
+import { jobNotFound } from '../../job/refusals.ts';
+import { noSuchRoute } from '../answer/refusal.ts';
 
 /** Every id that was ever issued fits. Text that does not fit is not an id, and the store need not be asked. */
 const JOB_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -11,6 +12,6 @@ const JOB_ID = /^[A-Za-z0-9_-]{1,64}$/;
 export function jobIdOf(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
   if (JOB_ID.test(id)) return id;
-  if (id === '') throw new ServiceError('route_not_found', 'No such route.');
-  throw new ServiceError('job_not_found', 'No such job belongs to the tenant.');
+  if (id === '') throw noSuchRoute();
+  throw jobNotFound();
 }

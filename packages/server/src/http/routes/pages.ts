@@ -3,7 +3,7 @@
  * a credential themselves where they need one. Spec § Endpoints: the dashboard shell.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../../ground/service-error.ts';
+import { noSuchRoute } from '../answer/refusal.ts';
 import type { Page, PageFile } from '../pages/built-pages.ts';
 
 /** Adds a route for each file of each page, and one for the views of a page that has them. Fastify answers HEAD as well. */
@@ -17,7 +17,7 @@ export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
     }
     if (!page.hasViews) continue;
     app.get(`${page.path}/*`, (request, reply) => {
-      if (!isView(pathOf(request), page)) throw new ServiceError('route_not_found', 'No such route.');
+      if (!isView(pathOf(request), page)) throw noSuchRoute();
       return sendHtml(request, reply);
     });
   }
