@@ -27,6 +27,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   speed: () => import('./speed.ts'),
   cells: () => import('./cells.ts'),
   constructs: () => import('./constructs.ts'),
+  fleet: () => import('./fleet.ts'),
 };
 
 function say(line = ''): void {

@@ -4,7 +4,7 @@ export interface Measurement {
   /** What was measured, in a few words. */
   readonly what: string;
   readonly value: number;
-  readonly unit: 'ms' | 'µs' | '/s' | 'MiB' | 'MiB/s' | 'cases' | 'left' | '%';
+  readonly unit: 'ms' | 'µs' | '/s' | 'KiB' | 'MiB' | 'MiB/s' | 'cases' | 'left' | 'of it' | '%';
   /** The same work without the service, in the same run. */
   readonly baseline: { readonly what: string; readonly value: number };
   /** The figure's lower and upper end over its rounds. */

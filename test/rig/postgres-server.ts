@@ -55,8 +55,11 @@ export function postgresCommands(): string | null {
   return newest === undefined ? null : join(VERSIONS, String(newest), 'bin');
 }
 
-/** Makes a cluster and starts its server. @throws Error if PostgreSQL is not installed, or does not start */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Makes a cluster and starts its server, with more settings if there are any.
+ * @throws Error if PostgreSQL is not installed, or does not start
+ */
+export async function startPostgres(more: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
   const commands = postgresCommands();
   if (commands === null) throw new Error('PostgreSQL is not installed: npm run setup installs it where it may');
   removeLeftovers();
@@ -65,9 +68,9 @@ export async function startPostgres(): Promise<PostgresServer> {
   initialise(commands, directory, password);
   let port = await freePort();
   // A connection of another test may have taken the port since.
-  let server = await running(commands, { directory, port }).catch(async () => {
+  let server = await running(commands, { directory, port, more }).catch(async () => {
     port = await freePort();
-    return await running(commands, { directory, port });
+    return await running(commands, { directory, port, more });
   });
   const end = async (signal: NodeJS.Signals) => {
     if (server.exitCode !== null || server.signalCode !== null) return;
@@ -86,7 +89,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       for (const pid of sessions) await killed(pid);
     },
     start: async () => {
-      server = await running(commands, { directory, port });
+      server = await running(commands, { directory, port, more });
     },
     async [Symbol.asyncDispose]() {
       await end('SIGINT');
@@ -135,8 +138,14 @@ function initialise(commands: string, directory: string, password: string): void
   execFileSync(file, words, { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory });
 }
 
-async function running(commands: string, { directory, port }: { directory: string; port: number }) {
-  const settings = Object.entries({ ...SETTINGS, port: String(port) }).flatMap(([name, value]) => [
+interface Cluster {
+  readonly directory: string;
+  readonly port: number;
+  readonly more: Readonly<Record<string, string>>;
+}
+
+async function running(commands: string, { directory, port, more }: Cluster) {
+  const settings = Object.entries({ ...SETTINGS, ...more, port: String(port) }).flatMap(([name, value]) => [
     '-c',
     `${name}=${value}`,
   ]);

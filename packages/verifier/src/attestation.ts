@@ -90,15 +90,11 @@ export function factsOf(signed: AttestationVerdict['signed']): Facts {
  * verification that follows compares the statement with it, and gives its own reason for what cannot be read here.
  */
 function statedSubjectName(envelope: Uint8Array): string {
-  const jobId = statedPredicate(envelope)?.['jobId'];
-  return resultSubjectName(typeof jobId === 'string' ? jobId : '');
-}
-
-/** The predicate that an envelope holds, before anything is verified. Null if none can be read. */
-export function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>> | null {
   const decoded = decodeEnvelope(envelope);
-  const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);
-  return statement?.kind === 'statement' ? statement.statement.predicate : null;
+  if (decoded.kind === 'refused') return resultSubjectName('');
+  const statement = decodeStatement(decoded.envelope.payload);
+  const jobId = statement.kind === 'statement' ? statement.statement.predicate['jobId'] : '';
+  return resultSubjectName(typeof jobId === 'string' ? jobId : '');
 }
 
 function tooLarge(name: string, bytesMax: number, exitCode: ExitCode): AttestationVerdict {

@@ -4,22 +4,25 @@
  * nothing that only Node has.
  */
 import {
+  decodeEnvelope,
+  decodeStatement,
   EXPORT_FILES,
   EXPORT_MANIFEST,
   type ExportManifest,
   isJsonObject,
-  type ManifestResult,
   parsePublicKey,
   parseStrictJson,
   readExportManifest,
   resultSubjectName,
   type StoredReceipt,
+  sha256Hex,
   VERIFICATION_STEPS,
 } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { type AttestationVerdict, statedPredicate, verifyAttestation } from './attestation.ts';
-import { type ExportedJob, type ExportFiles, fileChecks, parseExport } from './exported-job.ts';
+import { type AttestationVerdict, verifyAttestation } from './attestation.ts';
+import type { ExportedJob, ExportFiles } from './exported-job.ts';
+import { parseExport } from './exported-job.ts';
 import { parseLines } from './history.ts';
 import type { Check, Report } from './report.ts';
 import {
@@ -92,12 +95,8 @@ export async function canVerifySignatures(): Promise<boolean> {
 
 /** Examines the files of an export, or an envelope and a result under the names that they have in an export. */
 export async function examineExport(files: ExportFiles, options: ExaminationOptions): Promise<Examination> {
-  const read = manifestIn(files);
-  const manifest = read?.kind === 'manifest' ? read.manifest : null;
-  const listing =
-    read?.kind === 'refused'
-      ? [failure(EXPORT_MANIFEST, read.reason)]
-      : Array.from(manifest === null ? [] : fileChecks(manifest, files), stateOf);
+  const manifest = manifestOf(files);
+  const listing = listingChecks(files, manifest);
   const trusted = await attestationOf(files, options, manifest);
   const signed = trusted.verdict?.signed ?? null;
   const receipt = signed?.predicate.receipt ?? unsignedReceipt(files);
@@ -127,10 +126,32 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
 
 const EMPTY_MANIFEST = { tenant: '', job_id: '', files: [] } as unknown as ExportManifest;
 
-/** What the manifest says, or why it cannot be read; null if there is none. */
-function manifestIn(files: ExportFiles): ManifestResult | null {
+/** Null if no manifest can be read; `listingChecks` says why. */
+function manifestOf(files: ExportFiles): ExportManifest | null {
   const bytes = files.get(EXPORT_MANIFEST);
-  return bytes === undefined ? null : readExportManifest(bytes);
+  const result = bytes === undefined ? null : readExportManifest(bytes);
+  return result?.kind === 'manifest' ? result.manifest : null;
+}
+
+/** Every file against the manifest. The digest that was found stands beside the one that is listed. */
+function listingChecks(files: ExportFiles, manifest: ExportManifest | null): ExaminedCheck[] {
+  const bytes = files.get(EXPORT_MANIFEST);
+  if (bytes === undefined) return [];
+  if (manifest === null) {
+    const result = readExportManifest(bytes);
+    return [failure(EXPORT_MANIFEST, result.kind === 'refused' ? result.reason : '')];
+  }
+  const listed = manifest.files.map(({ path, size_bytes, sha256 }): ExaminedCheck => {
+    const found = files.get(path);
+    if (found === undefined) return failure(path, 'it is listed and missing');
+    if (found.length !== size_bytes) return failure(path, `it has ${found.length} bytes, and ${size_bytes} are listed`);
+    const digest = sha256Hex(found);
+    if (digest !== sha256) return failure(path, `its digest is ${digest}, and ${sha256} is listed`);
+    return { name: path, state: 'passed', detail: `${found.length} bytes, sha256:${digest}` };
+  });
+  const known = new Set([EXPORT_MANIFEST, ...manifest.files.map(({ path }) => path)]);
+  const surplus = [...files.keys()].filter((path) => !known.has(path));
+  return [...listed, ...surplus.map((path) => failure(path, 'it is not listed'))];
 }
 
 interface Trusted {
@@ -218,6 +239,12 @@ function statedTenant(envelope: Uint8Array): string {
   return typeof tenant === 'string' ? tenant : '';
 }
 
+function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>> | null {
+  const decoded = decodeEnvelope(envelope);
+  const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);
+  return statement?.kind === 'statement' ? statement.statement.predicate : null;
+}
+
 /** The receipt from its file or from the envelope, before anything is known about it. */
 function unsignedReceipt(files: ExportFiles): StoredReceipt | null {
   const envelope = files.get(EXPORT_FILES.envelope);
@@ -255,7 +282,7 @@ function programChecks({ files }: ExportedJob, receipt: StoredReceipt): Examined
 async function reportOf(files: ExportFiles, options: ExaminationOptions, publicKeys: readonly string[]) {
   const exported = parseExport(files);
   if (!options.canVerify || publicKeys.length === 0) return null;
-  const tenant = options.tenant ?? ('problem' in exported ? '' : exported.manifest.tenant);
+  const tenant = options.tenant ?? manifestOf(files)?.tenant ?? '';
   return await verifyExport(exported, { publicKeys, tenant, job: options.job });
 }
 

@@ -1,0 +1,196 @@
+/**
+ * Nodes of one service on one PostgreSQL server, all on this machine: jobs a second with one, two and four, and what
+ * a job costs the database. Beside each figure is what the model of `fleet/simulation.ts` says, with the costs measured
+ * with two nodes: one and four nodes check it. Then the model alone says what would be busy first on many machines.
+ */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { dropSchema, newSchema } from '../packages/server/src/store/postgres/schema.fixture.ts';
+import { type PostgresServer, startPostgres } from '../test/rig/postgres-server.ts';
+import {
+  between,
+  COUNTING,
+  commitLatencyMs,
+  type DatabaseCounters,
+  databaseCounters,
+  machineMs,
+} from './fleet/database-counters.ts';
+import { type JobCost, type Simulated, simulate } from './fleet/simulation.ts';
+import { cpuSeconds, serveService } from './http/processes.ts';
+import type { Measurement } from './measurement.ts';
+import { thisMachine } from './report.ts';
+import { driven, FLAGS, hello, type ServedCells, scratchDirectory } from './speed/bench-service.ts';
+import { type JobClient, openJobClient } from './speed/job-client.ts';
+
+const tenants = 8;
+const clients = 16;
+const jobs = 800;
+const NODE_COUNTS = [1, 2, 4] as const;
+/** The number of nodes whose run gives the model its costs. */
+const calibratedWith = 2;
+
+const KEYS = Array.from({ length: tenants }, (_, tenant) => `key-of-the-benchmark-${tenant}`);
+const NODE_FLAGS = {
+  ...FLAGS,
+  provider: 'namespace',
+  'legacy-keys': KEYS.map((key, tenant) => `tenant-${tenant}=${key}`).join(','),
+};
+
+/** What all jobs of one run took together. Processor time is in milliseconds. */
+interface Run {
+  readonly nodes: number;
+  readonly milliseconds: number;
+  readonly database: DatabaseCounters;
+  /** Of each node's process, the one that signs first. */
+  readonly nodesMs: readonly number[];
+  readonly machineMs: number;
+}
+
+/** The runs beside the model, the cost of a job in the database, and the model's answer for machines of their own. */
+export async function* measure(): AsyncGenerator<Measurement> {
+  await using server = await startPostgres(COUNTING);
+  const runs: Run[] = [];
+  for (const nodes of NODE_COUNTS) runs.push(await run(server, nodes));
+  const calibration = runs.find(({ nodes }) => nodes === calibratedWith) as Run;
+  const cost = costOf(calibration, await commitLatencyMs(server.url));
+  for (const measured of runs) yield await besideModel(measured, cost);
+  yield* costsInDatabase(runs);
+  yield* processorTimes(cost);
+  yield* machinesOfTheirOwn(cost);
+}
+
+async function run(server: PostgresServer, count: number): Promise<Run> {
+  const url = await newSchema(server.url);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => dropSchema(url));
+  const nodes: ServedCells[] = [];
+  for (let node = 0; node < count; node++) {
+    const { path } = stack.use(scratchDirectory());
+    const [first] = nodes;
+    const keys = 'attestation-keys';
+    if (first !== undefined) cpSync(join(first.dataDirectory, keys), join(path, keys), { recursive: true });
+    nodes.push(stack.use(await serveService({ ...NODE_FLAGS, 'database-url': url }, path)));
+  }
+  const callers = Array.from({ length: clients }, (_, index) => {
+    const { port } = nodes[index % count] as ServedCells;
+    return stack.use(openJobClient({ port, key: KEYS[Math.floor(index / count) % tenants] as string }));
+  });
+  await driven(callers, hello('python'), jobs / 2);
+  return { nodes: count, ...(await observed(server, nodes, callers, url)) };
+}
+
+async function observed(
+  server: PostgresServer,
+  nodes: readonly ServedCells[],
+  callers: readonly JobClient[],
+  url: string,
+): Promise<Omit<Run, 'nodes'>> {
+  const before = await databaseCounters(url, server.pid);
+  const nodesBefore = nodes.map(({ pid }) => cpuSeconds(pid));
+  const machineBefore = machineMs();
+  const milliseconds = await driven(callers, hello('python'), jobs);
+  const machine = machineMs() - machineBefore;
+  const nodesMs = nodes.map(({ pid }, index) => (cpuSeconds(pid) - (nodesBefore[index] ?? 0)) * 1000);
+  return {
+    milliseconds,
+    nodesMs,
+    machineMs: machine,
+    database: between(before, await databaseCounters(url, server.pid)),
+  };
+}
+
+/** The node that signs takes more than the others, and that is what signing costs. */
+function costOf({ nodesMs, database, machineMs: machine }: Run, latency: number): JobCost {
+  const [signing = 0, ...others] = nodesMs;
+  const other = others.reduce((sum, each) => sum + each, 0) / others.length;
+  const all = signing + others.reduce((sum, each) => sum + each, 0);
+  const signMs = Math.max(0, signing - other) / jobs;
+  return {
+    nodeMs: all / jobs - signMs,
+    signMs,
+    databaseMs: database.processorMs / jobs,
+    cellMs: (machine - all - database.processorMs) / jobs,
+    commitLatencyMs: latency,
+  };
+}
+
+const slots = () => thisMachine().cores * 2;
+
+async function besideModel({ nodes, milliseconds }: Run, cost: JobCost): Promise<Measurement> {
+  const cores = thisMachine().cores;
+  const fleet = { nodes, coresPerNode: cores, databaseCores: 0, slotsPerNode: slots(), clients, tenants };
+  const { jobsPerSecond } = await simulate(fleet, cost);
+  return {
+    what: `${nodes === 1 ? '1 node' : `${nodes} nodes`} on one machine, ${clients} clients`,
+    value: jobs / (milliseconds / 1000),
+    unit: '/s',
+    baseline: { what: nodes === calibratedWith ? 'the model, of its own costs' : 'the model', value: jobsPerSecond },
+  };
+}
+
+/** For each job, with the most nodes beside one node. */
+function* costsInDatabase(runs: readonly Run[]): Generator<Measurement> {
+  const [one, most] = [runs[0], runs.at(-1)];
+  if (one === undefined || most === undefined) return;
+  const figures = {
+    statements: 'statements',
+    writes: 'transactions that write',
+    rowsInserted: 'rows inserted',
+    rowsChanged: 'rows changed or removed',
+    logSyncs: 'syncs of the log',
+  } as const;
+  const beside = (what: string, unit: Measurement['unit'], of: (run: Run) => number): Measurement => ({
+    what,
+    value: of(most),
+    unit,
+    baseline: { what: 'with 1 node', value: of(one) },
+  });
+  for (const [name, words] of Object.entries(figures)) {
+    yield beside(`${words}, a job`, 'of it', ({ database }) => database[name as keyof typeof figures] / jobs);
+  }
+  yield beside('bytes of the log, a job', 'KiB', ({ database }) => database.logBytes / jobs / 1024);
+  yield beside('bytes stored, a job', 'KiB', ({ database }) => database.storedBytes / jobs / 1024);
+  yield beside('connections, a node', 'of it', ({ database, nodes }) => database.connections / nodes);
+}
+
+function* processorTimes(cost: JobCost): Generator<Measurement> {
+  const all = cost.nodeMs + cost.cellMs + cost.databaseMs + cost.signMs;
+  const part = (what: string, value: number): Measurement => ({
+    what: `${what}, a job`,
+    value,
+    unit: 'ms',
+    baseline: { what: 'all', value: all },
+  });
+  yield part('processor time of a node', cost.nodeMs);
+  yield part('processor time of the cell and the client', cost.cellMs);
+  yield part('processor time of the database', cost.databaseMs);
+  yield part('processor time of the node that signs', cost.signMs);
+  yield {
+    ...part('latency of a commit', cost.commitLatencyMs),
+    baseline: { what: 'a job, without waits', value: all },
+  };
+}
+
+/** Nodes of 8 cores and a database of 8 cores, with 0.25 ms more for the network in each commit. */
+async function* machinesOfTheirOwn(cost: JobCost): AsyncGenerator<Measurement> {
+  const apart = { ...cost, commitLatencyMs: cost.commitLatencyMs + 0.25 };
+  const one = await simulate({ ...APART, nodes: 1, clients: clientsOfNode }, apart);
+  for (const nodes of [1, 2, 4, 8, 16, 32]) {
+    const found = await simulate({ ...APART, nodes, clients: nodes * clientsOfNode }, apart);
+    yield {
+      what: `the model: ${nodes} of 8 cores, a database of 8`,
+      value: found.jobsPerSecond,
+      unit: '/s',
+      baseline: { what: 'one node', value: one.jobsPerSecond },
+      note: busiest(found),
+    };
+  }
+}
+
+const clientsOfNode = 64;
+const APART = { coresPerNode: 8, databaseCores: 8, slotsPerNode: 32, tenants: 256 };
+
+function busiest({ busy }: Simulated): string {
+  const parts = Object.entries(busy).map(([what, part]) => `${what} ${Math.round(part * 100)} %`);
+  return `busy: ${parts.join(', ')}`;
+}
