@@ -124,3 +124,22 @@ test('a node that would sign with a key of its own is refused, and told what to 
     hint: expect.stringContaining('copy the directory attestation-keys') as unknown,
   });
 });
+
+test('a job that was accepted is told by the node that accepted it, and what others hear they do not tell again', async () => {
+  await using session = await Session.open(url, {});
+  const { rows } = await session.execute<{ name: string }>({
+    sql: `select 'vouchbox_' || md5(current_schema()) as name`,
+    parameters: [],
+  });
+  const told: string[] = [];
+  await session.listen(rows[0]?.name ?? '', (payload) => told.push(payload));
+  const [first, second] = [await running(one), await running(one)];
+  const { job_id: waiting } = await one.alpha.client.submit({ language: 'bash', code: 'true' });
+  for (const job_id of [first, second]) await one.alpha.client.cancel(job_id);
+  await one.ended(waiting);
+  await expect.poll(() => told.join('\n')).toContain(`end ${waiting}`);
+  const tellers = told
+    .filter((payload) => payload.split('\n').includes('queue'))
+    .map((payload) => payload.split('\n')[0]);
+  expect(new Set(tellers).size).toBe(1);
+});

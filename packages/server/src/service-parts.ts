@@ -71,7 +71,10 @@ interface JobParts {
   readonly health: ProviderHealth;
   readonly parked: ParkedCells;
   readonly reserve: FreeSpaceReserve;
+  /** Those that other nodes get, too. */
   readonly nudges: Nudges;
+  /** Those of this process alone. */
+  readonly ownNudges: Nudges;
   /** Null if the operator has turned signing off. */
   readonly signing: OpenSigning | null;
   readonly keys: PublicKeys;
@@ -88,7 +91,7 @@ interface OpenJobs {
 
 /** Recovers what an earlier process left. The dispatcher is not started yet. */
 export async function openJobs(parts: JobParts): Promise<OpenJobs> {
-  const { config, store, provider, reserve, nudges, keys, log } = parts;
+  const { config, store, provider, reserve, nudges, ownNudges, keys, log } = parts;
   const { observer } = parts.telemetry;
   const isObserved = observer !== NO_OBSERVER;
   const plain = createHistory(store, nudges);
@@ -100,6 +103,8 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   const shared = { store, history, nudges, cells, log };
   const dispatcher = new Dispatcher({
     ...shared,
+    // A slot that is free again, or a queue that another node has told of, is nothing to tell.
+    nudges: ownNudges,
     concurrency,
     tenantConcurrency,
     concurrentMemMbMax,

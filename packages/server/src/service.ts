@@ -96,7 +96,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, sandbox, log }));
   const ownNudges = createNudges();
   const nudges = fleet === null ? ownNudges : nudgesOfFleet(ownNudges, fleet);
-  const { health, parked } = openCells({ config, provider, nudges, log });
+  const { health, parked } = openCells({ config, provider, nudges: ownNudges, log });
   parts.use(health);
   parts.use(parked);
   parkNothingOnce(stopping.signal, parked);
@@ -121,6 +121,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
     parked,
     reserve,
     nudges,
+    ownNudges,
     signing,
     keys,
     telemetry,
