@@ -4,6 +4,8 @@
  * the same inputs give the same answer.
  */
 
+import { Clock, Station } from './clock.ts';
+
 /** What one job costs, in milliseconds of a processor unless said otherwise. All are measured by `npm run bench -- fleet`. */
 export interface JobCost {
   /** In the node's process, on all its threads, without signing. */
@@ -35,85 +37,6 @@ export interface Simulated {
   readonly medianMs: number;
   /** The part of the time, from 0 to 1, in which each was busy. */
   readonly busy: Readonly<Record<'nodes' | 'database' | 'writers' | 'tenants', number>>;
-}
-
-/** Servers with one queue, such as the cores of a machine. A step waits its turn and then takes its time. */
-class Station {
-  readonly #queue: (() => void)[] = [];
-  readonly #simulation: Simulation;
-  readonly servers: number;
-  #free: number;
-  busyMs = 0;
-
-  constructor(simulation: Simulation, servers: number) {
-    this.#simulation = simulation;
-    this.servers = servers;
-    this.#free = servers;
-  }
-
-  /** Takes one server for this long. */
-  async use(milliseconds: number): Promise<void> {
-    await this.take();
-    this.busyMs += milliseconds;
-    await this.#simulation.pass(milliseconds);
-    this.release();
-  }
-
-  take(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => this.#queue.push(resolve));
-  }
-
-  release(): void {
-    const next = this.#queue.shift();
-    if (next === undefined) this.#free += 1;
-    else next();
-  }
-}
-
-/** The clock: every wait is an entry, and the earliest entry is next. */
-class Simulation {
-  #entries: { readonly at: number; readonly order: number; readonly resume: () => void }[] = [];
-  #order = 0;
-  now = 0;
-
-  pass(milliseconds: number): Promise<void> {
-    return new Promise((resume) => this.#insert({ at: this.now + milliseconds, order: this.#order++, resume }));
-  }
-
-  /** Runs until this moment. */
-  async runUntil(end: number): Promise<void> {
-    for (;;) {
-      await settled();
-      const next = this.#entries.at(-1);
-      if (next === undefined || next.at > end) break;
-      this.#entries.pop();
-      this.now = next.at;
-      next.resume();
-    }
-    this.now = end;
-  }
-
-  /** Keeps the entries sorted, the earliest last. */
-  #insert(entry: { at: number; order: number; resume: () => void }): void {
-    let [low, high] = [0, this.#entries.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const other = this.#entries[middle];
-      if (other !== undefined && (other.at > entry.at || (other.at === entry.at && other.order > entry.order))) {
-        low = middle + 1;
-      } else high = middle;
-    }
-    this.#entries.splice(low, 0, entry);
-  }
-}
-
-/** Resolves once everything that can go on without time has gone on. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 interface Change {
@@ -152,71 +75,95 @@ class Writer {
 
 const warmUpMs = 2_000;
 const measuredMs = 10_000;
+const allMs = warmUpMs + measuredMs;
 
 /** How a fleet does under callers that always have a job. Takes seconds for some thousand jobs a second. */
 export async function simulate(fleet: Fleet, cost: JobCost): Promise<Simulated> {
-  const clock = new Simulation();
-  const shared = fleet.databaseCores === 0 ? new Station(clock, fleet.coresPerNode) : null;
-  const database = shared ?? new Station(clock, fleet.databaseCores);
-  const tenants = Array.from({ length: fleet.tenants }, () => new Station(clock, 1));
-  const commit = async (changes: readonly Change[]) => {
-    const started = clock.now;
-    // Every node locks tenants in the same order, so that no two wait for each other.
-    const locked = [...new Set(changes.map(({ tenant }) => tenant))].sort((one, other) => one - other);
-    for (const tenant of locked) await tenants[tenant]?.take();
-    const lockedAt = clock.now;
-    for (const { databaseMs } of changes) await database.use(databaseMs);
-    await clock.pass(cost.commitLatencyMs);
-    for (const tenant of locked) {
-      const station = tenants[tenant];
-      if (station === undefined) continue;
-      station.busyMs += clock.now - lockedAt;
-      station.release();
-    }
-    writersBusyMs += clock.now - started;
-  };
-  let writersBusyMs = 0;
-  const nodes = Array.from({ length: fleet.nodes }, () => ({
-    cores: shared ?? new Station(clock, fleet.coresPerNode),
-    slots: new Station(clock, fleet.slotsPerNode),
-    writer: new Writer(commit),
-  }));
-  const signer = nodes[0];
-  const durations: number[] = [];
-  const sign = async (tenant: number) => {
-    await signer?.cores.use(cost.signMs);
-    await signer?.writer.change(tenant, cost.databaseMs / 3);
-  };
-  const drive = async (client: number) => {
-    const node = nodes[client % fleet.nodes];
-    const tenant = Math.floor(client / fleet.nodes) % fleet.tenants;
+  const model = new Model(fleet, cost);
+  for (let client = 0; client < fleet.clients; client++) void model.drive(client);
+  await model.clock.runUntil(allMs);
+  return model.found();
+}
+
+class Model {
+  readonly clock = new Clock();
+  readonly #fleet: Fleet;
+  readonly #cost: JobCost;
+  readonly #database: Station;
+  readonly #tenants: readonly Station[];
+  readonly #nodes: readonly { readonly cores: Station; readonly slots: Station; readonly writer: Writer }[];
+  readonly #durations: number[] = [];
+  #writersBusyMs = 0;
+
+  constructor(fleet: Fleet, cost: JobCost) {
+    this.#fleet = fleet;
+    this.#cost = cost;
+    const stations = (servers: number) => new Station(this.clock, servers);
+    const shared = fleet.databaseCores === 0 ? stations(fleet.coresPerNode) : null;
+    this.#database = shared ?? stations(fleet.databaseCores);
+    this.#tenants = Array.from({ length: fleet.tenants }, () => stations(1));
+    this.#nodes = Array.from({ length: fleet.nodes }, () => ({
+      cores: shared ?? stations(fleet.coresPerNode),
+      slots: stations(fleet.slotsPerNode),
+      writer: new Writer((changes) => this.#commit(changes)),
+    }));
+  }
+
+  /** A caller's jobs, one after the other. */
+  async drive(client: number): Promise<void> {
+    const { nodeMs, cellMs, databaseMs } = this.#cost;
+    const node = this.#nodes[client % this.#fleet.nodes];
+    const tenant = Math.floor(client / this.#fleet.nodes) % this.#fleet.tenants;
     if (node === undefined) return;
     for (;;) {
-      const started = clock.now;
-      await node.cores.use(cost.nodeMs / 2);
+      const started = this.clock.now;
+      await node.cores.use(nodeMs / 2);
       await node.slots.take();
-      await node.writer.change(tenant, cost.databaseMs / 3);
-      await node.cores.use(cost.cellMs);
-      await node.writer.change(tenant, cost.databaseMs / 3);
+      await node.writer.change(tenant, databaseMs / 3);
+      await node.cores.use(cellMs);
+      await node.writer.change(tenant, databaseMs / 3);
       node.slots.release();
-      await node.cores.use(cost.nodeMs / 2);
-      if (clock.now > warmUpMs) durations.push(clock.now - started);
-      void sign(tenant);
+      await node.cores.use(nodeMs / 2);
+      if (this.clock.now > warmUpMs) this.#durations.push(this.clock.now - started);
+      void this.#sign(tenant);
     }
-  };
-  for (let client = 0; client < fleet.clients; client++) void drive(client);
-  await clock.runUntil(warmUpMs + measuredMs);
-  const all = warmUpMs + measuredMs;
-  const stations = shared === null ? nodes.map(({ cores }) => cores) : [shared];
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-  return {
-    jobsPerSecond: durations.length / (measuredMs / 1000),
-    medianMs: durations.toSorted((one, other) => one - other)[durations.length >> 1] ?? Number.NaN,
-    busy: {
-      nodes: sum(stations.map(({ busyMs, servers }) => busyMs / servers)) / stations.length / all,
-      database: database.busyMs / database.servers / all,
-      writers: writersBusyMs / fleet.nodes / all,
-      tenants: Math.max(...tenants.map(({ busyMs }) => busyMs)) / all,
-    },
-  };
+  }
+
+  found(): Simulated {
+    const stations = [...new Set(this.#nodes.map(({ cores }) => cores))];
+    const busy = ({ busyMs, servers }: Station) => busyMs / servers / allMs;
+    return {
+      jobsPerSecond: this.#durations.length / (measuredMs / 1000),
+      medianMs: this.#durations.toSorted((one, other) => one - other)[this.#durations.length >> 1] ?? Number.NaN,
+      busy: {
+        nodes: stations.map(busy).reduce((sum, part) => sum + part, 0) / stations.length,
+        database: busy(this.#database),
+        writers: this.#writersBusyMs / this.#fleet.nodes / allMs,
+        tenants: Math.max(...this.#tenants.map(busy)),
+      },
+    };
+  }
+
+  /** One node signs for all. */
+  async #sign(tenant: number): Promise<void> {
+    const [signer] = this.#nodes;
+    await signer?.cores.use(this.#cost.signMs);
+    await signer?.writer.change(tenant, this.#cost.databaseMs / 3);
+  }
+
+  /** Every node locks tenants in the same order, so that no two wait for each other, and keeps them until the commit. */
+  async #commit(changes: readonly Change[]): Promise<void> {
+    const started = this.clock.now;
+    const names = [...new Set(changes.map(({ tenant }) => tenant))].sort((one, other) => one - other);
+    const locks = names.flatMap((name) => this.#tenants[name] ?? []);
+    for (const lock of locks) await lock.take();
+    const lockedAt = this.clock.now;
+    for (const { databaseMs } of changes) await this.#database.use(databaseMs);
+    await this.clock.pass(this.#cost.commitLatencyMs);
+    for (const lock of locks) {
+      lock.busyMs += this.clock.now - lockedAt;
+      lock.release();
+    }
+    this.#writersBusyMs += this.clock.now - started;
+  }
 }
