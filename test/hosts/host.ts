@@ -4,6 +4,8 @@
  */
 import type { RootRecipe } from './root-recipe.ts';
 
+export type Rights = 'root' | 'unit' | 'user';
+
 /** What one machine is, and what is tried on it. */
 export interface Host {
   /** Names it on the command line and in docs/HOSTS.md. */
@@ -15,8 +17,8 @@ export interface Host {
   readonly memoryMb: number;
   /** Further words of the kernel's command line. */
   readonly kernelWords: readonly string[];
-  /** Whose rights the trials have: those of root, or those that the unit of `deploy/` leaves to the service. */
-  readonly rights: 'root' | 'unit';
+  /** Whose rights the trials have: those of root, of the unit of `deploy/`, or of an ordinary user's unit there. */
+  readonly rights: Rights;
   /** Ids of the trials of `within/trials.ts`, in their order. */
   readonly trials: readonly string[];
 }
@@ -71,6 +73,14 @@ export const HOSTS: readonly Host[] = [
     name: 'debian-12-no-userns',
     title: 'Debian 12, x86-64, user namespaces for root alone',
     kernelWords: ['sysctl.kernel.unprivileged_userns_clone=0'],
-    trials: SHORT,
+    trials: ['refused', ...SHORT],
+  },
+  {
+    ...usual,
+    name: 'debian-12-user',
+    title: 'Debian 12, x86-64, as an ordinary user with a delegated control group',
+    root: { ...BOOKWORM, also: ['uidmap'] },
+    rights: 'user',
+    trials: ['facts', 'set-up', 'undelegated', 'doctor-user', 'run-namespace', 'hostile-user', 'service-user'],
   },
 ];

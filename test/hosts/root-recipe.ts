@@ -8,6 +8,8 @@ export interface RootRecipe {
   readonly architecture: 'amd64' | 'arm64';
   /** Packages that are taken from the release's backports, as the set-up does. */
   readonly fromBackports: readonly string[];
+  /** Further packages; left out if there are none. */
+  readonly also?: readonly string[];
 }
 
 /** What the set-up would install, and what a machine needs to start. */

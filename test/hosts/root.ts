@@ -57,8 +57,10 @@ function finish(tree: string, built: string): void {
   makeImage({ tree, image: join(built, 'root.ext4'), megabytes: IMAGE_MEGABYTES });
 }
 
-function bootstrap({ suite, architecture, fromBackports }: RootRecipe, tree: string): void {
-  const packages = PACKAGES.map((name) => (fromBackports.includes(name) ? `${name}/${suite}-backports` : name));
+function bootstrap({ suite, architecture, fromBackports, also = [] }: RootRecipe, tree: string): void {
+  const packages = [...PACKAGES, ...also].map((name) =>
+    fromBackports.includes(name) ? `${name}/${suite}-backports` : name,
+  );
   const words = [
     ...['--mode=root', '--variant=minbase', `--architectures=${architecture}`, '--dpkgopt=force-unsafe-io'],
     ...ARCHIVE_OPTIONS.map((option) => `--aptopt=${option}`),

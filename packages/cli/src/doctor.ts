@@ -4,6 +4,7 @@ import { printable } from '@vouchbox/protocol/vocabulary';
 import { type Check, type CheckResult, type DoctorReport, doctor } from '@vouchbox/server';
 import { EXIT } from './exit-code.ts';
 import { administeredServiceIfAny } from './operator/administered-service.ts';
+import { enterOwnUsers } from './own-users.ts';
 
 export interface DoctorCommandOptions {
   readonly json?: true;
@@ -13,6 +14,7 @@ export interface DoctorCommandOptions {
 
 /** Exits with 0 if programs can be isolated on this host, whatever else could be better. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
+  await enterOwnUsers();
   const config = await administeredServiceIfAny(options);
   const report = await doctor(config, json ? () => {} : (check) => process.stdout.write(textOf(check)));
   process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : summaryOf(report));

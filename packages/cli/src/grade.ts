@@ -9,8 +9,9 @@ import { exportFiles } from './export-files.ts';
 import { comparisonOf, readTests } from './grade-tests.ts';
 import { takeInterrupts } from './interrupts.ts';
 import { writeDirectory } from './new-directory.ts';
+import { enterOwnUsers } from './own-users.ts';
 import { note } from './print.ts';
-import type { AccessOptions } from './service-access.ts';
+import { type AccessOptions, namedService } from './service-access.ts';
 import { readFromService } from './service-export.ts';
 import { serviceOrOwn } from './service-or-own.ts';
 import { readSubmission, type SubmissionOptions } from './submission-options.ts';
@@ -31,6 +32,7 @@ export interface GradeCommandOptions extends AccessOptions, Pick<SubmissionOptio
 
 /** Returns 0 if every test was accepted, and 1 if not. */
 export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
+  await enterOwnUsers(namedService(options));
   const { code, language, limits, runtime, requirements } = await readSubmission(file, {
     ...options,
     file: [],

@@ -7,6 +7,7 @@ import type { EventData } from '@vouchbox/protocol';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { takeInterrupts } from './interrupts.ts';
 import { type WrittenOutputs, writeOutputs } from './output-files.ts';
+import { enterOwnUsers } from './own-users.ts';
 import { type JsonOption, note, printResult } from './print.ts';
 import { refusalInFlags } from './refusal-in-flags.ts';
 import { Remarks } from './remarks.ts';
@@ -31,6 +32,7 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
  * @param file the program, `-` for stdin
  */
 export async function run(file: string, options: RunOptions): Promise<number> {
+  await enterOwnUsers(serviceNamedBy(options));
   const submission = await readSubmission(file, { ...pipedInput(file), ...options });
   using interrupts = takeInterrupts();
   await using service = serviceNamedBy(options) ?? (await ownService(options));

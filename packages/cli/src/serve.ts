@@ -1,6 +1,6 @@
 /** `vouchbox serve`: the service as a process, from its settings to its last signal. */
 import { isatty } from 'node:tty';
-import { announceService, buildMissingNatives, loadConfig } from '@vouchbox/server/administration';
+import { announceService, buildMissingNatives, enterUserNamespace, loadConfig } from '@vouchbox/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { type JsonOption, note, printResult } from './print.ts';
@@ -15,6 +15,7 @@ const STDIN = 0;
  */
 export async function serve(flags: Readonly<Record<string, string | undefined>>, options: JsonOption): Promise<number> {
   const config = loadConfig(serverEnvironment(), flags);
+  if (config.provider !== 'subprocess') enterUserNamespace();
   const signals = takeServiceSignals(isatty(STDIN) ? 'stop' : 'reload');
   if (config.provider !== 'subprocess') await buildMissingNatives();
   // Loaded after the settings were checked: a wrong setting is reported at once.

@@ -1,4 +1,5 @@
 /** The service that a command uses for as long as it runs: the one that is named, or one that it starts. */
+import { enterOwnUsers } from './own-users.ts';
 import { note } from './print.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 
@@ -15,6 +16,7 @@ export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'
     const { client, url } = named;
     return { client, url, ownKey: null, [Symbol.asyncDispose]: () => named[Symbol.asyncDispose]() };
   }
+  await enterOwnUsers();
   note('no service is named: starting one for as long as this command runs');
   const { openEmbeddedService } = await import('./embedded-service.ts');
   const own = await openEmbeddedService({ signing });

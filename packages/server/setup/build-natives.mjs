@@ -37,6 +37,7 @@ const TARGETS = [
     flags: ['-fPIE', '-pie'],
     libraries: ['-lseccomp'],
   },
+  { folder: 'user-namespace', file: 'svc-enter', sources: ['enter.c'], flags: ['-static'], libraries: [] },
   {
     folder: 'launcher',
     file: 'svc-init',

@@ -16,6 +16,7 @@ export { offerNewPacks } from './operator/served-packs.ts';
 export { readStoredJob } from './operator/stored-job.ts';
 export { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
 export { buildMissingNatives, missingNatives, setUpHost } from './sandbox/set-up-host.ts';
+export { enterUserNamespace } from './sandbox/user-namespace/enter-user-namespace.ts';
 export { type Config, loadConfig } from './settings/config.ts';
 export { SETTINGS } from './settings/settings.ts';
 export { type OpenCredentials, openCredentials } from './start/open-credentials.ts';

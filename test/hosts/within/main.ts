@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Reported } from './outcome.ts';
 import { type Ended, TRIALS, type Trial } from './trials.ts';
-import { withinUnit } from './unit-rights.ts';
+import { makeUser, UNIT_FILES, type UnitRights, withinUnit } from './unit-rights.ts';
 
 const PORT = '/dev/virtio-ports/lines';
 const LOG_CHARS_MAX = 400_000;
@@ -17,9 +17,13 @@ function wordOf(name: string): string {
   return new RegExp(`(?:^| )vouchbox\\.${name}=(\\S*)`).exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? '';
 }
 
+function isUnit(rights: string): rights is UnitRights {
+  return Object.hasOwn(UNIT_FILES, rights);
+}
+
 async function report(trial: Trial, rights: string): Promise<Reported> {
   const started = performance.now();
-  const ended = await (rights === 'unit' && trial.needsRoot !== true ? withinUnit(trial) : asRoot(trial));
+  const ended = await (isUnit(rights) && trial.needsRoot !== true ? withinUnit(trial, rights) : asRoot(trial));
   const seconds = Math.round((performance.now() - started) / 100) / 10;
   const log = ended.output.slice(-LOG_CHARS_MAX);
   if (ended.code === null)
@@ -52,6 +56,7 @@ async function asRoot({ command, env = {}, secondsMax }: Trial): Promise<Ended> 
 
 while (!existsSync(PORT)) await delay(100);
 const rights = wordOf('rights');
+if (rights === 'user') makeUser();
 for (const id of wordOf('trials').split(',')) {
   const trial = TRIALS.find((candidate) => candidate.id === id);
   if (trial === undefined) throw new Error(`there is no trial ${id}`);

@@ -31,6 +31,10 @@ const HELD_BY_THE_KERNEL = [
 ];
 /** One of each kind, for a host that differs little from one on which all of these were tried. */
 const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'RES-11', 'RES-15'];
+/** Attacks on what is made in another way for an ordinary user: users, devices, mounts and groups. */
+const MADE_FOR_A_USER = [...SHORTEST, 'ESC-06', 'ESC-08', 'ESC-10', 'ESC-15', 'ESC-33', 'RES-05'];
+/** The rights that `vouchbox` takes by itself, for other commands: root of a user namespace with the user's subordinate ids. */
+const ENTER = ['packages/server/native/svc-enter', '100000', '100000', '65536'];
 const SANDBOX = 'packages/server/src/sandbox';
 const GROUP_TESTS = ['cgroup', 'launcher', 'watch', 'doctor', 'oci/seccomp', 'sentry'].map(
   (name) => `${SANDBOX}/${name}`,
@@ -76,11 +80,34 @@ export const TRIALS: readonly Trial[] = [
   ]),
   hostileTrial('hostile-namespace', 'attacks on a namespace cell', ['namespace'], HELD_BY_THE_KERNEL),
   hostileTrial('hostile-gvisor', 'attacks on a gVisor cell', ['gvisor'], HELD_BY_THE_KERNEL),
+  missingTrial('undelegated', { user: 'vouchbox', lacks: 'a delegated group', fix: 'Delegate=yes' }),
+  missingTrial('refused', {
+    user: 'nobody',
+    lacks: 'user namespaces',
+    fix: 'sysctl -w kernel.unprivileged_userns_clone=1',
+  }),
+  {
+    id: 'doctor-user',
+    title: '`vouchbox doctor` of an ordinary user: programs are isolated by the namespace class',
+    command: ['vouchbox', 'doctor'],
+    env: { SERVICE_DATA_DIR: '/var/lib/vouchbox' },
+    secondsMax: 600,
+    judge: judgeUsersDoctor,
+  },
+  userTrial(),
   hostileTrial('limits', 'the shortest attacks on both classes', ['namespace', 'gvisor'], SHORTEST),
   {
     id: 'service',
     title: 'the unit itself: it starts, runs jobs of both classes, and stops without a rest',
     command: ['node', 'test/hosts/within/service.ts'],
+    secondsMax: 600,
+    needsRoot: true,
+    judge: ({ code, output }) => ({ held: code === 0, observed: lastLines(output, 6) }),
+  },
+  {
+    id: 'service-user',
+    title: 'the unit of an ordinary user itself: it starts, runs jobs, and stops without a rest',
+    command: ['node', 'test/hosts/within/service.ts', 'user'],
     secondsMax: 600,
     needsRoot: true,
     judge: ({ code, output }) => ({ held: code === 0, observed: lastLines(output, 6) }),
@@ -107,7 +134,7 @@ function runTrial(provider: 'namespace' | 'gvisor'): Trial {
     title: `\`vouchbox run\` in the class of ${provider}: a program, and one that takes too much memory`,
     command: ['sh', '-c', `${run(program)}${run(hog)}true`],
     env: { SERVICE_PROVIDER: provider },
-    secondsMax: 300,
+    secondsMax: 900,
     judge({ output }) {
       const statuses = [...output.matchAll(/"status": "(\w+)"/g)].map(([, status]) => status).join('; ');
       const held = output.includes('hello from') && statuses === 'succeeded; oom_killed';
@@ -122,6 +149,39 @@ function hostileTrial(id: string, title: string, classes: readonly string[], ids
   return { ...trial, env: { HOSTILE_PATIENCE: '10' } };
 }
 
+interface Missing {
+  readonly user: string;
+  readonly lacks: string;
+  readonly fix: string;
+}
+
+/** One check says what is missing, and the command fails. */
+function missingTrial(id: string, { user, lacks, fix }: Missing): Trial {
+  return {
+    id,
+    title: `\`vouchbox doctor\` of an ordinary user without ${lacks} says so`,
+    command: ['setpriv', `--reuid=${user}`, '--regid=nogroup', '--clear-groups', 'vouchbox', 'doctor'],
+    env: { HOME: '/nonexistent' },
+    secondsMax: 300,
+    needsRoot: true,
+    judge({ code, output }) {
+      const lines = stripVTControlCharacters(output).split('\n');
+      const at = lines.findIndex((line) => line.startsWith('fail  this process is root'));
+      const said = `${lines[at] ?? ''} ${lines[at + 1] ?? ''}`.replace(/ +/g, ' ');
+      return { held: code === 1 && said.includes(fix), observed: at >= 0 ? said : lastLines(output, 6) };
+    },
+  };
+}
+
+function userTrial(): Trial {
+  const title = 'attacks on a namespace cell of an ordinary user';
+  const trial = hostileTrial('hostile-user', title, ['namespace'], MADE_FOR_A_USER);
+  return {
+    ...trial,
+    command: [...ENTER, '/opt/vouchbox/node_modules/.bin/node', 'node_modules/.bin/vitest', ...trial.command.slice(1)],
+  };
+}
+
 function testsTrial(id: string, title: string, words: readonly string[]): Trial {
   return { id, title, command: ['vitest', 'run', ...SLOWLY, ...words], secondsMax: 1500, judge: judgeTests };
 }
@@ -134,6 +194,15 @@ function judgeDoctor({ code, output }: Ended): Outcome {
   const classes = lines.find((line) => line.startsWith('gvisor: ')) ?? '';
   const held = code === 0 && !notable.some((line) => line.startsWith('fail')) && !classes.includes('nothing runs');
   return { held, observed: [counts, ...notable].join('; ') };
+}
+
+/** gVisor cells need root of the host. */
+function judgeUsersDoctor({ code, output }: Ended): Outcome {
+  const lines = stripVTControlCharacters(output).split('\n');
+  const { observed } = judgeDoctor({ code, output });
+  const notable = lines.filter((line) => /^fail /.test(line) && !/^fail +(gvisor|runsc)/.test(line));
+  const runs = lines.some((line) => line.endsWith('namespace: python, node, bash, typescript'));
+  return { held: code === 0 && notable.length === 0 && runs, observed };
 }
 
 function judgeQuickstart({ code, output }: Ended): Outcome {

@@ -1,5 +1,8 @@
-/** Runs a trial with the rights that the unit of `deploy/` gives to the service: the unit, with another command. */
-import { execFile } from 'node:child_process';
+/**
+ * Runs a trial with the rights that a unit of `deploy/` gives to the service: the unit, with another command. One is for
+ * root, the other for an ordinary user, who is made first.
+ */
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Ended, Trial } from './trials.ts';
@@ -13,10 +16,21 @@ const SHELL = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
 /** Settings that are about the service itself, and not about its rights. */
 const ITS_OWN = /^(Exec\w+|Type|Restart\w*|EnvironmentFile|Environment|WantedBy|KillMode|Documentation)=/;
 
+export const UNIT_FILES = { unit: 'vouchbox.service', user: 'vouchbox-user.service' } as const;
+export type UnitRights = keyof typeof UNIT_FILES;
+
+/** Makes the user of the unit as docs/OPERATING.md says, and gives the checkout to it. */
+export function makeUser(): void {
+  const home = ['--home-dir', '/var/lib/vouchbox', '--create-home'];
+  execFileSync('useradd', ['--system', '--user-group', ...home, 'vouchbox']);
+  execFileSync('usermod', ['--add-subuids', '100000-165535', '--add-subgids', '100000-165535', 'vouchbox']);
+  execFileSync('chown', ['--recursive', 'vouchbox:', '/opt/vouchbox']);
+}
+
 /** Its `code` is null if it did not end in time. */
-export async function withinUnit(trial: Trial): Promise<Ended> {
+export async function withinUnit(trial: Trial, rights: UnitRights): Promise<Ended> {
   mkdirSync(UNITS, { recursive: true });
-  writeFileSync(`${UNITS}/${NAME}`, unitText(trial));
+  writeFileSync(`${UNITS}/${NAME}`, unitText(trial, rights));
   writeFileSync(LOG, '');
   await run('systemctl', ['daemon-reload']);
   const code = await run('systemctl', ['start', NAME]).then(
@@ -28,8 +42,8 @@ export async function withinUnit(trial: Trial): Promise<Ended> {
   return { code: stdout.trim() === 'timeout' ? null : code, output: readFileSync(LOG, 'utf8') };
 }
 
-function unitText({ command, env = {}, secondsMax }: Trial): string {
-  const kept = readFileSync('/opt/vouchbox/deploy/vouchbox.service', 'utf8')
+function unitText({ command, env = {}, secondsMax }: Trial, rights: UnitRights): string {
+  const kept = readFileSync(`/opt/vouchbox/deploy/${UNIT_FILES[rights]}`, 'utf8')
     .split('\n')
     .filter((line) => !ITS_OWN.test(line));
   const place = kept.indexOf('[Service]') + 1;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { nativePath } from './native.ts';
 
 /** Every program, as `setup/build-natives.mjs` builds them. */
-const NATIVES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter'];
+const NATIVES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter', 'svc-enter'];
 
 /** Which of the programs that start cells are not built. */
 export function missingNatives(): readonly string[] {

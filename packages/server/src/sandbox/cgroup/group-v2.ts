@@ -13,7 +13,11 @@ import {
 } from './control-files.ts';
 import { KernelGroup } from './kernel-group.ts';
 
+/** What limits need. Shares of the processors need `cpu`, which a delegated subtree may lack. */
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
+/** The leaf with the processes that were in a delegated group: cgroups(7), "no internal processes". */
+export const SUPERVISOR = 'svc-supervisor';
+const MOVES_MAX = 20;
 
 /**
  * Makes `parent` below `mount`, and enables the controllers that limits need in it. If the mount is a delegated subtree
@@ -41,7 +45,9 @@ export function groupRootV2(mount: string, parent: string): GroupRoot {
 
 function handDown(directory: string): void {
   const file = join(directory, 'cgroup.subtree_control');
-  const missing = CONTROLLERS.filter((name) => !readFileSync(file, 'utf8').split(/\s+/).includes(name));
+  const namesIn = (name: string) => readFileSync(join(directory, name), 'utf8').trim().split(/\s+/);
+  const [there, on] = [namesIn('cgroup.controllers'), namesIn('cgroup.subtree_control')];
+  const missing = CONTROLLERS.filter((name) => there.includes(name) && !on.includes(name));
   if (missing.length === 0) return;
   const request = missing.map((name) => `+${name}`).join(' ');
   try {
@@ -53,10 +59,23 @@ function handDown(directory: string): void {
   }
 }
 
+/** A process that is moved may have started another one meanwhile. */
 function makeRoom(directory: string): void {
-  const leaf = join(directory, 'svc-supervisor');
+  const leaf = join(directory, SUPERVISOR);
   mkdirSync(leaf, { recursive: true });
-  for (const pid of readProcesses(join(directory, 'cgroup.procs'))) write(join(leaf, 'cgroup.procs'), pid);
+  for (let moves = 0; moves < MOVES_MAX; moves++) {
+    const processes = readProcesses(join(directory, 'cgroup.procs'));
+    if (processes.length === 0) return;
+    for (const pid of processes) moveInto(leaf, pid);
+  }
+}
+
+function moveInto(leaf: string, pid: number): void {
+  try {
+    write(join(leaf, 'cgroup.procs'), pid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // It has ended.
+  }
 }
 
 /** The `cpu.weight` of a new group. */
@@ -71,7 +90,7 @@ function planOf(parent: string): GroupPlan {
   const has = (file: string) => existsSync(join(parent, file));
   const onceForAll = [
     ...(has('memory.swap.max') ? [setting('memory.swap.max', 0)] : []),
-    setting('memory.oom.group', 1),
+    ...(has('memory.oom.group') ? [setting('memory.oom.group', 1)] : []),
   ];
   return {
     readings: {
@@ -88,7 +107,7 @@ function planOf(parent: string): GroupPlan {
       ...(now.memoryBytes === Number.POSITIVE_INFINITY ? onceForAll : []),
       ...(processes === now.processes ? [] : [setting('pids.max', processes)]),
     ],
-    toShare: (part) => [setting('cpu.weight', Math.max(1, Math.round(part * WHOLE_WEIGHT)))],
+    toShare: (part) => (has('cpu.weight') ? [setting('cpu.weight', Math.max(1, Math.round(part * WHOLE_WEIGHT)))] : []),
     toLimitSockets: () => [],
     /**
      * v2 keeps one peak for the group's whole life, which includes the bootstrap. It can be reset only for one open

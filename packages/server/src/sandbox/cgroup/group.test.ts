@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Group, GroupRoot } from './cgroup.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Group, type GroupRoot, UNLIMITED } from './cgroup.ts';
 import { GroupV2 } from './group-v2.ts';
 import { openGroupRoot, readCgroupLayout } from './layout.ts';
 
@@ -107,5 +107,30 @@ describe('a group of cgroup v2', () => {
     for (const name of [parent, directory]) writeFileSync(join(name, 'memory.peak'), '8192\n');
     expect(new GroupV2(directory).read('memoryPeakBytes')).toBe(8192);
     rmSync(parent, { recursive: true });
+  });
+});
+
+describe('the plan of a group of cgroup v2', () => {
+  const limits = { memoryBytes: MIB, processes: 3 };
+
+  function planWith(files: readonly string[]) {
+    const parent = mkdtempSync(join(tmpdir(), 'svc-group-v2-'));
+    onTestFinished(() => rmSync(parent, { recursive: true }));
+    for (const name of files) writeFileSync(join(parent, name), '');
+    return new GroupV2(join(parent, 'cell')).plan;
+  }
+
+  it('ends all of a cell together, and takes its swap, where the kernel can', () => {
+    const plan = planWith(['memory.oom.group', 'memory.swap.max', 'cpu.weight']);
+    const files = plan.toLimit(limits, UNLIMITED).map(({ file, value }) => `${file}=${value}`);
+    expect(files).toEqual([`memory.max=${MIB}`, 'memory.swap.max=0', 'memory.oom.group=1', 'pids.max=3']);
+    expect(plan.toShare(1 / 2)).toEqual([{ directory: 0, file: 'cpu.weight', value: 50 }]);
+  });
+
+  it('writes no file that the kernel or the delegation lacks', () => {
+    const plan = planWith([]);
+    expect(plan.toLimit(limits, UNLIMITED).map(({ file }) => file)).toEqual(['memory.max', 'pids.max']);
+    expect(plan.toShare(1 / 2)).toEqual([]);
+    expect(plan.readings.memoryPeakBytes).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -10,14 +10,41 @@ afterAll(() => rmSync(root, { recursive: true }));
 function v2Mount(controllers: string): string {
   const path = mkdtempSync(join(root, 'v2-'));
   writeFileSync(join(path, 'cgroup.controllers'), `${controllers}\n`);
-  writeFileSync(join(path, 'cgroup.subtree_control'), '');
+  for (const name of ['cgroup.subtree_control', 'cgroup.procs']) writeFileSync(join(path, name), '');
   return path;
 }
 
 const line = (path: string, type: string, options: string) =>
   `30 25 0:26 / ${path} rw,nosuid shared:4 - ${type} ${type} rw,${options}`;
 
+/** A group in a mount whose own files this process may not write: here, they do not exist. */
+function delegated(controllers: string, name = 'system.slice/vouchbox.service') {
+  const mount = mkdtempSync(join(root, 'v2-'));
+  const own = join(mount, name);
+  mkdirSync(own, { recursive: true });
+  for (const directory of [mount, own]) writeFileSync(join(directory, 'cgroup.controllers'), `${controllers}\n`);
+  for (const file of ['cgroup.subtree_control', 'cgroup.procs']) writeFileSync(join(own, file), '');
+  return { own, layout: (ownGroups: string) => readCgroupLayout(line(mount, 'cgroup2', ''), ownGroups) };
+}
+
 describe('the layout of control groups', () => {
+  it('is this process’s own group where the mount may not be written', () => {
+    const { own, layout } = delegated('memory pids');
+    expect(layout('0::/system.slice/vouchbox.service\n')).toMatchObject({ usable: { v2: own }, problem: null });
+  });
+
+  it('is the delegated group also after this process moved into a leaf of it', () => {
+    const { own, layout } = delegated('memory pids');
+    const moved = '0::/system.slice/vouchbox.service/svc-supervisor\n';
+    expect(layout(moved)).toMatchObject({ usable: { v2: own }, problem: null });
+  });
+
+  it('is unusable if nothing was delegated, and says what to do', () => {
+    const { layout } = delegated('memory pids');
+    expect(layout('0::/user.slice\n').usable).toBeNull();
+    expect(layout('0::/user.slice\n').problem).toMatch(/Delegate=yes/);
+  });
+
   it('is v2 if the one mount has the controllers', () => {
     const path = v2Mount('cpuset cpu io memory hugetlb pids');
     expect(readCgroupLayout(line(path, 'cgroup2', 'nsdelegate'))).toEqual({

@@ -3,10 +3,10 @@
  * process may make groups there.
  */
 import { accessSync, constants, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { GroupRoot } from './cgroup.ts';
 import { groupRootV1, type V1Controllers } from './group-v1.ts';
-import { groupRootV2 } from './group-v2.ts';
+import { groupRootV2, SUPERVISOR } from './group-v2.ts';
 
 /** What was found, in words for the operator; `usable` is null if no limits can be held here. */
 export interface CgroupLayout {
@@ -24,13 +24,19 @@ interface CgroupMount {
   readonly controllers: readonly string[];
 }
 
-/** Reads the layout; changes nothing. `mountinfo` is the text of /proc/self/mountinfo (proc(5)). */
-export function readCgroupLayout(mountinfo: string = readFileSync('/proc/self/mountinfo', 'utf8')): CgroupLayout {
+/**
+ * Reads the layout; changes nothing. `mountinfo` is the text of /proc/self/mountinfo (proc(5)), and `ownGroups` that of
+ * /proc/self/cgroup (cgroups(7)).
+ */
+export function readCgroupLayout(
+  mountinfo: string = readFileSync('/proc/self/mountinfo', 'utf8'),
+  ownGroups: string = readFileSync('/proc/self/cgroup', 'utf8'),
+): CgroupLayout {
   const mounts = mountinfo.split('\n').flatMap(parseMount);
   const v2 = mounts.find((mount) => mount.type === 'cgroup2');
   const v1 = (name: string) =>
     mounts.find((mount) => mount.type === 'cgroup' && mount.controllers.includes(name))?.path;
-  if (v2 !== undefined && hasControllers(v2.path)) return v2Layout(v2.path);
+  if (v2 !== undefined && hasControllers(v2.path)) return v2Layout(v2.path, ownGroups);
   const [memory, pids, cpuacct] = [v1('memory'), v1('pids'), v1('cpuacct')];
   if (memory !== undefined && pids !== undefined && cpuacct !== undefined) {
     return v1Layout({ memory, pids, cpuacct, cpu: v1('cpu') ?? null }, v2?.path ?? null);
@@ -50,16 +56,36 @@ export function openGroupRoot(layout: CgroupLayout, name: string): GroupRoot {
     : groupRootV1(layout.usable.v1, name, layout.hybridMount);
 }
 
-function v2Layout(path: string): CgroupLayout {
-  const writable = mayWrite(join(path, 'cgroup.subtree_control'));
+/** Groups are made below the mount, or where that is not allowed below this process's own group. */
+function v2Layout(path: string, ownGroups: string): CgroupLayout {
+  const own = ownGroup(path, ownGroups);
+  const usable = [path, own].find(mayMakeGroups);
   return {
     version: 'v2',
-    usable: writable ? { v2: path } : null,
+    usable: usable === undefined ? null : { v2: usable },
     hybridMount: null,
-    problem: writable
-      ? null
-      : `${path} is read-only: run as root, or with the cgroup delegated (systemd: Delegate=yes)`,
+    problem: usable === undefined ? problemOf(path, own) : null,
   };
+}
+
+/** The group that was delegated to this process, which may have moved into a leaf of it since. */
+function ownGroup(path: string, ownGroups: string): string {
+  const [, name = '/'] = /^0::(.*)$/m.exec(ownGroups) ?? [];
+  const own = join(path, name);
+  return basename(own) === SUPERVISOR ? dirname(own) : own;
+}
+
+/** cgroups(7): whoever gets a subtree may write to these files and make directories. */
+function mayMakeGroups(path: string): boolean {
+  return (
+    ['cgroup.subtree_control', 'cgroup.procs', '.'].every((name) => mayWrite(join(path, name))) && hasControllers(path)
+  );
+}
+
+function problemOf(path: string, own: string): string {
+  return mayWrite(join(own, 'cgroup.procs')) && !hasControllers(own)
+    ? `${own} lacks the memory or the pids controller: have both delegated (systemd: Delegate=yes)`
+    : `${path} is read-only: run as root, or with the cgroup delegated (systemd: Delegate=yes)`;
 }
 
 function v1Layout(controllers: V1Controllers, hybridMount: string | null): CgroupLayout {

@@ -97,12 +97,12 @@ function toolsTrial(provider: string, cells: Candidate | undefined): Trial {
     fix,
     async attempt() {
       const said = await runBash('ls -ld /usr >/dev/null && stat /usr >/dev/null && echo work', cells as Candidate);
-      return said === 'work\n' ? pass('both work') : warn(`they fail: ${said.trim()}`, fix);
+      return said === 'work\nexited\n' ? pass('both work') : warn(`they fail: ${said.trim()}`, fix);
     },
   };
 }
 
-/** What a small bash program prints, on both streams. */
+/** What a small bash program prints, on both streams, and in the last line how it ended. */
 async function runBash(code: string, cells: Candidate): Promise<string> {
   await using cell = await cells.prepare({ language: 'bash', runtime: null });
   const program: Program = {
@@ -114,15 +114,15 @@ async function runBash(code: string, cells: Candidate): Promise<string> {
     files: [],
     outputs: [],
     // On a slow host a tool that works must not run out of time.
-    limits: { ...LIMIT_DEFAULTS, wall_seconds: 30, cpu_seconds: 30 },
+    limits: { ...LIMIT_DEFAULTS, wall_seconds: 120, cpu_seconds: 120 },
   };
   const loaded = await cell.handOver(program);
   let said = '';
   const running = loaded.release((_, records) => {
     for (const record of records) said += `${record.text}\n`;
   });
-  await running.collect();
-  return said;
+  const { ending } = await running.collect();
+  return `${said}${ending.kind}\n`;
 }
 
 function packTrials(provider: string, cells: Candidate | undefined): Trial[] {

@@ -6,6 +6,8 @@ import { release } from 'node:os';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { PERL } from '../output/pipes.ts';
+import { whyNoCells } from '../user-namespace/enter-user-namespace.ts';
+import { ownerOutside, usersOfCells } from '../user-namespace/mapped-users.ts';
 import { type Finding, fail, pass, warn } from './finding.ts';
 import type { Trial } from './trial.ts';
 
@@ -25,11 +27,14 @@ export function hostTrials({ dataDirectory, isReserveFree }: HostTrialOptions): 
   return [
     {
       id: 'host.root',
-      title: 'this process is root',
+      title: 'this process is root, of the host or of a user namespace',
       fix: 'run as root: only root makes the control groups and mounts of a cell',
       attempt() {
-        const uid = process.getuid?.();
-        return uid === 0 ? pass('user 0') : fail(`user ${uid ?? 'unknown'}`, this.fix);
+        const why = whyNoCells();
+        if (why !== null) return fail(`user ${process.geteuid?.() ?? 'unknown'} lacks ${why.missing}`, why.fix);
+        const owner = ownerOutside();
+        if (owner === null) return pass('user 0');
+        return pass(`user ${owner} of the host, with ${usersOfCells().count} subordinate users for cells`);
       },
     },
     {

@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { usersOfCells } from '../user-namespace/mapped-users.ts';
 import { type Finding, fail, pass } from './finding.ts';
 import type { Probes } from './probe.ts';
 import type { Trial } from './trial.ts';
@@ -16,8 +17,6 @@ const USER_FIX = isRoot
   : ROOT_FIX;
 const OVERLAY_FIX =
   'load the overlay module (modprobe overlay), or run a kernel with CONFIG_OVERLAY_FS; in containers keep /usr on one overlay at most';
-/** A pair of host users, as a cell gets them. No user database assigns these numbers. */
-const HOST_UID = 0x70000000;
 const TMPFS_BYTES = 1024 * 1024;
 const TMPFS_INODES = 16;
 
@@ -28,12 +27,12 @@ export function kernelTrials(probes: Probes): Trial[] {
       id: 'kernel.namespace.user',
       title: 'user namespace with two users mapped',
       fix: USER_FIX,
-      attempt: async () =>
-        expect(
-          await probes.probed('user', String(HOST_UID)),
-          `user 1000 inside is user ${HOST_UID + 1} outside`,
-          USER_FIX,
-        ),
+      async attempt() {
+        // A pair, as a cell gets them.
+        const { first } = usersOfCells();
+        const said = await probes.probed('user', String(first));
+        return expect(said, `user 1000 inside is user ${first + 1} outside`, USER_FIX);
+      },
     },
     ...['mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map((kind) => namespaceTrial(kind, probes)),
     {

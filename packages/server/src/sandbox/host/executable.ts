@@ -9,12 +9,13 @@ import { promisify } from 'node:util';
 import { hashFile } from '../packs/manifest.ts';
 import { hostPatience } from './patience.ts';
 import { bootId, recall, remember } from './remembered.ts';
+import { runDirectoryOf } from './run-directory.ts';
 
 const run = promisify(execFile);
 /** On an ordinary host. */
 const VERSION_MILLISECONDS_MAX = 5000;
-const DIGESTS = '/run/svc/executables.json';
-const VERSIONS = '/run/svc/versions.json';
+const DIGESTS = runDirectoryOf('executables.json');
+const VERSIONS = runDirectoryOf('versions.json');
 
 const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 

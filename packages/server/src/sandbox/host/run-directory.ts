@@ -5,12 +5,15 @@
  * job's files are in a mount namespace that ends with its cell.
  */
 
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
+import { ownerOutside } from '../user-namespace/mapped-users.ts';
 
-const PARENT = '/run/svc';
+const OF_ROOT = '/run/svc';
+/** Where an ordinary user's service has it, by the number of the user; systemd makes that directory (pam_systemd(8)). */
+const ofUser = (user: number) => `/run/user/${user}/svc`;
 
 /** The name of an instance's groups and directory, the same after every restart. `instance` is any text. */
 export function instanceName(instance: string): string {
@@ -19,7 +22,25 @@ export function instanceName(instance: string): string {
 
 /** Where the directory of an instance is, by its name. */
 export function runDirectoryOf(name: string): string {
-  return join(PARENT, name);
+  return join(runDirectory(), name);
+}
+
+/**
+ * The directory of all services of this user: `/run/svc` if this process is root of the host or may write there, else
+ * the one of the user who is root of this user namespace.
+ */
+export function runDirectory(): string {
+  const owner = ownerOutside();
+  return owner === null || mayWrite(OF_ROOT) || !mayWrite(dirname(ofUser(owner))) ? OF_ROOT : ofUser(owner);
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Ends what an earlier process left, then makes a new directory that only root can use. Returns its path. */

@@ -68,6 +68,7 @@ static void take(struct configuration *into, const char *keyword, char *rest)
     else if (!strcmp(keyword, "mount")) add(&into->mounts, rest);
     else if (!strcmp(keyword, "workflags")) into->work_flags = strtoul(rest, NULL, 10);
     else if (!strcmp(keyword, "work")) into->work_size = rest;
+    else if (!strcmp(keyword, "devices")) into->shows_devices = !strcmp(rest, "shown");
     else if (!strcmp(keyword, "loopback")) into->has_loopback = 1;
     else if (!strcmp(keyword, "execute")) into->executes_late = !strcmp(rest, "late");
     else if (!strcmp(keyword, "zygote")) into->zygote = rest;

@@ -9,6 +9,7 @@ import { bundleOptions, treesOf, workFileSystem } from '../oci/cell-layout.ts';
 import type { CellOptions } from '../oci/runtime/runtime.ts';
 import { USAGE } from '../oci/runtime/start.ts';
 import { ruleLine } from '../oci/seccomp/seccomp-rule.ts';
+import { isRootOfHost } from '../user-namespace/mapped-users.ts';
 import { readingWord } from './group-words.ts';
 
 /** The flags of mount(2) by their words in mount(8). */
@@ -64,6 +65,7 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
     `work ${workFileSystem(options)}`,
     `workflags ${flagsAt(GUEST.work)}`,
     ...(options.loopback ? ['loopback up'] : []),
+    ...(isRootOfHost() ? [] : ['devices shown']),
     ...linux.maskedPaths.map((path) => `mask ${path}`),
     ...linux.readonlyPaths.map((path) => `readonly ${path}`),
     ...first.rlimits.map(({ type, hard }) => `limit ${RESOURCES[type]} ${hard}`),

@@ -37,6 +37,8 @@
 /* In the launcher's own root: where a cell builds its file system, and the layers of its trees, by number. */
 #define CELL "/tmp/cell"
 #define TREES "/tmp/trees"
+/* The devices of the host that cells are shown, where they can make none. */
+#define DEVICES "/tmp/devices"
 /* In a cell: where the program is. */
 #define WORK "/work"
 
@@ -97,6 +99,7 @@ struct configuration {
     struct words mounts;       /* path in the cell; type, flags and options, as mount(2) has them */
     char *work_size;           /* of /work and all below it, as tmpfs(5) reads it */
     unsigned long work_flags;  /* of /work beside nosuid and nodev */
+    int shows_devices;         /* whether a cell has the host's devices: in a user namespace nobody can make others */
     int has_loopback;          /* whether `lo` is up in a cell */
     int executes_late;         /* whether a command is executed only when it is released: it cannot wait itself */
     char *zygote;              /* library that the interpreter loads; null if the interpreter is executed in the cell */
@@ -164,6 +167,10 @@ char *read_configuration(int descriptor);
 struct sock_fprog make_filter(const struct words *rules, int otherwise);
 
 void enter_root(const struct configuration *configuration);
+
+/* The devices of a cell, without `/dev/`, and their numbers. */
+extern const struct device { const char *name; unsigned major, minor; } devices[];
+extern const int device_count;
 
 /* For the cell with that id: 0, or -1 with `errno`. All groups are made, or none. */
 void open_groups(const struct configuration *configuration);

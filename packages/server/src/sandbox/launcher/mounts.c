@@ -98,10 +98,10 @@ static void change_root(void)
     must(chdir("/"), "enter", "/");
 }
 
-static const struct { const char *path; unsigned major, minor; } DEVICES[] = {
-    { "/dev/null", 1, 3 },   { "/dev/zero", 1, 5 },    { "/dev/full", 1, 7 },
-    { "/dev/random", 1, 8 }, { "/dev/urandom", 1, 9 }, { "/dev/tty", 5, 0 },
+const struct device devices[] = {
+    { "null", 1, 3 }, { "zero", 1, 5 }, { "full", 1, 7 }, { "random", 1, 8 }, { "urandom", 1, 9 }, { "tty", 5, 0 },
 };
+const int device_count = sizeof devices / sizeof *devices;
 
 static const char *const LINKS[][2] = {
     { "/proc/self/fd", "/dev/fd" },
@@ -111,11 +111,33 @@ static const char *const LINKS[][2] = {
     { "pts/ptmx", "/dev/ptmx" },
 };
 
-static void fill_devices(void)
+/* The host's devices, if they are shown: taken while the launcher's root is in sight, and put into the cell's /dev. */
+static int shown[sizeof devices / sizeof *devices];
+
+static void take_devices(void)
 {
-    for (size_t at = 0; at < sizeof DEVICES / sizeof *DEVICES; at++) {
-        const char *path = DEVICES[at].path;
-        must(mknod(path, S_IFCHR | 0666, makedev(DEVICES[at].major, DEVICES[at].minor)), "make", path);
+    for (int at = 0; at < device_count; at++) {
+        char path[64];
+        snprintf(path, sizeof path, DEVICES "/%s", devices[at].name);
+        shown[at] = syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+        must(shown[at], "take", path);
+    }
+}
+
+static void put_device(const char *path, int device)
+{
+    must(mknod(path, S_IFREG | 0444, 0), "make", path);
+    must(syscall(SYS_move_mount, device, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH), "show", path);
+    close(device);
+}
+
+static void fill_devices(int are_shown)
+{
+    for (int at = 0; at < device_count; at++) {
+        char path[64];
+        snprintf(path, sizeof path, "/dev/%s", devices[at].name);
+        if (are_shown) put_device(path, shown[at]);
+        else must(mknod(path, S_IFCHR | 0666, makedev(devices[at].major, devices[at].minor)), "make", path);
     }
     for (size_t at = 0; at < sizeof LINKS / sizeof *LINKS; at++) must(symlink(LINKS[at][0], LINKS[at][1]), "make", LINKS[at][1]);
 }
@@ -128,7 +150,23 @@ static void mount_file_system(const char *path, const char *words)
     if (sscanf(words, "%15s %lu %127s", type, &flags, options) < 2) fail("malformed mount of %s", path);
     if (mkdir(path, 0755) != 0 && errno != EEXIST && errno != EROFS) fail("cannot make %s: %m", path);
     must(mount(type, path, type, flags, options), "mount", path);
-    if (!strcmp(path, "/dev")) fill_devices();
+}
+
+/*
+ * /proc comes first, while the launcher's is in sight: without it the kernel lets no user namespace make another. Changes
+ * to the cell's root.
+ */
+static void mount_file_systems(const struct configuration *configuration)
+{
+    const struct words *mounts = &configuration->mounts;
+    for (int at = 0; at < mounts->count; at++)
+        if (!strcmp(mounts->first[at], "/proc")) mount_file_system(ROOT "/proc", mounts->second[at]);
+    change_root();
+    for (int at = 0; at < mounts->count; at++) {
+        if (!strcmp(mounts->first[at], "/proc")) continue;
+        mount_file_system(mounts->first[at], mounts->second[at]);
+        if (!strcmp(mounts->first[at], "/dev")) fill_devices(configuration->shows_devices);
+    }
 }
 
 /* Lists the cell's /proc: for each name a slash, `d` for a directory, else `f`, and the name; then a slash. */
@@ -166,10 +204,10 @@ static char kind_of(const char *path, const char *listed)
     return 0;
 }
 
-/* A file is covered by /dev/null, a directory by an empty one. */
-static void mask(const char *path, char kind, const char **empty)
+/* A file is covered by `cover`, a directory by an empty one. */
+static void mask(const char *path, char kind, const char *cover, const char **empty)
 {
-    if (kind == 'f') must(mount("/dev/null", path, NULL, MS_BIND, NULL), "mask", path);
+    if (kind == 'f') must(mount(cover, path, NULL, MS_BIND, NULL), "mask", path);
     else if (*empty != NULL) must(mount(*empty, path, NULL, MS_BIND, NULL), "mask", path);
     else {
         must(mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=0,nr_inodes=2"), "mask", path);
@@ -179,15 +217,16 @@ static void mask(const char *path, char kind, const char **empty)
 
 void make_mounts(const struct configuration *configuration, uid_t root)
 {
-    const char *empty = NULL, *listed;
+    const char *empty = NULL, *cover = configuration->shows_devices ? "/dev/cover" : "/dev/null", *listed;
     umask(0); /* Files made here get exactly the given modes; the interpreter sets its own. */
     make_cell_directory(configuration, root);
     overlay("/", ROOT, MS_NOSUID | MS_NODEV);
     for (int at = 0; at < configuration->tree_count; at++) show_tree(&configuration->trees[at], at);
     bind_work(configuration);
-    change_root();
-    for (int at = 0; at < configuration->mounts.count; at++)
-        mount_file_system(configuration->mounts.first[at], configuration->mounts.second[at]);
+    if (configuration->shows_devices) take_devices();
+    mount_file_systems(configuration);
+    /* /dev/null itself, if it is the host's, would be an inode that cells share. */
+    if (configuration->shows_devices) must(mknod(cover, S_IFREG | 0444, 0), "make", cover);
     listed = list_processes_directory();
     for (int at = 0; at < configuration->read_only.count; at++) {
         const char *path = configuration->read_only.first[at];
@@ -197,6 +236,7 @@ void make_mounts(const struct configuration *configuration, uid_t root)
     for (int at = 0; at < configuration->masked.count; at++) {
         const char *path = configuration->masked.first[at];
         char kind = kind_of(path, listed);
-        if (kind != 0) mask(path, kind, &empty);
+        if (kind != 0) mask(path, kind, cover, &empty);
     }
+    if (configuration->shows_devices) must(unlink(cover), "remove", cover);
 }

@@ -59,6 +59,19 @@ static void keep_layer(struct tree *tree, int number)
     show(directory[0] == '\0' ? "/" : directory, at, MS_RDONLY | MS_NOSUID | MS_NODEV);
 }
 
+/* On files that only stand for them. */
+static void keep_devices(void)
+{
+    make_directory(DEVICES + 1);
+    for (int at = 0; at < device_count; at++) {
+        char source[64], path[64];
+        snprintf(source, sizeof source, "/dev/%s", devices[at].name);
+        snprintf(path, sizeof path, "%s/%s", DEVICES + 1, devices[at].name);
+        must(mknod(path, S_IFREG | 0444, 0), "make", path);
+        show(source, path, MS_RDONLY | MS_NOSUID | MS_NOEXEC);
+    }
+}
+
 void enter_root(const struct configuration *configuration)
 {
     const unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV;
@@ -69,12 +82,14 @@ void enter_root(const struct configuration *configuration)
     must(mount("tmpfs", "tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=64k,mode=755"), "mount", "/tmp");
     make_directory(CELL + 1);
     make_directory(TREES + 1);
+    if (configuration->shows_devices) keep_devices();
     for (int at = 0; at < configuration->tree_count; at++) {
         struct tree *tree = &configuration->trees[at];
         keep_layer(tree, at);
         show(tree->source, tree->destination + 1, tree->flags);
     }
-    must(mount("/proc", "proc", NULL, MS_BIND, NULL), "bind", "/proc");
+    /* With what is mounted in it, from which a user namespace may not take it apart. */
+    must(mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL), "bind", "/proc");
     must(mount(NULL, ".", NULL, MS_BIND | MS_REMOUNT | flags, NULL), "make read-only", "/");
     must(syscall(SYS_pivot_root, ".", "."), "change to", configuration->rootfs);
     must(umount2(".", MNT_DETACH), "leave", "the host's root");

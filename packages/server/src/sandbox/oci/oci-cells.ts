@@ -18,19 +18,13 @@ import {
   type PreparedCell,
   unreadyPosture,
 } from '../sandbox.ts';
+import { usersOfCells } from '../user-namespace/mapped-users.ts';
 import { OciCell } from './cell.ts';
 import { buildRootfs } from './rootfs.ts';
 import type { Runtime } from './runtime/runtime.ts';
 
 /** Where `stage.pl` and `guest/` are. */
 const PROGRAMS = fileURLToPath(new URL('.', import.meta.url));
-/**
- * Host users of jobs: a range that no user database, subordinate range or container manager hands out by default. Every
- * cell gets two unused ones, so that no two jobs share a user, and none is a user of the host.
- */
-const UID_FIRST = 0x70000000;
-const UID_COUNT = 0x0ffffffe;
-
 export interface OciFactoryOptions {
   readonly runtime: Runtime;
   readonly packs: readonly Pack[];
@@ -156,9 +150,12 @@ export class OciCells implements AsyncDisposable {
     return new BootstrapError('cgroup', (error as Error).message, unreadyPosture(backend, identity), { cause: error });
   }
 
+  /** Every cell gets two unused users, so that no two jobs share one. */
   #takeUid(): number {
+    const { first, count } = usersOfCells();
     for (;;) {
-      const uid = UID_FIRST + 2 * randomInt(UID_COUNT / 2);
+      if (this.#uids.size >= count / 2) throw new Error('every subordinate user is taken');
+      const uid = first + 2 * randomInt(count / 2);
       if (this.#uids.has(uid)) continue;
       this.#uids.add(uid);
       return uid;

@@ -10,6 +10,8 @@ import { instanceName, openRunDirectory } from '../host/run-directory.ts';
 import { isLauncherBuilt, launcherRuntime } from '../launcher/runtime.ts';
 import { loadPacks } from '../packs/load-packs.ts';
 import { systemPack } from '../packs/system-pack.ts';
+import { whyNoCells } from '../user-namespace/enter-user-namespace.ts';
+import { isRootOfHost } from '../user-namespace/mapped-users.ts';
 import { chooseWay, tryTwice } from './gvisor/gvisor-platform.ts';
 import { OciCells } from './oci-cells.ts';
 import { crunRuntime } from './runtime/crun.ts';
@@ -26,13 +28,14 @@ const READY_MILLISECONDS_MAX = 10_000;
 /** Candidate of the namespace class: forked by a launcher, or under crun. */
 export async function openNamespaceCells(options: PreflightOptions): Promise<Candidate> {
   const { namespaceLauncher = 'auto' } = options;
-  const forks = namespaceLauncher === 'fork' || (namespaceLauncher === 'auto' && isLauncherBuilt());
+  // In a user namespace crun cannot make the devices of a cell.
+  const forks = namespaceLauncher === 'fork' || !isRootOfHost() || (namespaceLauncher === 'auto' && isLauncherBuilt());
   return openOciCells(options, forks ? await launcherRuntime() : await crunRuntime());
 }
 
 /** Candidate of the gVisor class, under runsc in the best way that works on this host. */
 export async function openGvisorCells(options: PreflightOptions): Promise<Candidate> {
-  requireRoot();
+  requireRootOfHost();
   const { gvisorLauncher = 'auto', choice } = options;
   const once = (way: GvisorWay) => tryGvisorWay(options, way);
   const twice = (way: GvisorWay) => tryTwice(way, (times) => tryGvisorWay(options, way, times));
@@ -42,6 +45,7 @@ export async function openGvisorCells(options: PreflightOptions): Promise<Candid
 
 /** Candidate of the gVisor class in a way that is known to work. */
 export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWay): Promise<Candidate> {
+  requireRootOfHost();
   return openOciCells(options, await runscRuntime(way));
 }
 
@@ -58,9 +62,15 @@ export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay, ti
   await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds });
 }
 
+/** Of the host, or of a user namespace. */
 function requireRoot(): void {
-  if (process.getuid?.() === 0) return;
-  throw new Error('only root can make the control groups and mounts of a cell: run the service as root');
+  const why = whyNoCells();
+  if (why !== null) throw new Error(`this user lacks ${why.missing}: ${why.fix}`);
+}
+
+function requireRootOfHost(): void {
+  requireRoot();
+  if (!isRootOfHost()) throw new Error('gVisor cells are made by root of the host alone');
 }
 
 async function openOciCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {

@@ -6,12 +6,13 @@
 
 import { SECOND_TRY_TIMES } from '../../host/patience.ts';
 import { bootId, recall, remember } from '../../host/remembered.ts';
+import { runDirectoryOf } from '../../host/run-directory.ts';
 import { sayReasons } from '../../reasons.ts';
 import { wasLate } from '../../sandbox.ts';
 import { GVISOR_PLATFORMS, type GvisorLauncher, type GvisorWay, runscRuntime } from '../runtime/runsc.ts';
 import { sentryObstacle } from './sentry-command.ts';
 
-const REMEMBERED = '/run/svc/gvisor-platform.json';
+const REMEMBERED = runDirectoryOf('gvisor-platform.json');
 
 /** Resolves if a cell started in that way. */
 type TryWay = (way: GvisorWay) => Promise<void>;

@@ -5,6 +5,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import type { Posture } from '../../sandbox.ts';
+import { isRootOfHost } from '../../user-namespace/mapped-users.ts';
 import { JOB_UID } from '../bundle.ts';
 import {
   capabilitiesOf,
@@ -159,9 +160,19 @@ function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<st
 /** File systems that are made for each cell. */
 const OF_ONE_CELL: ReadonlySet<string> = new Set(['devpts', 'overlay', 'proc', 'tmpfs']);
 
-/** Mounts whose inodes other cells share. A watch or a lock on a shared inode reveals what the others do. */
+/** Shown from the host where no device can be made, in a user namespace: `DEVICES` in `mounts.c`. */
+const SHOWN_DEVICES: ReadonlySet<string> = new Set(
+  ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`),
+);
+
+/**
+ * Mounts whose inodes other cells share. A watch or a lock on a shared inode reveals what the others do. Only root of the
+ * host can make devices, so that in a user namespace those of the host are shared (docs/THREATS.md).
+ */
 function foreignInodes(mounts: readonly GuestMount[]): string[] {
-  return mounts.filter(({ type }) => !OF_ONE_CELL.has(type)).map(({ path }) => `inodes of its own on ${path}`);
+  return mounts
+    .filter(({ type, path }) => !OF_ONE_CELL.has(type) && (isRootOfHost() || !SHOWN_DEVICES.has(path)))
+    .map(({ path }) => `inodes of its own on ${path}`);
 }
 
 function missingCredentials(status: Status, ownUser: boolean): string[] {

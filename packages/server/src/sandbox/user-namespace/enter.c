@@ -1,0 +1,80 @@
+/*
+ * Starts a command as root of a user namespace of its own, for a service whose user is not root of the host:
+ *
+ *   svc-enter USERS GROUPS COUNT COMMAND WORD...
+ *
+ * Root inside is the caller; the users and groups from 1 on are the COUNT subordinate ones of the caller that begin at
+ * USERS and GROUPS (subuid(5)). newuidmap(1) and newgidmap(1) map them, because only root of the host may map others than
+ * the caller. The command takes the place of this process and keeps its id. user_namespaces(7).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <grp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOT_STARTED = 125, FIRST_WORD = 4 };
+
+static void must(int result, const char *what)
+{
+    if (result >= 0) return;
+    fprintf(stderr, "vouchbox: cannot %s: %s\n", what, strerror(errno));
+    exit(NOT_STARTED);
+}
+
+static int run(const char *mapper, const char *pid, unsigned own, const char *first, const char *count)
+{
+    char number[16];
+    int status;
+    pid_t child = fork();
+    must(child, "start what maps users");
+    if (child == 0) {
+        snprintf(number, sizeof number, "%u", own);
+        execl(mapper, mapper, pid, "0", number, "1", "1", first, count, NULL);
+        must(-1, mapper);
+    }
+    must(waitpid(child, &status, 0), "wait for what maps users");
+    return status;
+}
+
+/* Runs outside of the namespace, where the two mappers have the rights of root. */
+static void map(pid_t parent, int begin, char **words)
+{
+    char pid[16], byte;
+    snprintf(pid, sizeof pid, "%d", parent);
+    if (read(begin, &byte, 1) != 1) exit(NOT_STARTED);
+    int failed = run("/usr/bin/newuidmap", pid, getuid(), words[1], words[3]) ||
+        run("/usr/bin/newgidmap", pid, getgid(), words[2], words[3]);
+    exit(failed ? NOT_STARTED : 0);
+}
+
+int main(int count, char **words)
+{
+    int begin[2], status;
+    if (count <= FIRST_WORD) {
+        fprintf(stderr, "svc-enter USERS GROUPS COUNT COMMAND WORD...\n");
+        return NOT_STARTED;
+    }
+    must(pipe2(begin, 0), "make a pipe");
+    pid_t parent = getpid(), mapper = fork();
+    must(mapper, "start what maps users");
+    if (mapper == 0) {
+        close(begin[1]);
+        map(parent, begin[0], words);
+    }
+    close(begin[0]);
+    must(unshare(CLONE_NEWUSER), "make a user namespace");
+    must(write(begin[1], "m", 1), "ask for a mapping");
+    close(begin[1]);
+    must(waitpid(mapper, &status, 0), "wait for the mapping");
+    if (status != 0) return NOT_STARTED;
+    must(setgroups(0, NULL), "leave all groups");
+    must(setresgid(0, 0, 0), "become group 0");
+    must(setresuid(0, 0, 0), "become user 0");
+    execv(words[FIRST_WORD], words + FIRST_WORD);
+    must(-1, words[FIRST_WORD]);
+}

@@ -1,0 +1,84 @@
+/**
+ * What an ordinary user needs on a host to make namespace cells there, and which one thing is missing. Everything here
+ * is a decision about facts; `own-facts.ts` reads them.
+ */
+import type { UserRange } from './mapped-users.ts';
+
+/** Facts of this host and user. */
+export interface OrdinaryUserFacts {
+  /** The name of the user, or its number where it has none. */
+  readonly user: string;
+  /** The settings of the kernel by which it refuses user namespaces to ordinary users, as `NAME=VALUE` that would allow them. */
+  readonly refusals: readonly string[];
+  /** Whether it is in the user database, as newuidmap(1) wants. */
+  readonly hasName: boolean;
+  /** Whether newuidmap(1) and newgidmap(1) are installed. */
+  readonly hasMappers: boolean;
+  /** Subordinate users and groups: subuid(5), subgid(5). */
+  readonly users: UserRange | null;
+  readonly groups: UserRange | null;
+  /** Whether this process gave up new privileges, without which newuidmap(1) has none. */
+  readonly noNewPrivileges: boolean;
+  /** Why no control groups can be made below this process's own; null if they can. */
+  readonly groupProblem: string | null;
+  /** Whether the set-up has built what enters the namespace. */
+  readonly isBuilt: boolean;
+}
+
+/** What is missing, in words for the operator, and the one thing to do about it. */
+export interface MissingRight {
+  readonly missing: string;
+  readonly fix: string;
+}
+
+/** Every cell takes two users, and some wait for the next jobs. */
+export const SUBORDINATES_MIN = 1024;
+
+/** The first thing that is missing, in the order in which a start needs it; null if namespace cells can be made. */
+export function missingRight(facts: OrdinaryUserFacts): MissingRight | null {
+  const { user, refusals, hasMappers, noNewPrivileges, groupProblem, isBuilt } = facts;
+  const [refusal] = refusals;
+  if (refusal !== undefined) {
+    return { missing: 'user namespaces of an ordinary user', fix: `as root: sysctl -w ${refusal}` };
+  }
+  if (!hasMappers) return { missing: 'newuidmap and newgidmap', fix: 'as root: apt-get install uidmap' };
+  if (!facts.hasName) {
+    return { missing: 'a name in the user database', fix: 'run it as a user whom getent passwd knows' };
+  }
+  if (!isEnough(facts.users) || !isEnough(facts.groups)) {
+    return {
+      missing: `${SUBORDINATES_MIN} subordinate users and groups of ${user} in /etc/subuid and /etc/subgid`,
+      fix: `as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${user}`,
+    };
+  }
+  if (noNewPrivileges) {
+    return {
+      missing: 'the right of newuidmap to its privileges',
+      fix: 'take NoNewPrivileges=yes, and settings that imply it, out of the unit',
+    };
+  }
+  if (groupProblem !== null) {
+    return {
+      missing: `control groups of this user: ${groupProblem}`,
+      fix: 'start it in a unit with Delegate=yes, for instance by systemd-run --user --pty --property=Delegate=yes',
+    };
+  }
+  if (!isBuilt) return { missing: 'what the set-up builds', fix: 'vouchbox setup' };
+  return null;
+}
+
+function isEnough(range: UserRange | null): boolean {
+  return range !== null && range.count >= SUBORDINATES_MIN;
+}
+
+/** The largest range of a user in the text of /etc/subuid or /etc/subgid, where it is named by name or number. */
+export function subordinatesIn(text: string, names: readonly string[]): UserRange | null {
+  const ranges = text
+    .split('\n')
+    .map((line) => line.split(':'))
+    .filter(([name = '']) => names.includes(name))
+    .map(([, first, count]) => ({ first: Number(first), count: Number(count) }))
+    .filter(({ first, count }) => Number.isInteger(first) && Number.isInteger(count))
+    .toSorted((one, other) => other.count - one.count);
+  return ranges[0] ?? null;
+}
