@@ -109,7 +109,7 @@ export const neighbourCases: readonly HostileCase[] = [
     id: 'NEXT-06',
     title:
       'a job that watches every place it can sees only its own files, and nothing that its neighbour and the host open',
-    holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes nobody else has',
+    holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes no other cell has',
     async scenario(target) {
       const watcher = await target.start({ program: 'watch-others.py' });
       await watcher.said('watching');
@@ -130,7 +130,7 @@ export const neighbourCases: readonly HostileCase[] = [
   {
     id: 'NEXT-07',
     title: 'a lock that a job holds on a file of every cell does not block its neighbour',
-    holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes nobody else has',
+    holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes no other cell has',
     async scenario(target) {
       const holder = await target.start({ program: 'hold-locks.py', values: { SECONDS: 30 } });
       await holder.said('}');

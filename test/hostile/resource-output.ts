@@ -71,7 +71,7 @@ export const outputCases: readonly HostileCase[] = [
     id: 'RES-28',
     title: 'no byte that a program writes at once is lost, however much more it is than a pipe holds',
     holds:
-      'a write that was taken in part is gone on with; the pipes hold what is recorded where the kernel cuts writes',
+      'a write that was accepted in part is continued; the pipes hold what is recorded where the kernel cuts writes',
     attack: { program: 'large-writes.py' },
     expect(seen) {
       assertExited(seen);

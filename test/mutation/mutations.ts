@@ -261,7 +261,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: '',
   },
   {
-    name: 'the queue has no end',
+    name: 'the queue has no bound',
     falsifies: ['Submit-6', 'Errors-18'],
     file: `${SERVER}/store/jobs/admission.ts`,
     from: "if (all >= input.queueMax) return { kind: 'full', of: 'queue' };",
@@ -366,7 +366,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'return null;',
   },
   {
-    name: 'a refusal for want of capacity does not say when to try again',
+    name: 'a refusal for lack of capacity does not say when to try again',
     falsifies: ['Submit-6c'],
     file: `${SERVER}/http/answer/refusal.ts`,
     from: '...retryAfter(error),',
