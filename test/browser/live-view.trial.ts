@@ -68,7 +68,7 @@ describe('a job that writes', () => {
     });
   });
 
-  test('is shown offline while the browser is, though nobody ended its connection, then live, without loss', async () => {
+  test('is shown offline while the browser is offline and its connection still open, then live, and nothing is lost', async () => {
     await openCounting(async (page, line) => {
       const statesOf = await watchStates(page);
       line.silence();

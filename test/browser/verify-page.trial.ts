@@ -243,7 +243,7 @@ describe('a history of 60 MB', () => {
     });
   const turnsOf = (page: Page) => page.evaluate(() => (window as unknown as { turns: number }).turns);
 
-  test('is checked while the page goes on answering, and can be put aside for another export', async () => {
+  test('is checked while the page still answers, and can be replaced by another export', async () => {
     expect(long.files.get(EXPORT_FILES.events)?.length).toBeGreaterThan(60_000_000);
     await inDirectory(exportOf(long), async (directory) => {
       await using opened = await openVerify();

@@ -51,7 +51,7 @@ async function held(): Promise<number[]> {
   return rows.map(({ jobs }) => jobs).toSorted((few, many) => few - many);
 }
 
-test('a job that the node it came to has no slot for is run by the other, and its result is awaited at the first', async () => {
+test('a job that came to a node without a free slot runs on the other, and a wait at the first gets its result', async () => {
   const first = await running(one);
   const second = await running(one);
   expect(await held()).toEqual([1, 1]);

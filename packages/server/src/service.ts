@@ -237,7 +237,7 @@ async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSand
   return await openSandbox(config, id);
 }
 
-/** Whether this node does what one of those with a role should do. */
+/** Whether this node is the one with a role that does what only one should do. */
 function turnOf(role: NodeRole, fleet: Fleet | null): () => boolean {
   return () => fleet === null || firstWith(role, fleet) === fleet.node;
 }

@@ -1,5 +1,5 @@
-# Reads every file it can, the host's system tree apart, and says where a planted secret is to be seen: in a name, a
-# content, or what the kernel tells of processes. The secret is given backwards, so that this source does not hold it.
+# Reads every file it can, except the host's system tree, and says where a planted secret can be seen: in a name, in a
+# content, or in what the kernel says of processes. The secret is given backwards, so that this source does not hold it.
 import json
 import os
 

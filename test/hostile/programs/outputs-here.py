@@ -1,4 +1,4 @@
-# Leaves in output/ below its working directory what is not a plain file, and one that is.
+# Leaves one plain file and several entries that are not plain files in output/ below its working directory.
 import os
 import socket
 

@@ -1,4 +1,5 @@
-# Leaves in output/ everything that is not a plain file, and some that are. Says what came of links to what is not its own.
+# Leaves in output/ everything that is not a plain file, and some plain files. Says whether it could link to files that are
+# not its own.
 import errno
 import json
 import os

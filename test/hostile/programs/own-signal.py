@@ -1,4 +1,4 @@
-# Ends itself with the signal by which the kernel would tell of a limit.
+# Ends itself with the signal by which the kernel would report a limit.
 import os
 import signal
 

@@ -1,5 +1,6 @@
-# Makes a terminal of its own and tries what a terminal may be asked that reaches further than it: another line discipline, for
-# which the kernel loads a module, and input from the side. The same by numbers that only their low half makes equal.
+# Makes a terminal of its own and tries the requests that reach further than a terminal: another line discipline, for which
+# the kernel loads a module, and input that nobody typed. Then the same by request numbers of which only the lower half is
+# equal.
 import ctypes
 import errno
 import fcntl

@@ -1,5 +1,5 @@
 # Hides memory where it is in no process: in the buffers of sockets that nobody reads, a gigabyte in all of them. It ends
-# well only where that much was given.
+# well only if it was given that much.
 import errno
 import os
 import signal

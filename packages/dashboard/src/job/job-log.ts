@@ -99,7 +99,7 @@ export class JobLog {
     }
   }
 
-  /** One try. Between two of them the state is `reconnecting`, not that the one ended and the other begins. */
+  /** One try. Between two tries the state is `reconnecting`: the end of one and the start of the next are not shown. */
   async #followOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const onState = (state: FollowState) => {
       if (!navigator.onLine) this.#become('offline');
@@ -165,8 +165,8 @@ export class JobLog {
 }
 
 /**
- * Tells when the browser goes offline, and when it is back. A connection may outlast that without a word, so whoever was
- * connected connects anew.
+ * Tells when the browser goes offline, and when it is back. A connection may stay open and receive nothing, so
+ * whoever was connected connects again.
  */
 function watchConnectivity(onOffline: () => void): { readonly cameBack: AbortSignal; readonly stop: () => void } {
   const back = new AbortController();

@@ -1,4 +1,4 @@
-/** What a node says of itself to the other nodes of its service, and who of them does what only one should do. */
+/** What a node says of itself to the other nodes of its service, and which of them does what only one should do. */
 import { ISOLATION_CLASSES, satisfiesIsolation } from '@vouchbox/protocol';
 import { VERSION } from '../ground/version.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
@@ -44,7 +44,7 @@ export function abilitiesOf(provider: NodeParts['provider'], memMbMax: number): 
   };
 }
 
-/** The living node with a role that came first: it does what one of them should do. Null if there is none. */
+/** The oldest living node with a role: it does what only one node should do. Null if there is none. */
 export function firstWith(role: NodeRole, fleet: Fleet): number | null {
   return fleet.nodes().find(({ facts }) => facts?.roles.includes(role))?.node ?? null;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { giveBack } from './give-back.ts';
 
-test('large bytes are gone once they were given back', () => {
+test('large bytes are freed at once when they are given back', () => {
   const bytes = new Uint8Array(100_000);
   giveBack(bytes);
   expect(bytes.length).toBe(0);

@@ -5,6 +5,6 @@
 
 /** Nobody may use the bytes, or others of the same buffer, afterwards. */
 export function giveBack({ buffer, length }: Uint8Array): void {
-  // Fewer bytes may lie in the buffer that Node's own share.
+  // Fewer bytes may lie in a buffer that Node shares among several.
   if (buffer instanceof ArrayBuffer && length > Buffer.poolSize / 2) buffer.transfer(0);
 }

@@ -29,8 +29,8 @@ export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'fin
 }
 
 /**
- * How often a follower looks at the store, if other nodes may change the job. They tell of it, but what they tell may be
- * lost.
+ * How often a follower looks at the store, if other nodes may change the job. They report each change, but a report may
+ * be lost.
  */
 const lookMilliseconds = 2000;
 

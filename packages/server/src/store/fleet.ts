@@ -1,6 +1,6 @@
 /**
- * What several nodes on one store know of each other. A node is one process of a service. What is told to others only
- * makes them quicker: each beat shows what the store says.
+ * What several nodes on one store know of each other. A node is one process of a service. Messages only make them
+ * quicker: each beat reads the store.
  */
 import type { IsolationClass, Language, RuntimePack } from '@vouchbox/protocol';
 import type { StoreError } from './store-error.ts';

@@ -197,7 +197,7 @@ export interface SigningKeyTable {
   since: Generated<string>;
 }
 
-/** One row, which nodes lock that must not do something at the same time. Only on PostgreSQL. */
+/** One row, which nodes lock for work that only one of them may do at a time. Only on PostgreSQL. */
 export interface HolderTable {
   turn: number;
 }

@@ -16,7 +16,7 @@ export type CheckRequest =
 export type CheckAnswer =
   | { readonly kind: 'files'; readonly files: Files }
   | { readonly kind: 'findings'; readonly findings: Findings }
-  /** `text` is for the person; null where only a bug can be why. */
+  /** `text` is for the person; null if only a bug can be the reason. */
   | { readonly kind: 'problem'; readonly text: string | null };
 
 /** Answers requests for as long as the thread lives. */

@@ -1,7 +1,7 @@
 /**
  * What a node does because of the others on its store: it wakes whoever waits for what another node changed, stops jobs
- * that were cancelled elsewhere, and ends the jobs of nodes that are gone. What it is told makes it quick; each beat
- * shows what the store says.
+ * that were cancelled elsewhere, and ends the jobs of nodes that are gone. Messages only make it quicker: each
+ * beat reads the store.
  */
 import type { Fleet } from '../../store/fleet.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,7 +1,7 @@
 /**
  * Which node has taken which job, in a store that several nodes share. A node takes a queued job before it prepares a
  * cell for it, and a job that starts at once in the transaction that accepts it. The end of a job removes its claim. A
- * claim of a node that has no row any more counts for nothing: another node ends the job, or takes it from the queue.
+ * claim of a node that no longer has a row has no effect: another node ends the job, or takes it from the queue.
  * In a store for one process there are no claims, and these functions do nothing.
  */
 import { sql } from 'kysely';

@@ -63,7 +63,7 @@ export class ShortResults {
   readonly #kept: Kept<{ readonly text: JsonText<FoldedResult>; readonly until: number }>;
   readonly #millisecondsMax: number;
 
-  /** A result is not given any more `millisecondsMax` after its job ended. */
+  /** A result is given for at most `millisecondsMax` after its job ended. */
   constructor(max = charsKeptMax, millisecondsMax = Number.POSITIVE_INFINITY) {
     this.#kept = new Kept({ sizeMax: max, sizeOf: ({ text }) => text.length });
     this.#millisecondsMax = millisecondsMax;

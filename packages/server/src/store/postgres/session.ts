@@ -57,7 +57,7 @@ export class Session implements Queries, AsyncDisposable {
   /** By their text, so that the server plans each only once. */
   readonly #names = new Map<string, string>();
   #isLost = false;
-  /** Of the first query of this transaction that failed without anybody waiting for it. */
+  /** The error of this transaction's first query that failed while nobody waited for it. */
   #failure: Error | null = null;
 
   private constructor(client: Client, store: object) {
@@ -116,7 +116,7 @@ export class Session implements Queries, AsyncDisposable {
     });
   }
 
-  /** Sends a query. If it fails, the next one that is waited for does, or the commit. */
+  /** Sends a query. If it fails, the next query that is waited for fails, or the commit. */
   send(query: BoundQuery): void {
     this.#client.query(this.#named(query), (error: Error | null) => {
       this.#failure ??= error ?? null;
@@ -133,7 +133,7 @@ export class Session implements Queries, AsyncDisposable {
   async commit(): Promise<void> {
     const { command } = await this.execute({ sql: 'commit', parameters: [] });
     if (this.#failure !== null) throw this.#failure;
-    // The server answers so to the commit of a transaction in which a query failed.
+    // This is the server's answer to the commit of a transaction in which a query failed.
     if (command !== 'COMMIT') throw new StoreError('internal', 'the transaction had failed');
   }
 

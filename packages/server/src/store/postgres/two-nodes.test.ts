@@ -170,7 +170,7 @@ test('a node that does not renew its lease is removed by another, and its queued
   expect(await ids(survivor, 1)).toEqual([key.job_id]);
 });
 
-test('what one node tells, the others hear and it does not', async () => {
+test('the other nodes hear what one node tells, and the node itself does not', async () => {
   await using one = await node();
   await using other = await node();
   const heard: string[] = [];

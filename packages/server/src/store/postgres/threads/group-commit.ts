@@ -19,7 +19,7 @@ const groupMillisecondsMax = 20;
 const outcomeMillisecondsMax = 60_000;
 const outcomePauseMilliseconds = 200;
 
-/** How often a change is made again that met one of another node. */
+/** How often a change is made again after it conflicted with another node. */
 const collisionsMax = 3;
 
 /** One transaction of a group, as far as it came. */
