@@ -17,6 +17,13 @@ const TEST_PACKAGES = [
   { name: 'openssl', files: ['/usr/bin/openssl'] },
   { name: 'chromium', files: ['/usr/bin/chromium'] },
   { name: 'postgresql', files: POSTGRES_FILES },
+  // Helm itself is in no registry that the set-up uses: these render its templates.
+  { name: 'golang-go', files: ['/usr/bin/go'] },
+  {
+    name: 'golang-github-masterminds-sprig-dev',
+    files: ['/usr/share/gocode/src/github.com/Masterminds/sprig/functions.go'],
+  },
+  { name: 'golang-gopkg-yaml.v3-dev', files: ['/usr/share/gocode/src/gopkg.in/yaml.v3/yaml.go'] },
   { name: 'python3-cryptography', files: ['/usr/lib/python3/dist-packages/cryptography/__init__.py'] },
 ];
 
