@@ -4,6 +4,18 @@
  */
 import type { Language } from '@vouchbox/protocol';
 
+/** The fixed environment of a program. In the `system` pack there are no other variables. */
+export const ENVIRONMENT: readonly string[] = [
+  'PATH=/opt/svc/bin:/usr/local/bin:/usr/bin:/bin',
+  'HOME=/tmp',
+  'TMPDIR=/tmp',
+  'USER=runner',
+  'LOGNAME=runner',
+  'LANG=C.UTF-8',
+  'PYTHONUNBUFFERED=1',
+  'MPLCONFIGDIR=/tmp/matplotlib',
+];
+
 export interface LanguageRun {
   /** The program's file below `/work`. A node program is renamed inside its cell to `main.mjs` or `main.cjs`. */
   readonly source: string;

@@ -4,7 +4,7 @@
  */
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { heapOption } from '../javascript-heap.ts';
-import { LANGUAGE_RUNS, type LanguageRun } from '../language-runs.ts';
+import { ENVIRONMENT, LANGUAGE_RUNS, type LanguageRun } from '../language-runs.ts';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './seccomp/seccomp.ts';
 
 /** The user a program runs as inside its cell. */
@@ -19,18 +19,6 @@ export const GUEST = {
   filter: '/svc/filter',
   node: '/opt/svc/bin/node',
 } as const;
-
-/** The fixed environment of a program. In the `system` pack there are no other variables. */
-export const ENVIRONMENT: readonly string[] = [
-  'PATH=/opt/svc/bin:/usr/local/bin:/usr/bin:/bin',
-  'HOME=/tmp',
-  'TMPDIR=/tmp',
-  'USER=runner',
-  'LOGNAME=runner',
-  'LANG=C.UTF-8',
-  'PYTHONUNBUFFERED=1',
-  'MPLCONFIGDIR=/tmp/matplotlib',
-];
 
 /** The command that runs each launcher. `/opt/svc/bin/node` is the Node that the service runs on. */
 const LAUNCHERS: Readonly<Record<LanguageRun['launcher'], readonly string[]>> = {

@@ -4,9 +4,9 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { instanceName } from '../host/run-directory.ts';
-import { parseStatus } from '../oci/observe/guest-report.ts';
 import { openGvisorCellsOn } from '../oci/open-cells.ts';
 import type { GvisorLauncher } from '../oci/runtime/runsc.ts';
+import { parseStatus } from '../process-status.ts';
 
 const NAMESPACES = ['ipc', 'mnt', 'net', 'pid', 'user', 'uts'] as const;
 const CAPABILITIES = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'] as const;

@@ -12,9 +12,9 @@ import type { Language } from '@vouchbox/protocol';
 import { once } from '../../ground/once.ts';
 import { parseWaitStatus, type WaitStatus } from '../ending.ts';
 import { heapMb } from '../javascript-heap.ts';
-import { capabilitiesOf, parseStatus, seccompOf } from '../oci/observe/guest-report.ts';
 import { PERL, type Pipes, SUPERVISE, spawnWithPipes } from '../output/pipes.ts';
 import { Workspace } from '../output/workspace.ts';
+import { capabilitiesOf, parseStatus, seccompOf } from '../process-status.ts';
 import { ProgramRun, type RunEnd } from '../program-run.ts';
 import { releaseWords } from '../release-words.ts';
 import {

@@ -9,8 +9,7 @@ import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { fileStamp } from '../host/file-stamp.ts';
 import { heapOption } from '../javascript-heap.ts';
-import { LANGUAGE_RUNS } from '../language-runs.ts';
-import { ENVIRONMENT } from '../oci/bundle.ts';
+import { ENVIRONMENT, LANGUAGE_RUNS } from '../language-runs.ts';
 import { BootstrapError, unreadyPosture } from '../sandbox.ts';
 import { HostCell } from './host-cell.ts';
 

@@ -3,14 +3,7 @@
  * them. Under crun that is the host's kernel, and the values are checked again from outside. Under runsc there is no
  * other source.
  */
-import type { SeccompMode } from '@vouchbox/protocol';
-
-/** As proc_pid_status(5) numbers them. */
-const SECCOMP_MODES_BY_NUMBER: Readonly<Record<string, SeccompMode>> = {
-  '0': 'disabled',
-  '1': 'strict',
-  '2': 'filter',
-};
+import { parseStatus, type Status } from '../../process-status.ts';
 
 /** The report in parts. `status` and `mounts` are of the waiting interpreter. */
 export interface GuestReport {
@@ -20,14 +13,6 @@ export interface GuestReport {
   readonly kernel: string;
   /** PR_GET_NO_NEW_PRIVS of process 1, which every child keeps; gVisor's /proc does not show it. */
   readonly noNewPrivileges: boolean | null;
-  /** Inode names of the namespaces, as in `pid:[4026531836]`; absent if the kernel shows none. */
-  readonly namespaces: ReadonlyMap<string, string>;
-}
-
-/** A /proc/PID/status (proc_pid_status(5)). */
-export interface Status {
-  /** The value of a member, by its name without the colon. */
-  get(name: string): string | undefined;
 }
 
 /** A line of mountinfo: a mount point and its file system. */
@@ -41,7 +26,6 @@ export interface GuestMount {
 /** Parses a report. Unreadable sections are empty, so that nothing is claimed from them. */
 export function parseGuestReport(text: string): GuestReport {
   const sections = sectionsOf(text);
-  const namespaces = [...sections].filter(([name, body]) => name.startsWith('ns/') && body.includes(':['));
   const flag = sections.get('no_new_privs')?.trim();
   return {
     status: parseStatus(sections.get('status') ?? ''),
@@ -49,33 +33,7 @@ export function parseGuestReport(text: string): GuestReport {
     interfaces: parseInterfaces(sections.get('/proc/net/dev') ?? ''),
     kernel: (sections.get('/proc/version') ?? '').trim(),
     noNewPrivileges: flag === '1' ? true : flag === '0' ? false : null,
-    namespaces: new Map(namespaces.map(([name, body]) => [name.slice('ns/'.length), body.trim()])),
   };
-}
-
-/** Only a few of many members are read, so each is searched when it is requested. */
-export function parseStatus(text: string): Status {
-  const lines = `\n${text}`;
-  return {
-    get(name) {
-      const before = `\n${name}:`;
-      const at = lines.indexOf(before);
-      if (at < 0) return undefined;
-      const end = lines.indexOf('\n', at + before.length);
-      return lines.slice(at + before.length, end < 0 ? undefined : end).trim();
-    },
-  };
-}
-
-/** The seccomp mode of a status; null if it states none. */
-export function seccompOf(status: Status): SeccompMode | null {
-  return SECCOMP_MODES_BY_NUMBER[status.get('Seccomp') ?? ''] ?? null;
-}
-
-/** The effective capability set of a status, as hex without leading zeros; null if it states none. */
-export function capabilitiesOf(status: Status): string | null {
-  const effective = status.get('CapEff');
-  return effective === undefined ? null : BigInt(`0x${effective}`).toString(16);
 }
 
 /** Lines of a mountinfo (proc_pid_mountinfo(5)). */
