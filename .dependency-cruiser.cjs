@@ -155,6 +155,7 @@ module.exports = {
     stageFloor('sign', []),
     stageFloor('view', ['sign']),
     stageFloor('remove', []),
+    stageFloor('blobs', []),
     onlyKnownBy('http', 'http', '^(node:)?(http|https|http2)$|node_modules/(fastify|@fastify/|ws/)'),
     onlyKnownBy('store', 'sql', '^(node:)?sqlite$|node_modules/(kysely|pg)/'),
     onlyKnownBy('sandbox', 'processes', '^(node:)?child_process$'),

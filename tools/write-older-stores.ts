@@ -22,7 +22,7 @@ import type { EventBody, JobEvent, TerminalStatus } from '@vouchbox/protocol';
 import { migrate } from '../packages/server/src/store/migrations/migrate.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';
 import { openForWriting } from '../packages/server/src/store/sqlite/connection.ts';
-import { admitJob, finishOf, startOf, stdout } from '../packages/server/src/store/store.fixture.ts';
+import { admitJob, finishOf, SPEC, startOf, stdout } from '../packages/server/src/store/store.fixture.ts';
 
 const target = new URL('../packages/server/src/store/migrations/fixtures/', import.meta.url);
 
@@ -239,6 +239,23 @@ async function presentWithRuns(dataDir: string): Promise<void> {
   await store.finish(finishOf(key, { events: lines }));
 }
 
+/** The same, with an uploaded file that a queued job names, and an upload that is half done. */
+async function presentWithUpload(dataDir: string): Promise<void> {
+  await presentWithRuns(dataDir);
+  await using store = await openStore({ dataDir });
+  const bounds = { blobsMax: 9, bytesMax: 99 };
+  const content = Buffer.from('uploaded');
+  const upload = { tenant: 'acme', sha256: sha256Hex(content), size_bytes: content.length, at: at(5) };
+  for (const blob_id of ['whole', 'half']) {
+    await store.beginUpload({ ...upload, ...bounds, blob_id });
+    await store.addPiece({ tenant: 'acme', blob_id, position: 0, content });
+  }
+  await store.completeUpload({ ...upload, blob_id: 'whole' });
+  const files = [{ path: 'input/a', blob: `sha256:${upload.sha256}` }];
+  const job_id = 'job_01955f8e-0000-7000-8000-000000000005';
+  await admitJob(store, { tenant: 'acme', job_id, requested_spec: { ...SPEC, files } });
+}
+
 /** Everything of a database as SQL, without what SQLite makes by itself. */
 function dump(database: DatabaseSync): string {
   const objects = database
@@ -282,6 +299,7 @@ const STORES: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   'v4-rows': present,
   'v4-runs': presentWithRuns,
   'v4-execution': presentWithRuns,
+  'v4-uploads': presentWithUpload,
 };
 
 for (const [name, write] of Object.entries(STORES)) {

@@ -85,6 +85,7 @@ describe('a planted violation of a rule is noticed', () => {
     ['floor-of-stage-sign', 'packages/server/src/job/sign/a.ts', "import '../finish/inner.ts';"],
     ['floor-of-stage-view', 'packages/server/src/job/view/a.ts', "import '../create-jobs.ts';"],
     ['floor-of-stage-remove', 'packages/server/src/job/remove/a.ts', "import '../finish/inner.ts';"],
+    ['floor-of-stage-blobs', 'packages/server/src/job/blobs/a.ts', "import '../finish/inner.ts';"],
     ['only-http-knows-http', 'packages/server/src/job/b.ts', "import 'node:http';"],
     ['only-store-knows-sql', 'packages/server/src/job/c.ts', "import 'node:sqlite';"],
     ['only-sandbox-knows-processes', 'packages/server/src/job/d.ts', "import 'node:child_process';"],

@@ -30,6 +30,8 @@ const METHODS = {
   replayEvents: ['replay', 'events'],
   mintStreamTicket: ['streamTicket'],
   streamEvents: ['follow'],
+  putBlob: ['upload'],
+  getBlob: ['download'],
   getAttestation: ['attestation'],
   getResultArtifact: ['resultArtifact'],
   getPublicKey: ['publicKey'],
@@ -61,6 +63,7 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
     ['getResult', (client, job_id) => client.result(job_id, { waitSeconds: 1 })],
     ['replayEvents', (client, job_id) => client.replay(job_id, { after: 1, limit: 2 })],
     ['mintStreamTicket', (client, job_id) => client.streamTicket(job_id)],
+    ['putBlob', (client) => client.upload('a file')],
     ['getPublicKey', (client) => client.publicKey()],
     ['getCapabilities', (client) => client.capabilities()],
     ['getWhoami', (client) => client.whoami()],
@@ -84,6 +87,8 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
       const patient = async () => await read().catch(() => null);
       await expect.poll(patient).toMatchObject({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown });
     }
+    const { blob } = await client.upload(new Uint8Array(100_000));
+    expect((await client.download(blob)).bytes).toEqual(new Uint8Array(100_000));
     for (const format of ['openmetrics', 'prometheus'] as const) {
       const type = OPERATIONS.getTenantMetrics.answers[200].content;
       for (const metrics of [

@@ -29,10 +29,14 @@ beforeAll(async () => {
 
 const unknown = () => `${mine.slice(0, -4)}${mine.endsWith('0000') ? '1111' : '0000'}`;
 
+/** The digest of no bytes. */
+const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const bodyOf = ({ method }: Operation) => (method === 'PUT' ? '' : { language: 'bash', code: 'true' });
+
 async function ask(operation: Operation, options: RequestOptions & { readonly job_id?: string } = {}): Promise<Answer> {
   const { job_id = mine, ...request } = options;
-  const path = operation.path.replace('{id}', job_id);
-  const body = operation.body?.isOptional !== false ? {} : { body: { language: 'bash', code: 'true' } };
+  const path = operation.path.replace('{id}', job_id).replace('{sha256}', EMPTY);
+  const body = operation.body?.isOptional !== false ? {} : { body: bodyOf(operation) };
   const answer = await rig().request(path, { method: operation.method, ...body, ...request });
   const promised = contract.operations.find(
     (candidate) => candidate.path === operation.path && candidate.method === operation.method,

@@ -140,6 +140,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
     return told(await rig().post(bash, { key: issued.key }));
   },
   job_not_found: async () => told(await rig().request(`/v1/jobs/${running}`, { key: rig().beta.key })),
+  blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),
   attestation_unavailable: withoutSigningKey,
   attestation_disabled: async () => told(await tight().request('/v1/attestation/public-key')),
@@ -157,6 +158,10 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   runtime_unavailable: async () => told(await rig().post({ ...bash, runtime: 'nowhere' })),
   minimum_isolation_unsatisfied: async () =>
     told(await rig().post({ ...bash, requirements: { minimum_isolation: 'hardware-vm' } })),
+  blob_unavailable: async () =>
+    told(await rig().post({ ...bash, files: [{ path: 'input/a', blob: `sha256:${'0'.repeat(64)}` }] })),
+  digest_mismatch: async () =>
+    told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`, { method: 'PUT', body: 'x' })),
   async idempotency_key_reused() {
     const headers = { 'idempotency-key': 'once' };
     expect((await rig().post(bash, { headers })).status).toBe(201);

@@ -4,7 +4,7 @@
  * what its schema says.
  */
 import {
-  bodyBytesMax,
+  blobBytesMax,
   ERROR_CODES,
   type ErrorCode,
   OPENMETRICS_MEDIA_TYPE,
@@ -15,6 +15,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../packages/server/src/access/authenticate.ts';
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
 import {
+  BLOB,
   credentialWith,
   JOB,
   KEY_OF_ACME,
@@ -53,6 +54,7 @@ interface Change {
   /** Sent after the head, with its length and type unless `headers` state them. */
   readonly body?: string;
   readonly job_id?: string;
+  readonly sha256?: string;
 }
 
 const servers = new Map<Change, Promise<TestServer>>();
@@ -90,8 +92,18 @@ async function ask(operation: ContractOperation, change: Change, server = change
 
 function requestOf({ id, method, path }: ContractOperation, change: Change): string {
   const ownKey = path === '/metrics' ? METRICS_TOKEN : path.startsWith('/v1/') ? KEY_OF_ACME : null;
-  const { key = ownKey, query = '', headers = '', job_id = JOB, body = id === 'submitJob' ? SUBMISSION : '' } = change;
-  const lines = [`${method} ${path.replace('{id}', job_id)}${query && `?${query}`} HTTP/1.1`, 'Host: x'];
+  const {
+    key = ownKey,
+    query = '',
+    headers = '',
+    job_id = JOB,
+    sha256 = BLOB,
+    body = id === 'submitJob' ? SUBMISSION : '',
+  } = change;
+  const lines = [
+    `${method} ${path.replace('{id}', job_id).replace('{sha256}', sha256)}${query && `?${query}`} HTTP/1.1`,
+    'Host: x',
+  ];
   if (key !== null) lines.push(`Authorization: Bearer ${key}`);
   if (body !== '' && !/^content-type:/im.test(headers)) lines.push('Content-Type: application/json');
   if (body !== '' && !/^content-length:/im.test(headers)) lines.push(`Content-Length: ${body.length}`);
@@ -100,8 +112,11 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
 
 /** A server whose jobs refuse: it answers as a stage below HTTP would, by the one method that answers it. */
 function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
-  const refuse = () => Promise.reject(new ServiceError(code, 'It cannot be done.'));
-  return { server: { jobs: Object.fromEntries(methods.map((name) => [name, refuse])) } };
+  return { server: { jobs: Object.fromEntries(methods.map((name) => [name, refusalOf(code)])) } };
+}
+
+function refusalOf(code: ErrorCode): () => Promise<never> {
+  return () => Promise.reject(new ServiceError(code, 'It cannot be done.'));
 }
 
 /** A credential that cannot be looked up now. */
@@ -123,16 +138,19 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   unauthorized: { key: null },
   insufficient_scope: { key: 'of-no-scope', server: { credentials: [credentialWith('of-no-scope', [])] } },
   job_not_found: { job_id: FOREIGN_JOB },
+  blob_not_found: { sha256: BLOB.replace(/5$/, '6') },
   route_not_found: { hasNoMetrics: true },
   attestation_unavailable: refusing('attestation_unavailable', 'attestation'),
   attestation_disabled: refusing('attestation_disabled', 'attestation'),
   body_timeout: { server: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
   job_not_terminal: refusing('job_not_terminal', 'attestation'),
-  payload_too_large: { headers: `Content-Length: ${bodyBytesMax + 1}\r\n`, body: '{' },
-  unsupported_media_type: { headers: 'Content-Type: text/plain\r\n', body: '{}' },
+  payload_too_large: { headers: `Content-Length: ${blobBytesMax + 1}\r\n`, body: '{' },
+  unsupported_media_type: { headers: 'Content-Type: text/plain\r\nContent-Encoding: gzip\r\n', body: '{}' },
   expectation_failed: { headers: 'Expect: miracles\r\n' },
   runtime_unavailable: refusing('runtime_unavailable', 'submit'),
   minimum_isolation_unsatisfied: refusing('minimum_isolation_unsatisfied', 'submit'),
+  blob_unavailable: refusing('blob_unavailable', 'submit'),
+  digest_mismatch: { server: { blobs: { receive: refusalOf('digest_mismatch') } } },
   idempotency_key_reused: refusing('idempotency_key_reused', 'submit'),
   rate_limited: {
     server: { rate: { perSecond: 0.001, burst: 1 } },
@@ -163,6 +181,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   insufficient_storage: {
     server: {
       jobs: { submit: refuseForSpace, cancel: refuseForSpace },
+      blobs: { receive: refuseForSpace },
       ticketRows: { storeTicket: rejecting, consumeTicket: rejecting },
     },
   },
@@ -220,6 +239,16 @@ const SIGNED: Change = {
     },
   },
 };
+const KNOWN: Change = {
+  server: {
+    blobs: {
+      receive: async (_caller, { sha256 }) => ({
+        isKnown: true,
+        stored: { blob: `sha256:${sha256}`, size_bytes: 0, expires_at: '2026-01-01T00:00:00.000Z' },
+      }),
+    },
+  },
+};
 const UNREADY: Change = {
   server: {
     service: {
@@ -243,7 +272,7 @@ describe('a success has exactly the status, the headers and the media type that 
   tags: ['Versioning-1'],
 }, () => {
   test.each(operations)('%s', async (_id, operation) => {
-    for (const change of [SIGNED, UNREADY, OPENMETRICS]) {
+    for (const change of [SIGNED, KNOWN, UNREADY, OPENMETRICS]) {
       const answer = await ask(operation, change);
       expect(contract.headMismatchOf(operation, answer)).toBeNull();
       if (!answer.text.includes('"error"')) statusesOf(operation).add(answer.status);

@@ -44,7 +44,7 @@ interface ResponseNode {
 interface OperationNode {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: JsonSchema } } };
+  readonly requestBody?: { readonly content: { readonly 'application/json'?: { readonly schema: JsonSchema } } };
   readonly responses: Readonly<Record<string, ResponseNode | { readonly $ref: string }>>;
   readonly 'x-error-codes': readonly string[];
 }
@@ -64,6 +64,7 @@ export interface ContractOperation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
+  /** Of a body that is JSON. */
   readonly body: JsonSchema | null;
   /** Codes with which it may be refused. */
   readonly errorCodes: readonly string[];
@@ -94,7 +95,7 @@ export class Contract {
           method: method.toUpperCase(),
           path,
           parameters: parameters ?? [],
-          body: requestBody?.content['application/json'].schema ?? null,
+          body: requestBody?.content['application/json']?.schema ?? null,
           errorCodes,
         })),
     );

@@ -39,6 +39,10 @@ export const SUBMIT = `${call('"$url/v1/jobs?wait_seconds=10"')} \\
 export const REFUSED = `${call('"$url/v1/jobs"')} \\
   -H 'Content-Type: application/json' -d '{ "language": "python", "cod": "print(1)" }'`;
 
+/** The digest of what is uploaded. */
+const DIGEST = "digest=$(printf 'the content of a file' | sha256sum | cut -c 1-64)";
+const UPLOAD = `-X PUT "$url/v1/blobs/sha256/$digest" --data-binary 'the content of a file'`;
+
 const FOLLOW = `node -e '
   const socket = new WebSocket(process.env.url.replace("http", "ws") + process.env.stream_url);
   socket.onmessage = ({ data }) => {
@@ -87,6 +91,16 @@ export const SECTIONS: readonly Section[] = [
         job: 'running',
         shown: ['job_id', 'status', 'cancellation_requested', 'already_terminal'],
       },
+    },
+  },
+  {
+    title: 'Upload large files',
+    text:
+      'A file in a submission has at most 2 MiB. A larger one is uploaded first, up to 64 MiB, and then named in `files` in ' +
+      'place of its content: `{ "path": "input/data.bin", "blob": "sha256:…" }`. Many jobs may name it.',
+    operations: {
+      putBlob: { title: 'Upload a file', command: `${DIGEST}\n${call(UPLOAD)}` },
+      getBlob: { title: 'Fetch it', command: `${DIGEST}\n${call('"$url/v1/blobs/sha256/$digest"')}` },
     },
   },
   {

@@ -139,7 +139,7 @@ function fallback({ default: value }: Schema): string {
 
 function body({ body: taken }: Operation): string[] {
   if (taken === undefined) return [];
-  const need = taken.isOptional ? 'may be left out, or be `{}`' : 'JSON';
+  const need = taken.mediaType ?? (taken.isOptional ? 'may be left out, or be `{}`' : 'JSON');
   const rows = members(JSON.parse(JSON.stringify(taken.schema)) as Schema, '');
   const bound = `**Body**: ${need}; at most ${sizeOf(taken.bytesMax)}.`;
   return rows.length === 0 ? [bound] : [bound, table(['member', 'takes', 'meaning'], rows)];
@@ -149,14 +149,25 @@ function sizeOf(bytes: number): string {
   return bytes % 1024 ** 2 === 0 ? `${bytes / 1024 ** 2} MiB` : `${bytes / 1024} KiB`;
 }
 
+/** One object of what may be one of several: a member that not all of them require is not required. */
+function merged({ anyOf = [], ...schema }: Schema): Schema {
+  const objects = anyOf.filter(({ properties }) => properties !== undefined);
+  if (objects.length < 2) return { ...schema, anyOf };
+  const properties = Object.assign({}, ...objects.map((each) => each.properties)) as Schema['properties'];
+  const required = Object.keys(properties ?? {}).filter((name) =>
+    objects.every((each) => each.required?.includes(name)),
+  );
+  return { ...schema, type: 'object', properties: properties ?? {}, required };
+}
+
 /** A row for each member, and for the members inside it: `files[].path`. */
 function members({ properties = {}, required = [] }: Schema, before: string): string[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const need = required.includes(name) ? ', required' : '';
-    const { items } = schema;
+    const items = schema.items === undefined ? undefined : merged(schema.items);
     const inside = items === undefined ? [] : members(items, `${before}${name}[].`);
     const meaning = [descriptionOf(schema), items?.description].filter(Boolean).join(' Each: ');
-    const row = `| \`${before}${name}\` | ${takes(schema)}${need} | ${meaning} |`;
+    const row = `| \`${before}${name}\` | ${takes(items === undefined ? schema : { ...schema, items })}${need} | ${meaning} |`;
     return [row, ...inside, ...members(schema, `${before}${name}.`)];
   });
 }

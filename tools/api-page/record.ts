@@ -67,7 +67,7 @@ class Recorder implements AsyncDisposable {
   /** What curl got, with its head. */
   async #answered({ command, shown }: Example): Promise<string> {
     const head = join(this.#directory, 'head');
-    const printed = await this.#printed(command.replace(/^curl -s/, `curl -s -D ${head}`));
+    const printed = await this.#printed(command.replace(/^curl -s/m, `curl -s -D ${head}`));
     const [status = '', ...lines] = (await readFile(head, 'utf8')).trimEnd().split('\r\n');
     const headers = SHOWN_HEADERS.flatMap((name) => {
       const line = lines.find((candidate) => candidate.toLowerCase().startsWith(`${name.toLowerCase()}: `));
@@ -77,7 +77,9 @@ class Recorder implements AsyncDisposable {
   }
 
   async #shownBody(printed: string, shown: readonly string[] | undefined): Promise<string> {
-    if (!printed.startsWith('{')) return [...printed.split('\n').slice(0, METRIC_LINES), '…'].join('\n');
+    const lines = printed.split('\n');
+    if (!printed.startsWith('{'))
+      return lines.length > METRIC_LINES ? [...lines.slice(0, METRIC_LINES), '…'].join('\n') : printed;
     const body = JSON.parse(printed) as Record<string, unknown>;
     const stable = this.#stable.body(body) as Parameters<typeof shownJson>[0];
     await this.#learn(body);

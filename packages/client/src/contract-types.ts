@@ -71,6 +71,7 @@ export type ErrorCode =
   | 'unauthorized'
   | 'insufficient_scope'
   | 'job_not_found'
+  | 'blob_not_found'
   | 'route_not_found'
   | 'attestation_unavailable'
   | 'attestation_disabled'
@@ -82,6 +83,8 @@ export type ErrorCode =
   | 'expectation_failed'
   | 'runtime_unavailable'
   | 'minimum_isolation_unsatisfied'
+  | 'blob_unavailable'
+  | 'digest_mismatch'
   | 'idempotency_key_reused'
   | 'rate_limited'
   | 'tenant_capacity_exhausted'
@@ -101,8 +104,8 @@ export interface JobSubmission {
   code: string;
   /** At most 1 MiB as UTF-8; without it, or null, stdin is at its end. */
   stdin?: string | null;
-  /** At most 4 MiB decoded in total. */
-  files?: Array<InputFile>;
+  /** Files in base64 have at most 4 MiB in total; with those that were uploaded, at most 64 MiB. */
+  files?: Array<InputFile | UploadedFile>;
   /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
   args?: Array<string>;
   /**
@@ -129,6 +132,13 @@ export interface InputFile {
   content_base64: string;
 }
 
+export interface UploadedFile {
+  /** Relative, under `input/`. */
+  path: string;
+  /** In place of the content: a file that was uploaded, as `sha256:` and its digest. */
+  blob: string;
+}
+
 export interface LimitsInput {
   /** 10 if omitted; clamped to a ceiling, 300 unless the operator set another. */
   wall_seconds?: number;
@@ -151,6 +161,14 @@ export interface LimitsInput {
   max_file_mb?: number;
   /** `true` is refused with `network_not_allowed`: egress is never granted. */
   allow_network?: boolean;
+}
+
+export interface StoredBlob {
+  /** `sha256:` and the SHA-256 of a file as 64 lower-case hex digits. */
+  blob: string;
+  size_bytes: number;
+  /** UTC with milliseconds. */
+  expires_at: string;
 }
 
 export interface SubmissionAnswer {
@@ -238,7 +256,7 @@ export interface StoredSpec {
    * LD_*, PYTHON*, NODE_*, BASH_ENV.
    */
   env?: Record<string, string>;
-  files?: Array<InputFile>;
+  files?: Array<InputFile | UploadedFile>;
   outputs?: Array<string>;
   runtime?: string | null;
   requirements?: {
@@ -449,6 +467,13 @@ export interface Capabilities {
     max_files: number;
     max_file_bytes: number;
     max_total_bytes: number;
+  };
+  blobs: {
+    max_blob_bytes: number;
+    max_job_bytes: number;
+    max_blobs: number;
+    max_total_bytes: number;
+    keep_seconds: number;
   };
   concurrent_mem_mb_max: number;
   runtime_packs: Array<RuntimePack>;

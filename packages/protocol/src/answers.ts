@@ -4,7 +4,7 @@ import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './media-types.ts'
 import { type TSchema, Type } from './type.ts';
 
 const JSON_TYPE = 'application/json';
-const Bytes = Type.String({ format: 'binary' });
+export const Bytes = Type.String({ format: 'binary' });
 
 /** Exact bytes, with the header that a client checks them against. */
 export function storedBytes<MediaType extends string>(description: string, mediaType: MediaType) {

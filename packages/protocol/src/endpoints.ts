@@ -4,8 +4,8 @@
  */
 
 export interface OperationEndpoint {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Path parameters in braces. The only one there is, `{id}`, is a job id. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path parameters in braces: `{id}` is a job id, `{sha256}` the digest of a blob. */
   readonly path: `/${string}`;
 }
 
@@ -21,6 +21,8 @@ export const ENDPOINTS = {
   replayEvents: { method: 'GET', path: '/v1/jobs/{id}/replay' },
   mintStreamTicket: { method: 'POST', path: '/v1/jobs/{id}/stream-ticket' },
   streamEvents: { method: 'GET', path: '/v1/jobs/{id}/stream' },
+  putBlob: { method: 'PUT', path: '/v1/blobs/sha256/{sha256}' },
+  getBlob: { method: 'GET', path: '/v1/blobs/sha256/{sha256}' },
   getAttestation: { method: 'GET', path: '/v1/jobs/{id}/attestation' },
   getResultArtifact: { method: 'GET', path: '/v1/jobs/{id}/result-artifact' },
   getPublicKey: { method: 'GET', path: '/v1/attestation/public-key' },

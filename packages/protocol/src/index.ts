@@ -1,3 +1,4 @@
+export * from './blob.ts';
 export * from './error-envelope.ts';
 export * from './events.ts';
 export * from './job.ts';

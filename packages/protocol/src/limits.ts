@@ -46,6 +46,10 @@ export const emptyBodyBytesMax = KIB;
 export const filesMax = 32;
 export const fileBytesMax = 2 * MIB;
 export const filesTotalBytesMax = 4 * MIB;
+/** A blob, which is a file that was uploaded before the submission that names it. */
+export const blobBytesMax = 64 * MIB;
+/** All input files of a job that names a blob, together. */
+export const namedFilesTotalBytesMax = 64 * MIB;
 /** Below PATH_MAX, with room for the path at which the workspace is mounted. */
 export const pathBytesMax = 1024;
 /** Linux NAME_MAX: no file system here takes a longer component. */

@@ -112,10 +112,20 @@ const RULES: Readonly<Record<Keyword, Rule>> = {
   maximum: (value: number, most: number) => value <= most,
   const: (value: unknown, only: unknown) => value === only,
   enum: (value: unknown, values: readonly unknown[]) => values.includes(value),
-  /** What is wrong with the value as the first of the alternatives, which is the one that is not null. */
-  anyOf: (value: unknown, schemas: readonly TSchema[]) =>
-    schemas.some((schema) => breakOf(schema, value) === null) || breakOf(schemas[0] as TSchema, value),
+  anyOf: (value: unknown, schemas: readonly TSchema[]) => {
+    const breaks = schemas.map((schema) => breakOf(schema, value));
+    return breaks.includes(null) ? null : likeliest(breaks as Break[]);
+  },
 };
+
+/**
+ * What is wrong with a value that fits no alternative: as the first whose type it has and of which it lacks no member,
+ * else as the first of all, which is the one that is not null.
+ */
+function likeliest(breaks: readonly Break[]): Break {
+  const isNear = ({ keyword, at }: Break) => keyword !== 'required' && (keyword !== 'type' || at.length > 0);
+  return breaks.find(isNear) ?? (breaks[0] as Break);
+}
 
 const KEYWORDS = Object.keys(RULES) as readonly Keyword[];
 /** Keywords that constrain nothing. */

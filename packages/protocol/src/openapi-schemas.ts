@@ -1,5 +1,6 @@
 /** The schemas that the OpenAPI document names, and the code that replaces each use of one by a reference. */
 
+import { StoredBlob } from './blob.ts';
 import { ErrorEnvelope } from './error-envelope.ts';
 import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events.ts';
 import {
@@ -23,13 +24,22 @@ import {
   StreamTelemetry,
 } from './receipt.ts';
 import { Capabilities, Health, PublicKey, Readiness, RuntimePack, ServiceStatus, Whoami } from './service.ts';
-import { InputFile, JobSubmission, LimitsInput, RequestedLimitsSchema, StoredSpec } from './submission.ts';
+import {
+  InputFile,
+  JobSubmission,
+  LimitsInput,
+  RequestedLimitsSchema,
+  StoredSpec,
+  UploadedFile,
+} from './submission.ts';
 import type { TSchema } from './type.ts';
 
 export const COMPONENT_SCHEMAS = {
   JobSubmission,
   InputFile,
+  UploadedFile,
   LimitsInput,
+  StoredBlob,
   SubmissionAnswer: AwaitedSubmission,
   JobDetail,
   CancellationAnswer,

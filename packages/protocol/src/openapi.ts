@@ -132,6 +132,7 @@ export function openApiDocument(): Node {
       servers: [{ url: '/' }],
       tags: [
         { name: 'jobs', description: 'Submit programs, follow them, read their results.' },
+        { name: 'blobs', description: 'Large input files, uploaded before the jobs that name them.' },
         { name: 'evidence', description: 'Signed, exact bytes that anyone can check.' },
         { name: 'service', description: 'The service and the caller.' },
         { name: 'public', description: 'Open to everyone, or to a token of its own.' },
@@ -139,7 +140,7 @@ export function openApiDocument(): Node {
       paths: paths(),
       components: {
         securitySchemes: SECURITY_SCHEMES,
-        parameters: { JobId: JOB_ID_PARAMETER },
+        parameters: PATH_PARAMETERS,
         headers: { ...HEADERS, ...KNOWN_BUDGET_HEADERS },
         responses: Object.fromEntries(
           errorStatuses(ERROR_CODES).map((status) => [`Error${status}`, errorResponse(status)]),
@@ -171,15 +172,28 @@ const SECURITY_SCHEMES = {
   },
 };
 
-const JOB_ID_PARAMETER = { name: 'id', in: 'path', required: true, description: 'A job id.', schema: Type.String() };
+const PATH_PARAMETERS = {
+  JobId: { name: 'id', in: 'path', required: true, description: 'A job id.', schema: Type.String() },
+  BlobDigest: {
+    name: 'sha256',
+    in: 'path',
+    required: true,
+    description: 'The SHA-256 of the file.',
+    schema: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  },
+};
+
+/** The parameter in a path, as its item lists it; none if there is none. */
+function parameterIn(path: string): Node {
+  const name = Object.entries(PATH_PARAMETERS).find(([, parameter]) => path.includes(`{${parameter.name}}`))?.[0];
+  return name === undefined ? {} : { parameters: [{ $ref: `#/components/parameters/${name}` }] };
+}
 
 function paths(): Node {
   const items: Record<string, Node> = {};
   for (const id of OPERATION_IDS) {
     const operation = operationOf(id);
-    items[operation.path] ??= operation.path.includes('{id}')
-      ? { parameters: [{ $ref: '#/components/parameters/JobId' }] }
-      : {};
+    items[operation.path] ??= parameterIn(operation.path);
     Object.assign(items[operation.path] as Node, { [operation.method.toLowerCase()]: operationNode(id, operation) });
   }
   return items;
@@ -197,7 +211,7 @@ function operationNode(id: OperationId, operation: Operation): Node {
     requestBody: operation.body && {
       required: !operation.body.isOptional,
       description: `At most ${operation.body.bytesMax} bytes, encoded.`,
-      content: { 'application/json': { schema: withReferences(operation.body.schema) } },
+      content: { [operation.body.mediaType ?? 'application/json']: { schema: withReferences(operation.body.schema) } },
     },
     responses: responses(operation),
     'x-error-codes': [...operation.errors].sort(),

@@ -40,6 +40,8 @@ export interface Answer {
 /** A body that an operation takes. */
 export interface RequestBody {
   readonly schema: TSchema;
+  /** Without it, JSON. */
+  readonly mediaType?: string;
   /** Encoded bytes. */
   readonly bytesMax: number;
   /** Whether it may be left out. */
@@ -47,7 +49,7 @@ export interface RequestBody {
 }
 
 export interface Operation extends OperationEndpoint {
-  readonly tag: 'jobs' | 'evidence' | 'service' | 'public';
+  readonly tag: 'jobs' | 'blobs' | 'evidence' | 'service' | 'public';
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;

@@ -5,58 +5,30 @@
  * Spec § Endpoints.
  */
 
-import { json, metrics, storedBytes } from './answers.ts';
+import { Bytes, json, metrics, storedBytes } from './answers.ts';
+import { StoredBlob } from './blob.ts';
 import { ENDPOINTS, type OperationId } from './endpoints.ts';
-import type { ErrorCode } from './errors.ts';
 import { ReplayPage } from './events.ts';
 import { AwaitedSubmission, CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
-import { bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
-import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
+import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
+import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
+import {
+  BODY_ERRORS,
+  CALLER_ERRORS,
+  CREDENTIAL_ERRORS,
+  JOB_ERRORS,
+  REQUEST_ERRORS,
+  SCOPED_ERRORS,
+  STORED_BYTES_ERRORS,
+} from './operation-errors.ts';
 import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders, SubmissionQuery } from './queries.ts';
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
 import { JobSubmission } from './submission.ts';
 import { Type } from './type.ts';
 
-/** What any request may be answered with, whatever it asks for. */
-const REQUEST_ERRORS = [
-  'invalid_request',
-  'expectation_failed',
-  'head_too_large',
-  'internal',
-] as const satisfies readonly ErrorCode[];
-
-/** Of every operation that looks at a credential. */
-const CREDENTIAL_ERRORS = [
-  ...REQUEST_ERRORS,
-  'unauthorized',
-  'capacity_exhausted',
-  'issuer_unavailable',
-] as const satisfies readonly ErrorCode[];
-
-/** Of every operation that asks for a credential. */
-const CALLER_ERRORS = [...CREDENTIAL_ERRORS, 'rate_limited'] as const satisfies readonly ErrorCode[];
-const SCOPED_ERRORS = [...CALLER_ERRORS, 'insufficient_scope'] as const satisfies readonly ErrorCode[];
-const JOB_ERRORS = [...SCOPED_ERRORS, 'job_not_found'] as const satisfies readonly ErrorCode[];
-
-/** Of every operation that reads a body. */
-const BODY_ERRORS = [
-  'invalid_json',
-  'body_timeout',
-  'payload_too_large',
-  'unsupported_media_type',
-] as const satisfies readonly ErrorCode[];
-
 /** The body of an operation that needs none and accepts an empty object. */
 const NoMembers = Type.Object({}, { additionalProperties: false });
-
-const STORED_BYTES_ERRORS = [
-  ...JOB_ERRORS,
-  'tenant_capacity_exhausted',
-  'job_not_terminal',
-  'attestation_unavailable',
-  'attestation_disabled',
-] as const satisfies readonly ErrorCode[];
 
 export const OPERATIONS = {
   getHealth: {
@@ -112,6 +84,7 @@ export const OPERATIONS = {
       'network_not_allowed',
       'runtime_unavailable',
       'minimum_isolation_unsatisfied',
+      'blob_unavailable',
       'idempotency_key_reused',
       'tenant_capacity_exhausted',
       'queue_full',
@@ -208,6 +181,42 @@ export const OPERATIONS = {
     answers: { 101: { description: 'The connection is a WebSocket now.', content: {}, headers: [] } },
     errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage', 'shutting_down'],
     capacity: ['connection', 'stream'],
+  },
+  putBlob: {
+    ...ENDPOINTS.putBlob,
+    tag: 'blobs',
+    summary: 'Upload a file that later submissions name by its digest.',
+    description:
+      'The body is the file itself, whatever its media type. The address is the SHA-256 of the file, and the file is ' +
+      'stored only if it has that digest. It may be sent again. It is removed once no job named it for some time, which ' +
+      'capabilities state; a job that waits or runs keeps it.',
+    access: 'jobs:submit',
+    body: { schema: Bytes, mediaType: BLOB_MEDIA_TYPE, bytesMax: blobBytesMax, isOptional: false },
+    answers: {
+      200: json('The tenant had it already, and its time begins anew.', StoredBlob),
+      201: json('It is stored.', StoredBlob),
+    },
+    errors: [
+      ...SCOPED_ERRORS,
+      'body_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      'digest_mismatch',
+      'tenant_capacity_exhausted',
+      'insufficient_storage',
+      'shutting_down',
+    ],
+    capacity: ['connection', 'body'],
+  },
+  getBlob: {
+    ...ENDPOINTS.getBlob,
+    tag: 'blobs',
+    summary: 'Fetch a file that was uploaded.',
+    description: 'HEAD says whether the tenant has it, so that it need not be sent again.',
+    access: 'jobs:read',
+    answers: { 200: storedBytes('The file, byte for byte.', BLOB_MEDIA_TYPE) },
+    errors: [...SCOPED_ERRORS, 'blob_not_found', 'tenant_capacity_exhausted'],
+    capacity: ['connection', 'response'],
   },
   getAttestation: {
     ...ENDPOINTS.getAttestation,

@@ -26,6 +26,15 @@ export const Capabilities = Type.Object({
     max_file_bytes: Type.Integer(),
     max_total_bytes: Type.Integer(),
   }),
+  /** Files that are uploaded and then named: the bounds of one, of all of a job, and of all that a tenant has. */
+  blobs: Type.Object({
+    max_blob_bytes: Type.Integer(),
+    max_job_bytes: Type.Integer(),
+    max_blobs: Type.Integer(),
+    max_total_bytes: Type.Integer(),
+    /** How long a blob is kept after a job last named it. */
+    keep_seconds: Type.Integer(),
+  }),
   concurrent_mem_mb_max: Type.Integer(),
   runtime_packs: Type.Array(RuntimePack),
   features: Type.Array(Type.String()),

@@ -1,5 +1,6 @@
 /** The body of POST /v1/jobs, and the complete specification that is stored. Spec § Job submission. */
 
+import { BlobName } from './blob.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LANGUAGES } from './languages.ts';
 import {
@@ -30,6 +31,22 @@ export const InputFile = Type.Object(
   strict,
 );
 export type InputFile = Static<typeof InputFile>;
+
+/** An input file that was uploaded before. */
+export const UploadedFile = Type.Object(
+  {
+    path: InputFile.properties.path,
+    blob: Type.String({
+      ...BlobName,
+      description: 'In place of the content: a file that was uploaded, as `sha256:` and its digest.',
+    }),
+  },
+  strict,
+);
+export type UploadedFile = Static<typeof UploadedFile>;
+
+export const SubmittedFile = Type.Union([InputFile, UploadedFile]);
+export type SubmittedFile = Static<typeof SubmittedFile>;
 
 export const OutputPath = Type.String({
   minLength: 1,
@@ -106,7 +123,12 @@ export const JobSubmission = Type.Object(
     stdin: Type.Optional(
       Nullable(Type.String({ description: 'At most 1 MiB as UTF-8; without it, or null, stdin is at its end.' })),
     ),
-    files: Type.Optional(Type.Array(InputFile, { maxItems: filesMax, description: 'At most 4 MiB decoded in total.' })),
+    files: Type.Optional(
+      Type.Array(SubmittedFile, {
+        maxItems: filesMax,
+        description: 'Files in base64 have at most 4 MiB in total; with those that were uploaded, at most 64 MiB.',
+      }),
+    ),
     args: Type.Optional(ProgramArguments),
     env: Type.Optional(ProgramVariables),
     outputs: Type.Optional(
@@ -148,7 +170,7 @@ export const RequestedSpec = Type.Object({
   stdin: Nullable(Type.String()),
   args: ProgramArguments,
   env: ProgramVariables,
-  files: Type.Array(InputFile),
+  files: Type.Array(SubmittedFile),
   outputs: Type.Array(OutputPath),
   runtime: Nullable(Type.String()),
   requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),

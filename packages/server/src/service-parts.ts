@@ -10,6 +10,7 @@ import { abilitiesOf } from './facts/fleet-facts.ts';
 import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
 import { createServiceFacts } from './facts/service-facts.ts';
 import type { createApp } from './http/app.ts';
+import { createBlobs } from './job/blobs/blobs.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { recover } from './job/dispatch/recover.ts';
@@ -141,9 +142,17 @@ interface HttpParts extends JobParts {
 
 export async function openHttp(parts: HttpParts): Promise<HttpApp> {
   const { createApp } = await import('./http/app.ts');
-  const { config, store, telemetry, jobs, access, permits, isEmbedded, log, stopping } = parts;
+  const { config, store, telemetry, jobs, access, permits, isEmbedded, log, stopping, reserve } = parts;
+  const { blobs } = config;
   return createApp({
     jobs,
+    blobs: createBlobs({
+      store,
+      blobsMax: blobs.perTenant,
+      bytesMax: blobs.bytesPerTenant,
+      keepMilliseconds: blobs.keepSeconds * 1000,
+      checkFreeSpace: () => reserve.check(),
+    }),
     access,
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: createRateBudget(config.rate) },

@@ -15,6 +15,7 @@ import type { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { type FleetWorkOptions, nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
 import { createNudges } from './job/nudges.ts';
 import { createRetention, type RetentionOptions } from './job/remove/retention.ts';
+import { createBlobRemoval } from './job/remove/unused-blobs.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { type Instance, openInstance } from './operator/instance.ts';
 import { OperatorSocket } from './operator/socket/operator-socket.ts';
@@ -107,8 +108,8 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const signing = await openSigning({ config, store, nudges, log, isOurTurn: turnOf('signer', fleet) });
   if (signing !== null) parts.use(signing.attestor);
   const keys = signing?.keys ?? openFormerKeys({ config, log });
-  const retention = openRetention({ config, store, log, isOurTurn: turnOf('api', fleet) });
-  if (retention !== null) parts.use(retention);
+  const removals = openRemovals({ config, store, log, isOurTurn: turnOf('api', fleet) });
+  for (const loop of removals) parts.use(loop);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
   const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
@@ -139,7 +140,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   dispatcher.start();
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for cells that no job takes.
-  for (const loop of [isEmbedded ? null : parked, signing?.attestor, retention]) loop?.start();
+  for (const loop of [isEmbedded ? null : parked, signing?.attestor, ...removals]) loop?.start();
   logStart(url, provider, log);
   const stop = stopOnce(parts.move(), { stopping, log });
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
@@ -242,17 +243,16 @@ function turnOf(role: NodeRole, fleet: Fleet | null): () => boolean {
   return () => fleet === null || firstWith(role, fleet) === fleet.node;
 }
 
-interface Retained extends Pick<RetentionOptions, 'store' | 'log' | 'isOurTurn'> {
+interface Retained extends Pick<RetentionOptions, 'log' | 'isOurTurn'> {
   readonly config: Config;
+  readonly store: Store;
 }
 
-/** Null if jobs are kept forever. */
-function openRetention({ config, ...options }: Retained): StandingLoop | null {
-  const { retentionDays, attestationMode } = config;
-  if (retentionDays === null) return null;
-  return createRetention({
-    ...options,
-    days: retentionDays,
-    unattested: attestationMode === 'off' ? 'removed' : 'kept',
-  });
+/** The loops that remove what was kept long enough. Jobs are kept forever unless the operator set how long. */
+function openRemovals({ config, ...options }: Retained): readonly StandingLoop[] {
+  const { retentionDays: days, attestationMode } = config;
+  const ofBlobs = createBlobRemoval({ ...options, keepMilliseconds: config.blobs.keepSeconds * 1000 });
+  if (days === null) return [ofBlobs];
+  const unattested = attestationMode === 'off' ? 'removed' : 'kept';
+  return [ofBlobs, createRetention({ ...options, days, unattested })];
 }

@@ -3,11 +3,13 @@
  * observed at the start and from what the store says, never from secrets. Spec § Other bodies.
  */
 import {
+  blobBytesMax,
   type Capabilities,
   fileBytesMax,
   filesMax,
   filesTotalBytesMax,
   LIMIT_DEFAULTS,
+  namedFilesTotalBytesMax,
   type Readiness,
   type ServiceStatus,
 } from '@vouchbox/protocol';
@@ -34,6 +36,7 @@ const FEATURES = [
   'streams',
   'stream_tickets',
   'artifacts',
+  'blobs',
   'event_chain',
   'tenant_metrics',
   'program_arguments',
@@ -131,7 +134,7 @@ function featuresOf({ jwt }: Config, { provider, signing }: Pick<FactsOptions, '
 }
 
 function capabilitiesOf(
-  { ceilings, concurrentMemMbMax }: Config,
+  { ceilings, concurrentMemMbMax, blobs }: Config,
   { provider, features }: { provider: FactsOptions['provider']; features: string[] },
 ): Capabilities {
   return {
@@ -140,6 +143,13 @@ function capabilitiesOf(
     isolation_class: provider.isolation_class,
     limits: { defaults: clampLimits(LIMIT_DEFAULTS, ceilings), ceilings },
     artifacts: { max_files: filesMax, max_file_bytes: fileBytesMax, max_total_bytes: filesTotalBytesMax },
+    blobs: {
+      max_blob_bytes: blobBytesMax,
+      max_job_bytes: namedFilesTotalBytesMax,
+      max_blobs: blobs.perTenant,
+      max_total_bytes: blobs.bytesPerTenant,
+      keep_seconds: blobs.keepSeconds,
+    },
     concurrent_mem_mb_max: concurrentMemMbMax,
     runtime_packs: [...provider.runtime_packs],
     features,

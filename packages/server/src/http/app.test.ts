@@ -10,7 +10,7 @@ import { PERMIT_KINDS, type PermitKind } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { type AnsweredRequest, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
-import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, type TestServer } from './server.fixture.ts';
+import { BLOB, bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, type TestServer } from './server.fixture.ts';
 import { RawSocket } from './socket.fixture.ts';
 
 let server: TestServer;
@@ -39,7 +39,7 @@ test.each(OPERATION_IDS)(
   '%s has a route, and refuses requests without a credential unless it is public',
   async (id) => {
     const { method, path, access } = operationOf(id);
-    const response = await request(path.replace('{id}', JOB), { method });
+    const response = await request(pathOf(path), { method });
     const isAbsent = id === 'getMetrics';
     const expected = isAbsent ? 404 : access === 'public' ? 200 : 401;
     expect(response.status).toBe(expected);
@@ -51,7 +51,7 @@ test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
   '%s refuses a credential without its scope, naming the scope',
   async (id) => {
     const { method, path, access } = operationOf(id);
-    const response = await request(path.replace('{id}', JOB), { method, headers: bearer('no-scopes') });
+    const response = await request(pathOf(path), { method, headers: bearer('no-scopes') });
     expect((await refusalIn(response)).code).toBe('insufficient_scope');
     expect(response.headers.get('www-authenticate')).toBe(
       `Bearer realm="svc", error="insufficient_scope", scope="${access}"`,
@@ -59,12 +59,17 @@ test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
   },
 );
 
+/** The path of an operation on what is there. */
+function pathOf(path: string): string {
+  return path.replace('{id}', JOB).replace('{sha256}', BLOB);
+}
+
 /** A request for an operation that takes every permit it may take. */
 const asked = (id: OperationId, kind: PermitKind) => {
   const { method, path, body, query: schema } = operationOf(id);
   const query = schema !== undefined && 'wait_seconds' in schema.properties && kind === 'wait' ? '?wait_seconds=1' : '';
   const headers = { ...bearer(), ...(body !== undefined && { 'content-type': 'application/json' }) };
-  return [`${path.replace('{id}', JOB)}${query}`, { method, headers, ...(body && { body: '{}' }) }] as const;
+  return [`${pathOf(path)}${query}`, { method, headers, ...(body && { body: '{}' }) }] as const;
 };
 
 describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) => {
@@ -214,6 +219,7 @@ test.each([
   ['PATCH', `/v1/jobs/${JOB}`, 'GET, HEAD, DELETE, OPTIONS'],
   ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
   ['GET', `/v1/jobs/${JOB}/stream-ticket`, 'POST, OPTIONS'],
+  ['POST', `/v1/blobs/sha256/${BLOB}`, 'GET, HEAD, PUT, OPTIONS'],
 ])('%s %s is answered 405 with Allow: %s', async (method, path, allow) => {
   const response = await request(path, { method, headers: bearer() });
   expect((await refusalIn(response)).code).toBe('method_not_allowed');

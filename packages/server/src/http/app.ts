@@ -9,6 +9,7 @@ import type { Tickets } from '../access/tickets.ts';
 import type { Permits } from '../capacity/permits.ts';
 import type { RateBudget } from '../capacity/rate.ts';
 import { ServiceError } from '../ground/service-error.ts';
+import type { Blobs } from '../job/blobs/blobs.ts';
 import type { Jobs } from '../job/jobs.ts';
 import { type Log, logAtAnyLevel } from '../telemetry/log/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
@@ -28,6 +29,7 @@ import { type Page, readBuiltPages } from './pages/built-pages.ts';
 import { ClientGone } from './request/body.ts';
 import { newRequestId } from './request/request-id.ts';
 import { attestationHandlers } from './routes/attestations.ts';
+import { blobHandlers } from './routes/blobs.ts';
 import type { RouteContext, ServiceFacts } from './routes/context.ts';
 import { addFrontPage } from './routes/front-page.ts';
 import { jobHandlers } from './routes/jobs.ts';
@@ -39,6 +41,7 @@ import { WebSockets } from './stream/websocket.ts';
 
 export interface AppOptions {
   readonly jobs: Jobs;
+  readonly blobs: Blobs;
   readonly access: Access;
   readonly tickets: Tickets;
   readonly metrics: Metrics;
@@ -150,10 +153,11 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
     ...serviceHandlers(context),
     ...attestationHandlers(context),
     ...jobHandlers(context),
+    ...blobHandlers(context),
   };
   const routeOf = <Id extends OperationId>(id: Id) => {
     const operation = operationOf(id);
-    const url = operation.path.replace('{id}', ':id');
+    const url = operation.path.replaceAll(/\{([a-z0-9]+)\}/g, ':$1');
     const handler = (_request: FastifyRequest, reply: FastifyReply) => handlers[id](new Call(id, reply, context));
     return { method: operation.method, url, config: { operation }, handler };
   };

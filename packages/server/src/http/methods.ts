@@ -12,11 +12,11 @@ const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
   ...Object.values<Operation>(OPERATIONS),
   { path: FRONT_PATH, method: 'GET' },
 ].map(({ path, method }) => ({
-  path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+')}$`),
+  path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[a-z0-9]+\}/g, '[^/]+')}$`),
   method,
 }));
 
-const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'];
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
 /** The methods that a path takes, in a fixed order; none if there is no such path. `*` is the whole server. */
 function methodsOf(path: string, pages: readonly Page[]): readonly string[] {

@@ -23,6 +23,7 @@ import { createRateBudget, type RateBound } from '../capacity/rate.ts';
 import type { Caller } from '../ground/caller.ts';
 import { type JsonText, textOf } from '../ground/json-text.ts';
 import { ServiceError } from '../ground/service-error.ts';
+import type { Blobs } from '../job/blobs/blobs.ts';
 import { bodyOf, LongJson } from '../job/body.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
@@ -39,8 +40,12 @@ export const KEY_OF_OTHER = 'key-of-other';
 /** A job of acme that always exists. */
 export const JOB = 'job_0193a8f0-0000-7000-8000-000000000001';
 
+/** The digest of no bytes: a blob of acme that always exists. */
+export const BLOB = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
 export interface TestServerOptions {
   readonly jobs?: Partial<Jobs>;
+  readonly blobs?: Partial<Blobs>;
   /** Without it, tickets are kept in memory. */
   readonly ticketRows?: TicketsOptions['rows'];
   readonly rate?: RateBound;
@@ -79,6 +84,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   const access = accessOf(options.credentials ?? []);
   const app = createApp({
     jobs: { ...memoryJobs(submissions), ...options.jobs },
+    blobs: { ...memoryBlobs(), ...options.blobs },
     access,
     tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
     capacity: { permits, rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }) },
@@ -151,6 +157,7 @@ const FACTS: ServiceFacts = {
       ceilings: { wall_seconds: 1, cpu_seconds: 1, mem_mb: 1, max_pids: 1, max_file_mb: 1 },
     },
     artifacts: { max_files: 1, max_file_bytes: 1, max_total_bytes: 1 },
+    blobs: { max_blob_bytes: 1, max_job_bytes: 1, max_blobs: 1, max_total_bytes: 1, keep_seconds: 1 },
     concurrent_mem_mb_max: 1,
     runtime_packs: [],
     features: [],
@@ -237,6 +244,22 @@ function memoryJobs(submissions: Submission[]): Jobs {
     async *tail(caller, job_id) {
       owned(caller, job_id);
       yield [event];
+    },
+  };
+}
+
+/** Takes any upload, and has only the blob of no bytes. */
+function memoryBlobs(): Blobs {
+  const missing = () => new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
+  return {
+    async receive(_caller, { sha256, chunks }) {
+      let size_bytes = 0;
+      for await (const chunk of chunks) size_bytes += chunk.length;
+      return { isKnown: false, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at: ANSWER.created_at } };
+    },
+    async content(caller, sha256) {
+      if (caller.tenant !== 'acme' || sha256 !== BLOB) throw missing();
+      return { bytes: 0, async *pieces() {} };
     },
   };
 }

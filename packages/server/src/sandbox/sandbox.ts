@@ -30,6 +30,12 @@ import type {
   Violation,
 } from '@vouchbox/protocol';
 
+/** An input file. Content that is large comes in pieces, once. */
+export interface InputContent {
+  readonly path: string;
+  readonly content: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
 /**
  * One program and everything it is given.
  * Paths are already validated: relative, under `input/` or `output/`. An entry of `outputs` may be a pattern for all below.
@@ -42,7 +48,7 @@ export interface Program {
   /** Words after the program's name, and variables beside the fixed ones. None contains a NUL. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly files: readonly { readonly path: string; readonly content: Uint8Array }[];
+  readonly files: readonly InputContent[];
   readonly outputs: readonly string[];
   readonly limits: RequestedLimits;
 }

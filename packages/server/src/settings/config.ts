@@ -77,6 +77,8 @@ export interface Config {
   readonly peerConnections: number;
   /** MiB; null means the larger of 1 GiB and 5 %. */
   readonly freeSpaceReserveMb: number | null;
+  /** What one tenant may have uploaded, and how long a blob that no job names is kept. */
+  readonly blobs: { readonly perTenant: number; readonly bytesPerTenant: number; readonly keepSeconds: number };
   readonly ceilings: RequestedLimits;
   readonly drainSeconds: number;
   readonly logLevel: SettingValues['SERVICE_LOG_LEVEL'];
@@ -199,6 +201,7 @@ function configOf(values: SettingValues): Config {
     responses: { total: values.SERVICE_RESPONSES_MAX, perTenant: values.SERVICE_TENANT_RESPONSES_MAX },
     peerConnections: values.SERVICE_PEER_CONNECTIONS_MAX,
     freeSpaceReserveMb: values.SERVICE_FREE_SPACE_RESERVE_MB ?? null,
+    blobs: blobsOf(values),
     ceilings: {
       wall_seconds: values.SERVICE_CEILING_WALL_SECONDS,
       cpu_seconds: values.SERVICE_CEILING_CPU_SECONDS,
@@ -208,6 +211,14 @@ function configOf(values: SettingValues): Config {
     },
     drainSeconds: values.SERVICE_DRAIN_SECONDS,
     logLevel: values.SERVICE_LOG_LEVEL,
+  };
+}
+
+function blobsOf(values: SettingValues): Config['blobs'] {
+  return {
+    perTenant: values.SERVICE_TENANT_BLOBS_MAX,
+    bytesPerTenant: values.SERVICE_TENANT_BLOBS_MB_MAX * 2 ** 20,
+    keepSeconds: Math.round(values.SERVICE_BLOB_HOURS * 3600),
   };
 }
 

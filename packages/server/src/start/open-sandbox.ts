@@ -2,6 +2,7 @@
  * Opens what runs programs: the provider that passed its preflight under the service's name on this host.
  */
 
+import { namedFilesTotalBytesMax } from '@vouchbox/protocol';
 import { StartError } from '../ground/start-error.ts';
 import { hostPosture } from '../sandbox/doctor/host-posture.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
@@ -40,7 +41,7 @@ export async function openSandbox(config: Config, instance: string): Promise<Ope
   };
 }
 
-/** A job's files may together be as large as this many files of the largest size one may have. */
+/** What a job writes may together be as large as this many files of the largest size one may have, beside its input. */
 const workFilesOfFullSize = 2;
 
 async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
@@ -64,7 +65,7 @@ async function provenProvider(config: Config, instance: string): Promise<Opened>
     loopback: config.loopback,
     instance,
     packsDirectory: packsDirectoryOf(config),
-    workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize,
+    workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize + namedFilesTotalBytesMax,
     hostPostureSha256: () => sha256,
   });
   const [opened, found] = await Promise.allSettled([provider, posture]);

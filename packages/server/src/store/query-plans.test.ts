@@ -22,6 +22,8 @@ const MAY_BE_READ_THROUGH = [
   /^SCAN jobs USING (COVERING )?INDEX jobs_running$/,
   /^SCAN attestation_outbox USING (COVERING )?INDEX/,
   /^SCAN credentials$/,
+  // A tenant has a bounded number of blobs.
+  /^SEARCH blobs USING PRIMARY KEY \(tenant=\?\)$/,
   /^SEARCH credentials USING INDEX credentials_by_tenant \(tenant=\?\)$/,
 ];
 
@@ -65,10 +67,23 @@ function everyCommand(): [string, unknown][] {
   const credential = { ...caller, secret_sha256: 's', created_at: at(0), revoked_at: null };
   const list = { tenant: 'acme', limit: 9, before: null, statuses: null, language: null };
   const attestation = attestationOf(key, 'r');
+  const upload = { tenant: 'acme', blob_id: 'b', sha256: 'f'.repeat(64) };
+  const named = { ...SPEC, files: [{ path: 'input/a', blob: `sha256:${upload.sha256}` }] };
   return [
     ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
     ['admit', admission(other)],
-    ['specDigest', SPEC],
+    ['beginUpload', { ...upload, size_bytes: 1, at: at(0), blobsMax: 9, bytesMax: 9 }],
+    ['addPiece', { ...upload, position: 0, content: new Uint8Array(1) }],
+    ['completeUpload', { ...upload, size_bytes: 1, at: at(0) }],
+    ['beginUpload', { ...upload, blob_id: 'u', size_bytes: 1, at: at(0), blobsMax: 9, bytesMax: 9 }],
+    ['completeUpload', { ...upload, blob_id: 'u', size_bytes: 1, at: at(0) }],
+    ['dropUpload', upload],
+    ['useBlob', { tenant: 'acme', sha256: upload.sha256, at: at(0) }],
+    ['blob', upload],
+    ['blobPiece', { ...upload, position: 0 }],
+    ['blobSizes', { tenant: 'acme', digests: [upload.sha256] }],
+    ['admit', admission({ requested_spec: named })],
+    ['specDigest', { tenant: 'acme', spec: named }],
     ['findByIdempotencyKey', { tenant: 'acme', key: 'k' }],
     ['admit', admission({ start: { started_at: at(1), execution: EXECUTION } })],
     ['queuedJobs', { exclude: [], held: new Map(), limit: 2, slots: 8, tenantSlots: null }],
@@ -118,6 +133,7 @@ function everyCommand(): [string, unknown][] {
     ['consumeTicket', { ticket_sha256: 't', job_id: key.job_id, now: at(0) }],
     ['deleteEnded', { before: at(9_999), limit: 9, unattested: 'kept' }],
     ['deleteEnded', { before: at(9_999), limit: 9, unattested: 'removed' }],
+    ['removeUnusedBlobs', { unusedSince: at(1), begunBefore: at(1), limit: 9 }],
   ];
 }
 

@@ -3,6 +3,8 @@
  * called.
  */
 export { credential, credentials } from './access/credentials.ts';
+export { blob, blobPiece } from './blobs/blobs.ts';
+export { blobSizes } from './blobs/named-files.ts';
 export { attestation, outbox } from './evidence/attestations.ts';
 export { artifacts } from './evidence/outcomes.ts';
 export { registeredKeys } from './evidence/signing-keys.ts';

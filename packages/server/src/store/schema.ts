@@ -30,6 +30,9 @@ export interface Tables {
   claims: ClaimTable;
   signing_keys: SigningKeyTable;
   holders: HolderTable;
+  blobs: BlobTable;
+  blob_pieces: BlobPieceTable;
+  job_blobs: JobBlobTable;
 }
 
 interface JobKeyColumns {
@@ -205,4 +208,31 @@ export interface HolderTable {
 /** Which node has taken a job that has not ended. Only on PostgreSQL. */
 export interface ClaimTable extends JobKeyColumns {
   node: number;
+}
+
+/** Files that were uploaded, whole or so far. A tenant has each digest once as a whole blob. */
+export interface BlobTable {
+  tenant: string;
+  /** Names one upload. */
+  blob_id: string;
+  sha256: string;
+  /** Of an upload under way, the most that it may become. */
+  size_bytes: number;
+  /** Whether all of it arrived and has its digest. */
+  is_whole: number;
+  /** When a job last named it, or it was last uploaded. */
+  used_at: string;
+}
+
+export interface BlobPieceTable {
+  tenant: string;
+  blob_id: string;
+  /** From 0. */
+  position: number;
+  content: Uint8Array;
+}
+
+/** The blobs that a job names. */
+export interface JobBlobTable extends JobKeyColumns {
+  blob_id: string;
 }

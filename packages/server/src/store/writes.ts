@@ -1,6 +1,7 @@
 /** Everything that changes the store, by name. Each change is on disk before it is answered. */
 export { createCredential, revokeCredential, rotateCredential } from './access/credentials.ts';
 export { consumeTicket, storeTicket } from './access/tickets.ts';
+export { addPiece, beginUpload, completeUpload, dropUpload, removeUnusedBlobs, useBlob } from './blobs/blobs.ts';
 export {
   postponeAttestation,
   resumeAttestations,

@@ -11,7 +11,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JsonText } from '../../ground/json-text.ts';
 import type { ServiceError } from '../../ground/service-error.ts';
-import type { Body } from '../../job/body.ts';
+import type { Body, LongPart } from '../../job/body.ts';
 import type { Call } from '../call.ts';
 import { beforeDiscarding, hasUnreadBody } from '../request/unread-body.ts';
 import { pumpOf } from './pump.ts';
@@ -54,9 +54,7 @@ export function sendBody<Id extends OperationId, Status extends StatusOf<Id>>(
 ): FastifyReply {
   if (headers !== undefined) reply.headers(headers);
   if (body.text !== null) return sendText(reply, status, body.text);
-  reply.code(status).header('content-type', JSON_TYPE).header('content-length', body.bytes);
-  // A HEAD request reads nothing.
-  return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : pumpOf(body.pieces(), body.bytes));
+  return pump(reply, body, { status, mediaType: JSON_TYPE });
 }
 
 /** Sends exact bytes with a declared length; more than one piece goes through the pump. */
@@ -68,6 +66,17 @@ export function sendBytes<Id extends OperationId, Status extends StatusOf<Id>>(
 ): FastifyReply {
   if (headers !== undefined) reply.headers(headers);
   return send(reply, bytes, { status, mediaType });
+}
+
+/** Sends exact bytes that are read while they are sent, through the pump and with a declared length. */
+export function sendPieces<Id extends OperationId, Status extends StatusOf<Id>>(
+  { reply }: Call<Id>,
+  status: Status,
+  { mediaType, content }: { mediaType: MediaTypeOf<Id, Status>; content: LongPart },
+  ...[headers]: Headers<Id, Status>
+): FastifyReply {
+  if (headers !== undefined) reply.headers(headers);
+  return pump(reply, content, { status, mediaType });
 }
 
 const JSON_TYPE = 'application/json';
@@ -90,6 +99,12 @@ function asItIs(text: unknown): string {
 function send(reply: FastifyReply, bytes: Buffer, answer: { status: number; mediaType: string }): FastifyReply {
   reply.code(answer.status).header('content-type', answer.mediaType).header('content-length', bytes.length);
   return reply.send(bytes.length > responsePumpBytes ? pumpOf([bytes], bytes.length) : bytes);
+}
+
+function pump(reply: FastifyReply, content: LongPart, answer: { status: number; mediaType: string }): FastifyReply {
+  reply.code(answer.status).header('content-type', answer.mediaType).header('content-length', content.bytes);
+  // A HEAD request reads nothing.
+  return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : pumpOf(content.pieces(), content.bytes));
 }
 
 /** Sends a refusal. If the request has a body that nobody read, its connection is closed afterwards. */

@@ -75,7 +75,7 @@ describe('a target that is not a path', () => {
 
   test('may be the asterisk of OPTIONS, which lists every method and needs no credential', async () => {
     const answer = await expectStatus(`OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 204);
-    expect(answer.headers['allow']).toBe('GET, HEAD, POST, DELETE, OPTIONS');
+    expect(answer.headers['allow']).toBe('GET, HEAD, POST, PUT, DELETE, OPTIONS');
   });
 });
 

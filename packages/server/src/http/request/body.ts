@@ -16,6 +16,8 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
+type JsonOperationId = Exclude<BodyOperationId<false>, 'putBlob'>;
+
 /** Plain JSON; its charset may be named, since there is only one. RFC 8259 § 8.1. */
 const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(?:utf-8|"utf-8")[\t ]*)?;?[\t ]*$/i;
 
@@ -25,21 +27,27 @@ const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(
  * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`, `unauthorized` if
  * the credential ends meanwhile, or for lack of a permit; ClientGone if the connection ended
  */
-export async function readJsonBody(call: Call<BodyOperationId<false>>): Promise<unknown> {
+export async function readJsonBody(call: Call<JsonOperationId>): Promise<unknown> {
   checkMediaType(call.request.raw);
   using _permit = takePermit(call);
   return await parseStrictJson(await takeBytes(call), { approximateIn: 'limits' });
 }
 
 /** Takes none if the head shows that the body is too large. */
-function takePermit(call: Call<BodyOperationId>): Permit {
+function takePermit(call: Call<JsonOperationId | BodyOperationId<true>>): Permit {
   const { bytesMax } = call.operation.body;
-  if (Number(call.request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  if (Number(call.request.headers['content-length'] ?? 0) > bytesMax) throw bodyTooLarge(bytesMax);
   return call.take('body');
 }
 
 /** Tells a waiting client to continue, and reads what it sends, while its credential is valid. */
-async function takeBytes({ request, reply, operation, caller, context }: Call<BodyOperationId>): Promise<Buffer> {
+async function takeBytes({
+  request,
+  reply,
+  operation,
+  caller,
+  context,
+}: Call<JsonOperationId | BodyOperationId<true>>): Promise<Buffer> {
   const { bytesMax } = operation.body;
   const millisecondsMax = context.bounds.bodyMilliseconds;
   if (request.headers.expect !== undefined) reply.raw.writeContinue();
@@ -50,9 +58,8 @@ async function takeBytes({ request, reply, operation, caller, context }: Call<Bo
       bytesMax,
       millisecondsMax,
       ended: ended.signal,
-      onTooLarge: () => tooLarge(bytesMax),
-      onLate: () =>
-        new ServiceError('body_timeout', `The body did not arrive within ${millisecondsMax / 1000} seconds.`),
+      onTooLarge: () => bodyTooLarge(bytesMax),
+      onLate: () => bodyTooLate(millisecondsMax),
     });
   } finally {
     unwatch();
@@ -95,13 +102,15 @@ export async function readNothing(request: IncomingMessage, millisecondsMax: num
   await readBytes(request, { bytesMax: 0, millisecondsMax, onTooLarge: bodyNotTaken, onLate: bodyNotTaken });
 }
 
-function checkMediaType({ headers }: IncomingMessage): void {
-  if (headers['content-encoding'] !== undefined) {
-    throw new ServiceError(
-      'unsupported_media_type',
-      'The body must not be encoded: drop the header "content-encoding".',
-    );
-  }
+/** @throws ServiceError `unsupported_media_type` */
+export function refuseEncoded({ headers }: IncomingMessage): void {
+  if (headers['content-encoding'] === undefined) return;
+  throw new ServiceError('unsupported_media_type', 'The body must not be encoded: drop the header "content-encoding".');
+}
+
+function checkMediaType(request: IncomingMessage): void {
+  refuseEncoded(request);
+  const { headers } = request;
   if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) {
     throw new ServiceError('unsupported_media_type', 'The body must be sent as "application/json".');
   }
@@ -149,6 +158,10 @@ function readBytes(request: IncomingMessage, options: ReadOptions): Promise<Buff
   });
 }
 
-function tooLarge(bytesMax: number): ServiceError {
+export function bodyTooLate(millisecondsMax: number): ServiceError {
+  return new ServiceError('body_timeout', `The body did not arrive within ${millisecondsMax / 1000} seconds.`);
+}
+
+export function bodyTooLarge(bytesMax: number): ServiceError {
   return new ServiceError('payload_too_large', `The body is larger than ${bytesMax} bytes.`);
 }

@@ -11,12 +11,13 @@ import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Cells } from '../execute/cells.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
+import { blobUnavailable, checkBlobs } from './blobs.ts';
 import { nextPlace } from './next-place.ts';
 import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';
 import { parseSubmission } from './submission.ts';
 
 export interface AdmitOptions {
-  readonly store: Pick<Store, 'findByIdempotencyKey' | 'specDigest'>;
+  readonly store: Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'blobSizes'>;
   /** Stores a submission, and starts its job at once if it can. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
   readonly provider: ProviderFacts;
@@ -43,13 +44,14 @@ const workerRetrySeconds = 5;
  * Admits a tenant's submission. A key that was used for the same specification answers with the first job, even if the
  * ceilings, the provider or the queue have changed since. A refused submission does not use up its key.
  *
- * @throws ServiceError as `parseSubmission` and `checkPolicy` do; `idempotency_key_reused`, `insufficient_storage`,
+ * @throws ServiceError as `parseSubmission`, `checkBlobs` and `checkPolicy` do; `idempotency_key_reused`, `insufficient_storage`,
  * `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` if the authority
  * ended meanwhile.
  */
 export async function admit(tenant: string, submission: Submission, options: AdmitOptions): Promise<Admitted> {
   if (options.shutdown.aborted) throw shuttingDown();
   const spec = parseSubmission(submission.body);
+  await checkBlobs({ tenant, files: spec.files }, options);
   const { idempotency, earlier } = await lookedUp({ tenant, key: submission.idempotencyKey, spec }, options);
   if (earlier !== null) {
     await submission.checkAuthority?.();
@@ -84,9 +86,10 @@ interface Keyed {
 async function lookedUp({ tenant, key, spec }: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
   if (key === null) return { idempotency: null, earlier: null };
   const [spec_sha256, earlier] = await Promise.all([
-    store.specDigest(spec),
+    store.specDigest({ tenant, spec }),
     store.findByIdempotencyKey({ tenant, key }),
   ]);
+  if (spec_sha256 === null) throw blobUnavailable();
   return { idempotency: { key, spec_sha256 }, earlier };
 }
 
@@ -97,6 +100,8 @@ function admitted(result: AdmitResult): Admitted {
       return { answer: answerOf(result.job), replayed: result.kind === 'replayed' };
     case 'key_reused':
       throw keyReused();
+    case 'blob_unavailable':
+      throw blobUnavailable();
     case 'full':
       throw full(result.of);
   }

@@ -8,7 +8,6 @@ import {
   FRACTIONAL_LIMITS,
   fileBytesMax,
   filesTotalBytesMax,
-  type InputFile,
   JobSubmission,
   LANGUAGES,
   type Language,
@@ -22,6 +21,7 @@ import {
   pathsProblem,
   type RequestedLimits,
   type RequestedSpec,
+  type SubmittedFile,
   stdinBytesMax,
   variableProblem,
   wordBytesMax,
@@ -101,7 +101,7 @@ function checkWords(pointer: string, words: ReadonlyMap<string, string>): void {
   checkSize(pointer, total, wordsTotalBytesMax);
 }
 
-function checkedFiles(files: readonly InputFile[]): InputFile[] {
+function checkedFiles(files: readonly SubmittedFile[]): SubmittedFile[] {
   const wrong = pathsProblem(
     files.map((file) => file.path),
     'input',
@@ -109,13 +109,16 @@ function checkedFiles(files: readonly InputFile[]): InputFile[] {
   if (wrong !== null) throw refusal('invalid_request', `/files/${wrong.index}/path`, wrong.problem);
   let total = 0;
   for (const [index, file] of files.entries()) {
+    if ('blob' in file) continue;
     const pointer = `/files/${index}/content_base64`;
     const bytes = decodedBytes(pointer, file.content_base64);
     checkSize(pointer, bytes, fileBytesMax);
     total += bytes;
   }
   checkSize('/files', total, filesTotalBytesMax);
-  return files.map(({ path, content_base64 }) => ({ path, content_base64 }));
+  return files.map((file) =>
+    'blob' in file ? { path: file.path, blob: file.blob } : { path: file.path, content_base64: file.content_base64 },
+  );
 }
 
 function checkedOutputs(outputs: readonly string[]): string[] {
@@ -167,6 +170,7 @@ const PROBLEMS: { readonly [keyword in Misfit['keyword']]?: (allowed: unknown) =
   maxLength: (allowed) => `must have at most ${String(allowed)} characters`,
   maxItems: (allowed) => `must have at most ${String(allowed)} items`,
   maxProperties: (allowed) => `must have at most ${String(allowed)} members`,
+  pattern: (allowed) => `must match ${String(allowed)}`,
   enum: (allowed) => `must be one of ${(allowed as string[]).join(', ')}`,
 };
 

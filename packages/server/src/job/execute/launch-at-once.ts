@@ -82,11 +82,12 @@ async function runToEnd(input: AdmitInput, { context, cell, answer }: Parts): Pr
 }
 
 /** Hands the program over. Returns the start with what was then observed; null if the job cannot start in this cell. */
-async function loadedFor(cell: PreparedCell, { spec, control, log, key }: JobContext): Promise<Startable | null> {
+async function loadedFor(cell: PreparedCell, context: JobContext): Promise<Startable | null> {
+  const { spec, control, log, key } = context;
   const isFit = ({ posture }: { posture: Posture }) => control.cause === null && isIsolatedFor(posture, spec);
   try {
     if (!isFit(cell)) return null;
-    const loaded = await cell.handOver(programOf(spec));
+    const loaded = await cell.handOver(programOf(context));
     return isFit(loaded) ? { cell, loaded, execution: executionRecord(loaded) } : null;
   } catch (error) {
     log.warn({ err: error, job_id: key.job_id }, 'a parked cell could not take a job, which is queued');

@@ -70,10 +70,10 @@ async function runInCell(context: JobContext): Promise<void> {
 }
 
 async function runIn(cell: PreparedCell, context: JobContext): Promise<void> {
-  const { spec, control } = context;
+  const { control } = context;
   if (control.cause !== null) return;
   refuseUnfit(cell.posture, context);
-  const loaded = await cell.handOver(programOf(spec));
+  const loaded = await cell.handOver(programOf(context));
   refuseUnfit(loaded.posture, context);
   const execution = executionRecord(loaded);
   if (control.cause !== null || !(await started(context, execution))) return;

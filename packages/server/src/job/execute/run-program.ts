@@ -2,11 +2,13 @@
  * What every job goes through once its row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
-import { type RequestedSpec, satisfiesIsolation } from '@vouchbox/protocol';
+import { type RequestedSpec, satisfiesIsolation, type UploadedFile } from '@vouchbox/protocol';
 import type { HeldLimits, LoadedCell, Posture, PreparedCell, Program } from '../../sandbox/sandbox.ts';
+import { digestOf } from '../../store/blobs/digests-named.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
+import { blobContent } from '../blob-content.ts';
 import { type Ended, finish } from '../finish/finish.ts';
 import { errorOutcome, type Outcome, outcomeOf } from '../finish/outcome.ts';
 import type { History } from '../history.ts';
@@ -16,7 +18,7 @@ import { type Execution, execute } from './execute.ts';
 import type { Control } from './launched-job.ts';
 
 export interface JobDependencies {
-  readonly store: Pick<Store, 'job'>;
+  readonly store: Pick<Store, 'job' | 'blob' | 'blobPiece'>;
   readonly history: History;
   readonly cells: Cells;
   readonly log: Log;
@@ -106,17 +108,32 @@ export function isIsolatedFor({ isolation_class }: Posture, { requirements }: Re
   return satisfiesIsolation(isolation_class ?? 'none', requirements.minimum_isolation);
 }
 
-export function programOf(spec: RequestedSpec): Program {
+/** The program of a job. An uploaded file of it is read from the store while it is handed over. */
+export function programOf({ spec, key, store }: Pick<JobContext, 'spec' | 'key' | 'store'>): Program {
   return {
     language: spec.language,
     code: spec.code,
     stdin: spec.stdin,
     args: spec.args,
     env: spec.env,
-    files: spec.files.map(({ path, content_base64 }) => ({ path, content: Buffer.from(content_base64, 'base64') })),
+    files: spec.files.map((file) => ({
+      path: file.path,
+      content: 'blob' in file ? uploadedContent(store, key.tenant, file) : Buffer.from(file.content_base64, 'base64'),
+    })),
     outputs: spec.outputs,
     limits: spec.limits,
   };
+}
+
+async function* uploadedContent(
+  store: JobDependencies['store'],
+  tenant: string,
+  file: UploadedFile,
+): AsyncGenerator<Uint8Array> {
+  const sha256 = digestOf(file);
+  const found = await store.blob({ tenant, sha256 });
+  if (found === null) throw new Error(`the blob of ${file.path} was removed`);
+  yield* blobContent(store, { tenant, sha256, ...found });
 }
 
 export function executionRecord({ posture, held }: { posture: Posture; held: HeldLimits }): ExecutionRecord {

@@ -8,7 +8,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, writeFi
 import { sha256Hex } from '@vouchbox/evidence';
 import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@vouchbox/protocol';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
-import type { CollectedArtifact, Program } from '../sandbox.ts';
+import type { CollectedArtifact, InputContent, Program } from '../sandbox.ts';
 import { type Below, outputsBelow } from './outputs-below.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -34,10 +34,10 @@ export class Workspace implements Disposable {
     this.#mayShareFiles = fileSystem === 'own';
   }
 
-  /** Writes the source and the input files. Called once, before the program runs. */
-  fill(program: Program): void {
-    writeNew(childOf(this.#directory, LANGUAGE_RUNS[program.language].source), Buffer.from(program.code));
-    for (const file of program.files) this.#writeInput(file.path.split('/'), file.content);
+  /** Writes the source and the input files. Called once, before the program runs. Rejects as the content of a file does. */
+  async fill(program: Program): Promise<void> {
+    await writeNew(childOf(this.#directory, LANGUAGE_RUNS[program.language].source), Buffer.from(program.code));
+    for (const file of program.files) await writeNew(this.#inputPath(file.path.split('/')), file.content);
   }
 
   /**
@@ -73,13 +73,14 @@ export class Workspace implements Disposable {
     closeSync(this.#directory);
   }
 
-  #writeInput(names: readonly string[], content: Uint8Array): void {
+  /** The path of an input file, in directories that exist now. */
+  #inputPath(names: readonly string[]): string {
     const path = names.slice(0, -1).reduce((parent, name) => {
       const directory = `${parent}/${name}`;
       mkdirSync(directory, { recursive: true, mode: 0o755 });
       return directory;
     }, `/proc/self/fd/${this.#directory}`);
-    writeNew(`${path}/${names.at(-1)}`, content);
+    return `${path}/${names.at(-1)}`;
   }
 
   #take(path: string, { artifacts, violations }: Collected): void {
@@ -157,10 +158,11 @@ function childOf(directory: number, name: string): string {
   return `/proc/self/fd/${directory}/${name}`;
 }
 
-function writeNew(path: string, content: Uint8Array): void {
+async function writeNew(path: string, content: InputContent['content']): Promise<void> {
   const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
   try {
-    writeFileSync(file, content);
+    if (content instanceof Uint8Array) writeFileSync(file, content);
+    else for await (const piece of content) writeFileSync(file, piece);
   } finally {
     closeSync(file);
   }

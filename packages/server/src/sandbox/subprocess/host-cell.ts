@@ -95,7 +95,7 @@ export class HostCell implements PreparedCell {
   }
 
   async handOver(program: Program): Promise<LoadedCell> {
-    this.#parts.workspace.fill(program);
+    await this.#parts.workspace.fill(program);
     const { wall_seconds } = program.limits;
     const held: HeldLimits = {
       effective_limits: { wall_seconds, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null },

@@ -8,6 +8,7 @@ import type { JobKey } from '../records/rows.ts';
 import {
   admission,
   admitJob,
+  at,
   attestationOf,
   finishOf,
   newKey,
@@ -40,6 +41,12 @@ beforeEach(async () => {
   await store.finish(finishOf(ended, { artifacts: [artifact] }));
   await runJob(store, { ...newKey('other'), requested_spec: { ...admission().requested_spec, stdin: STRANGE } });
   for (let index = 0; index < 20; index++) await admitJob(store, newKey(`tenant ${index % 3}`));
+  const upload = { tenant: 'acme', blob_id: 'upload', sha256: 'c'.repeat(64), size_bytes: content.length, at: at(0) };
+  await store.beginUpload({ ...upload, blobsMax: 1, bytesMax: content.length });
+  await store.addPiece({ tenant: 'acme', blob_id: 'upload', position: 0, content });
+  await store.completeUpload(upload);
+  const files = [{ path: 'input/a', blob: `sha256:${upload.sha256}` }];
+  await admitJob(store, { ...newKey(), requested_spec: { ...admission().requested_spec, files } });
   await source.close();
   using database = new DatabaseSync(source.path);
   const receipt = database.prepare('select receipt_sha256 from receipts').get();
@@ -82,7 +89,7 @@ describe('a copy to PostgreSQL', () => {
     ).map(({ name }) => String(name));
     expect(sums.map(({ table }) => table).toSorted()).toEqual(tables.toSorted());
     for (const { table, rows } of sums) expect(onSource(`select 1 from ${table}`)).toHaveLength(rows);
-    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(22);
+    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(23);
     for (const { table, rows } of sums)
       expect(told.findLast((progress) => progress.table === table)).toEqual({ table, rows, copied: rows });
   });
@@ -93,6 +100,8 @@ describe('a copy to PostgreSQL', () => {
       'select envelope, result_artifact from attestations order by job_id',
       'select content, path from artifacts order by job_id',
       'select content, event_hashes from output_runs order by job_id',
+      'select content from blob_pieces',
+      'select b.sha256, b.used_at, n.job_id from blobs as b join job_blobs as n on n.blob_id = b.blob_id',
       'select data, event_hash from events order by job_id, seq',
       'select requested_spec, evidence, execution from job_specs order by job_id',
       'select principal from credentials',

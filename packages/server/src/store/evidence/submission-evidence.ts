@@ -2,9 +2,9 @@
  * What a receipt says about a submission. The digests are computed in the transaction that accepts it, so that the
  * terminal transaction need not read the submission again.
  */
-import { Buffer } from 'node:buffer';
 import { argumentsText, policyText, sha256Hex, variablesText } from '@vouchbox/evidence';
-import type { ArtifactRecord, InputFile, Receipt, RequestedSpec } from '@vouchbox/protocol';
+import type { Receipt, RequestedSpec } from '@vouchbox/protocol';
+import { inputArtifact, type NamedBlobs } from '../blobs/named-files.ts';
 
 /** The members of a receipt that follow from the submission alone. Spec § Receipt. */
 export type SubmissionEvidence = Pick<
@@ -20,7 +20,8 @@ export type SubmissionEvidence = Pick<
   | 'input_artifacts'
 >;
 
-export function submissionEvidence(spec: RequestedSpec): SubmissionEvidence {
+/** `blobs` has every blob that the submission names. */
+export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): SubmissionEvidence {
   return {
     language: spec.language,
     runtime: spec.runtime,
@@ -30,15 +31,10 @@ export function submissionEvidence(spec: RequestedSpec): SubmissionEvidence {
     env_sha256: digestOf(variablesText(spec)),
     policy_sha256: sha256Hex(policyText(spec)),
     requested_limits: spec.limits,
-    input_artifacts: spec.files.map(inputArtifact),
+    input_artifacts: spec.files.map((file) => inputArtifact(file, blobs)),
   };
 }
 
 function digestOf(text: string | null): string | null {
   return text === null ? null : sha256Hex(text);
-}
-
-function inputArtifact({ path, content_base64 }: InputFile): ArtifactRecord {
-  const content = Buffer.from(content_base64, 'base64');
-  return { path, size_bytes: content.length, sha256: sha256Hex(content) };
 }

@@ -4,6 +4,8 @@
  */
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
+import { nameBlob } from '../blobs/blobs.ts';
+import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
 import { submissionEvidence } from '../evidence/submission-evidence.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
@@ -68,7 +70,11 @@ const insertSpec = prepared((db, row: JobSpecTable) =>
  * a repeated request is answered however full the queue is.
  */
 export async function admit(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
-  return (await earlierAdmission(db, input)) ?? (await boundReached(db, input)) ?? accept(db, input);
+  const refused = (await earlierAdmission(db, input)) ?? (await boundReached(db, input));
+  if (refused !== null) return refused;
+  const { tenant, created_at, requested_spec } = input;
+  const blobs = await usedBlobs(db, { tenant, files: requested_spec.files, at: created_at });
+  return blobs === null ? { kind: 'blob_unavailable' } : accept(db, input, blobs);
 }
 
 /** The job that a key of this tenant stands for. Nothing is created. */
@@ -97,7 +103,7 @@ async function boundReached(db: StoreDatabase, input: AdmitInput): Promise<Admit
   return null;
 }
 
-function accept(db: StoreDatabase, input: AdmitInput): AdmitResult {
+function accept(db: StoreDatabase, input: AdmitInput, blobs: NamedBlobs): AdmitResult {
   const { tenant, job_id, created_at, requested_spec: spec, idempotency, start } = input;
   const key = { tenant, job_id };
   const linked = linkBehind({ ...key, chain_seq: 0, chain_head: GENESIS_HASH }, firstEvents(input));
@@ -111,9 +117,10 @@ function accept(db: StoreDatabase, input: AdmitInput): AdmitResult {
     created_at,
     started_at: start?.started_at ?? null,
   });
-  const evidence = canonicalJson(submissionEvidence(spec));
+  const evidence = canonicalJson(submissionEvidence(spec, blobs));
   const execution = executionText(start?.execution ?? null);
   insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
+  for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
   if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
   insertEvents(db, linked);
   if (start === undefined) enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });

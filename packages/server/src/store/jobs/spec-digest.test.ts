@@ -5,7 +5,7 @@ import { SPEC, TestStore } from '../store.fixture.ts';
 test('members that are empty and newer than the first keys are not in the digest', async () => {
   await using testStore = await TestStore.open();
   const { args: _args, env: _env, ...older } = SPEC;
-  const digest = await testStore.store.specDigest({ ...SPEC, args: [], env: {} });
+  const digest = await testStore.store.specDigest({ tenant: 'acme', spec: { ...SPEC, args: [], env: {} } });
   expect(digest).toBe(sha256Hex(canonicalJson(older)));
 });
 
@@ -13,6 +13,6 @@ test('arguments and variables are in the digest', async () => {
   await using testStore = await TestStore.open();
   const plain = { ...SPEC, args: [], env: {} };
   const all = [plain, { ...plain, args: [''] }, { ...plain, env: { A: '' } }, { ...plain, args: [''], env: { A: '' } }];
-  const digests = await Promise.all(all.map((spec) => testStore.store.specDigest(spec)));
+  const digests = await Promise.all(all.map((spec) => testStore.store.specDigest({ tenant: 'acme', spec })));
   expect(new Set(digests).size).toBe(4);
 });

@@ -27,7 +27,7 @@ async function digestSubmission(db: Kysely<unknown>, { tenant, job_id }: Waiting
     const requested_spec = JSON.parse(kept) as StoredSpec;
     // A row without a program will not run, so it needs no evidence.
     if (requested_spec.code === undefined) continue;
-    const evidence = canonicalJson(submissionEvidence(wholeSpec({ ...job, requested_spec })));
+    const evidence = canonicalJson(submissionEvidence(wholeSpec({ ...job, requested_spec }), new Map()));
     await sql`update job_specs set evidence = ${evidence}
       where tenant = ${tenant} and job_id = ${job_id}`.execute(db);
   }

@@ -15,6 +15,7 @@ import { schemaOfV4 } from './0004-ledger.ts';
 import { schemaOfRows } from './0004-ledger-rows.ts';
 import { schemaOfRuns } from './0004-output-runs.ts';
 import { schemaWithExecution } from './0004-with-execution.ts';
+import { schemaWithUploads } from './0004-with-uploads.ts';
 
 /** Every migration by its name, which begins with the number of the schema that it leads to. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -24,6 +25,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-ledger-rows': schemaOfRows,
   '0004-output-runs': schemaOfRuns,
   '0004-with-execution': schemaWithExecution,
+  '0004-with-uploads': schemaWithUploads,
 };
 
 const HISTORY_TABLE = 'schema_history';

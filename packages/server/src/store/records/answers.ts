@@ -24,6 +24,8 @@ export type AdmitResult =
   | { readonly kind: 'created'; readonly job: JobSummary }
   | { readonly kind: 'replayed'; readonly job: JobSummary }
   | { readonly kind: 'key_reused' }
+  /** The tenant does not have one of the blobs that the submission names. */
+  | { readonly kind: 'blob_unavailable' }
   | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' };
 
 /** A chosen job, with the JSON text of its submission; null if that is too long and must be read separately. */

@@ -91,6 +91,13 @@ export interface StoredArtifact extends ArtifactRecord {
   readonly content: Uint8Array;
 }
 
+/** A blob of a tenant that is whole. */
+export interface StoredBlobRow {
+  /** Names its pieces. */
+  readonly blob_id: string;
+  readonly size_bytes: number;
+}
+
 /** An event as it is stored. `data` is JSON text. */
 export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
 

@@ -8,12 +8,14 @@ import type { Session } from '../session.ts';
 import { createTables } from './0004-tables.ts';
 import { moveExecutions } from './0004-with-execution.ts';
 import { createNodes } from './0004-with-nodes.ts';
+import { addUploads } from './0004-with-uploads.ts';
 
 /** Every migration by its name. */
 const MIGRATIONS: Readonly<Record<string, string>> = {
   '0004-tables': createTables,
   '0004-with-execution': moveExecutions,
   '0004-with-nodes': createNodes,
+  '0004-with-uploads': addUploads,
 };
 
 const newest = Object.keys(MIGRATIONS).sort().at(-1) ?? '';

@@ -1,0 +1,39 @@
+/** Refusals that many operations share. `operations.ts` lists those of each. */
+import type { ErrorCode } from './errors.ts';
+
+/** What any request may be answered with, whatever it asks for. */
+export const REQUEST_ERRORS = [
+  'invalid_request',
+  'expectation_failed',
+  'head_too_large',
+  'internal',
+] as const satisfies readonly ErrorCode[];
+
+/** Of every operation that looks at a credential. */
+export const CREDENTIAL_ERRORS = [
+  ...REQUEST_ERRORS,
+  'unauthorized',
+  'capacity_exhausted',
+  'issuer_unavailable',
+] as const satisfies readonly ErrorCode[];
+
+/** Of every operation that asks for a credential. */
+export const CALLER_ERRORS = [...CREDENTIAL_ERRORS, 'rate_limited'] as const satisfies readonly ErrorCode[];
+export const SCOPED_ERRORS = [...CALLER_ERRORS, 'insufficient_scope'] as const satisfies readonly ErrorCode[];
+export const JOB_ERRORS = [...SCOPED_ERRORS, 'job_not_found'] as const satisfies readonly ErrorCode[];
+
+/** Of every operation that reads a body. */
+export const BODY_ERRORS = [
+  'invalid_json',
+  'body_timeout',
+  'payload_too_large',
+  'unsupported_media_type',
+] as const satisfies readonly ErrorCode[];
+
+export const STORED_BYTES_ERRORS = [
+  ...JOB_ERRORS,
+  'tenant_capacity_exhausted',
+  'job_not_terminal',
+  'attestation_unavailable',
+  'attestation_disabled',
+] as const satisfies readonly ErrorCode[];

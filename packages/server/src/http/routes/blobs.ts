@@ -1,0 +1,25 @@
+/** Uploads of files that later submissions name, and the files themselves. Spec § Endpoints. */
+import { BLOB_MEDIA_TYPE } from '@vouchbox/protocol';
+import { sendJson, sendPieces } from '../answer/respond.ts';
+import { type Handlers, refuseWhenStopping } from '../call.ts';
+import { blobDigestOf, uploadDigestOf } from '../request/blob-digest.ts';
+import { uploadOf } from '../request/upload.ts';
+import type { RouteContext } from './context.ts';
+
+export function blobHandlers({ blobs }: Pick<RouteContext, 'blobs'>): Handlers<'putBlob' | 'getBlob'> {
+  return {
+    async putBlob(call) {
+      refuseWhenStopping(call);
+      const sha256 = uploadDigestOf(call.request);
+      using upload = uploadOf(call);
+      const { isKnown, stored } = await blobs.receive(call.caller, { sha256, ...upload });
+      return sendJson(call, isKnown ? 200 : 201, stored);
+    },
+    async getBlob(call) {
+      const sha256 = blobDigestOf(call.request);
+      call.holdWatched('response');
+      const content = await blobs.content(call.caller, sha256);
+      return sendPieces(call, 200, { mediaType: BLOB_MEDIA_TYPE, content }, { 'X-Content-Sha256': sha256 });
+    },
+  };
+}

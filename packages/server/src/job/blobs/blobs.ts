@@ -1,0 +1,133 @@
+/**
+ * Files that callers upload before the jobs that name them. An upload is stored piece by piece while it arrives, and
+ * becomes a blob once all of it is there and has the stated digest. One that ends earlier leaves nothing.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import type { StoredBlob } from '@vouchbox/protocol';
+import type { Caller } from '../../ground/caller.ts';
+import { ServiceError } from '../../ground/service-error.ts';
+import type { UploadKey } from '../../store/blobs/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import { answered } from '../answered.ts';
+import { blobContent } from '../blob-content.ts';
+import type { LongPart } from '../body.ts';
+import { storePieces } from './store-pieces.ts';
+
+export interface Upload {
+  /** 64 lower-case hex digits. */
+  readonly sha256: string;
+  /** The most that may come. */
+  readonly bytesMax: number;
+  /** Rejects where the rest will not come. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface Received {
+  /** Whether the tenant had it before. */
+  readonly isKnown: boolean;
+  readonly stored: StoredBlob;
+}
+
+export interface Blobs {
+  /**
+   * Stores an upload; durable when it resolves.
+   *
+   * @throws ServiceError `digest_mismatch`, `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
+   */
+  receive(caller: Caller, upload: Upload): Promise<Received>;
+  /** @throws ServiceError `blob_not_found`, for an unknown blob and one of another tenant alike */
+  content(caller: Caller, sha256: string): Promise<LongPart>;
+}
+
+export interface BlobOptions {
+  readonly store: Pick<
+    Store,
+    'useBlob' | 'blob' | 'blobPiece' | 'beginUpload' | 'addPiece' | 'completeUpload' | 'dropUpload'
+  >;
+  /** How many blobs a tenant may have, and how many bytes together. */
+  readonly blobsMax: number;
+  readonly bytesMax: number;
+  /** How long a blob is kept after it was last uploaded or named. */
+  readonly keepMilliseconds: number;
+  /** Throws `insufficient_storage` while the free-space reserve is not free. */
+  readonly checkFreeSpace: () => void;
+}
+
+/** How long a tenant with too many blobs should wait: they leave after hours. */
+const retryAfterSeconds = 60;
+
+export function createBlobs(options: BlobOptions): Blobs {
+  const { store } = options;
+  return {
+    receive: ({ tenant }, upload) => answered(receive(tenant, upload, options)),
+    async content({ tenant }, sha256) {
+      const found = await answered(store.blob({ tenant, sha256 }));
+      if (found === null) throw new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
+      return { bytes: found.size_bytes, pieces: () => blobContent(store, { tenant, sha256, ...found }) };
+    },
+  };
+}
+
+async function receive(tenant: string, upload: Upload, options: BlobOptions): Promise<Received> {
+  const { store, keepMilliseconds } = options;
+  const { sha256 } = upload;
+  const now = Date.now();
+  const at = new Date(now).toISOString();
+  const known = await store.useBlob({ tenant, sha256, at });
+  const size_bytes = known === null ? await receiveNew(tenant, upload, options) : await compare(upload);
+  const expires_at = new Date(now + keepMilliseconds).toISOString();
+  return { isKnown: known !== null, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at } };
+}
+
+/** Reads what is known already, so that a caller learns of other content. Returns its size. */
+async function compare({ sha256, chunks }: Upload): Promise<number> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    bytes += chunk.length;
+  }
+  if (hash.digest('hex') !== sha256) throw digestMismatch();
+  return bytes;
+}
+
+async function receiveNew(tenant: string, upload: Upload, options: BlobOptions): Promise<number> {
+  const { store, blobsMax, bytesMax, checkFreeSpace } = options;
+  const { sha256, bytesMax: size_bytes } = upload;
+  checkFreeSpace();
+  const key: UploadKey = { tenant, blob_id: randomUUID() };
+  const at = new Date().toISOString();
+  const begun = await store.beginUpload({ ...key, sha256, size_bytes, at, blobsMax, bytesMax });
+  if (begun === 'full') {
+    const message = `The tenant may have ${blobsMax} blobs of ${bytesMax} bytes together.`;
+    throw new ServiceError('tenant_capacity_exhausted', message, { retryAfterSeconds });
+  }
+  try {
+    return await receiveBegun(key, upload, options);
+  } catch (error) {
+    // What cannot be removed now is removed later, with all that was never completed.
+    await store.dropUpload(key).catch(() => {});
+    throw error;
+  }
+}
+
+async function receiveBegun(key: UploadKey, { sha256, chunks }: Upload, options: BlobOptions): Promise<number> {
+  const { store, checkFreeSpace } = options;
+  const received = await storePieces(chunks, async (position, content) => {
+    checkFreeSpace();
+    if (!(await store.addPiece({ ...key, position, content }))) throw removed();
+  });
+  if (received.sha256 !== sha256) throw digestMismatch();
+  const { bytes: size_bytes } = received;
+  const completed = await store.completeUpload({ ...key, size_bytes, at: new Date().toISOString() });
+  if (completed === 'gone') throw removed();
+  return size_bytes;
+}
+
+function removed(): Error {
+  return new Error('an upload was removed before it was complete');
+}
+
+function digestMismatch(): ServiceError {
+  return new ServiceError('digest_mismatch', 'The body does not have the SHA-256 of its address.');
+}

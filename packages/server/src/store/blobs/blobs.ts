@@ -1,0 +1,235 @@
+/**
+ * Files that tenants upload before the jobs that name them. An upload is a row and its pieces. It is found by its digest
+ * only once it is whole, so a part of a file is never anyone's input. An upload that was left half done, and a blob that
+ * no job has named for long, are removed.
+ */
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { JobKey, StoredBlobRow } from '../records/rows.ts';
+import type { BlobPieceTable, BlobTable, StoreDatabase } from '../schema.ts';
+
+/** One digest of one tenant. */
+export interface BlobKey {
+  readonly tenant: string;
+  readonly sha256: string;
+}
+
+/** One upload of one tenant. */
+export interface UploadKey {
+  readonly tenant: string;
+  readonly blob_id: string;
+}
+
+export interface BeginUpload extends BlobKey, UploadKey {
+  /** The most that it may become. */
+  readonly size_bytes: number;
+  readonly at: string;
+  /** How many blobs a tenant may have, and how many bytes together, with the uploads under way. */
+  readonly blobsMax: number;
+  readonly bytesMax: number;
+}
+
+export interface UnusedBlobs {
+  /** Whole blobs go that no job has named since, unless a job that has not ended names them. */
+  readonly unusedSince: string;
+  /** Uploads go that began earlier and are not whole: whoever sent them is gone. */
+  readonly begunBefore: string;
+  /** At most so many go at once. */
+  readonly limit: number;
+}
+
+const insertUpload = prepared((db, row: Omit<BlobTable, 'is_whole'>) =>
+  db.insertInto('blobs').values({
+    tenant: row.tenant,
+    blob_id: row.blob_id,
+    sha256: row.sha256,
+    size_bytes: row.size_bytes,
+    is_whole: 0,
+    used_at: row.used_at,
+  }),
+);
+
+const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
+  db.selectFrom('blobs').select('size_bytes').where('tenant', '=', tenant),
+);
+
+const selectUpload = prepared((db, { tenant, blob_id }: UploadKey) =>
+  db
+    .selectFrom('blobs')
+    .select('sha256')
+    .where('tenant', '=', tenant)
+    .where('blob_id', '=', blob_id)
+    .where('is_whole', '=', sql.lit(0)),
+);
+
+const selectWhole = prepared((db, { tenant, sha256 }: BlobKey) =>
+  db
+    .selectFrom('blobs')
+    .select(['blob_id', 'size_bytes'])
+    .where('tenant', '=', tenant)
+    .where('sha256', '=', sha256)
+    .where('is_whole', '=', sql.lit(1)),
+);
+
+const insertPiece = prepared((db, row: BlobPieceTable) =>
+  db.insertInto('blob_pieces').values({
+    tenant: row.tenant,
+    blob_id: row.blob_id,
+    position: row.position,
+    content: row.content,
+  }),
+);
+
+const selectPiece = prepared((db, { tenant, blob_id, position }: UploadKey & { position: number }) =>
+  db
+    .selectFrom('blob_pieces')
+    .select('content')
+    .where('tenant', '=', tenant)
+    .where('blob_id', '=', blob_id)
+    .where('position', '=', position),
+);
+
+const makeWhole = prepared((db, row: UploadKey & { size_bytes: number; used_at: string }) =>
+  db
+    .updateTable('blobs')
+    .set({ is_whole: 1, size_bytes: row.size_bytes, used_at: row.used_at })
+    .where('tenant', '=', row.tenant)
+    .where('blob_id', '=', row.blob_id),
+);
+
+const useWhole = prepared((db, row: BlobKey & { used_at: string }) =>
+  db
+    .updateTable('blobs')
+    .set({ used_at: row.used_at })
+    .where('tenant', '=', row.tenant)
+    .where('sha256', '=', row.sha256)
+    .where('is_whole', '=', sql.lit(1)),
+);
+
+const deleteBlob = prepared((db, { tenant, blob_id }: UploadKey) =>
+  db.deleteFrom('blobs').where('tenant', '=', tenant).where('blob_id', '=', blob_id),
+);
+
+const selectUnused = prepared((db, { unusedSince, begunBefore, latest, limit }: UnusedBlobs & { latest: string }) =>
+  db
+    .selectFrom('blobs')
+    .select(['tenant', 'blob_id', 'used_at'])
+    // By this the index bounds what is looked at.
+    .where('used_at', '<', latest)
+    .where((row) =>
+      row.or([
+        row.and([row('is_whole', '=', sql.lit(0)), row('used_at', '<', begunBefore)]),
+        row.and([
+          row('is_whole', '=', sql.lit(1)),
+          row('used_at', '<', unusedSince),
+          row.not(
+            row.exists(
+              row
+                .selectFrom('job_blobs')
+                .innerJoin('jobs', (join) =>
+                  join.onRef('jobs.tenant', '=', 'job_blobs.tenant').onRef('jobs.job_id', '=', 'job_blobs.job_id'),
+                )
+                .select('job_blobs.job_id')
+                .whereRef('job_blobs.tenant', '=', 'blobs.tenant')
+                .whereRef('job_blobs.blob_id', '=', 'blobs.blob_id')
+                .where('jobs.finished_at', 'is', null),
+            ),
+          ),
+        ]),
+      ]),
+    )
+    .orderBy('used_at')
+    .limit(limit),
+);
+
+const deleteUnused = prepared((db, { tenant, blob_id, used_at }: UploadKey & { used_at: string }) =>
+  db
+    .deleteFrom('blobs')
+    .where('tenant', '=', tenant)
+    .where('blob_id', '=', blob_id)
+    // Another node may have given it to a job just now.
+    .where('used_at', '=', used_at),
+);
+
+const insertName = prepared((db, row: JobKey & { blob_id: string }) =>
+  db
+    .insertInto('job_blobs')
+    .values({ tenant: row.tenant, job_id: row.job_id, blob_id: row.blob_id })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+/** Begins an upload, unless the tenant has as much as it may. Its pieces may follow. */
+export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promise<'begun' | 'full'> {
+  const { tenant, blob_id, sha256, size_bytes, at, blobsMax, bytesMax } = input;
+  const sizes = await selectSizes.all(db, { tenant });
+  const bytes = sizes.reduce((sum, held) => sum + held.size_bytes, size_bytes);
+  if (sizes.length >= blobsMax || bytes > bytesMax) return 'full';
+  insertUpload.send(db, { tenant, blob_id, sha256, size_bytes, used_at: at });
+  return 'begun';
+}
+
+/** Adds a piece to an upload under way. False if the upload was removed: then nothing is stored. */
+export async function addPiece(db: StoreDatabase, piece: BlobPieceTable): Promise<boolean> {
+  if ((await selectUpload.first(db, piece)) === null) return false;
+  insertPiece.send(db, piece);
+  return true;
+}
+
+/**
+ * Ends an upload whose pieces have the digest that it began with. If the tenant has that blob meanwhile, the upload is
+ * removed, and `known` is answered. `gone` says that the upload was removed before.
+ */
+export async function completeUpload(
+  db: StoreDatabase,
+  { tenant, blob_id, size_bytes, at }: UploadKey & { readonly size_bytes: number; readonly at: string },
+): Promise<'stored' | 'known' | 'gone'> {
+  const upload = await selectUpload.first(db, { tenant, blob_id });
+  if (upload === null) return 'gone';
+  const { sha256 } = upload;
+  if ((await useWhole.run(db, { tenant, sha256, used_at: at })) > 0) {
+    deleteBlob.send(db, { tenant, blob_id });
+    return 'known';
+  }
+  makeWhole.send(db, { tenant, blob_id, size_bytes, used_at: at });
+  return 'stored';
+}
+
+/** Removes an upload that will not be completed, with its pieces. */
+export async function dropUpload(db: StoreDatabase, key: UploadKey): Promise<void> {
+  if ((await selectUpload.first(db, key)) !== null) deleteBlob.send(db, key);
+}
+
+/** A whole blob; null if the tenant does not have it. */
+export function blob(db: StoreDatabase, key: BlobKey): Promise<StoredBlobRow | null> {
+  return selectWhole.first(db, key);
+}
+
+/** A whole blob whose time begins anew; null if the tenant does not have it. */
+export async function useBlob(
+  db: StoreDatabase,
+  { at, ...key }: BlobKey & { readonly at: string },
+): Promise<StoredBlobRow | null> {
+  return (await useWhole.run(db, { ...key, used_at: at })) === 0 ? null : await selectWhole.first(db, key);
+}
+
+/** The piece at a position of a blob; null if there is none. */
+export async function blobPiece(
+  db: StoreDatabase,
+  key: UploadKey & { readonly position: number },
+): Promise<Uint8Array | null> {
+  return (await selectPiece.first(db, key))?.content ?? null;
+}
+
+/** Keeps a blob for a job that was just stored; part of the transaction that accepts it. */
+export function nameBlob(db: StoreDatabase, { tenant, job_id }: JobKey, blob_id: string): void {
+  insertName.send(db, { tenant, job_id, blob_id });
+}
+
+/** Removes blobs that nobody uses, those first that were used longest ago. Returns how many; 0 means that none is left. */
+export async function removeUnusedBlobs(db: StoreDatabase, unused: UnusedBlobs): Promise<number> {
+  const { unusedSince, begunBefore } = unused;
+  const latest = [unusedSince, begunBefore].toSorted().at(-1) ?? unusedSince;
+  const rows = await selectUnused.all(db, { ...unused, latest });
+  for (const row of rows) deleteUnused.send(db, row);
+  return rows.length;
+}

@@ -1,0 +1,93 @@
+/**
+ * The files of a submission by what is in them, however they were sent. A file that names a blob has the size and the
+ * digest that it would have inline, so receipts and idempotency keys do not tell the two apart.
+ */
+import { Buffer } from 'node:buffer';
+import { sha256Hex } from '@vouchbox/evidence';
+import type { ArtifactRecord, InputFile, RequestedSpec, SubmittedFile, UploadedFile } from '@vouchbox/protocol';
+import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
+import type { StoredBlobRow } from '../records/rows.ts';
+import type { StoreDatabase } from '../schema.ts';
+import { blob, blobPiece, useBlob } from './blobs.ts';
+import { digestOf, digestsNamed, isUploaded } from './digests-named.ts';
+
+/** The blobs that a submission names, by their digests. */
+export type NamedBlobs = ReadonlyMap<string, StoredBlobRow>;
+
+/** The sizes of a tenant's blobs, in the same order; null for one that it does not have. */
+export async function blobSizes(
+  db: StoreDatabase,
+  { tenant, digests }: { readonly tenant: string; readonly digests: readonly string[] },
+): Promise<readonly (number | null)[]> {
+  const sizes: (number | null)[] = [];
+  for (const sha256 of digests) sizes.push((await blob(db, { tenant, sha256 }))?.size_bytes ?? null);
+  return sizes;
+}
+
+/** The blobs that a submission names, from now on used; null if the tenant lacks one of them. */
+export async function usedBlobs(
+  db: StoreDatabase,
+  { tenant, files, at }: { readonly tenant: string; readonly files: readonly SubmittedFile[]; readonly at: string },
+): Promise<NamedBlobs | null> {
+  const blobs = new Map<string, StoredBlobRow>();
+  for (const sha256 of digestsNamed(files)) {
+    const found = await useBlob(db, { tenant, sha256, at });
+    if (found === null) return null;
+    blobs.set(sha256, found);
+  }
+  return blobs;
+}
+
+/** What a receipt says of an input file. */
+export function inputArtifact(file: SubmittedFile, blobs: NamedBlobs): ArtifactRecord {
+  const { path } = file;
+  if (!isUploaded(file)) {
+    const content = Buffer.from(file.content_base64, 'base64');
+    return { path, size_bytes: content.length, sha256: sha256Hex(content) };
+  }
+  const sha256 = digestOf(file);
+  const size_bytes = blobs.get(sha256)?.size_bytes;
+  if (size_bytes === undefined) throw new Error('a submission names a blob that was not looked up');
+  return { path, size_bytes, sha256 };
+}
+
+/**
+ * The files of a submission in the one form that equal contents share: inline if they could all have been sent so, else
+ * all by their digests. Null if the tenant lacks a blob.
+ */
+export async function filesByContent(
+  db: StoreDatabase,
+  { tenant, files }: { readonly tenant: string; readonly files: RequestedSpec['files'] },
+): Promise<readonly SubmittedFile[] | null> {
+  if (!files.some(isUploaded)) return files;
+  const blobs = new Map<string, StoredBlobRow>();
+  for (const sha256 of digestsNamed(files)) {
+    const found = await blob(db, { tenant, sha256 });
+    if (found === null) return null;
+    blobs.set(sha256, found);
+  }
+  const records = files.map((file) => inputArtifact(file, blobs));
+  if (!fitInline(records)) return records.map(({ path, sha256 }) => ({ path, blob: `sha256:${sha256}` }));
+  const inline: InputFile[] = [];
+  for (const file of files) inline.push(isUploaded(file) ? await inlineFile(db, { tenant, file, blobs }) : file);
+  return inline;
+}
+
+function fitInline(records: readonly ArtifactRecord[]): boolean {
+  const total = records.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+  return total <= filesTotalBytesMax && records.every(({ size_bytes }) => size_bytes <= fileBytesMax);
+}
+
+async function inlineFile(
+  db: StoreDatabase,
+  { tenant, file, blobs }: { readonly tenant: string; readonly file: UploadedFile; readonly blobs: NamedBlobs },
+): Promise<InputFile> {
+  const { blob_id, size_bytes } = blobs.get(digestOf(file)) as StoredBlobRow;
+  const pieces: Uint8Array[] = [];
+  for (let read = 0; read < size_bytes; read += pieces.at(-1)?.length ?? 0) {
+    const piece = await blobPiece(db, { tenant, blob_id, position: pieces.length });
+    if (piece === null) throw new Error('a blob lacks a piece');
+    pieces.push(piece);
+  }
+  return { path: file.path, content_base64: Buffer.concat(pieces).toString('base64') };
+}
