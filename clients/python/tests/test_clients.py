@@ -9,7 +9,7 @@ import pytest
 
 from fault_proxy import FaultProxy
 from service import Service
-from vouchbox import AsyncClient, Checker, Client, GradeTest, Retry
+from vouchbox import AsyncClient, BlobNotFound, BlobUnavailable, Checker, Client, GradeTest, Retry, StoredBlob
 from vouchbox.jobs import submission_request
 from vouchbox.submission import submission_of
 
@@ -186,3 +186,26 @@ def test_a_grading_without_tests_or_with_two_of_one_name_is_refused(
 ) -> None:
     with Client(service.url, api_key) as client, pytest.raises(ValueError, match="test"):
         client.grade("print(1)", tests=tests)
+
+
+def test_a_file_is_uploaded_once_and_named_by_jobs(service: Service, api_key: str) -> None:
+    content = bytes(range(256)) * 12_000  # More than a file inline may have.
+    with Client(service.url, api_key) as client:
+        stored = client.upload(content)
+        assert stored["size_bytes"] == len(content)
+        assert client.download(stored["blob"]).data == content
+        for _ in range(2):
+            ran = client.run("wc -c < input/large.bin", language="bash", files={"large.bin": stored, "small": "a"})
+            assert ran.stdout.strip() == str(len(content))
+
+
+def test_a_blob_that_is_not_there_has_failures_of_its_own(service: Service, api_key: str) -> None:
+    async def main() -> None:
+        async with AsyncClient(service.url, api_key) as client:
+            with pytest.raises(BlobNotFound):
+                await client.download("sha256:" + "0" * 64)
+            missing: StoredBlob = {"blob": "sha256:" + "0" * 64, "size_bytes": 0, "expires_at": ""}
+            with pytest.raises(BlobUnavailable):
+                await client.submit("true", language="bash", files={"a": missing})
+
+    asyncio.run(main())

@@ -14,7 +14,8 @@ from vouchbox.failures import FAILURES_BY_CODE
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "packages/protocol/openapi.json").read_text())
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 BODIES = [
-    *["InputFile", "LimitsInput", "JobSubmission", "Violation", "ReplayPage", "AttestationMember", "EffectiveSpec"],
+    *["InputFile", "UploadedFile", "StoredBlob", "LimitsInput", "JobSubmission"],
+    *["Violation", "ReplayPage", "AttestationMember", "EffectiveSpec"],
     *["JobDetail", "CancellationAnswer", "JobListItem", "Capabilities", "PublicKey", "Whoami"],
 ]
 

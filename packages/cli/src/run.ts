@@ -3,7 +3,7 @@
  * code.
  */
 import type { ServiceClient } from '@vouchbox/client';
-import type { EventData } from '@vouchbox/protocol';
+import type { EventData, JobSubmission } from '@vouchbox/protocol';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { takeInterrupts } from './interrupts.ts';
 import { type WrittenOutputs, writeOutputs } from './output-files.ts';
@@ -15,6 +15,7 @@ import { type AccessOptions, namedService, type ServiceAccess } from './service-
 import { showOutput } from './show-output.ts';
 import { isPiped } from './standard-input.ts';
 import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
+import { withUploads } from './upload-files.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption {
@@ -38,12 +39,16 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   await using service = serviceNamedBy(options) ?? (await ownService(options));
   const { client } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
-  const { job_id } = await client.submit(submission).catch(async (error: unknown) => {
+  const { job_id } = await submitted(submission, client).catch(async (error: unknown) => {
     throw await refusalInFlags(error, { file, options }, client);
   });
   if (options.verbose) note(`job ${job_id}`);
   cancelWhen(interrupts.asked, client, job_id);
   return await finish({ client, job_id, options });
+}
+
+async function submitted(submission: JobSubmission, client: ServiceClient) {
+  return await client.submit(await withUploads(submission, client));
 }
 
 /** What is piped to this command is the program's input, unless it is the program, or an option gives another. */

@@ -1,6 +1,6 @@
 /** Reads from a service all that an export of a job has, once the job is signed. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import { type ServiceClient, ServiceFailure, type StoredSpec } from '@vouchbox/client';
 import { canonicalJson, parsePublicKey } from '@vouchbox/evidence';
 import type { ExportSource } from './export-files.ts';
 import { UsageError } from './usage-error.ts';
@@ -32,11 +32,26 @@ export async function readFromService(
     events: await Array.fromAsync(client.events(job_id, { limit: 1000 })),
     public_key_pem: await signerOf(detail.attestation.key_id, client, publicKeyPem),
     requested_spec: detail.requested_spec,
+    blobs: await uploadedFiles(detail.requested_spec, client),
     artifacts: folded.artifacts.map(({ path, content_base64 }) => ({
       path,
       content: Buffer.from(content_base64, 'base64'),
     })),
   };
+}
+
+/** The uploaded files that the submission names, without those that are not stored any more. */
+async function uploadedFiles({ files = [] }: StoredSpec, client: ServiceClient): Promise<Map<string, Uint8Array>> {
+  const blobs = new Map<string, Uint8Array>();
+  for (const file of files) {
+    if (!('blob' in file) || blobs.has(file.blob)) continue;
+    const stored = await client.download(file.blob).catch((error: unknown) => {
+      if (error instanceof ServiceFailure && error.code === 'blob_not_found') return null;
+      throw error;
+    });
+    if (stored !== null) blobs.set(file.blob, stored.bytes);
+  }
+  return blobs;
 }
 
 /** Signing takes a moment after a job's end. */

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import type { JobSubmission } from '@vouchbox/protocol';
 import {
+  blobBytesMax,
   codeBytesMax,
   directoryOfPattern,
-  fileBytesMax,
   ISOLATION_CLASSES,
   LANGUAGES,
   type Language,
@@ -128,7 +128,7 @@ async function readInputFile(text: string): Promise<{ path: string; content_base
   const [left, right] = halves(text);
   const path = right === null ? `input/${basename(left)}` : left;
   checkInputPath(path, text);
-  const content = await readInput(right ?? left, fileBytesMax);
+  const content = await readInput(right ?? left, blobBytesMax);
   return { path, content_base64: content.toString('base64') };
 }
 

@@ -14,6 +14,7 @@ import {
   type Verdict,
 } from '@vouchbox/protocol/grading';
 import type { JobSubmission } from './contract-types.ts';
+import { TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import type { ProgramOptions } from './submission.ts';
@@ -66,16 +67,14 @@ const fileBytesMax = 2 * 1024 * 1024;
 
 type Run = (program: string | JobSubmission, options: RunOptions) => Promise<RunResult>;
 
-/** What a grading needs of a client: this module imports nothing of it, so that both stay whole files. */
+/** What a grading needs of a client. */
 export interface GradingClient {
   readonly run: Run;
-  /** Throws TransportFailure. */
-  readonly undecodable: (message: string) => never;
 }
 
 /** @throws TypeError if there are no tests, or two of one name */
 export async function gradeProgram(
-  { run, undecodable }: GradingClient,
+  { run }: GradingClient,
   program: string | JobSubmission,
   options: GradeOptions,
 ): Promise<GradeResult> {
@@ -97,7 +96,7 @@ export async function gradeProgram(
   const judged = await run(JUDGE, { language: 'python', files, outputs: [VERDICT_FILE], signal });
   const bytes = judged.files.get(VERDICT_FILE);
   if (bytes === undefined || judged.status !== 'succeeded') {
-    return undecodable(`${judged.job_id} gave no verdict: ${judged.stderr.slice(-500)}`);
+    throw new TransportFailure('undecodable', `${judged.job_id} gave no verdict: ${judged.stderr.slice(-500)}`);
   }
   const verdict = JSON.parse(new TextDecoder().decode(bytes)) as Verdict;
   return { verdict, bytes, job_id: judged.job_id, receipt_sha256: judged.receipt_sha256 };

@@ -8,7 +8,7 @@ import { definedEntries } from './defined-entries.ts';
 import { ServiceFailure } from './failure.ts';
 import { isRouteMissing } from './older-route.ts';
 import type { Session } from './session.ts';
-import { type Answer, decodeJson, exchange } from './transport.ts';
+import { type Answer, decodeJson, type Exchange, exchange } from './transport.ts';
 
 type Table = typeof ENDPOINTS;
 type RouteOf<Id extends OperationId> = `${Table[Id]['method']} ${Table[Id]['path']}`;
@@ -32,23 +32,27 @@ export type CallOf<R extends Route> = {
   readonly apiKey?: string;
   /** Called before each further try. */
   readonly onRetry?: (() => void) | undefined;
-} & (R extends `${string}{id}${string}` ? { readonly job_id: string } : unknown);
+} & (R extends `${string}{id}${string}` ? { readonly job_id: string } : unknown) &
+  (R extends `${string}{sha256}${string}`
+    ? { readonly sha256: string; readonly bytes?: Uint8Array<ArrayBuffer> }
+    : unknown);
 
-type AnyCall = CallOf<'POST /v1/jobs'> & { readonly job_id?: string };
+type AnyCall = CallOf<'POST /v1/jobs'> & {
+  readonly job_id?: string;
+  readonly sha256?: string;
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+};
 
 /** Sends the request once. */
 export function once<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<Answer> {
-  const { query = {}, idempotencyKey, accept, apiKey, job_id = '', ...rest } = call as AnyCall;
-  const [method, path] = route.replace('{id}', encodeURIComponent(job_id)).split(' ') as [
-    'GET' | 'POST' | 'DELETE',
-    string,
-  ];
+  const { query = {}, idempotencyKey, accept, apiKey, job_id = '', sha256 = job_id, ...rest } = call as AnyCall;
+  const [method, path] = route.replace(/{.+}/, encodeURIComponent(sha256)).split(' ') as [Exchange['method'], string];
   const given = definedEntries(query).map(([name, value]) => [name, String(value)]);
   const search = new URLSearchParams(given).toString();
   return exchange(apiKey === undefined ? session : { ...session, apiKey }, {
     ...rest,
     method,
-    path: search === '' ? path : `${path}?${search}`,
+    path: path + (search && `?${search}`),
     headers: { ...(accept && { accept }), ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) },
     timeoutMilliseconds: session.timeoutMilliseconds + (query.wait_seconds ?? 0) * 1000,
   });

@@ -18,11 +18,12 @@ import type {
   Readiness,
   ReplayPage,
   ServiceStatus,
+  StoredBlob,
   StreamTicket,
   Whoami,
 } from './contract-types.ts';
 import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
-import { refuse, TransportFailure } from './failure.ts';
+import type { TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import type { GradeOptions, GradeResult } from './grade.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
@@ -31,6 +32,7 @@ import { orOlder, tooOld } from './older-route.ts';
 import { read, repeated } from './operation.ts';
 import { type RunOptions, type RunResult, runProgram } from './run.ts';
 import { type ClientOptions, openSession } from './session.ts';
+import type { FileContent } from './submission.ts';
 import type { Verified } from './verify-record.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -89,6 +91,13 @@ export interface ServiceClient {
   attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The canonical result artifact, compared with its digest header. */
   resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
+  /**
+   * Stores a file of at most 64 MiB, so that submissions name it by `blob` instead of sending it. It is removed once no job
+   * named it for some time, which the capabilities say.
+   */
+  upload(content: FileContent, options?: CallOptions): Promise<StoredBlob>;
+  /** A file that was uploaded, by its `sha256:…`, compared with it. */
+  download(blob: string, options?: CallOptions): Promise<ExactBytes>;
   /** The signer's current key. It is not a trust anchor: pin a key that came another way. Spec § Authentication 10. */
   publicKey(options?: CallOptions): Promise<PublicKey>;
   capabilities(options?: CallOptions): Promise<Capabilities>;
@@ -123,9 +132,6 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     const { headers, bytes } = await repeated(session, route, { accept, signal, ...(apiKey && { apiKey }) });
     return { mediaType: headers.get('content-type') ?? '', text: new TextDecoder().decode(bytes) };
   };
-  const undecodable = (message: string): never => {
-    throw new TransportFailure('undecodable', message);
-  };
   const unsigned = async (missing: TransportFailure): Promise<never> => {
     throw tooOld('nothing is signed; the detail of a job has its receipt', missing);
   };
@@ -139,11 +145,10 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
 
   const client: ServiceClient = {
     run: (program, running = {}) => runProgram(session, program, running),
-    workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client, refuse }),
-    grade: async (program, grading) =>
-      (await import('./grade.ts')).gradeProgram({ ...client, undecodable }, program, grading),
+    workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
+    grade: async (program, grading) => (await import('./grade.ts')).gradeProgram(client, program, grading),
     verify: async (job_id, reading = {}) =>
-      (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client, refuse }, reading),
+      (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),
     list: ({ signal, ...query } = {}) => read(session, 'GET /v1/jobs', { query, signal }),
     listAll: (listing = {}) => listAll(session, listing),
@@ -157,6 +162,8 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     streamTicket: (job_id, { signal } = {}) => read(session, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal }),
     attestation: (job_id, reading) => exactBytes('attestation', job_id, reading),
     resultArtifact: (job_id, reading) => exactBytes('result-artifact', job_id, reading),
+    upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
+    download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
     publicKey: ({ signal } = {}) => orOlder(read(session, 'GET /v1/attestation/public-key', { signal }), unsigned),
     capabilities: ({ signal } = {}) => read(session, 'GET /v1/capabilities', { signal }),
     whoami: ({ signal } = {}) => read(session, 'GET /v1/whoami', { signal }),

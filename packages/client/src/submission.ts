@@ -1,5 +1,5 @@
 /** Turns what a caller says of a program into the body that the contract takes. Spec § Job submission. */
-import type { InputFile, IsolationClass, JobSubmission, LimitsInput } from './contract-types.ts';
+import type { InputFile, IsolationClass, JobSubmission, LimitsInput, UploadedFile } from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
 
 /** The content of a file. Text is sent as UTF-8. */
@@ -14,9 +14,9 @@ export interface ProgramOptions {
   readonly language?: string | undefined;
   /**
    * The content of each input file; `data.csv` is `input/data.csv` in the cell. At most 32 files of 2 MiB each, 4 MiB in
-   * all.
+   * all. A larger file is uploaded before, and what `upload` gave stands for it.
    */
-  readonly files?: Readonly<Record<string, FileContent>> | undefined;
+  readonly files?: Readonly<Record<string, FileContent | Pick<UploadedFile, 'blob'>>> | undefined;
   /** Paths of the files to bring back, and patterns such as `output/**`. */
   readonly outputs?: readonly string[] | undefined;
   readonly stdin?: string | undefined;
@@ -40,9 +40,14 @@ export async function submissionOf(program: string | JobSubmission, options: Pro
   return { ...given, ...Object.fromEntries(definedEntries({ ...said, ...others })) };
 }
 
-async function inputFile([name, content]: [string, FileContent]): Promise<InputFile> {
-  const bytes = new Uint8Array(await new Response(content).arrayBuffer());
-  return { path: name.startsWith('input/') ? name : `input/${name}`, content_base64: base64Of(bytes) };
+async function inputFile([name, content]: [string, FileContent | Pick<UploadedFile, 'blob'>]): Promise<
+  InputFile | UploadedFile
+> {
+  const path = name.startsWith('input/') ? name : `input/${name}`;
+  const { blob } = content as Partial<UploadedFile>;
+  if (blob) return { path, blob };
+  const bytes = new Uint8Array(await new Response(content as FileContent).arrayBuffer());
+  return { path, content_base64: base64Of(bytes) };
 }
 
 /** Standard base64. `Uint8Array.prototype.toBase64` is newer than the platforms that the client runs on. */

@@ -13,12 +13,14 @@ export interface Endpoint {
 }
 
 export interface Exchange {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Absolute path with its query, from `/`. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent as they are. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   /** An unsuccessful status whose body is an answer, unless it is the error envelope. */
   readonly answerStatus?: number;
   /** Milliseconds from sending to the last byte of the answer. */
@@ -50,7 +52,7 @@ export async function exchange(endpoint: Endpoint, request: Exchange): Promise<A
 }
 
 async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSignal): Promise<Answer> {
-  const { method, path, headers, body } = request;
+  const { method, path, headers, body, bytes } = request;
   const response = await fetch(endpoint.baseUrl + path, {
     method,
     headers: {
@@ -61,12 +63,12 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
     },
     signal,
     redirect: 'manual',
-    // Without a body, this is undefined.
-    body: JSON.stringify(body),
+    // Without any, this is undefined.
+    body: bytes ?? JSON.stringify(body),
   });
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  refuseTruncated(response, bytes);
-  return { status: response.status, headers: response.headers, bytes };
+  const received = new Uint8Array(await response.arrayBuffer());
+  refuseTruncated(response, received);
+  return { status: response.status, headers: response.headers, bytes: received };
 }
 
 /** A body whose length is not the declared one is incomplete and must not be parsed. Spec § Response transfer rules. */

@@ -14,7 +14,7 @@ import type {
   Receipt,
 } from './contract-types.ts';
 import type { Sha256 } from './digest.ts';
-import type { EvidenceCheck } from './failure.ts';
+import { type EvidenceCheck, refuse } from './failure.ts';
 import type { CallOptions, ReplayOptions } from './job-options.ts';
 
 /** A history of which every link was recomputed. */
@@ -45,8 +45,6 @@ export interface JobRecord {
 /** What the client gives to it: this module imports nothing of the client, so that both stay whole files. */
 export interface Tools {
   readonly sha256: Sha256;
-  /** Throws EvidenceFailure. */
-  readonly refuse: (check: EvidenceCheck, message: string, seq?: number) => never;
 }
 
 /** What a check of a job needs of a client. */
@@ -73,7 +71,7 @@ export async function verifyJob(
   { signal }: CallOptions,
 ): Promise<Verified> {
   const { receipt } = await detail(job_id, { signal });
-  if (receipt === undefined) return tools.refuse('receipt', `${job_id} has no receipt yet`);
+  if (receipt === undefined) return refuse('receipt', `${job_id} has no receipt yet`);
   const history = await Array.fromAsync(events(job_id, { limit: replayLimitMax, signal }));
   return verifyRecord({ job_id, events: history, receipt }, tools);
 }
@@ -84,7 +82,7 @@ export async function verifyJob(
  * @throws EvidenceFailure for the first thing that does not hold
  */
 export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools: Tools): Promise<Verified> {
-  const { sha256, refuse } = tools;
+  const { sha256 } = tools;
   const same = (check: EvidenceCheck, stated: unknown, found: unknown) => {
     if (canonicalJson(stated) === canonicalJson(found)) return;
     refuse(check, `${check}: the receipt states something else than is recorded`);
@@ -107,7 +105,7 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
 }
 
 /** Recomputes every link. */
-async function verifyChain(job_id: string, events: readonly JobEvent[], { sha256, refuse }: Tools): Promise<Chain> {
+async function verifyChain(job_id: string, events: readonly JobEvent[], { sha256 }: Tools): Promise<Chain> {
   const digests = await Promise.all(events.map((event) => eventDigest(event, sha256)));
   let head = GENESIS_HASH;
   let count = 0;

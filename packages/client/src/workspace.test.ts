@@ -4,9 +4,6 @@ import type { RunOptions, RunResult } from './run.ts';
 import { openWorkspace } from './workspace.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
-const refuse = (_check: string, message: string): never => {
-  throw new Error(message);
-};
 const recordOf = ([path, text]: [string, string]) => ({
   path,
   sha256: sha256(Buffer.from(text)),
@@ -30,7 +27,7 @@ function workspaceOf(...results: readonly RunResult[]) {
   const given: RunOptions[] = [];
   const run = async (_program: string, options: RunOptions) => results[given.push(options) - 1] as RunResult;
   const verify = async () => ({ receipt: results[0]?.receipt }) as never;
-  return { workspace: openWorkspace({ run, verify, sha256, refuse }), given };
+  return { workspace: openWorkspace({ run, verify, sha256 }), given };
 }
 
 describe('the files of a workspace', () => {

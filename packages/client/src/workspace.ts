@@ -4,8 +4,10 @@
  * the next one gets. The receipts say so, and every step checks it: the digest of its input is that of the output before
  * it. Loaded when it is first used.
  */
+
 import type { ArtifactRecord, Receipt } from './contract-types.ts';
 import type { Sha256 } from './digest.ts';
+import { refuse } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import type { Verified } from './verify-record.ts';
@@ -62,8 +64,6 @@ export interface WorkspaceClient {
   readonly run: (program: string, options: RunOptions) => Promise<RunResult>;
   readonly verify: (job_id: string, options: CallOptions) => Promise<Verified>;
   readonly sha256: Sha256;
-  /** Throws EvidenceFailure. */
-  readonly refuse: (check: 'workspace', message: string) => never;
 }
 
 /** An empty workspace. */
@@ -83,7 +83,7 @@ export function openWorkspace({ run, verify, ...tools }: WorkspaceClient): Works
     if (step.wasKept) {
       const left = new Map(Array.from(ended.files, ([path, content]) => [path.slice('output/'.length), content]));
       const what = `the receipt of ${ended.job_id} lists other output files than it gave`;
-      expectSame(tools, await digestOf(left, sha256), step.outputDigest, what);
+      expectSame(await digestOf(left, sha256), step.outputDigest, what);
       files = left;
     }
     steps.push(step);
@@ -116,7 +116,7 @@ export function openWorkspace({ run, verify, ...tools }: WorkspaceClient): Works
   };
 }
 
-type Tools = Pick<WorkspaceClient, 'sha256' | 'refuse'>;
+type Tools = Pick<WorkspaceClient, 'sha256'>;
 type Files = Map<string, Uint8Array<ArrayBuffer>>;
 
 async function stepOf(
@@ -127,7 +127,7 @@ async function stepOf(
   const { sha256 } = tools;
   const { input_artifacts, output_artifacts = [] } = receipt;
   const inputDigest = input_artifacts ? await filesDigest(input_artifacts, sha256) : sent;
-  expectSame(tools, inputDigest, sent, `the receipt of ${job_id} lists other input files than were sent`);
+  expectSame(inputDigest, sent, `the receipt of ${job_id} lists other input files than were sent`);
   const hasLost = violations.some(({ type }) => type.startsWith('output_'));
   const endedByItself = (status === 'succeeded' || status === 'failed') && terminal_reason === 'exited';
   return {
@@ -146,11 +146,11 @@ async function verifyStep(
   tools: Tools,
 ): Promise<void> {
   const { sha256 } = tools;
-  expectSame(tools, receipt.receipt_sha256, receipt_sha256, `${job_id} has another receipt than when it ended`);
+  expectSame(receipt.receipt_sha256, receipt_sha256, `${job_id} has another receipt than when it ended`);
   const { input_artifacts } = receipt;
   const given = input_artifacts ? await filesDigest(input_artifacts, sha256) : inputDigest;
-  expectSame(tools, given, inputDigest, `${job_id} was given other files`);
-  if (!edited) expectSame(tools, inputDigest, kept, `${job_id} was not given what the step before it left`);
+  expectSame(given, inputDigest, `${job_id} was given other files`);
+  if (!edited) expectSame(inputDigest, kept, `${job_id} was not given what the step before it left`);
 }
 
 /** The digest of what the last step left that was kept; of no files before the first. */
@@ -180,7 +180,7 @@ async function filesDigest(records: readonly ArtifactRecord[], sha256: Sha256): 
   return sha256(new TextEncoder().encode(JSON.stringify(rows)));
 }
 
-function expectSame({ refuse }: Tools, one: string, other: string, message: string): void {
+function expectSame(one: string, other: string, message: string): void {
   if (one !== other) refuse('workspace', message);
 }
 

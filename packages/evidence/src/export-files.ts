@@ -1,5 +1,5 @@
 /** The files of an exported job: which ones, under which names, and the manifest that lists them. docs/VERIFYING.md. */
-import type { JobEvent, Receipt, StoredSpec } from '@vouchbox/protocol';
+import type { JobEvent, Receipt, StoredSpec, SubmittedFile } from '@vouchbox/protocol';
 import { pathProblem } from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 import { decodeBase64 } from './base64.ts';
@@ -25,6 +25,8 @@ export interface ExportSource {
   readonly public_key_pem: string;
   readonly requested_spec: StoredSpec;
   readonly artifacts: readonly { readonly path: string; readonly content: Uint8Array }[];
+  /** The uploaded files that the submission names and that are still stored, by their `sha256:…`. */
+  readonly blobs?: ReadonlyMap<string, Uint8Array>;
 }
 
 export interface ExportChoice {
@@ -51,7 +53,7 @@ export function exportFiles(source: ExportSource, { program }: ExportChoice): Ma
 }
 
 /** The texts and files that the receipt covers, as far as they are known here. A recovery receipt covers none. */
-function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource): [string, Uint8Array][] {
+function programFiles({ receipt_json, requested_spec, artifacts, blobs }: ExportSource): [string, Uint8Array][] {
   const receipt = JSON.parse(receipt_json) as Partial<Receipt> | null;
   if (receipt === null) throw new ExportFailure('the job has no receipt');
   const { code, stdin, files = [] } = requested_spec;
@@ -67,11 +69,18 @@ function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource)
   if (receipt.env_sha256 != null && env !== null) optional.push([EXPORT_OPTIONAL_FILES.env, utf8(env)]);
   const policy = policyText(requested_spec);
   if (receipt.policy_sha256 === sha256Hex(policy)) optional.push([EXPORT_OPTIONAL_FILES.policy, utf8(policy)]);
-  const inputs = files.map(({ path, content_base64 }): [string, Uint8Array] => [path, contentOf(path, content_base64)]);
+  const inputs = files.flatMap((file) => inputFile(file, blobs));
   const outputs = artifacts.map(({ path, content }): [string, Uint8Array] => [path, content]);
   for (const [path] of inputs) checkPath(path, 'input');
   for (const [path] of outputs) checkPath(path, 'output');
   return [...optional, ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
+}
+
+/** None for an uploaded file that is not stored any more: the receipt has its digest. */
+function inputFile(file: SubmittedFile, blobs: ExportSource['blobs']): [string, Uint8Array][] {
+  const { path } = file;
+  const content = 'blob' in file ? blobs?.get(file.blob) : contentOf(path, file.content_base64);
+  return content === undefined ? [] : [[path, content]];
 }
 
 function contentOf(path: string, base64: string): Uint8Array {

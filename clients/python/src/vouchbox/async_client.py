@@ -160,6 +160,8 @@ class AsyncClient(_Driver[Session]):
     follow = _iterating(_follow.follow)
     jobs = _iterating(_jobs.jobs)
     verify = _awaiting(_record.verify)
+    upload = _awaiting(_jobs.upload)
+    download = _awaiting(_jobs.download)
     attestation = _awaiting(_jobs.attestation)
     result_artifact = _awaiting(_jobs.result_artifact)
     public_key = _awaiting(_jobs.public_key)

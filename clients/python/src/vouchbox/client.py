@@ -141,6 +141,8 @@ class Client(_Driver[Session]):
     follow = _iterating(_follow.follow)
     jobs = _iterating(_jobs.jobs)
     verify = _blocking(_record.verify)
+    upload = _blocking(_jobs.upload)
+    download = _blocking(_jobs.download)
     attestation = _blocking(_jobs.attestation)
     result_artifact = _blocking(_jobs.result_artifact)
     public_key = _blocking(_jobs.public_key)

@@ -24,6 +24,25 @@ class InputFile(TypedDict):
     content_base64: str
 
 
+class UploadedFile(TypedDict):
+    """A file for the program that was uploaded before. `blob` is `sha256:` and its digest."""
+
+    path: str
+    blob: str
+
+
+class StoredBlob(TypedDict):
+    """An uploaded file. Submissions may name it until `expires_at`, and each that does gives it more time."""
+
+    blob: str
+    size_bytes: int
+    expires_at: str
+
+
+FileContent: TypeAlias = bytes | str | StoredBlob
+"""What an input file holds: its content, or an upload in place of it. Text is sent as UTF-8."""
+
+
 class LimitsInput(TypedDict, total=False):
     """Limits to ask for. One that is left out has a default, one above its ceiling is lowered to it."""
 
@@ -45,7 +64,7 @@ class JobSubmission(TypedDict):
     language: str
     code: str
     stdin: NotRequired[str | None]
-    files: NotRequired[list[InputFile]]
+    files: NotRequired[list[InputFile | UploadedFile]]
     args: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     outputs: NotRequired[list[str]]
@@ -238,6 +257,7 @@ class Capabilities(TypedDict):
     isolation_class: IsolationClass | None
     limits: dict[str, dict[str, float]]
     artifacts: dict[str, int]
+    blobs: dict[str, int]
     concurrent_mem_mb_max: int
     runtime_packs: list[dict[str, Any]]
     features: list[str]

@@ -70,6 +70,18 @@ class JobNotFound(ServiceFailure):
     """No such job belongs to the tenant."""
 
 
+class BlobNotFound(ServiceFailure):
+    """The tenant has no such blob, or no longer."""
+
+
+class BlobUnavailable(ServiceFailure):
+    """A file names a blob that the tenant does not have, or no longer."""
+
+
+class DigestMismatch(ServiceFailure):
+    """The body has another digest than its address."""
+
+
 class RouteNotFound(ServiceFailure):
     """No such route."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files as resources
 from typing import Any, Literal, TypeAlias, cast
 
-from .contract import IsolationClass, JobSubmission, LimitsInput
+from .contract import FileContent, IsolationClass, JobSubmission, LimitsInput
 from .effects import Call, Flow
 from .failures import TransportFailure
 from .outcome import RunResult
@@ -36,7 +36,7 @@ class GradeTest:
     """A name that no other test of the grading has."""
     stdin: str | None = None
     args: Sequence[str] | None = None
-    files: Mapping[str, bytes | str] | None = None
+    files: Mapping[str, FileContent] | None = None
     expected: str | None = None
     """What the program should print. Without it and without a checker, its end alone counts."""
     compare: Comparison = "lines"

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, cast
+from urllib.parse import quote
 
 from .backoff import delay_seconds
 from .canonical_json import sha256_hex
@@ -15,6 +16,7 @@ from .contract import (
     WAIT_SECONDS_MAX,
     CancellationAnswer,
     Capabilities,
+    FileContent,
     IsolationClass,
     JobDetail,
     JobListItem,
@@ -23,13 +25,14 @@ from .contract import (
     LimitsInput,
     PublicKey,
     ReplayPage,
+    StoredBlob,
     Whoami,
 )
 from .effects import Answer, Emit, Flow, Pause, Request, Stream
 from .failures import TransportFailure
 from .outcome import ExactBytes, Result, Submitted, is_terminal, parse_result, parse_submitted
 from .session import Session, call, decode, job_path, path_of, read
-from .submission import body_of, submission_of
+from .submission import body_of, bytes_of, submission_of
 
 WAIT_SECONDS = 50.0
 """How long one request waits for a job at most: many proxies cut an exchange at 60 seconds."""
@@ -40,7 +43,7 @@ def submit(
     program: str | JobSubmission,
     *,
     language: str | None = None,
-    files: Mapping[str, bytes | str] | None = None,
+    files: Mapping[str, FileContent] | None = None,
     outputs: Sequence[str] | None = None,
     stdin: str | None = None,
     args: Sequence[str] | None = None,
@@ -54,7 +57,7 @@ def submit(
 
     `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
     each input file; `data.csv` is `input/data.csv` in the cell. Bounds are those of the contract: 32 files of 2 MiB, 4 MiB
-    in all.
+    in all. A larger file is uploaded before, and what `upload` gave stands for its content.
 
     A lost answer does no harm: the request is repeated with the same `idempotency_key` and names the same job.
     """
@@ -187,6 +190,30 @@ def attestation(session: Session, job_id: str) -> Flow[ExactBytes]:
 def result_artifact(session: Session, job_id: str) -> Flow[ExactBytes]:
     """The result that the attestation is about, byte for byte."""
     return (yield from _exact_bytes(session, job_id, "result-artifact"))
+
+
+def upload(session: Session, content: bytes | str) -> Flow[StoredBlob]:
+    """Stores a file of at most 64 MiB, so that submissions can name it in their `files`. It may be sent again.
+
+    It is removed once no job has named it for the time that the capabilities state.
+    """
+    body = bytes_of(content)
+    headers = {"content-type": "application/octet-stream"}
+    request = Request("PUT", _blob_path(sha256_hex(body)), headers, body)
+    return cast(StoredBlob, decode((yield from call(session, request))))
+
+
+def download(session: Session, blob: str) -> Flow[ExactBytes]:
+    """A file that was uploaded, by its `sha256:…`. Bytes of another digest are refused."""
+    sha256 = blob.removeprefix("sha256:")
+    answer = yield from call(session, Request("GET", _blob_path(sha256), {"accept": "*/*"}))
+    if sha256_hex(answer.body) != sha256:
+        raise TransportFailure("digest", f"the answer is not {blob}")
+    return ExactBytes(data=answer.body, sha256=sha256, media_type=answer.headers.get("content-type", ""))
+
+
+def _blob_path(sha256: str) -> str:
+    return f"/v1/blobs/sha256/{quote(sha256, safe='')}"
 
 
 def _exact_bytes(session: Session, job_id: str, name: Literal["attestation", "result-artifact"]) -> Flow[ExactBytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .contract import Event, IsolationClass, JobSubmission, LimitsInput
+from .contract import Event, FileContent, IsolationClass, JobSubmission, LimitsInput
 from .effects import Call, Flow
 from .failures import VouchboxError
 from .follow import Follower
@@ -23,7 +23,7 @@ def run(
     program: str | JobSubmission,
     *,
     language: str | None = None,
-    files: Mapping[str, bytes | str] | None = None,
+    files: Mapping[str, FileContent] | None = None,
     outputs: Sequence[str] | None = None,
     stdin: str | None = None,
     args: Sequence[str] | None = None,

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from .contract import IsolationClass, JobSubmission, LimitsInput
+from .contract import FileContent, InputFile, IsolationClass, JobSubmission, LimitsInput, UploadedFile
 
 EVERY_OUTPUT = ("output/**",)
 """Every regular file that the program leaves below `output/`."""
@@ -17,7 +17,7 @@ def submission_of(
     program: str | JobSubmission,
     *,
     language: str | None = None,
-    files: Mapping[str, bytes | str] | None = None,
+    files: Mapping[str, FileContent] | None = None,
     outputs: Sequence[str] | None = None,
     stdin: str | None = None,
     args: Sequence[str] | None = None,
@@ -52,12 +52,16 @@ def input_path(name: str) -> str:
     return name if name.startswith("input/") else f"input/{name}"
 
 
-def _input_files(files: Mapping[str, bytes | str]) -> list[dict[str, str]]:
-    return [
-        {"path": input_path(name), "content_base64": b64encode(_bytes(content)).decode("ascii")}
-        for name, content in files.items()
-    ]
+def _input_files(files: Mapping[str, FileContent]) -> list[InputFile | UploadedFile]:
+    return [_input_file(input_path(name), content) for name, content in files.items()]
 
 
-def _bytes(content: bytes | str) -> bytes:
+def _input_file(path: str, content: FileContent) -> InputFile | UploadedFile:
+    if isinstance(content, Mapping):
+        return {"path": path, "blob": content["blob"]}
+    return {"path": path, "content_base64": b64encode(bytes_of(content)).decode("ascii")}
+
+
+def bytes_of(content: bytes | str) -> bytes:
+    """The bytes of a file: text as UTF-8."""
     return content.encode() if isinstance(content, str) else bytes(content)

@@ -1,12 +1,14 @@
 /** Input files, dropped or chosen. Each is `input/NAME` for the program. */
-import type { InputFile } from '@vouchbox/client';
+import type { InputFile, UploadedFile } from '@vouchbox/client';
 import { encodeBase64 } from '@vouchbox/evidence';
 import { fileBytesMax, filesMax, filesTotalBytesMax, pathProblem, printable } from '@vouchbox/protocol/vocabulary';
 import { type DragEvent, useState } from 'react';
 import { sizeOf } from '../words/amounts.ts';
 import { editDraft } from './draft.ts';
 
-export function FilesField({ files }: { readonly files: readonly InputFile[] }) {
+type DraftFile = InputFile | UploadedFile;
+
+export function FilesField({ files }: { readonly files: readonly DraftFile[] }) {
   const [problem, setProblem] = useState<string | null>(null);
   const add = async (chosen: readonly File[]) => {
     const read = await Promise.all(chosen.map(readFile));
@@ -25,10 +27,10 @@ export function FilesField({ files }: { readonly files: readonly InputFile[] }) 
       <legend className="field-label">Input files</legend>
       {files.length === 0 && <p className="field-hint">Drop files here, or choose them.</p>}
       <ul className="stack-small">
-        {files.map(({ path, content_base64 }) => (
+        {files.map(({ path, ...content }) => (
           <li key={path} className="row">
             <code className="drop-name">{printable(path, 80)}</code>
-            <span className="small soft">{sizeOf(sizeOfBase64(content_base64))}</span>
+            <span className="small soft">{'blob' in content ? 'uploaded' : sizeOf(sizeInline(content))}</span>
             <button
               className="button plain"
               type="button"
@@ -71,13 +73,13 @@ async function readFile(file: File): Promise<InputFile | string> {
   return { path, content_base64: encodeBase64(new Uint8Array(await file.arrayBuffer())) };
 }
 
-function totalProblem(files: readonly InputFile[]): string | null {
+function totalProblem(files: readonly DraftFile[]): string | null {
   if (files.length > filesMax) return `A job takes at most ${filesMax} files.`;
-  const bytes = files.reduce((sum, { content_base64 }) => sum + sizeOfBase64(content_base64), 0);
+  const bytes = files.reduce((sum, file) => sum + ('blob' in file ? 0 : sizeInline(file)), 0);
   return bytes > filesTotalBytesMax ? `All files together may have ${sizeOf(filesTotalBytesMax)}.` : null;
 }
 
-/** Bytes of what is written in base64 with padding. */
-function sizeOfBase64(text: string): number {
+/** Bytes of a file in base64 with padding. */
+function sizeInline({ content_base64: text }: Pick<InputFile, 'content_base64'>): number {
   return (text.length / 4) * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 }

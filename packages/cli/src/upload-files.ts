@@ -1,0 +1,32 @@
+/** Uploads the input files that are too large to be sent inline, so that `vouchbox run --file` takes them as it takes others. */
+import type { InputFile, JobSubmission, ServiceClient } from '@vouchbox/client';
+import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
+
+/** The same submission, with its large files uploaded and named. An older service gets it unchanged, and refuses it. */
+export async function withUploads(
+  submission: JobSubmission,
+  client: Pick<ServiceClient, 'capabilities' | 'upload'>,
+): Promise<JobSubmission> {
+  const large = new Set(largeFiles((submission.files ?? []).filter((file) => 'content_base64' in file)));
+  if (large.size === 0 || !(await client.capabilities()).features.includes('blobs')) return submission;
+  const files: JobSubmission['files'] = [];
+  for (const file of submission.files ?? []) {
+    if (!('content_base64' in file && large.has(file))) files.push(file);
+    else files.push({ path: file.path, blob: (await client.upload(Buffer.from(file.content_base64, 'base64'))).blob });
+  }
+  return { ...submission, files };
+}
+
+/** Those above the bound of one file, and then the largest until the others fit together. */
+function largeFiles(files: readonly InputFile[]): readonly InputFile[] {
+  const bySize = files.map((file) => ({ file, bytes: Buffer.byteLength(file.content_base64, 'base64') }));
+  bySize.sort((one, other) => other.bytes - one.bytes);
+  let left = bySize.reduce((sum, { bytes }) => sum + bytes, 0);
+  const large: InputFile[] = [];
+  for (const { file, bytes } of bySize) {
+    if (bytes <= fileBytesMax && left <= filesTotalBytesMax) break;
+    large.push(file);
+    left -= bytes;
+  }
+  return large;
+}
