@@ -69,6 +69,7 @@ interface LinesProps {
 function Lines({ log, shown, isWrapped }: LinesProps) {
   const pane = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
+  const lastTop = useRef(0);
   const lines = log.lines[shown];
   const rows = useVirtualizer({
     count: lines.length,
@@ -82,7 +83,10 @@ function Lines({ log, shown, isWrapped }: LinesProps) {
   }, [length, rows]);
   const noteEnd = () => {
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
-    isAtEnd.current = scrollTop + clientHeight >= scrollHeight - nearEndPixels;
+    if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current = true;
+    // Only somebody who scrolls up leaves the end. Output that grew since also makes the end further away.
+    else if (scrollTop < lastTop.current) isAtEnd.current = false;
+    lastTop.current = scrollTop;
   };
   return (
     <section className="output-pane" ref={pane} tabIndex={0} aria-label="Lines of output" onScroll={noteEnd}>
