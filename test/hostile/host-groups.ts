@@ -2,7 +2,7 @@
  * The control groups of a service's cells as the kernel shows them on this host: their names, their processes and their
  * counters. Read from the kernel's files alone, on either cgroup version.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instanceName } from '../../packages/server/src/sandbox/host/run-directory.ts';
 import { instanceOf } from '../rig/leftovers.ts';
@@ -14,8 +14,9 @@ const V1_CONTROLLERS = ['pids', 'memory', 'cpuacct', 'cpu'];
 function directoriesOf(dataDirectory: string): string[] {
   const isServed = existsSync(join(dataDirectory, 'instance-id'));
   const instance = isServed ? instanceOf(dataDirectory) : instanceName(dataDirectory);
-  const bases = existsSync(join(ROOT, 'cgroup.controllers')) ? [ROOT] : V1_CONTROLLERS.map((name) => join(ROOT, name));
-  return bases.map((base) => join(base, instance)).filter((path) => existsSync(path));
+  // Below the mount, or in the unit of a service that has only its own group.
+  if (existsSync(join(ROOT, 'cgroup.controllers'))) return globSync(join(ROOT, `{,*/,*/*/}${instance}`));
+  return V1_CONTROLLERS.map((name) => join(ROOT, name, instance)).filter((path) => existsSync(path));
 }
 
 /** Names of the groups that exist for the cells of a service. */

@@ -63,12 +63,17 @@ function section({ name, title, cores, memoryMb, trials }: Host, seen: readonly 
   return [
     `## ${title}`,
     '',
-    `\`npm run hosts -- ${name}\`, with ${cores === 1 ? '1 core' : `${cores} cores`} and ${memoryMb} MiB.`,
+    `\`npm run hosts -- ${name}\`, with ${cores === 1 ? '1 core' : `${cores} cores`} and ${memoryMb} MiB. ${timeOf(seen)}`,
     '',
     '| tried | held | observed | when | seconds |',
     '|---|---|---|---|---|',
     ...rows,
   ].join('\n');
+}
+
+function timeOf(seen: readonly ObservedTrial[]): string {
+  if (seen.length === 0) return 'Nothing was run.';
+  return `What was run took ${Math.round(seen.reduce((sum, { seconds }) => sum + seconds, 0))} s.`;
 }
 
 function rowOf({ trial, held, observed, seconds, when }: ObservedTrial): string {
