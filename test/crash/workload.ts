@@ -65,15 +65,21 @@ export class Workload {
     }
   }
 
+  /** Submits one job, and may cancel it. Rejects as the client does if the answer is lost or a refusal. */
+  async submitOne(client: ServiceClient): Promise<Promised> {
+    const promised = this.#next();
+    const isToEnd = this.#random() < cancelledShare;
+    this.promises.push(promised);
+    const { job_id } = await client.submit(promised.submission, { idempotencyKey: promised.idempotencyKey });
+    promised.job_id = job_id;
+    if (isToEnd) await cancel(client, promised);
+    return promised;
+  }
+
   async #submitUntilGone(client: ServiceClient, jobs: number): Promise<void> {
     for (let count = 0; count < jobs; count++) {
-      const promised = this.#next();
-      const isToEnd = this.#random() < cancelledShare;
-      this.promises.push(promised);
       try {
-        const { job_id } = await client.submit(promised.submission, { idempotencyKey: promised.idempotencyKey });
-        promised.job_id = job_id;
-        if (isToEnd) await cancel(client, promised);
+        await this.submitOne(client);
       } catch (error) {
         if (error instanceof ServiceFailure && error.code !== 'shutting_down') throw error;
         return;

@@ -1,0 +1,99 @@
+/** One node of a fleet as a process with a data directory of its own, and the way from it to the database. */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ServiceProcess } from '../crash/service-process.ts';
+import { leftoversOf } from '../rig/leftovers.ts';
+import { TcpProxy } from './tcp-proxy.ts';
+
+const SHIFTED_CLOCK = fileURLToPath(new URL('./shifted-clock.mjs', import.meta.url));
+const KEYS = 'attestation-keys';
+
+export interface FleetNodeOptions {
+  readonly databaseUrl: string;
+  /** How far its clock is ahead. */
+  readonly clockShiftMilliseconds?: number;
+  /** The node with whose key it signs. Without one it makes a key. */
+  readonly signsLike?: FleetNode;
+}
+
+export class FleetNode implements AsyncDisposable {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'svc-fleet-'));
+  readonly database: TcpProxy;
+  readonly #options: FleetNodeOptions;
+  #process: ServiceProcess | null = null;
+
+  private constructor(options: FleetNodeOptions, database: TcpProxy) {
+    this.#options = options;
+    this.database = database;
+    if (options.signsLike !== undefined) {
+      cpSync(join(options.signsLike.dataDir, KEYS), join(this.dataDir, KEYS), { recursive: true });
+    }
+  }
+
+  /** Starts it and waits until it listens. */
+  static async start(options: FleetNodeOptions): Promise<FleetNode> {
+    const node = new FleetNode(options, await TcpProxy.to(options.databaseUrl));
+    await node.start();
+    return node;
+  }
+
+  /** Where it listens; null while it does not run. */
+  get url(): string | null {
+    return this.#process?.url ?? null;
+  }
+
+  get said(): string {
+    return this.#process?.said ?? '';
+  }
+
+  async start(): Promise<void> {
+    const { databaseUrl, clockShiftMilliseconds = 0 } = this.#options;
+    const process = await ServiceProcess.start({
+      dataDir: this.dataDir,
+      environment: {
+        SERVICE_DATABASE_URL: this.database.urlOf(databaseUrl),
+        SERVICE_CONCURRENCY: '2',
+        SERVICE_LOG_LEVEL: 'warn',
+        ...(clockShiftMilliseconds !== 0 && {
+          NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`,
+          FLEET_CLOCK_SHIFT: String(clockShiftMilliseconds),
+        }),
+      },
+    });
+    this.#process = process;
+    void process.exited.then(() => {
+      if (this.#process === process) this.#process = null;
+    });
+  }
+
+  /** Ends it without warning. */
+  async kill(): Promise<void> {
+    await this.#process?.kill();
+    this.#process = null;
+  }
+
+  /** Stops all of its process at once, and lets it go on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    if (this.#process !== null) process.kill(this.#process.pid, name);
+  }
+
+  /** Resolves as the exit code of a node that ends by itself. */
+  async exited(): Promise<number | null> {
+    return (await this.#process?.exited)?.code ?? null;
+  }
+
+  /** Asks it to stop. Returns what it left on the host, and its exit code if that is not 0. */
+  async stop(): Promise<string[]> {
+    const code = (await this.#process?.stop()) ?? 0;
+    return [...leftoversOf(this.dataDir), ...(code === 0 ? [] : [`it stopped with exit code ${code}:\n${this.said}`])];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.signal('SIGCONT');
+    await this.kill();
+    this.database[Symbol.dispose]();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Several nodes and a PostgreSQL server on loopback, under load, while one failure comes after another. Then everything
+ * that was promised is audited. Which failures come, and when, follows from a seed.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
+import { Session } from '../../packages/server/src/store/postgres/session.ts';
+import { type Audit, auditJobs, runProblems } from '../crash/audit.ts';
+import { Witness } from '../crash/witness.ts';
+import { crashClient, seeded, Workload } from '../crash/workload.ts';
+import { type PostgresServer, startPostgres } from '../rig/postgres-server.ts';
+import { FleetNode } from './fleet-node.ts';
+import { Followers } from './followers.ts';
+
+export const FAILURES = ['kill', 'pause', 'cut', 'restart database', 'restart at once'] as const;
+export type Failure = (typeof FAILURES)[number];
+
+export interface FleetRunOptions {
+  readonly nodes: number;
+  readonly seed: number;
+  /** In this order; null draws them from the seed until the time is over. */
+  readonly failures: readonly Failure[] | null;
+  readonly milliseconds: number;
+  /** Jobs that are submitted, at most. */
+  readonly jobsMax: number;
+  readonly clients: number;
+  /** How far the clock of the last node is ahead. */
+  readonly clockShiftMilliseconds?: number;
+  readonly onFailure?: (failure: Failure) => void;
+}
+
+export interface FleetRun extends Audit {
+  readonly failures: readonly Failure[];
+  readonly lostAnswers: number;
+  /** Programs that the witness saw begin. */
+  readonly ran: number;
+  readonly followed: number;
+  readonly resumed: number;
+  /** How long it took, at most, until no job of a killed or paused node was left running. */
+  readonly recoverySeconds: number;
+  readonly leftovers: readonly string[];
+}
+
+/** Past the lease of a node. */
+const awayMilliseconds = 9000;
+const pauseMilliseconds = 1500;
+
+export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
+  await using server = await startPostgres();
+  await using witness = await Witness.open();
+  await using nodes = new AsyncDisposableStack();
+  const databaseUrl = await newSchema(server.url);
+  const fleet = await startNodes(options, databaseUrl, nodes);
+  const random = seeded(options.seed);
+  const anyUrl = () => pick(fleet.filter(({ url }) => url !== null), random)?.url ?? null;
+  const followers = new Followers(anyUrl);
+  const workload = new Workload(random, witness);
+  const load = new Load({ workload, followers, anyUrl, random, jobsMax: options.jobsMax });
+  const clients = Array.from({ length: options.clients }, () => load.submit());
+  const trouble = new Trouble({ fleet, server, databaseUrl, random });
+  const failures = await trouble.make(options);
+  load.stop();
+  await Promise.all(clients);
+  for (const node of fleet) if (node.url === null) await node.start();
+  const url = fleet[0]?.url ?? '';
+  const lostAnswers = workload.promises.filter(({ job_id }) => job_id === null).length;
+  await workload.settle(url);
+  const audit = await auditJobs(url, workload.promises);
+  const runs = await witness.runs();
+  const problems = [...audit.problems, ...(await runProblems(url, workload.promises, runs))];
+  // Every job has ended, so every stream has.
+  problems.push(...(await followers.problems()), ...trouble.problems);
+  const leftovers = (await Promise.all(fleet.map((node) => node.stop()))).flat();
+  const { recoverySeconds } = trouble;
+  return { ...audit, problems, failures, lostAnswers, ran: runs.size, ...followers.counts, recoverySeconds, leftovers };
+}
+
+async function startNodes(
+  { nodes, clockShiftMilliseconds = 0 }: FleetRunOptions,
+  databaseUrl: string,
+  stack: AsyncDisposableStack,
+): Promise<FleetNode[]> {
+  const first = stack.use(await FleetNode.start({ databaseUrl }));
+  const others: FleetNode[] = [];
+  for (let at = 1; at < nodes; at++) {
+    const shift = at === nodes - 1 ? clockShiftMilliseconds : 0;
+    others.push(
+      stack.use(await FleetNode.start({ databaseUrl, signsLike: first, clockShiftMilliseconds: shift })),
+    );
+  }
+  return [first, ...others];
+}
+
+function pick<Value>(values: readonly Value[], random: () => number): Value | null {
+  return values[Math.floor(random() * values.length)] ?? null;
+}
+
+interface LoadOptions {
+  readonly workload: Workload;
+  readonly followers: Followers;
+  readonly anyUrl: () => string | null;
+  readonly random: () => number;
+  readonly jobsMax: number;
+}
+
+const followedShare = 0.2;
+
+/** Clients that submit to any node, and go on at another when one does not answer. */
+class Load {
+  readonly #options: LoadOptions;
+  #isOver = false;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  async submit(): Promise<void> {
+    const { workload, followers, anyUrl, random, jobsMax } = this.#options;
+    while (!this.#isOver && workload.promises.length < jobsMax) {
+      const url = anyUrl();
+      if (url === null) {
+        await delay(100);
+        continue;
+      }
+      try {
+        const { job_id } = await workload.submitOne(crashClient(url));
+        if (job_id !== null && random() < followedShare) followers.follow(job_id);
+      } catch {
+        await delay(100);
+      }
+    }
+  }
+}
+
+interface TroubleOptions {
+  readonly fleet: readonly FleetNode[];
+  readonly server: PostgresServer;
+  readonly databaseUrl: string;
+  readonly random: () => number;
+}
+
+/** Makes failures, one at a time, and waits after each until the fleet is whole again. */
+class Trouble {
+  readonly #options: TroubleOptions;
+  readonly problems: string[] = [];
+  #recoveryMilliseconds = 0;
+
+  constructor(options: TroubleOptions) {
+    this.#options = options;
+  }
+
+  get recoverySeconds(): number {
+    return Math.round(this.#recoveryMilliseconds / 100) / 10;
+  }
+
+  async make({ failures, milliseconds, onFailure }: FleetRunOptions): Promise<readonly Failure[]> {
+    const { random } = this.#options;
+    const made: Failure[] = [];
+    const until = performance.now() + milliseconds;
+    while (failures === null ? performance.now() < until : made.length < failures.length) {
+      await delay(pauseMilliseconds * (0.5 + random()));
+      const failure = failures?.[made.length] ?? pick(FAILURES, random) ?? 'kill';
+      onFailure?.(failure);
+      await this.#makeOne(failure);
+      made.push(failure);
+    }
+    if (failures !== null) await delay(Math.max(0, until - performance.now()));
+    return made;
+  }
+
+  async #makeOne(failure: Failure): Promise<void> {
+    const { fleet, server, random } = this.#options;
+    const node = pick(fleet, random);
+    if (node === null) return;
+    switch (failure) {
+      case 'kill':
+        await node.kill();
+        await this.#recovered();
+        return await node.start();
+      case 'restart at once':
+        await node.kill();
+        return await node.start();
+      case 'pause':
+        node.signal('SIGSTOP');
+        await this.#recovered();
+        await delay(awayMilliseconds * random());
+        node.signal('SIGCONT');
+        return await this.#ended(node);
+      case 'cut':
+        node.database.cut();
+        await this.#recovered();
+        node.database.restore();
+        return await this.#ended(node);
+      case 'restart database':
+        await server.kill();
+        await delay(awayMilliseconds * random());
+        return await server.start();
+    }
+  }
+
+  /** A node that others took for dead ends by itself. */
+  async #ended(node: FleetNode): Promise<void> {
+    const code = await node.exited();
+    if (code !== 1) this.problems.push(`a node that was taken for dead ended with ${code}:\n${node.said}`);
+    await node.start();
+  }
+
+  /** Waits until one node is gone and none of its jobs is left running. */
+  async #recovered(): Promise<void> {
+    const { fleet, databaseUrl } = this.#options;
+    const began = performance.now();
+    await using session = await Session.open(databaseUrl, {});
+    const sql = `select (select count(*) from nodes)::int as nodes,
+      (select count(*) from claims where node not in (select node from nodes))::int as orphans`;
+    for (;;) {
+      const { rows } = await session.execute<{ nodes: number; orphans: number }>({ sql, parameters: [] });
+      const [found] = rows;
+      if (found !== undefined && found.nodes < fleet.length && found.orphans === 0) break;
+      await delay(50);
+    }
+    this.#recoveryMilliseconds = Math.max(this.#recoveryMilliseconds, performance.now() - began);
+  }
+}

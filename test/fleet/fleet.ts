@@ -1,0 +1,65 @@
+/**
+ * `npm run fleet -- --minutes 5 --seed 7`: three nodes and a PostgreSQL server on loopback, under load, while nodes are
+ * killed, paused past their leases and cut off, and the database is restarted. The clock of one node is a minute ahead.
+ * Then every promise is audited.
+ */
+import { parseArgs } from 'node:util';
+import { type FleetRun, runFleet } from './fleet-run.ts';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '5' },
+    nodes: { type: 'string', default: '3' },
+    jobs: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+  },
+});
+
+/** The time within which the running jobs of a dead node must have ended. */
+const recoverySecondsMax = 10;
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function table(rows: Readonly<Record<string, number | string>>): void {
+  const width = Math.max(...Object.keys(rows).map((name) => name.length));
+  for (const [name, value] of Object.entries(rows)) say(`  ${name.padEnd(width)}  ${String(value).padStart(8)}`);
+}
+
+function rowsOf(run: FleetRun): Readonly<Record<string, number>> {
+  const failures = Object.groupBy(run.failures, (failure) => failure);
+  return {
+    ...Object.fromEntries(Object.entries(failures).map(([failure, each]) => [`failure: ${failure}`, each.length])),
+    'jobs promised': run.jobs,
+    'answers lost on the way': run.lostAnswers,
+    ...Object.fromEntries(Object.entries(run.ends).map(([end, count]) => [`ended: ${end}`, count])),
+    'programs that began, by the witness': run.ran,
+    'streams followed to their ends': run.followed,
+    'times that one went on elsewhere': run.resumed,
+    'events in chains that verify': run.events,
+    'envelopes that verify': run.attested,
+    'longest recovery in seconds': run.recoverySeconds,
+    'promises broken': run.problems.length,
+    'left on the host': run.leftovers.length,
+  };
+}
+
+const [nodes, seed, minutes] = [Number(values.nodes), Number(values.seed), Number(values.minutes)];
+say(`${nodes} nodes, ${minutes} minutes, seed ${seed}`);
+const run = await runFleet({
+  nodes,
+  seed,
+  failures: null,
+  milliseconds: minutes * 60_000,
+  jobsMax: Number(values.jobs),
+  clients: 4,
+  clockShiftMilliseconds: 60_000,
+  onFailure: (failure) => say(`  ${failure}`),
+});
+table(rowsOf(run));
+const problems = [...run.problems, ...run.leftovers.map((left) => `left behind: ${left}`)];
+if (run.recoverySeconds > recoverySecondsMax) problems.push(`a recovery took ${run.recoverySeconds} s`);
+for (const problem of problems) say(`PROBLEM ${problem}`);
+say(problems.length === 0 ? 'every promise was kept' : `${problems.length} promises were broken`);
+process.exitCode = problems.length === 0 ? 0 : 1;
