@@ -3,6 +3,7 @@
  * that was promised is audited. Which failures come, and when, follows from a seed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { leaseSeconds } from '../../packages/server/src/store/postgres/lease.ts';
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';
 import { type Audit, auditJobs, runProblems } from '../crash/audit.ts';
@@ -52,7 +53,11 @@ export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
   const databaseUrl = await newSchema(server.url);
   const fleet = await startNodes(options, databaseUrl, nodes);
   const random = seeded(options.seed);
-  const anyUrl = () => pick(fleet.filter(({ url }) => url !== null), random)?.url ?? null;
+  const anyUrl = () =>
+    pick(
+      fleet.filter(({ url }) => url !== null),
+      random,
+    )?.url ?? null;
   const followers = new Followers(anyUrl);
   const workload = new Workload(random, witness);
   const load = new Load({ workload, followers, anyUrl, random, jobsMax: options.jobsMax });
@@ -84,9 +89,7 @@ async function startNodes(
   const others: FleetNode[] = [];
   for (let at = 1; at < nodes; at++) {
     const shift = at === nodes - 1 ? clockShiftMilliseconds : 0;
-    others.push(
-      stack.use(await FleetNode.start({ databaseUrl, signsLike: first, clockShiftMilliseconds: shift })),
-    );
+    others.push(stack.use(await FleetNode.start({ databaseUrl, signsLike: first, clockShiftMilliseconds: shift })));
   }
   return [first, ...others];
 }
@@ -148,6 +151,7 @@ class Trouble {
   readonly #options: TroubleOptions;
   readonly problems: string[] = [];
   #recoveryMilliseconds = 0;
+  #databaseBackAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: TroubleOptions) {
     this.#options = options;
@@ -198,7 +202,9 @@ class Trouble {
       case 'restart database':
         await server.kill();
         await delay(awayMilliseconds * random());
-        return await server.start();
+        await server.start();
+        this.#databaseBackAt = performance.now();
+        return;
     }
   }
 
@@ -209,10 +215,13 @@ class Trouble {
     await node.start();
   }
 
-  /** Waits until one node is gone and none of its jobs is left running. */
+  /**
+   * Waits until one node is gone and none of its jobs is left running. After a restart of the database no node is taken
+   * for dead before each had the time of a lease to come back.
+   */
   async #recovered(): Promise<void> {
     const { fleet, databaseUrl } = this.#options;
-    const began = performance.now();
+    const began = Math.max(performance.now(), this.#databaseBackAt + leaseSeconds * 1000);
     await using session = await Session.open(databaseUrl, {});
     const sql = `select (select count(*) from nodes)::int as nodes,
       (select count(*) from claims where node not in (select node from nodes))::int as orphans`;

@@ -24,6 +24,8 @@ import { setImmediate } from 'node:timers/promises';
 const VERSIONS = '/usr/lib/postgresql';
 const DIRECTORY = 'svc-postgres-';
 const USER = 'vouchbox';
+/** The file with the process that made a directory. */
+const OWNER = 'owner';
 
 /** What no test needs is off. A commit costs what it costs by default. */
 const SETTINGS = {
@@ -64,6 +66,7 @@ export async function startPostgres(more: Readonly<Record<string, string>> = {})
   if (commands === null) throw new Error('PostgreSQL is not installed: npm run setup installs it where it may');
   removeLeftovers();
   const directory = mkdtempSync(join(tmpdir(), DIRECTORY));
+  writeFileSync(join(directory, OWNER), String(process.pid));
   const password = randomBytes(12).toString('hex');
   initialise(commands, directory, password);
   let port = await freePort();
@@ -183,12 +186,12 @@ function removeLeftovers(): void {
 
 const startsMillisecondsMax = 10 * 60_000;
 
+/** A server that was killed may be started again by the process that made it, for as long as that lives. */
 function isAbandoned(directory: string): boolean {
   try {
-    const [pid] = readFileSync(join(directory, 'data', 'postmaster.pid'), 'utf8').split('\n');
-    return !existsSync(`/proc/${pid}`);
+    return !existsSync(`/proc/${readFileSync(join(directory, OWNER), 'utf8')}`);
   } catch {
-    // It is being made, or its server stopped.
+    // It is being made.
     return Date.now() - statSync(directory).mtimeMs > startsMillisecondsMax;
   }
 }

@@ -5,13 +5,14 @@ import type { Access } from './access/authenticate.ts';
 import { createTickets } from './access/tickets.ts';
 import type { FreeSpaceReserve } from './capacity/free-space.ts';
 import type { Permits } from './capacity/permits.ts';
-import { createRateBudget } from './capacity/rate.ts';
-import { abilitiesOf } from './facts/fleet-facts.ts';
+import { createRateBudget, type RateBudget } from './capacity/rate.ts';
+import { sharedRate } from './capacity/shared-rate.ts';
+import { abilitiesOf, othersOf } from './facts/fleet-facts.ts';
 import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
 import { createServiceFacts } from './facts/service-facts.ts';
 import type { createApp } from './http/app.ts';
 import { createBlobs } from './job/blobs/blobs.ts';
-import { createJobs } from './job/create-jobs.ts';
+import { createJobs, type JobsOptions } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { recover } from './job/dispatch/recover.ts';
 import { createHistory, type History } from './job/history.ts';
@@ -23,6 +24,7 @@ import type { Provider } from './sandbox/sandbox.ts';
 import type { Config } from './settings/config.ts';
 import type { OpenSigning, PublicKeys } from './start/open-signing.ts';
 import type { OpenTelemetry } from './start/open-telemetry.ts';
+import type { Fleet } from './store/fleet.ts';
 import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log/log.ts';
 import { NO_OBSERVER } from './telemetry/observer.ts';
@@ -125,10 +127,21 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
       provider,
       ceilings,
       queue,
+      ...othersIn(store.fleet),
       checkFreeSpace: () => reserve.check(),
       shutdown: parts.stopping,
     }),
   };
+}
+
+function othersIn(fleet: Fleet | null): Pick<JobsOptions, 'others'> {
+  return fleet === null ? {} : { others: () => othersOf(fleet) };
+}
+
+/** A tenant has one budget, whichever nodes it asks. */
+function rateOf({ rate }: Config, fleet: Fleet | null): RateBudget {
+  const budget = createRateBudget(rate);
+  return fleet === null ? budget : sharedRate(budget, fleet);
 }
 
 export type HttpApp = ReturnType<typeof createApp>;
@@ -155,8 +168,8 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
     }),
     access,
     tickets: createTickets({ rows: store, access }),
-    capacity: { permits, rate: createRateBudget(config.rate) },
-    service: createServiceFacts(parts),
+    capacity: { permits, rate: rateOf(config, store.fleet) },
+    service: createServiceFacts({ ...parts, ...othersIn(store.fleet) }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,

@@ -25,6 +25,8 @@ export interface RateDecision {
 export interface RateBudget {
   /** Takes one token of the tenant if there is one. A refused request takes none. */
   spend(tenant: string): RateDecision;
+  /** Takes tokens that the tenant has spent elsewhere, even if there are none: it then waits for longer. */
+  charge(tenant: string, tokens: number): void;
 }
 
 interface Bucket {
@@ -50,6 +52,12 @@ export function createRateBudget(bound: RateBound, now: () => number = () => per
       if (buckets.size >= sweepAt) sweepAt = sweep(buckets, bound, at);
       return decision(bucket, bound, allowed);
     },
+    charge(tenant, tokens) {
+      const bucket = refilled(buckets.get(tenant), bound, now());
+      // A debt of more than one burst is forgotten, so that a wrong count does no lasting harm.
+      bucket.tokens = Math.max(bucket.tokens - tokens, -bound.burst);
+      buckets.set(tenant, bucket);
+    },
   };
 }
 
@@ -64,7 +72,7 @@ function decision(bucket: Bucket, bound: RateBound, allowed: boolean): RateDecis
   return {
     allowed,
     limit: bound.burst,
-    remaining: Math.floor(bucket.tokens),
+    remaining: Math.max(0, Math.floor(bucket.tokens)),
     resetSeconds: Math.ceil((bound.burst - bucket.tokens) / bound.perSecond),
     retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / bound.perSecond)),
   };

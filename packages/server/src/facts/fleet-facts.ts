@@ -1,6 +1,7 @@
 /** What a node says of itself to the other nodes of its service, and which of them does what only one should do. */
 import { ISOLATION_CLASSES, satisfiesIsolation } from '@vouchbox/protocol';
 import { VERSION } from '../ground/version.ts';
+import type { Executor } from '../job/admit/fit.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import { type Fleet, NODE_ROLES, type NodeFacts, type NodeRole } from '../store/fleet.ts';
@@ -42,6 +43,15 @@ export function abilitiesOf(provider: NodeParts['provider'], memMbMax: number): 
     isolation: ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded)),
     memMbMax,
   };
+}
+
+/** The other living nodes that run jobs. */
+export function othersOf(fleet: Fleet): readonly Executor[] {
+  return fleet.nodes().flatMap(({ node, facts }) => {
+    if (node === fleet.node || !facts?.executor) return [];
+    const { concurrent_mem_mb_max: memMbMax, ready: isReady, ...executor } = facts.executor;
+    return [{ ...executor, memMbMax, isReady }];
+  });
 }
 
 /** The oldest living node with a role: it does what only one node should do. Null if there is none. */

@@ -12,11 +12,13 @@ import {
   namedFilesTotalBytesMax,
   type Readiness,
   type ServiceStatus,
+  satisfiesIsolation,
 } from '@vouchbox/protocol';
 import type { FreeSpaceReserve } from '../capacity/free-space.ts';
 import { VERSION } from '../ground/version.ts';
 import { within } from '../ground/waiting/within.ts';
 import type { ServiceFacts } from '../http/app.ts';
+import { type Executor, togetherOf } from '../job/admit/fit.ts';
 import { clampLimits } from '../job/admit/policy.ts';
 import type { ParkedCells, ParkingFacts } from '../sandbox/parked/parked-cells.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
@@ -53,6 +55,8 @@ export interface FactsOptions {
   readonly config: Config;
   readonly store: Pick<Store, 'counts' | 'probe'>;
   readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
+  /** The other living nodes that run jobs. Absent if there are none. */
+  readonly others?: () => readonly Executor[];
   /** Why stronger providers were passed over at the start; null if none was. */
   readonly passedOver: string | null;
   /** Whether cells can be made now. */
@@ -70,15 +74,16 @@ export interface FactsOptions {
 /** The facts of one running service. */
 export function createServiceFacts(options: FactsOptions): ServiceFacts {
   const { config, store, provider, passedOver, health, parked, reserve, signing, keys, stopping } = options;
+  const { others = () => [] } = options;
   const startedAt = performance.now();
   const storeIsReady = remembered(() => answersInTime(store.probe()));
   const capabilities = capabilitiesOf(config, { provider, features: featuresOf(config, { provider, signing }) });
   return {
     capabilities: () => ({
       ...capabilities,
-      // A pack that is built while the service runs brings languages with it.
-      languages: [...provider.languages],
-      runtime_packs: [...provider.runtime_packs],
+      // A pack that is built while the service runs brings languages with it, and other nodes come and go.
+      ...offered(provider, others()),
+      concurrent_mem_mb_max: Math.max(config.concurrentMemMbMax, ...others().map(({ memMbMax }) => memMbMax)),
       ...(signing !== null && { signer: signerCapability(signing) }),
     }),
     publicKey() {
@@ -115,6 +120,18 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
       };
     },
   };
+}
+
+/** What jobs can ask for. Each gets the class of the node that runs it: the weakest is what every job gets at least. */
+function offered(
+  provider: FactsOptions['provider'],
+  others: readonly Executor[],
+): Pick<Capabilities, 'languages' | 'runtime_packs' | 'isolation_class'> {
+  const { languages, runtime_packs } = togetherOf([provider, ...others]);
+  const isolation_class = others
+    .map((other) => other.isolation_class)
+    .reduce((one, other) => (satisfiesIsolation(one, other) ? other : one), provider.isolation_class);
+  return { languages: [...languages], runtime_packs: [...runtime_packs], isolation_class };
 }
 
 function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['parked'] {

@@ -12,8 +12,9 @@ import type { Cells } from '../execute/cells.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
 import { blobUnavailable, checkBlobs } from './blobs.ts';
+import { type Executor, fitOf } from './fit.ts';
 import { nextPlace } from './next-place.ts';
-import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';
+import { clampLimits, type ProviderFacts } from './policy.ts';
 import { parseSubmission } from './submission.ts';
 
 export interface AdmitOptions {
@@ -22,6 +23,8 @@ export interface AdmitOptions {
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
   readonly provider: ProviderFacts;
   readonly cells: Pick<Cells, 'isReady'>;
+  /** The other living nodes that run jobs. Absent if there are none. */
+  readonly others?: () => readonly Executor[];
   readonly ceilings: RequestedLimits;
   readonly queue: { readonly total: number; readonly perTenant: number };
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
@@ -58,19 +61,30 @@ export async function admit(tenant: string, submission: Submission, options: Adm
     if (earlier.spec_sha256 !== idempotency.spec_sha256) throw keyReused();
     return { answer: answerOf(earlier.job), replayed: true };
   }
-  checkPolicy(spec, options.provider);
-  if (!options.cells.isReady()) throw workerUnavailable();
+  const limits = fittingLimits(spec, options);
   options.checkFreeSpace();
   await submission.checkAuthority?.();
   const result = await options.dispatcher.admit({
     tenant,
     ...nextPlace(Date.now()),
-    requested_spec: { ...spec, limits: clampLimits(spec.limits, options.ceilings) },
+    requested_spec: { ...spec, limits },
     idempotency,
     queueMax: options.queue.total,
     tenantQueueMax: options.queue.perTenant,
   });
   return admitted(result);
+}
+
+/** The limits that the job gets on a node that can run it. */
+function fittingLimits(
+  spec: RequestedSpec,
+  { provider, cells, ceilings, others = () => [] }: Pick<AdmitOptions, 'provider' | 'cells' | 'ceilings' | 'others'>,
+): RequestedLimits {
+  const { languages, runtime_packs, isolation_class } = provider;
+  const own = { languages, runtime_packs, isolation_class, memMbMax: ceilings.mem_mb, isReady: cells.isReady() };
+  const { isReady, memMbMax } = fitOf(spec, [own, ...others()]);
+  if (!isReady) throw workerUnavailable();
+  return clampLimits(spec.limits, { ...ceilings, mem_mb: Math.min(ceilings.mem_mb, memMbMax) });
 }
 
 interface Keyed {

@@ -4,5 +4,11 @@
  */
 export const leaseSeconds = 6;
 
+/**
+ * The same for a node that does not serve yet: it has no jobs that another could take over, and loading its programs may
+ * keep it from renewing.
+ */
+export const startingLeaseSeconds = 60;
+
 /** How often a node renews its lease and looks at what the others did. */
 export const beatMilliseconds = 1000;

@@ -6,7 +6,7 @@
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, Fleet, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
 import { StoreError } from '../store-error.ts';
-import { beatMilliseconds, leaseSeconds } from './lease.ts';
+import { beatMilliseconds, leaseSeconds, startingLeaseSeconds } from './lease.ts';
 import { postgresErrorOf } from './postgres-error.ts';
 import { Session } from './session.ts';
 
@@ -18,7 +18,7 @@ const NOTIFY = `select pg_notify('vouchbox_' || md5(current_schema()), $1)`;
 const payloadCharsMax = 7000;
 const EVERYTHING = '*';
 
-const renew = `update nodes set lease_until = now() + make_interval(secs => ${leaseSeconds}), facts = $2 where node = $1`;
+const renew = 'update nodes set lease_until = now() + make_interval(secs => $2), facts = $3 where node = $1';
 /** A node that is storing something is left for the next beat. After a restart of the database each gets a whole lease. */
 const removeDead = `delete from nodes where node in (
     select node from nodes where lease_until < now() for update skip locked
@@ -162,7 +162,9 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
 
   async #beat(): Promise<Beat> {
     const session = await this.#opened();
-    const renewed = session.execute({ sql: renew, parameters: [this.node, JSON.stringify(this.#facts())] });
+    const facts = this.#facts();
+    const lease = facts === null ? startingLeaseSeconds : leaseSeconds;
+    const renewed = session.execute({ sql: renew, parameters: [this.node, lease, JSON.stringify(facts)] });
     if (this.#isSteady()) session.send({ sql: removeDead, parameters: [] });
     const living = session.execute<{ node: number; facts: string }>({ sql: selectLiving, parameters: [] });
     const state = session.execute<{ is_queued: boolean; has_orphans: boolean }>({ sql: selectState, parameters: [] });

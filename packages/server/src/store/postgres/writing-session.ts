@@ -8,7 +8,7 @@
  * https://www.postgresql.org/docs/current/explicit-locking.html
  */
 import { StoreError } from '../store-error.ts';
-import { leaseSeconds } from './lease.ts';
+import { leaseSeconds, startingLeaseSeconds } from './lease.ts';
 import { migrate } from './migrations/migrate.ts';
 import { postgresErrorOf } from './postgres-error.ts';
 import { Session } from './session.ts';
@@ -27,7 +27,7 @@ const nextTurn = 'update holders set turn = turn + 1 where holder_id = 1';
 /** One data directory is served by one process, so the one before it is gone. */
 const removePredecessor = 'delete from nodes where instance = $1';
 const insertNode = `insert into nodes (instance, started_at, lease_until)
-  values ($1, now(), now() + make_interval(secs => ${leaseSeconds})) returning node`;
+  values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds})) returning node`;
 const removeNode = 'delete from nodes where node = $1';
 
 /**

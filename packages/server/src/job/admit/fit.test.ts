@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { ServiceError } from '../../ground/service-error.ts';
+import { SPEC } from '../../store/store.fixture.ts';
+import { type Executor, fitOf, togetherOf } from './fit.ts';
+
+const SMALL: Executor = {
+  languages: ['python', 'bash'],
+  runtime_packs: [],
+  isolation_class: 'linux-shared-kernel',
+  memMbMax: 256,
+  isReady: true,
+};
+const STRONG: Executor = {
+  ...SMALL,
+  languages: ['python'],
+  isolation_class: 'gvisor-application-kernel',
+  memMbMax: 4096,
+  isReady: false,
+};
+
+const demanding = (minimum_isolation: 'none' | 'gvisor-application-kernel') => ({
+  ...SPEC,
+  requirements: { minimum_isolation },
+});
+
+function refusal(ask: () => unknown): unknown {
+  try {
+    return ask();
+  } catch (error) {
+    return error;
+  }
+}
+
+test('a job that one node can run is accepted, with the memory that one of those has, and waits for it', () => {
+  expect(fitOf(demanding('none'), [SMALL, STRONG])).toEqual({ isReady: true, memMbMax: 4096 });
+  expect(fitOf(demanding('gvisor-application-kernel'), [SMALL, STRONG])).toEqual({ isReady: false, memMbMax: 4096 });
+  expect(fitOf({ ...SPEC, language: 'bash' }, [STRONG, SMALL])).toEqual({ isReady: true, memMbMax: 256 });
+});
+
+test('a job whose demands no node has together is refused, as one of them alone refuses it', () => {
+  const both = { ...demanding('gvisor-application-kernel'), language: 'bash' } as const;
+  const error = refusal(() => fitOf(both, [SMALL, STRONG]));
+  expect(error).toBeInstanceOf(ServiceError);
+  expect(error).toMatchObject({ code: 'minimum_isolation_unsatisfied' });
+  expect(refusal(() => fitOf({ ...SPEC, language: 'node' }, [SMALL, STRONG]))).toMatchObject({
+    code: 'runtime_unavailable',
+    message: expect.stringContaining('it has python, bash') as unknown,
+  });
+});
+
+test('nodes offer together what any of them has, and the strongest class', () => {
+  expect(togetherOf([SMALL, STRONG])).toEqual({
+    languages: ['python', 'bash'],
+    runtime_packs: [],
+    isolation_class: 'gvisor-application-kernel',
+  });
+});

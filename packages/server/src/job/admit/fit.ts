@@ -1,0 +1,69 @@
+/**
+ * Whether a specification can be run by this node or by another living one. A job waits for a node that has all that it
+ * demands; one that no node can run is refused at once.
+ */
+import type { RequestedSpec } from '@vouchbox/protocol';
+import { satisfiesIsolation } from '@vouchbox/protocol';
+import { ServiceError } from '../../ground/service-error.ts';
+import { checkPolicy, type ProviderFacts } from './policy.ts';
+
+/** A node that runs jobs. */
+export interface Executor extends ProviderFacts {
+  /** The most MiB that one of its jobs may have. */
+  readonly memMbMax: number;
+  /** Whether it can make cells now. */
+  readonly isReady: boolean;
+}
+
+/** What is known of the nodes that can run a specification. */
+export interface Fit {
+  /** Whether one of them can make cells now. */
+  readonly isReady: boolean;
+  /** The most MiB that a job may have on one of them. */
+  readonly memMbMax: number;
+}
+
+/** @throws ServiceError as `checkPolicy` does, if no executor can run it */
+export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]]): Fit {
+  const fitting = executors.filter((executor) => canRun(spec, executor));
+  if (fitting.length === 0) throw refusalOf(spec, executors);
+  return {
+    isReady: fitting.some(({ isReady }) => isReady),
+    memMbMax: Math.max(...fitting.map(({ memMbMax }) => memMbMax)),
+  };
+}
+
+/** What nodes offer together: what any of them has, and the strongest class. */
+export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[]]): ProviderFacts {
+  const [first] = executors;
+  const packs = new Map(executors.flatMap(({ runtime_packs }) => runtime_packs.map((pack) => [pack.name, pack])));
+  return {
+    languages: [...new Set(executors.flatMap(({ languages }) => languages))],
+    runtime_packs: [...packs.values()],
+    isolation_class: executors
+      .map(({ isolation_class }) => isolation_class)
+      .reduce((one, other) => (satisfiesIsolation(other, one) ? other : one), first.isolation_class),
+  };
+}
+
+function canRun(spec: RequestedSpec, executor: Executor): boolean {
+  try {
+    checkPolicy(spec, executor);
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
+}
+
+/** What no node has at all, or else what this one lacks of what others have. */
+function refusalOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]]): unknown {
+  for (const facts of [togetherOf(executors), executors[0]]) {
+    try {
+      checkPolicy(spec, facts);
+    } catch (error) {
+      return error;
+    }
+  }
+  return new ServiceError('internal', 'No node can run the job.');
+}
