@@ -1,13 +1,13 @@
 /** `vouchbox adapter`: the interface of another system in front of a service. */
 import { ADAPTERS, type AdapterName, isLoopback, openAdapter } from '@vouchbox/adapters';
-import { ownVariable } from './environment.ts';
-import { EXIT } from './exit-code.ts';
-import { aborted, takeInterrupts } from './interrupts.ts';
-import { portOf } from './port.ts';
-import { type JsonOption, printResult } from './print.ts';
-import type { AccessOptions } from './service-access.ts';
-import { serviceOrOwn } from './service-or-own.ts';
-import { UsageError } from './usage-error.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { UsageError } from './failures/usage-error.ts';
+import { ownVariable } from './service/environment.ts';
+import { portOf } from './service/port.ts';
+import type { AccessOptions } from './service/service-access.ts';
+import { serviceOrOwn } from './service/service-or-own.ts';
+import { aborted, takeInterrupts } from './terminal/interrupts.ts';
+import { type JsonOption, printResult } from './terminal/print.ts';
 
 export interface AdapterCommandOptions extends AccessOptions, JsonOption {
   readonly host: string;

@@ -2,9 +2,9 @@
 import { styleText } from 'node:util';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { type Check, type CheckResult, type DoctorReport, doctor } from '@vouchbox/server';
-import { EXIT } from './exit-code.ts';
+import { EXIT } from './failures/exit-code.ts';
 import { administeredServiceIfAny } from './operator/administered-service.ts';
-import { enterOwnUsers } from './own-users.ts';
+import { enterOwnUsers } from './service/own-users.ts';
 
 export interface DoctorCommandOptions {
   readonly json?: true;

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';
 import { buildMissingNatives, loadConfig } from '@vouchbox/server/administration';
 import { startService } from '@vouchbox/server/service';
-import { serverEnvironment } from './environment.ts';
-import type { ServiceAccess } from './service-access.ts';
+import { serverEnvironment } from './service/environment.ts';
+import type { ServiceAccess } from './service/service-access.ts';
 
 export interface EmbeddedService extends ServiceAccess {
   readonly key: string;

@@ -3,15 +3,15 @@
  * service. It is read from a service with a key, or from the data directory of a stopped one.
  */
 import { readFileSync } from 'node:fs';
-import { serverEnvironment } from './environment.ts';
-import { EXIT } from './exit-code.ts';
-import { type ExportSource, exportFiles } from './export-files.ts';
-import { writeDirectory } from './new-directory.ts';
-import { type JsonOption, note, printResult } from './print.ts';
-import { type AccessOptions, namedService } from './service-access.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { UsageError } from './failures/usage-error.ts';
+import { type ExportSource, exportFiles } from './files/export-files.ts';
+import { writeDirectory } from './files/new-directory.ts';
+import { serverEnvironment } from './service/environment.ts';
+import { type AccessOptions, namedService } from './service/service-access.ts';
 import { readFromService } from './service-export.ts';
-import { shellWord } from './shell-word.ts';
-import { UsageError } from './usage-error.ts';
+import { type JsonOption, note, printResult } from './terminal/print.ts';
+import { shellWord } from './terminal/shell-word.ts';
 
 export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;

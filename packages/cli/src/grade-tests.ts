@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { GradeTest } from '@vouchbox/client';
 import { COMPARISONS, type Comparison } from '@vouchbox/protocol/grading';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './failures/usage-error.ts';
 
 /** The part of a test that a file with each ending holds. */
 const MEMBERS = { '.in': 'stdin', '.out': 'expected', '.args': 'args' } as const;

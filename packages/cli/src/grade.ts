@@ -4,19 +4,19 @@
  */
 import type { GradeResult, ServiceClient } from '@vouchbox/client';
 import type { Verdict } from '@vouchbox/protocol/grading';
-import { EXIT } from './exit-code.ts';
-import { exportFiles } from './export-files.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { UsageError } from './failures/usage-error.ts';
+import { exportFiles } from './files/export-files.ts';
+import { writeDirectory } from './files/new-directory.ts';
 import { comparisonOf, readTests } from './grade-tests.ts';
-import { takeInterrupts } from './interrupts.ts';
-import { writeDirectory } from './new-directory.ts';
-import { enterOwnUsers } from './own-users.ts';
-import { note } from './print.ts';
-import { type AccessOptions, namedService } from './service-access.ts';
+import { enterOwnUsers } from './service/own-users.ts';
+import { type AccessOptions, namedService } from './service/service-access.ts';
+import { serviceOrOwn } from './service/service-or-own.ts';
 import { readFromService } from './service-export.ts';
-import { serviceOrOwn } from './service-or-own.ts';
 import { readSubmission, type SubmissionOptions } from './submission-options.ts';
-import { tableOf } from './table.ts';
-import { UsageError } from './usage-error.ts';
+import { takeInterrupts } from './terminal/interrupts.ts';
+import { note } from './terminal/print.ts';
+import { tableOf } from './terminal/table.ts';
 
 export interface GradeCommandOptions extends AccessOptions, Pick<SubmissionOptions, 'language' | 'limit' | 'runtime'> {
   readonly minimumIsolation?: string;

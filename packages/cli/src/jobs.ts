@@ -1,11 +1,11 @@
 /** `vouchbox jobs`: shows the jobs of a service, for a person at a terminal or for another program. */
 import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
 import { JOB_STATUSES, LANGUAGES, listLimitMax, printable, printableJson } from '@vouchbox/protocol/vocabulary';
-import { EXIT } from './exit-code.ts';
-import { type JsonOption, printResult } from './print.ts';
-import { type AccessOptions, requireService } from './service-access.ts';
-import { tableOf } from './table.ts';
-import { UsageError } from './usage-error.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { UsageError } from './failures/usage-error.ts';
+import { type AccessOptions, requireService } from './service/service-access.ts';
+import { type JsonOption, printResult } from './terminal/print.ts';
+import { tableOf } from './terminal/table.ts';
 
 export interface JobOptions extends AccessOptions, JsonOption {}
 

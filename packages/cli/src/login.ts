@@ -5,14 +5,14 @@
 import { isIP } from 'node:net';
 import { createServiceClient } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { askSecretly } from './ask-secretly.ts';
-import { clientEnvironment } from './environment.ts';
-import { EXIT } from './exit-code.ts';
-import { type JsonOption, note, printResult } from './print.ts';
-import { checkProfileName, DEFAULT_PROFILE, profilesFile, readProfiles, writeProfiles } from './profiles.ts';
-import { checkAddress } from './service-access.ts';
-import { tableOf } from './table.ts';
-import { UsageError } from './usage-error.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { UsageError } from './failures/usage-error.ts';
+import { clientEnvironment } from './service/environment.ts';
+import { checkProfileName, DEFAULT_PROFILE, profilesFile, readProfiles, writeProfiles } from './service/profiles.ts';
+import { checkAddress } from './service/service-access.ts';
+import { askSecretly } from './terminal/ask-secretly.ts';
+import { type JsonOption, note, printResult } from './terminal/print.ts';
+import { tableOf } from './terminal/table.ts';
 
 export interface LoginOptions extends JsonOption {
   readonly url?: string;

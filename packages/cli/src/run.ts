@@ -4,19 +4,19 @@
  */
 import type { ServiceClient } from '@vouchbox/client';
 import type { EventData, JobSubmission } from '@vouchbox/protocol';
-import { EXIT, exitCodeOf } from './exit-code.ts';
-import { takeInterrupts } from './interrupts.ts';
-import { type WrittenOutputs, writeOutputs } from './output-files.ts';
-import { enterOwnUsers } from './own-users.ts';
-import { type JsonOption, note, printResult } from './print.ts';
-import { refusalInFlags } from './refusal-in-flags.ts';
-import { Remarks } from './remarks.ts';
-import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
-import { showOutput } from './show-output.ts';
-import { isPiped } from './standard-input.ts';
+import { EXIT, exitCodeOf } from './failures/exit-code.ts';
+import { refusalInFlags } from './failures/refusal-in-flags.ts';
+import { UsageError } from './failures/usage-error.ts';
+import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
+import { withUploads } from './files/upload-files.ts';
+import { enterOwnUsers } from './service/own-users.ts';
+import { type AccessOptions, namedService, type ServiceAccess } from './service/service-access.ts';
 import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
-import { withUploads } from './upload-files.ts';
-import { UsageError } from './usage-error.ts';
+import { takeInterrupts } from './terminal/interrupts.ts';
+import { type JsonOption, note, printResult } from './terminal/print.ts';
+import { Remarks } from './terminal/remarks.ts';
+import { showOutput } from './terminal/show-output.ts';
+import { isPiped } from './terminal/standard-input.ts';
 
 export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption {
   /** Passes the program's output to a terminal unescaped. */

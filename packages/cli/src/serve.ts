@@ -1,10 +1,10 @@
 /** `vouchbox serve`: the service as a process, from its settings to its last signal. */
 import { isatty } from 'node:tty';
 import { announceService, buildMissingNatives, enterUserNamespace, loadConfig } from '@vouchbox/server/administration';
-import { serverEnvironment } from './environment.ts';
-import { EXIT } from './exit-code.ts';
-import { type JsonOption, note, printResult } from './print.ts';
-import { takeServiceSignals } from './service-signals.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { serverEnvironment } from './service/environment.ts';
+import { takeServiceSignals } from './service/service-signals.ts';
+import { type JsonOption, note, printResult } from './terminal/print.ts';
 
 const STDIN = 0;
 

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ServiceClient, ServiceFailure, type StoredSpec } from '@vouchbox/client';
 import { canonicalJson, parsePublicKey } from '@vouchbox/evidence';
-import type { ExportSource } from './export-files.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './failures/usage-error.ts';
+import type { ExportSource } from './files/export-files.ts';
 
 /** How long to wait for the signature of a job that just ended. */
 const signatureTries = 30;

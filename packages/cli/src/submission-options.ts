@@ -13,10 +13,10 @@ import {
   type LimitName,
   stdinBytesMax,
 } from '@vouchbox/protocol/vocabulary';
-import { ownVariable } from './environment.ts';
-import { checkInputPath, checkOutputPath } from './given-paths.ts';
-import { readStandardInput } from './standard-input.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './failures/usage-error.ts';
+import { checkInputPath, checkOutputPath } from './files/given-paths.ts';
+import { ownVariable } from './service/environment.ts';
+import { readStandardInput } from './terminal/standard-input.ts';
 
 /** As commander collects them. */
 export interface SubmissionOptions {

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { CommandFailure } from './command-failure.ts';
-import { EXIT } from './exit-code.ts';
-import { type JsonOption, note, printResult } from './print.ts';
-import { UsageError } from './usage-error.ts';
+import { CommandFailure } from './failures/command-failure.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { UsageError } from './failures/usage-error.ts';
+import { type JsonOption, note, printResult } from './terminal/print.ts';
 
 /** Writes the page to a new file and prints its name. */
 export async function writeVerifyPage(file: string, options: JsonOption): Promise<number> {

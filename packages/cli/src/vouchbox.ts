@@ -17,8 +17,8 @@ import { addRun } from './commands/run.ts';
 import { addServe } from './commands/serve.ts';
 import { addSetUp } from './commands/setup.ts';
 import { addVerifyPage } from './commands/verify-page.ts';
-import { EXIT } from './exit-code.ts';
-import { tellFailure } from './tell-failure.ts';
+import { EXIT } from './failures/exit-code.ts';
+import { tellFailure } from './failures/tell-failure.ts';
 
 /** Runs one command line, as in `process.argv`, and sets the exit code of the process. */
 export async function main(argv: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 /** `vouchbox doctor` in the table of commands. */
 import type { Command } from 'commander';
 import type { DoctorCommandOptions } from '../doctor.ts';
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../failures/exit-code.ts';
 import { ending, withDataDirectory } from './options.ts';
 
 /** `vouchbox doctor`. */

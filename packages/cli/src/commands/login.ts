@@ -1,7 +1,7 @@
 /** `vouchbox login`, `logout` and `profiles` in the table of commands. */
 import type { Command } from 'commander';
 import type { LoginOptions, LogoutOptions } from '../login.ts';
-import type { JsonOption } from '../print.ts';
+import type { JsonOption } from '../terminal/print.ts';
 import { ending, withJson } from './options.ts';
 
 /** `vouchbox login`. */

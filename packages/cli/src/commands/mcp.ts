@@ -1,7 +1,7 @@
 /** `vouchbox mcp` and `vouchbox mcp config` in the table of commands. */
 import type { Command } from 'commander';
 import type { McpOptions } from '../mcp/mcp.ts';
-import type { AccessOptions } from '../service-access.ts';
+import type { AccessOptions } from '../service/service-access.ts';
 import { ending, withAccess, withJson } from './options.ts';
 
 /** `vouchbox mcp`, and `vouchbox mcp config`. */

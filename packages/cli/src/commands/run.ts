@@ -1,7 +1,7 @@
 /** `vouchbox run` in the table of commands. */
 import { ISOLATION_CLASSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import type { Command } from 'commander';
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../failures/exit-code.ts';
 import type { RunOptions } from '../run.ts';
 import { collect, ending, withAccess, withJson } from './options.ts';
 

@@ -1,6 +1,6 @@
 /** `vouchbox setup` in the table of commands. */
 import type { Command } from 'commander';
-import type { JsonOption } from '../print.ts';
+import type { JsonOption } from '../terminal/print.ts';
 import { ending, withJson } from './options.ts';
 
 /** `vouchbox setup`: installs what this host lacks for isolating programs, as far as this user may, and names the rest. */

@@ -1,6 +1,6 @@
 /** `vouchbox verify-page` in the table of commands. */
 import type { Command } from 'commander';
-import type { JsonOption } from '../print.ts';
+import type { JsonOption } from '../terminal/print.ts';
 import { ending, withJson } from './options.ts';
 
 /** `vouchbox verify-page`. */

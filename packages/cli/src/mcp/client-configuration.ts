@@ -1,5 +1,5 @@
 /** What to paste into the settings of a program that takes MCP servers. */
-import { UsageError } from '../usage-error.ts';
+import { UsageError } from '../failures/usage-error.ts';
 
 export interface ServedBy {
   /** The service to call; null where the command brings one. */

@@ -12,7 +12,7 @@ import {
   runningServices,
   withoutPassword,
 } from '@vouchbox/server/administration';
-import { serverEnvironment } from '../environment.ts';
+import { serverEnvironment } from '../service/environment.ts';
 
 /** The settings that name the places of a service's data, by their flags. */
 export interface DataOptions {

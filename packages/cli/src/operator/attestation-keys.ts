@@ -4,11 +4,11 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
-import { EXIT } from '../exit-code.ts';
-import { type JsonOption, note, printResult } from '../print.ts';
-import { shellWord } from '../shell-word.ts';
-import { tableOf } from '../table.ts';
-import { UsageError } from '../usage-error.ts';
+import { EXIT } from '../failures/exit-code.ts';
+import { UsageError } from '../failures/usage-error.ts';
+import { type JsonOption, note, printResult } from '../terminal/print.ts';
+import { shellWord } from '../terminal/shell-word.ts';
+import { tableOf } from '../terminal/table.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 
 /** Options of the `vouchbox attestation-keys` commands; no command has all of them. */

@@ -1,8 +1,8 @@
 /** `vouchbox backup`: copies the store, whether a service runs or not. */
 import { resolve } from 'node:path';
 import { backUp, StartError, StoreError } from '@vouchbox/server/administration';
-import { EXIT } from '../exit-code.ts';
-import { type JsonOption, note, printResult } from '../print.ts';
+import { EXIT } from '../failures/exit-code.ts';
+import { type JsonOption, note, printResult } from '../terminal/print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 
 export interface BackupOptions extends DataOptions, JsonOption {}

@@ -1,7 +1,7 @@
 /** `vouchbox copy-store`: copies the store of a stopped service from its SQLite file to PostgreSQL. */
 import { type CopyProgress, copyStore, StartError, StoreError, withoutPassword } from '@vouchbox/server/administration';
-import { EXIT } from '../exit-code.ts';
-import { type JsonOption, note, printResult } from '../print.ts';
+import { EXIT } from '../failures/exit-code.ts';
+import { type JsonOption, note, printResult } from '../terminal/print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 
 export interface CopyStoreOptions extends DataOptions, JsonOption {}

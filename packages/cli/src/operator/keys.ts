@@ -9,10 +9,10 @@ import {
   type OpenCredentials,
   openCredentials,
 } from '@vouchbox/server/administration';
-import { EXIT } from '../exit-code.ts';
-import { type JsonOption, note, printResult } from '../print.ts';
-import { tableOf } from '../table.ts';
-import { UsageError } from '../usage-error.ts';
+import { EXIT } from '../failures/exit-code.ts';
+import { UsageError } from '../failures/usage-error.ts';
+import { type JsonOption, note, printResult } from '../terminal/print.ts';
+import { tableOf } from '../terminal/table.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 
 /** Options of the `vouchbox keys` commands; no command has all of them. */

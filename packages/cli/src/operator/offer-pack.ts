@@ -1,7 +1,7 @@
 /** Has the services that run here offer a pack that was just built, and reports the result. */
 import { realpathSync } from 'node:fs';
 import { OperatorError, offerNewPacks, packsDirectoryOf, runningServices } from '@vouchbox/server/administration';
-import { note } from '../print.ts';
+import { note } from '../terminal/print.ts';
 
 /** What is known of a pack that was built. */
 interface BuiltPack {

@@ -13,11 +13,11 @@ import {
   requirePack,
   verifyPack,
 } from '@vouchbox/server';
-import { proxyEnvironment, serverEnvironment } from '../environment.ts';
-import { EXIT } from '../exit-code.ts';
-import { type JsonOption, printResult } from '../print.ts';
-import { tableOf } from '../table.ts';
-import { UsageError } from '../usage-error.ts';
+import { EXIT } from '../failures/exit-code.ts';
+import { UsageError } from '../failures/usage-error.ts';
+import { proxyEnvironment, serverEnvironment } from '../service/environment.ts';
+import { type JsonOption, printResult } from '../terminal/print.ts';
+import { tableOf } from '../terminal/table.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { offerPack } from './offer-pack.ts';
 

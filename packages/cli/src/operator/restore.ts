@@ -1,10 +1,10 @@
 /** `vouchbox restore`: makes a data directory from a backup, for a service that does not run. */
 import { resolve } from 'node:path';
 import { loadConfig, OperatorError, restore } from '@vouchbox/server/administration';
-import { serverEnvironment } from '../environment.ts';
-import { EXIT } from '../exit-code.ts';
-import { type JsonOption, note, printResult } from '../print.ts';
-import { shellWord } from '../shell-word.ts';
+import { EXIT } from '../failures/exit-code.ts';
+import { serverEnvironment } from '../service/environment.ts';
+import { type JsonOption, note, printResult } from '../terminal/print.ts';
+import { shellWord } from '../terminal/shell-word.ts';
 
 export interface RestoreCommandOptions extends JsonOption {
   readonly attestationKeys?: string;

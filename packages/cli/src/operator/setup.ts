@@ -1,6 +1,6 @@
 /** `vouchbox setup`: installs and compiles what this host lacks. */
 import { missingNatives, setUpHost } from '@vouchbox/server/administration';
-import { type JsonOption, printResult } from '../print.ts';
+import { type JsonOption, printResult } from '../terminal/print.ts';
 
 /**
  * Sets the host up; what it does and what is missing afterwards are lines on stderr. With `--json` stdout names the

@@ -3,7 +3,7 @@ import { type CallToolResult, fromJsonSchema, type McpServer } from '@modelconte
 import type { ServiceClient } from '@vouchbox/client';
 import { Nullable, type Static, Type } from '@vouchbox/protocol';
 import { EXIT, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
-import { exportFiles } from '../../export-files.ts';
+import { exportFiles } from '../../files/export-files.ts';
 import { readFromService } from '../../service-export.ts';
 import { refusing } from '../refusal.ts';
 

@@ -14,9 +14,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CommandFailure } from './command-failure.ts';
+import { CommandFailure } from '../failures/command-failure.ts';
+import { UsageError } from '../failures/usage-error.ts';
 import { configDirectory } from './environment.ts';
-import { UsageError } from './usage-error.ts';
 
 export interface Profile {
   /** Where the service is, such as `https://box.example`. */

@@ -1,8 +1,8 @@
 /** The service that a command uses: the one it is pointed to, or its own, which lives as long as the command. */
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import { UsageError } from '../failures/usage-error.ts';
 import { clientEnvironment } from './environment.ts';
 import { checkProfileName, DEFAULT_PROFILE, type Profile, readProfiles } from './profiles.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Options of every command that calls a service. */
 export interface AccessOptions {

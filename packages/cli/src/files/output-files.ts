@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@vouchbox/protocol';
 import { directoryOfPattern, pathProblem } from '@vouchbox/protocol/vocabulary';
-import type { WantedOutput } from './submission-options.ts';
+import type { WantedOutput } from '../submission-options.ts';
 
 /** A file that was written here, and what it is in the job. */
 export interface WrittenOutput {

@@ -1,6 +1,7 @@
 /** The service that a command uses for as long as it runs: the one that is named, or one that it starts. */
+
+import { note } from '../terminal/print.ts';
 import { enterOwnUsers } from './own-users.ts';
-import { note } from './print.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 
 /** A service to call, with the address that other keys can be used at. */
@@ -18,7 +19,7 @@ export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'
   }
   await enterOwnUsers();
   note('no service is named: starting one for as long as this command runs');
-  const { openEmbeddedService } = await import('./embedded-service.ts');
+  const { openEmbeddedService } = await import('../embedded-service.ts');
   const own = await openEmbeddedService({ signing });
   return { client: own.client, url: own.url, ownKey: own.key, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }

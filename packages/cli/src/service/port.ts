@@ -1,5 +1,5 @@
 /** A port on the command line. */
-import { UsageError } from './usage-error.ts';
+import { UsageError } from '../failures/usage-error.ts';
 
 /** The number, 0 for any free port. @throws UsageError that names the option, if the text is not a port */
 export function portOf(option: string, text: string): number {

@@ -2,7 +2,7 @@
  * What an interrupt means to a command that must clean up: the first asks it to end in order, the second ends it at
  * once.
  */
-import { EXIT } from './exit-code.ts';
+import { EXIT } from '../failures/exit-code.ts';
 
 export interface Interrupts extends Disposable {
   /** Aborts with the first interrupt. */

@@ -1,7 +1,7 @@
 /** Checks the paths of `--output` and `--file` before anything is started, and says what was probably meant. */
 import { outputProblem, pathProblem } from '@vouchbox/protocol/vocabulary';
-import { shellWord } from './shell-word.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from '../failures/usage-error.ts';
+import { shellWord } from '../terminal/shell-word.ts';
 
 /** @throws UsageError if the path cannot be that of an output */
 export function checkOutputPath(path: string, given: string): void {

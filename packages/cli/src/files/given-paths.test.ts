@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { UsageError } from '../failures/usage-error.ts';
 import { checkInputPath, checkOutputPath } from './given-paths.ts';
-import { UsageError } from './usage-error.ts';
 
 test.each([
   ['plot.png', 'is not under output/; try --output output/plot.png'],

@@ -1,8 +1,8 @@
 /** The stdin of this process, as a program's input: whether something is piped to it, and its bounded content. */
 import { fstatSync } from 'node:fs';
 import { stdin } from 'node:process';
+import { UsageError } from '../failures/usage-error.ts';
 import { note } from './print.ts';
-import { UsageError } from './usage-error.ts';
 
 const STDIN = 0;
 

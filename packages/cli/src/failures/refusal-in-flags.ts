@@ -3,8 +3,8 @@
  * JSON pointer; a person who typed flags is shown the flag.
  */
 import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import type { SubmissionOptions } from '../submission-options.ts';
 import { CommandFailure } from './command-failure.ts';
-import type { SubmissionOptions } from './submission-options.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What was typed. */

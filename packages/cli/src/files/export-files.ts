@@ -1,6 +1,6 @@
 /** The files of an exported job, with failures as the command shows them. docs/VERIFYING.md. */
 import { type ExportChoice, ExportFailure, type ExportSource, exportFiles as filesOf } from '@vouchbox/evidence';
-import { CommandFailure } from './command-failure.ts';
+import { CommandFailure } from '../failures/command-failure.ts';
 
 export type { ExportSource } from '@vouchbox/evidence';
 

@@ -1,8 +1,8 @@
 /** A directory of files that is written whole or not at all. */
 import { chmod, mkdir, mkdtemp, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CommandFailure } from './command-failure.ts';
-import { UsageError } from './usage-error.ts';
+import { CommandFailure } from '../failures/command-failure.ts';
+import { UsageError } from '../failures/usage-error.ts';
 
 /** It has a temporary name until it is whole. Only what was made here is removed. */
 export async function writeDirectory(target: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
