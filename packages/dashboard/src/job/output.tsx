@@ -2,7 +2,7 @@
 import { Toggle } from '@base-ui/react/toggle';
 import { ToggleGroup } from '@base-ui/react/toggle-group';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import { useCopy } from '../parts/copy-button.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
 import { countOf } from '../words/amounts.ts';
@@ -78,9 +78,11 @@ function Lines({ log, shown, isWrapped }: LinesProps) {
     overscan: linesAround,
   });
   const { length } = lines;
-  useEffect(() => {
-    if (isAtEnd.current && length > 0) rows.scrollToIndex(length - 1, { align: 'end' });
-  }, [length, rows]);
+  const pixels = rows.getTotalSize();
+  // At once and not by the list, which goes on scrolling for a while: nobody could leave the end meanwhile.
+  useLayoutEffect(() => {
+    if (pane.current !== null && isAtEnd.current && pixels > 0) pane.current.scrollTop = pane.current.scrollHeight;
+  }, [pixels]);
   const noteEnd = () => {
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
     if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current = true;
@@ -93,7 +95,7 @@ function Lines({ log, shown, isWrapped }: LinesProps) {
       {length === 0 && (
         <p className="output-empty">{log.isFinished ? 'It wrote nothing.' : 'Nothing was written yet.'}</p>
       )}
-      <div className="output-lines" style={{ blockSize: rows.getTotalSize() }}>
+      <div className="output-lines" style={{ blockSize: pixels }}>
         {rows.getVirtualItems().map(({ index, start, key }) => {
           const line = lines[index];
           return (
