@@ -175,8 +175,10 @@ export class Session implements Queries, AsyncDisposable {
   }
 }
 
+/** A parameter as it is stored; arrays hold texts, too. */
 function storedValue(value: unknown): unknown {
-  return typeof value === 'string' ? toStoredText(value) : value;
+  if (typeof value === 'string') return toStoredText(value);
+  return Array.isArray(value) ? value.map(storedValue) : value;
 }
 
 /** The driver is an optional package: a service with a SQLite store does not need it. */
