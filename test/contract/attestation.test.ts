@@ -186,7 +186,7 @@ describe('the key of the service', () => {
     const { json } = await rig.request('/v1/attestation/public-key');
     expect(json.algorithm).toBe('Ed25519');
     expect(json.public_key_pem).toMatch(/^-----BEGIN PUBLIC KEY-----\n[A-Za-z0-9+/=]{60}\n-----END PUBLIC KEY-----\n$/);
-    expect(json.trust_notice).toMatch(/no independent trust anchor/);
+    expect(json.trust_notice).toMatch(/not an independent trust anchor/);
     const der = Buffer.from(json.public_key_pem.split('\n')[1], 'base64');
     expect(json.key_id).toBe(`sha256:${sha256Hex(der)}`);
     const capabilities = await rig.request('/v1/capabilities');

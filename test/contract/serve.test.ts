@@ -403,7 +403,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
     chownSync(dataDir, 65534, 65534);
     const within = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
     const ways =
-      /^vouchbox: no cells can be made here: gvisor, namespace: only root .* on Linux as root.* in a container.* SERVICE_PROVIDER=subprocess/;
+      /^vouchbox: no cells can be made here: gvisor, namespace: this user lacks .* on Linux as root.* in a container.* SERVICE_PROVIDER=subprocess/;
     await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'auto' }, ways, within);
     rmSync(dataDir, { recursive: true });
   });

@@ -45,6 +45,7 @@ describe('to a caller', () => {
     const capabilities = await rig().alpha.client.capabilities();
     expect(Object.keys(capabilities).sort()).toEqual([
       'artifacts',
+      'blobs',
       'concurrent_mem_mb_max',
       'features',
       'isolation_class',
@@ -59,6 +60,7 @@ describe('to a caller', () => {
       isolation_class: 'linux-shared-kernel',
       limits: { defaults: LIMIT_DEFAULTS, ceilings: LIMIT_CEILINGS },
       artifacts: { max_files: 32, max_file_bytes: 2 * 1024 * 1024, max_total_bytes: 4 * 1024 * 1024 },
+      blobs: { max_blob_bytes: 64 * 1024 * 1024, max_job_bytes: 64 * 1024 * 1024 },
     });
     expect(capabilities.features).toEqual([
       'idempotency_keys',
@@ -69,6 +71,7 @@ describe('to a caller', () => {
       'streams',
       'stream_tickets',
       'artifacts',
+      'blobs',
       'event_chain',
       'tenant_metrics',
       'program_arguments',
