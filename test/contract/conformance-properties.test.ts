@@ -50,10 +50,9 @@ function fitting(schema: JsonSchema): fc.Arbitrary<unknown> {
       return fc.array(fitting(bounds.items ?? {}), { minLength: minItems, maxLength: Math.min(maxItems, 4) });
     }
     case 'string': {
-      const { minLength = 0, maxLength = 40 } = bounds;
-      const length = { minLength, maxLength: Math.min(maxLength, 40) };
+      const { minLength = 0, maxLength = Number.MAX_SAFE_INTEGER } = bounds;
       return pattern === undefined
-        ? fc.string({ unit: 'grapheme', ...length })
+        ? fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 40) })
         : fc.stringMatching(new RegExp(pattern)).filter((text) => text.length <= maxLength);
     }
     case 'integer':
