@@ -8,7 +8,7 @@ export const COUNTING = { shared_preload_libraries: 'pg_stat_statements' };
 
 export interface DatabaseCounters {
   readonly statements: number;
-  /** Transactions of the writing sessions, each of which is synced. */
+  /** Transactions of the writing sessions, each of which asks for its number and is synced. */
   readonly writes: number;
   readonly rowsInserted: number;
   readonly rowsChanged: number;
@@ -24,7 +24,7 @@ export interface DatabaseCounters {
 const QUERY = `
   select
     (select coalesce(sum(calls), 0) from pg_stat_statements) as statements,
-    (select coalesce(sum(calls), 0) from pg_stat_statements where query like 'begin % read committed') as writes,
+    (select coalesce(sum(calls), 0) from pg_stat_statements where query like 'select pg_current_xact_id()%') as writes,
     (select sum(n_tup_ins) from pg_stat_user_tables) as inserted,
     (select sum(n_tup_upd + n_tup_del) from pg_stat_user_tables) as changed,
     (select wal_bytes from pg_stat_wal) as log_bytes,

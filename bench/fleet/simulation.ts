@@ -30,6 +30,8 @@ export interface Fleet {
   readonly clients: number;
   /** Callers are spread over so many tenants. */
   readonly tenants: number;
+  /** Whether all callers of a tenant ask the same node. Otherwise they are spread over all nodes. */
+  readonly isTenantAtOneNode: boolean;
 }
 
 export interface Simulated {
@@ -112,8 +114,9 @@ class Model {
   /** A caller's jobs, one after the other. */
   async drive(client: number): Promise<void> {
     const { nodeMs, cellMs, databaseMs } = this.#cost;
-    const node = this.#nodes[client % this.#fleet.nodes];
-    const tenant = Math.floor(client / this.#fleet.nodes) % this.#fleet.tenants;
+    const { nodes, tenants, isTenantAtOneNode } = this.#fleet;
+    const tenant = (isTenantAtOneNode ? client : Math.floor(client / nodes)) % tenants;
+    const node = this.#nodes[(isTenantAtOneNode ? tenant : client) % nodes];
     if (node === undefined) return;
     for (;;) {
       const started = this.clock.now;
