@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';
+import { cpuSeconds, processorSeconds } from '../http/processes.ts';
 
 /** Loads what counts statements. */
 export const COUNTING = { shared_preload_libraries: 'pg_stat_statements' };
@@ -73,21 +74,10 @@ export function between(before: DatabaseCounters, after: DatabaseCounters): Data
 
 /** Of the first process, of its children, and of children that have ended. */
 function processorMsOf(pid: number): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-  const [own = 0, ended = 0] = ticksOf(String(pid));
-  return [own, ended, ...children.map((child) => ticksOf(child)[0] ?? 0)].reduce((sum, each) => sum + each, 0) * 10;
-}
-
-/** The processor time of a process and of its children that ended, in ticks of 10 ms; none if it has just ended itself. */
-function ticksOf(pid: string): number[] {
-  if (!existsSync(`/proc/${pid}/stat`)) return [];
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = text
-    .slice(text.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 15)
-    .map(Number);
-  return [user + system, endedUser + endedSystem];
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  const living = children.filter((child) => existsSync(`/proc/${child}/stat`)).map(cpuSeconds);
+  const { own, ended } = processorSeconds(pid);
+  return living.reduce((sum, seconds) => sum + seconds, own + ended) * 1000;
 }
 
 /** Milliseconds from `commit` to its answer: the middle of many commits of one row. */

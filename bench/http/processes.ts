@@ -85,15 +85,20 @@ export class Client implements Disposable {
 
 const ticksPerSecond = 100;
 
-/** CPU time of a process with all its threads, in seconds. proc_pid_stat(5). */
+/** CPU time of a process with all its threads, in seconds. */
 export function cpuSeconds(pid: number): number {
+  return processorSeconds(pid).own;
+}
+
+/** CPU time of a process with all its threads, and of its children that it waited for, in seconds. proc_pid_stat(5). */
+export function processorSeconds(pid: number): { readonly own: number; readonly ended: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const [utime = 0, stime = 0] = text
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')
-    .slice(11, 13)
+    .slice(11, 15)
     .map(Number);
-  return (utime + stime) / ticksPerSecond;
+  return { own: (user + system) / ticksPerSecond, ended: (endedUser + endedSystem) / ticksPerSecond };
 }
 
 /** The same by the nanosecond, of the threads that there are now: none may end between two looks. */
