@@ -80,7 +80,14 @@ const deleteOrphans = prepared((db) =>
     ),
 );
 
-const isolationDemand = sql<string>`coalesce(job_specs.requested_spec::json #>> '{requirements,minimum_isolation}', 'none')`;
+/**
+ * PostgreSQL reads no member of a JSON text in which any string has U+0000. Left out here, with the escaped backslashes
+ * before it, because one of them could seem to begin its escape.
+ */
+const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u0000') = 0 then job_specs.requested_spec
+  else replace(replace(job_specs.requested_spec, '\\\\', ''), '\\u0000', '') end`;
+
+const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requirements,minimum_isolation}', 'none')`;
 
 const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit: number }) =>
   db

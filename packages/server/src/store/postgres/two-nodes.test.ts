@@ -81,6 +81,17 @@ test('a node takes only what it can run', async () => {
   expect(await ids(store, 10)).toEqual([fit.job_id]);
 });
 
+test('a job is taken with whatever characters its program has, U+0000 and backslashes before it among them', async () => {
+  await using store = await node();
+  const admitted: string[] = [];
+  for (const code of ['\0', '\\u0000', '\\\0', '"\0\\', '\u0001', '\\\\"']) {
+    admitted.push((await admitJob(store, { requested_spec: { ...SPEC, code } })).job_id);
+  }
+  const strict = { minimum_isolation: 'gvisor-application-kernel' } as const;
+  await admitJob(store, { requested_spec: { ...SPEC, code: '\\\0', requirements: strict } });
+  expect(await ids(store, 10)).toEqual(admitted);
+});
+
 test('an idempotency key that two nodes get at once makes one job', async () => {
   await using one = await node();
   await using other = await node();
