@@ -22,8 +22,20 @@ const insertCredential = prepared((db, row: CredentialTable) =>
   }),
 );
 
+/** Named, because a newer version may add a column while this one works. */
+const COLUMNS = [
+  'credential_id',
+  'tenant',
+  'principal',
+  'scopes',
+  'secret_sha256',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+] as const;
+
 const selectCredential = prepared((db, { credential_id }: { credential_id: string }) =>
-  db.selectFrom('credentials').selectAll().where('credential_id', '=', credential_id),
+  db.selectFrom('credentials').select(COLUMNS).where('credential_id', '=', credential_id),
 );
 
 const endEarlier = prepared((db, { credential_id, at }: Revocation) =>
@@ -47,7 +59,7 @@ export async function credential(db: StoreDatabase, credential_id: string): Prom
 
 /** Oldest first; of every tenant if `tenant` is null. */
 export async function credentials(db: StoreDatabase, tenant: string | null): Promise<readonly CredentialRow[]> {
-  const all = db.selectFrom('credentials').selectAll().orderBy('created_at').orderBy('credential_id');
+  const all = db.selectFrom('credentials').select(COLUMNS).orderBy('created_at').orderBy('credential_id');
   const rows = await (tenant === null ? all : all.where('tenant', '=', tenant)).execute();
   return rows.map(credentialOf);
 }

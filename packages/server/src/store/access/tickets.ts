@@ -41,8 +41,20 @@ const deleteExpired = prepared((db, { now }: { now: string }) =>
     ),
 );
 
+/** Named, because a newer version may add a column while this one works. */
+const COLUMNS = [
+  'tenant',
+  'job_id',
+  'principal',
+  'auth_method',
+  'credential_id',
+  'scopes',
+  'authority_expires_at',
+  'expires_at',
+] as const;
+
 const takeTicket = prepared((db, { ticket_sha256 }: Pick<TicketUse, 'ticket_sha256'>) =>
-  db.deleteFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).returningAll(),
+  db.deleteFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).returning(COLUMNS),
 );
 
 /** Stores a ticket and deletes some expired ones. False if the caller's tenant has no such job. */

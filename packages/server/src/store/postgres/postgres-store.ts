@@ -3,7 +3,9 @@ import type { Store } from '../store.ts';
 import { openThreadedStore, type ThreadedStoreOptions } from '../threaded-store.ts';
 import type { StoreCheck } from '../threads/messages.ts';
 import { startThread, type Threads } from '../threads/threads.ts';
+import { STEPS, type Step } from './migrations/steps.ts';
 import { placeOf } from './place-of.ts';
+import type { PostgresThreadData } from './threads/thread-data.ts';
 
 /** Each side of the store on a separate thread: building texts and sealing receipts take time on this one, too. */
 const POSTGRES_THREADS: Threads = {
@@ -20,6 +22,8 @@ export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProb
    * for a command of an operator.
    */
   readonly instance?: string | null;
+  /** What leads to the schema of this program. Tests of upgrades have more. */
+  readonly steps?: readonly Step[];
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
 }
@@ -30,10 +34,12 @@ export function openPostgresStore({
   check,
   onProblem,
   instance = null,
+  steps = STEPS,
   threads = POSTGRES_THREADS,
 }: PostgresStoreOptions): Promise<Store> {
+  const data: PostgresThreadData = { place: url, check, instance, steps };
   return openThreadedStore({
-    data: { place: url, check, instance },
+    data,
     threads,
     name: placeOf(url),
     onProblem,

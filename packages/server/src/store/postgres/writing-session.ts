@@ -10,6 +10,8 @@
 import { StoreError } from '../store-error.ts';
 import { leaseSeconds, startingLeaseSeconds } from './lease.ts';
 import { migrate } from './migrations/migrate.ts';
+import { beginRegistration } from './migrations/schema-state.ts';
+import { rangeOf, type SchemaRange, STEPS, type Step } from './migrations/steps.ts';
 import { postgresErrorOf } from './postgres-error.ts';
 import { Session } from './session.ts';
 
@@ -26,8 +28,8 @@ const SETTINGS = `set idle_in_transaction_session_timeout = '${leaseSeconds - 1}
 const nextTurn = 'update holders set turn = turn + 1 where holder_id = 1';
 /** One data directory is served by one process, so the one before it is gone. */
 const removePredecessor = 'delete from nodes where instance = $1';
-const insertNode = `insert into nodes (instance, started_at, lease_until)
-  values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds})) returning node`;
+const insertNode = `insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)
+  values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds}), $2, $3) returning node`;
 const removeNode = 'delete from nodes where node = $1';
 
 /**
@@ -43,6 +45,8 @@ type Outcome = 'committed' | 'aborted' | 'in progress' | null;
 export interface WritingOptions {
   /** Names the data directory of the service; null for a command of an operator beside it. */
   readonly instance?: string | null;
+  /** What leads to the schema of this program. Tests of upgrades have more. */
+  readonly steps?: readonly Step[];
 }
 
 export class WritingSession implements AsyncDisposable {
@@ -60,12 +64,21 @@ export class WritingSession implements AsyncDisposable {
     session.node = node;
   }
 
-  /** @throws StoreError `locked` if a service of an earlier version holds the store */
-  static async open(url: string, store: object, { instance = null }: WritingOptions = {}): Promise<WritingSession> {
+  /**
+   * Brings the schema to what this program needs, and registers the node.
+   *
+   * @throws StoreError `locked` if a service of an earlier version holds the store, or would not survive the upgrade
+   */
+  static async open(
+    url: string,
+    store: object,
+    { instance = null, steps = STEPS }: WritingOptions = {},
+  ): Promise<WritingSession> {
     const session = await openShared(url, store);
     try {
-      await migrate(session);
-      return new WritingSession(url, store, { session, node: await register(session, instance) });
+      await migrate(session, { steps, instance });
+      const node = await register(session, { instance, range: rangeOf(steps) });
+      return new WritingSession(url, store, { session, node });
     } catch (thrown) {
       await session[Symbol.asyncDispose]();
       throw postgresErrorOf(thrown);
@@ -132,11 +145,19 @@ async function openShared(url: string, store: object): Promise<Session> {
   }
 }
 
-async function register(session: Session, instance: string | null): Promise<number> {
-  session.begin();
+interface Registration {
+  readonly instance: string | null;
+  readonly range: SchemaRange;
+}
+
+async function register(session: Session, { instance, range }: Registration): Promise<number> {
+  await beginRegistration(session, range);
   session.send({ sql: nextTurn, parameters: [] });
   if (instance !== null) session.send({ sql: removePredecessor, parameters: [instance] });
-  const { rows } = await session.execute<{ node: number }>({ sql: insertNode, parameters: [instance ?? ''] });
+  const { rows } = await session.execute<{ node: number }>({
+    sql: insertNode,
+    parameters: [instance ?? '', range.needs, range.knows],
+  });
   await session.commit();
   if (rows[0] === undefined) throw new StoreError('corrupt', 'the database gave this node no number');
   return rows[0].node;

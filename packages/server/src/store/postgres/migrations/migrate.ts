@@ -1,86 +1,84 @@
 /**
- * Brings the tables of a PostgreSQL store to the schema of this program. Each migration is one transaction, and one
- * service migrates at a time. It never downgrades, and refuses a store of a later program, and a schema that holds
- * something else. The names have the form of those of a SQLite store, and their numbers mean the same.
+ * Brings the tables of a PostgreSQL store to what this program needs before it serves. Each step is one transaction, and
+ * nodes of an earlier version go on meanwhile. It never downgrades, and refuses a store that is closed to this program,
+ * and a schema that holds something else. The names have the form of those of a SQLite store, and their numbers mean
+ * the same.
  */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { NodeFacts } from '../../fleet.ts';
 import { StoreError } from '../../store-error.ts';
+import { leaseSeconds } from '../lease.ts';
+import { postgresErrorOf } from '../postgres-error.ts';
 import type { Session } from '../session.ts';
-import { createTables } from './0004-tables.ts';
-import { moveExecutions } from './0004-with-execution.ts';
-import { createNodes } from './0004-with-nodes.ts';
-import { addUploads } from './0004-with-uploads.ts';
+import { type OlderNode, stepsTaken } from './schema-state.ts';
+import { rangeOf, STEPS, type Step } from './steps.ts';
+import { type NextStep, oneAtATime, type Try, tryStep } from './take-step.ts';
 
-/** Every migration by its name. */
-const MIGRATIONS: Readonly<Record<string, string>> = {
-  '0004-tables': createTables,
-  '0004-with-execution': moveExecutions,
-  '0004-with-nodes': createNodes,
-  '0004-with-uploads': addUploads,
-};
+/** For how long a start tries again what did not get its locks, and the pause between two tries. */
+const busyMillisecondsMax = 60_000;
+const pauseMilliseconds = 200;
 
-const newest = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
-
-/** Held while one service migrates; others wait. */
-const MIGRATING = `hashtextextended('vouchbox migration in ' || current_schema(), 0)`;
-
-/** Tables of the schema in which the session makes its tables, without those of extensions. */
-const tablesHere = `
-  select relname as name from pg_class
-  where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
-    and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')`;
+export interface MigrateOptions {
+  readonly steps?: readonly Step[];
+  /** Names the data directory of the service; null for a command of an operator. */
+  readonly instance?: string | null;
+}
 
 /**
- * @throws StoreError `newer_schema`, `unrecognised` or `unopenable`, having changed nothing; or the error of a migration
- * that failed
+ * @throws StoreError `newer_schema`, `unrecognised` or `unopenable`, having changed nothing; `locked` if a node of an
+ * earlier version needs what must go first, and names that node; `busy` if the tables were in use for a minute; or the
+ * error of a step that failed
  */
-export async function migrate(session: Session): Promise<void> {
-  await session.execute({ sql: `select pg_advisory_lock(${MIGRATING})::text`, parameters: [] });
-  try {
-    await migrateAlone(session);
-  } finally {
-    if (!session.isLost) session.send({ sql: `select pg_advisory_unlock(${MIGRATING})`, parameters: [] });
-  }
-}
-
-async function migrateAlone(session: Session): Promise<void> {
-  const applied = await appliedMigrations(session);
-  for (const [name, statements] of Object.entries(MIGRATIONS)) {
-    if (applied.includes(name)) continue;
-    session.begin();
-    for (const statement of statements.split(';\n')) {
-      if (statement.trim() !== '') session.send({ sql: statement, parameters: [] });
+export async function migrate(
+  session: Session,
+  { steps = STEPS, instance = null }: MigrateOptions = {},
+): Promise<void> {
+  await oneAtATime(session, { waits: true }, async () => {
+    const taken = await stepsTaken(session, steps);
+    for (const [at, step] of steps.slice(0, rangeOf(steps).needs).entries()) {
+      if (at >= taken) await take(session, { ...step, version: at + 1 }, instance);
     }
-    const parameters = [name, new Date().toISOString()];
-    session.send({ sql: 'insert into schema_history (name, timestamp) values ($1, $2)', parameters });
-    await session.commit();
-  }
-}
-
-async function appliedMigrations(session: Session): Promise<readonly string[]> {
-  const schema = await session.execute<{ name: string | null }>({
-    sql: 'select current_schema()::text as name',
-    parameters: [],
   });
-  if (schema.rows[0]?.name == null) throw new StoreError('unopenable', 'the search path of the database has no schema');
-  const tables = (await session.execute<{ name: string }>({ sql: tablesHere, parameters: [] })).rows;
-  if (tables.length === 0) await createHistory(session);
-  else if (!tables.some(({ name }) => name === 'schema_history')) {
-    throw new StoreError('unrecognised', 'the database has tables that do not belong to this service');
+}
+
+/** Takes a step, however often it must be tried. */
+async function take(session: Session, step: NextStep, instance: string | null): Promise<void> {
+  const begunAt = performance.now();
+  for (;;) {
+    // As a beat does: whoever was cut off from the database has the time to come back.
+    const removesDead = performance.now() - begunAt > leaseSeconds * 1000;
+    const tried = await tryStep(session, step, { instance, removesDead }).catch((thrown: unknown) => busyOf(thrown));
+    if (!(tried instanceof StoreError)) {
+      if (tried.kind === 'taken') return;
+      refuseBesideLiving(tried, step);
+      if (tried.kind === 'further') continue;
+    } else if (performance.now() - begunAt > busyMillisecondsMax) {
+      throw new StoreError(
+        'busy',
+        `step ${step.name} got no lock of the tables for a minute: start again when less runs`,
+      );
+    }
+    await pause(pauseMilliseconds);
   }
-  const { rows } = await session.execute<{ name: string }>({ sql: 'select name from schema_history', parameters: [] });
-  const applied = rows.map(({ name }) => name);
-  refuseUnknown(applied.filter((name) => !Object.hasOwn(MIGRATIONS, name)));
-  return applied;
 }
 
-async function createHistory(session: Session): Promise<void> {
-  const sql = 'create table schema_history (name text collate "C" primary key, timestamp text collate "C" not null)';
-  await session.execute({ sql, parameters: [] });
+/** The error if it may be tried again. */
+function busyOf(thrown: unknown): StoreError {
+  const error = postgresErrorOf(thrown);
+  if (error.code !== 'busy') throw error;
+  return error;
 }
 
-function refuseUnknown(unknown: readonly string[]): void {
-  const last = unknown.toSorted().at(-1);
-  if (last === undefined) return;
-  if (last > newest) throw new StoreError('newer_schema', `the database has schema ${last}, newer than ${newest}`);
-  throw new StoreError('unrecognised', `the database has the unknown schema ${last}`);
+function refuseBesideLiving(tried: Try, { name }: NextStep): void {
+  const living = tried.kind === 'prevented' ? tried.by.find(({ is_alive }) => is_alive) : undefined;
+  if (living === undefined) return;
+  throw new StoreError(
+    'locked',
+    `${nameOf(living)} is of an earlier version and would not survive step ${name} of the schema: stop that node, then start this one again`,
+  );
+}
+
+function nameOf({ node, facts }: OlderNode): string {
+  const { version = null } = (JSON.parse(facts ?? 'null') as NodeFacts | null) ?? {};
+  return version === null ? `node ${node}` : `node ${node} (${version})`;
 }

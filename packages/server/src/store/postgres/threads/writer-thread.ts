@@ -2,10 +2,13 @@
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
 import '../../threads/near-imports.ts';
-import type { ThreadData } from '../../threads/messages.ts';
 import { serveStore } from '../../threads/store-thread.ts';
+import type { PostgresThreadData } from './thread-data.ts';
 
 assert(parentPort !== null, 'the writer runs as a thread');
 const { openWriter } = await import('./writer.ts');
 const { postgresErrorOf } = await import('../postgres-error.ts');
-serveStore(parentPort, { open: (report) => openWriter(workerData as ThreadData, report), errorOf: postgresErrorOf });
+serveStore(parentPort, {
+  open: (report) => openWriter(workerData as PostgresThreadData, report),
+  errorOf: postgresErrorOf,
+});

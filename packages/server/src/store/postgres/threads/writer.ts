@@ -2,19 +2,31 @@
 import { auditStore } from '../../access/audit.ts';
 import { PATIENT, WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
-import { portable, type ThreadData } from '../../threads/messages.ts';
+import { portable } from '../../threads/messages.ts';
 import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
+import { SchemaUpkeep } from '../migrations/schema-upkeep.ts';
+import { STEPS } from '../migrations/steps.ts';
 import type { Session } from '../session.ts';
 import { WritingSession } from '../writing-session.ts';
 import { GroupCommit } from './group-commit.ts';
+import type { PostgresThreadData } from './thread-data.ts';
 
-export async function openWriter({ place, check, instance }: ThreadData, report: SendReport): Promise<StoreThread> {
+export async function openWriter(
+  { place, check, instance, steps }: PostgresThreadData,
+  report: SendReport,
+): Promise<StoreThread> {
   await using opening = new AsyncDisposableStack();
-  const writing = opening.use(await WritingSession.open(place, {}, { instance: instance ?? null }));
+  const writing = opening.use(
+    await WritingSession.open(place, {}, { instance: instance ?? null, ...(steps && { steps }) }),
+  );
   const session = await writing.current();
   const problem = await lossOnCrash(session);
   if (problem !== null) report({ kind: 'problem', error: portable(problem) });
   if (check === 'full') await auditStore(session.db);
+  if (instance !== null && instance !== undefined) {
+    const onProblem = (error: StoreError) => report({ kind: 'problem', error: portable(error) });
+    opening.use(SchemaUpkeep.start({ url: place, steps: steps ?? STEPS, instance, onProblem }));
+  }
   const group = new GroupCommit(writing, (answers) => report({ kind: 'answers', answers }));
   const resources = opening.move();
   return {

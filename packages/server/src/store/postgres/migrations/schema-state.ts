@@ -1,0 +1,135 @@
+/**
+ * How far the schema of a store has come, which code may use it, and which nodes do.
+ *
+ * Code that is too old is shut out before the rows that it could write are looked at for the last time. Every node
+ * registers under a shared lock, and the version of the oldest code is raised under the same lock alone. So no older
+ * node comes between the look at the nodes and the change.
+ */
+import { StoreError } from '../../store-error.ts';
+import type { Session } from '../session.ts';
+import { firstVersioned, type SchemaRange, type Step } from './steps.ts';
+
+/** How long a step may wait for a lock: others wait behind it. Less than PostgreSQL waits before it looks for deadlocks. */
+export const lockTimeout = `set local lock_timeout = '100ms'`;
+
+const DOOR = `hashtextextended('vouchbox nodes in ' || current_schema(), 0)`;
+/** Held until the end of the transaction in which a node registers. */
+export const enterAsNode = `select pg_advisory_xact_lock_shared(${DOOR})`;
+const enterAlone = `select pg_advisory_xact_lock(${DOOR})`;
+
+/** The tables of the schema in which the session makes its tables, without those of extensions. */
+const tablesHere = `
+  select relname as name from pg_class
+  where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+    and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')`;
+const createHistory =
+  'create table schema_history (name text collate "C" primary key, timestamp text collate "C" not null)';
+const selectState = 'select version, oldest_code from schema_state';
+const selectOlder = `select node, facts, lease_until >= now() as is_alive from nodes
+  where schema_knows < $1 and ($2::text is null or instance <> $2) order by node`;
+const removeNode = 'delete from nodes where node = $1 and lease_until < now()';
+const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code, $1)';
+
+/**
+ * The number of steps that were taken of these. A store of later code may have more.
+ *
+ * @throws StoreError `newer_schema` if this code may not use the store, `unrecognised` or `unopenable` if it is none
+ */
+export async function stepsTaken(session: Session, steps: readonly Step[]): Promise<number> {
+  const tables = await tablesOf(session);
+  if (tables.length === 0) await session.execute({ sql: createHistory, parameters: [] });
+  else if (!tables.includes('schema_history')) {
+    throw new StoreError('unrecognised', 'the database has tables that do not belong to this service');
+  }
+  const { rows } = await session.execute<{ name: string }>({ sql: 'select name from schema_history', parameters: [] });
+  const taken = new Set(rows.map(({ name }) => name));
+  const known = steps.filter(({ name }) => taken.delete(name)).length;
+  const state = tables.includes('schema_state') ? await stateOf(session) : { version: known, oldest_code: 0 };
+  refuseOlderCode(state.oldest_code, steps.length);
+  if (taken.size > 0 && state.version <= steps.length)
+    throw new StoreError('unrecognised', `the database has the unknown schema ${[...taken].sort().at(-1)}`);
+  return known;
+}
+
+async function tablesOf(session: Session): Promise<readonly string[]> {
+  const sql = 'select current_schema()::text as name';
+  const schema = await session.execute<{ name: string | null }>({ sql, parameters: [] });
+  if (schema.rows[0]?.name == null) throw new StoreError('unopenable', 'the search path of the database has no schema');
+  const { rows } = await session.execute<{ name: string }>({ sql: tablesHere, parameters: [] });
+  return rows.map(({ name }) => name);
+}
+
+interface SchemaState {
+  readonly version: number;
+  readonly oldest_code: number;
+}
+
+async function stateOf(session: Session): Promise<SchemaState> {
+  const { rows } = await session.execute<SchemaState>({ sql: selectState, parameters: [] });
+  if (rows[0] === undefined) throw new StoreError('corrupt', 'the database does not say which schema it has');
+  return rows[0];
+}
+
+function refuseOlderCode(oldest: number, knows: number): void {
+  if (oldest <= knows) return;
+  throw new StoreError(
+    'newer_schema',
+    `the database takes no version of the service that knows less than schema ${oldest}, and this one knows ${knows}: start the newer version`,
+  );
+}
+
+/** Begins the transaction in which a node registers. @throws StoreError `newer_schema` if its code was shut out */
+export async function beginRegistration(session: Session, { knows }: SchemaRange): Promise<void> {
+  session.begin();
+  session.send({ sql: enterAsNode, parameters: [] });
+  try {
+    refuseOlderCode((await stateOf(session)).oldest_code, knows);
+  } catch (thrown) {
+    await session.rollback();
+    throw thrown;
+  }
+}
+
+/** A node that knows less than a step needs. */
+export interface OlderNode {
+  readonly node: number;
+  /** What it says of itself; null if it does not serve yet. */
+  readonly facts: string | null;
+  /** False once its lease is over. It may still come back, until its row is removed. */
+  readonly is_alive: boolean;
+}
+
+export interface ShutOutOptions {
+  /** The service that asks. What it was before is gone. Null for a command of an operator. */
+  readonly instance: string | null;
+  /** Whether nodes whose lease is over are removed, as a beat removes them. */
+  readonly removesDead: boolean;
+}
+
+/**
+ * Shuts out code that knows less than `version`. Returns the nodes that prevent it; if there are any, all may go on.
+ *
+ * @throws StoreError `busy` if nodes register all the time
+ */
+export async function shutOutBelow(
+  session: Session,
+  version: number,
+  { instance, removesDead }: ShutOutOptions,
+): Promise<readonly OlderNode[]> {
+  // There are no nodes of earlier code: it holds the store alone.
+  if (version < firstVersioned) return [];
+  session.begin();
+  session.send({ sql: lockTimeout, parameters: [] });
+  session.send({ sql: enterAlone, parameters: [] });
+  try {
+    const { rows } = await session.execute<OlderNode>({ sql: selectOlder, parameters: [version, instance] });
+    const staying = rows.filter(({ is_alive }) => is_alive || !removesDead);
+    for (const { node } of rows) if (removesDead) session.send({ sql: removeNode, parameters: [node] });
+    if (staying.length === 0) session.send({ sql: raiseOldest, parameters: [version] });
+    await session.commit();
+    return staying;
+  } catch (thrown) {
+    if (!session.isLost) await session.rollback();
+    throw thrown;
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Takes the steps of a schema that a start leaves out, while the service works: it moves rows into the new form, and
+ * removes the old form when no node needs it. One node of those that know the steps does it at a time. Whatever ends
+ * that node, another goes on where it was.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { StandingLoop } from '../../../ground/waiting/standing-loop.ts';
+import type { StoreError } from '../../store-error.ts';
+import { postgresErrorOf } from '../postgres-error.ts';
+import { Session } from '../session.ts';
+import { stepsTaken } from './schema-state.ts';
+import type { Step } from './steps.ts';
+import { oneAtATime, type Try, tryStep } from './take-step.ts';
+
+/** How long to wait for older nodes to go, for another node that takes the step, or until the database is back. */
+const patienceMilliseconds = 1000;
+/** After a lock that was not free. */
+const busyMilliseconds = 200;
+
+export interface SchemaUpkeepOptions {
+  readonly url: string;
+  readonly steps: readonly Step[];
+  readonly instance: string;
+  /** Called when steps begin to fail. */
+  readonly onProblem: (error: StoreError) => void;
+}
+
+/** Uses a connection of its own only while a step is left. */
+export class SchemaUpkeep implements AsyncDisposable {
+  readonly #options: SchemaUpkeepOptions;
+  readonly #loop = new StandingLoop((signal) => this.#round(signal));
+  #session: Session | null = null;
+  #hasProblem = false;
+
+  private constructor(options: SchemaUpkeepOptions) {
+    this.#options = options;
+  }
+
+  static start(options: SchemaUpkeepOptions): SchemaUpkeep {
+    const upkeep = new SchemaUpkeep(options);
+    upkeep.#loop.start();
+    return upkeep;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop[Symbol.asyncDispose]();
+    await this.#close();
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const milliseconds = await this.#advance().catch((thrown: unknown) => this.#failed(thrown));
+    await pause(milliseconds, undefined, { signal }).catch(() => {});
+  }
+
+  /** Returns how long to wait before the next try. */
+  async #advance(): Promise<number> {
+    const { url, steps, instance } = this.#options;
+    this.#session ??= await Session.open(url, {});
+    const session = this.#session;
+    const begunAt = performance.now();
+    const tried = await oneAtATime(session, { waits: false }, async (): Promise<Try | 'complete'> => {
+      const taken = await stepsTaken(session, steps);
+      const step = steps[taken];
+      // Beats remove the rows of dead nodes.
+      return step === undefined
+        ? 'complete'
+        : await tryStep(session, { ...step, version: taken + 1 }, { instance, removesDead: false });
+    });
+    this.#hasProblem = false;
+    if (tried === 'complete') {
+      this.#loop.stop();
+      await this.#close();
+      return 0;
+    }
+    // Half of the time is left to the work of the service.
+    if (tried !== null && tried.kind !== 'prevented') return performance.now() - begunAt;
+    return patienceMilliseconds;
+  }
+
+  async #failed(thrown: unknown): Promise<number> {
+    const error = postgresErrorOf(thrown);
+    if (error.code === 'busy') return busyMilliseconds;
+    if (!this.#hasProblem) this.#options.onProblem(error);
+    this.#hasProblem = true;
+    await this.#close();
+    return patienceMilliseconds;
+  }
+
+  async #close(): Promise<void> {
+    await this.#session?.[Symbol.asyncDispose]();
+    this.#session = null;
+  }
+}

@@ -1,0 +1,189 @@
+/** An upgrade beside nodes that work: this version, and one after it that was planted. */
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { admitJob, at, finishOf, newKey, runJob } from '../../store.fixture.ts';
+import type { Store } from '../../store.ts';
+import type { StoreError } from '../../store-error.ts';
+import { POSTGRES_SAME_THREAD } from '../../threads.fixture.ts';
+import { openPostgresStore } from '../postgres-store.ts';
+import { dropSchema, newSchema } from '../schema.fixture.ts';
+import { Session } from '../session.ts';
+import { NEXT_STEPS } from './next-version.fixture.ts';
+import { STEPS, type Step } from './steps.ts';
+import { backfillRowsMax } from './take-step.ts';
+
+const expanded = STEPS.length + 1;
+const whole = NEXT_STEPS.length;
+
+let url: string;
+beforeEach(async () => {
+  url = await newSchema(inject('postgresUrl'));
+});
+afterEach(() => dropSchema(url));
+
+/** A node on the thread of the test. */
+function node(instance: string, steps: readonly Step[] = STEPS): Promise<Store> {
+  return openPostgresStore({
+    url,
+    check: 'off',
+    onProblem: () => {},
+    instance,
+    steps,
+    threads: POSTGRES_SAME_THREAD,
+  });
+}
+
+async function asked<Row>(sql: string): Promise<readonly Row[]> {
+  await using session = await Session.open(url, {});
+  return (await session.execute<Row & object>({ sql, parameters: [] })).rows;
+}
+
+async function version(): Promise<number> {
+  return (await asked<{ version: number }>('select version from schema_state'))[0]?.version ?? 0;
+}
+
+async function refusal(opening: Promise<Store>): Promise<StoreError> {
+  try {
+    await (await opening)[Symbol.asyncDispose]();
+  } catch (error) {
+    return error as StoreError;
+  }
+  throw new Error('the node started');
+}
+
+/** Jobs that ended, more than one transaction of a backfill looks at. */
+async function manyJobs(count: number): Promise<void> {
+  await asked(`insert into jobs (tenant, job_id, status, language, created_at, finished_at, cancellation_requested,
+      truncated, chain_seq, chain_head)
+    select 'many', 'job_' || lpad(at::text, 6, '0'), 'succeeded', 'bash', '${at(0)}', '${at(1)}', 0, 0, 1, 'head'
+    from generate_series(1, ${count}) as at`);
+}
+
+/** How far the backfill has come; null before it begins and after it ended. */
+async function progress(): Promise<{ position: string | null; rows_done: number; is_last_pass: number } | null> {
+  const rows = await asked<{ position: string; rows_done: number; is_last_pass: number }>(
+    'select position, rows_done, is_last_pass from backfills',
+  );
+  return rows[0] ?? null;
+}
+
+const unfilled = 'select job_id from jobs where finished_at is not null and outcome is null';
+
+test('a node says which schemas it can use', async () => {
+  await using _this = await node('this');
+  await using _next = await node('next', NEXT_STEPS);
+  expect(await asked('select instance, schema_needs, schema_knows from nodes order by node')).toEqual([
+    { instance: 'this', schema_needs: STEPS.length, schema_knows: STEPS.length },
+    { instance: 'next', schema_needs: expanded, schema_knows: whole },
+  ]);
+});
+
+test('a start adds what older nodes do not notice: what they had asked before is still answered', async () => {
+  await using older = await node('older');
+  const key = await admitJob(older);
+  const credential = {
+    credential_id: 'c',
+    tenant: key.tenant,
+    principal: 'p',
+    scopes: ['jobs:read' as const],
+    secret_sha256: 'a'.repeat(64),
+    created_at: at(0),
+    expires_at: null,
+    revoked_at: null,
+  };
+  await older.createCredential(credential);
+  const ticket = (digit: string) => ({
+    ticket_sha256: digit.repeat(64),
+    job_id: key.job_id,
+    caller: { ...credential, auth_method: 'key' as const },
+    created_at: at(0),
+    expires_at: at(60_000),
+  });
+  const use = (digit: string) =>
+    older.consumeTicket({ ticket_sha256: digit.repeat(64), job_id: key.job_id, now: at(1) });
+  const before = [await older.credential('c'), await older.credentials(null), await older.job(key)];
+  await older.storeTicket(ticket('1'));
+  await use('1');
+  await using newer = await node('newer', NEXT_STEPS);
+  expect(await version()).toBe(expanded);
+  expect([await older.credential('c'), await older.credentials(null), await older.job(key)]).toEqual(before);
+  await older.storeTicket(ticket('2'));
+  expect(await use('2')).not.toBeNull();
+  await admitJob(newer);
+  expect((await older.counts()).queued).toBe(2);
+});
+
+test('rows are moved beside older nodes, and the old form is removed once the last of them is gone', async () => {
+  await manyJobsIn(async () => await manyJobs(3 * backfillRowsMax));
+  await using older = await node('older');
+  await using _newer = await node('newer', NEXT_STEPS);
+  await expect.poll(async () => (await progress())?.rows_done).toBe(3 * backfillRowsMax);
+  // In the old form, and before all that the backfill has looked at.
+  const key = await runJob(older, newKey('a'));
+  await older.finish(finishOf(key));
+  expect(await asked(unfilled)).toHaveLength(1);
+  expect(await version()).toBe(expanded);
+  await older[Symbol.asyncDispose]();
+  await expect.poll(version).toBe(whole);
+  expect(await asked(unfilled)).toEqual([]);
+  expect(await progress()).toBeNull();
+});
+
+/** Makes the tables first, as a node that is gone. */
+async function manyJobsIn(fill: () => Promise<void>): Promise<void> {
+  await (await node('first'))[Symbol.asyncDispose]();
+  await fill();
+}
+
+test('older code may start until the rows are looked at for the last time; then it is told to stay away', async () => {
+  await using older = await node('older');
+  await using _newer = await node('newer', NEXT_STEPS);
+  const another = await node('another');
+  await another[Symbol.asyncDispose]();
+  await older[Symbol.asyncDispose]();
+  await expect.poll(version).toBe(whole);
+  const error = await refusal(node('older'));
+  expect(error.code).toBe('newer_schema');
+  expect(error.message).toMatch(/less than schema \d+, and this one knows \d+: start the newer version$/);
+});
+
+test('a start that a living older node would not survive is refused in one line that names the node', async () => {
+  const later: Step = { name: '9004-later', kind: 'expand', sql: 'create table later (at integer)' };
+  await using older = await node('older');
+  await older.fleet?.announce(() => ({ version: '0.9', roles: [], executor: null, signs_with: null }));
+  const error = await refusal(node('newest', [...NEXT_STEPS, later]));
+  expect(error.code).toBe('locked');
+  expect(error.message).toMatch(
+    /: node \d+ \(0\.9\) is of an earlier version [^\n]*: stop that node, then start this one again$/,
+  );
+  expect(await version()).toBeLessThan(whole);
+  await older[Symbol.asyncDispose]();
+  await using _newest = await node('newest', [...NEXT_STEPS, later]);
+  expect(await version()).toBe(whole + 1);
+});
+
+test('a start waits for its locks without holding up what asks for the same tables', async () => {
+  await using older = await node('older');
+  await using reader = await Session.open(url, {});
+  reader.begin();
+  await reader.execute({ sql: 'lock table credentials in access share mode', parameters: [] });
+  let isOpen = false;
+  const opening = node('newer', NEXT_STEPS).then((store) => {
+    isOpen = true;
+    return store;
+  });
+  const tried = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%credentials add column%'
+    and datname = current_database()`;
+  await expect.poll(async () => await asked(tried), { interval: 5 }).not.toEqual([]);
+  // It would wait behind the step for as long as that waits for its lock.
+  expect(await older.credentials(null)).toEqual([]);
+  expect(isOpen).toBe(false);
+  await reader.commit();
+  await using _newer = await opening;
+  expect(await version()).toBe(expanded);
+});
+
+test('a store with a step that is not of this program, and no later version, is refused', async () => {
+  await (await node('first'))[Symbol.asyncDispose]();
+  await asked(`insert into schema_history values ('0004-other', '2030')`);
+  expect((await refusal(node('first'))).code).toBe('unrecognised');
+});
