@@ -37,6 +37,7 @@ export interface LogSnapshot {
   readonly lineCount: number;
   /** Everything but output. */
   readonly events: readonly StepEvent[];
+  /** Whether the whole history was read. */
   readonly isFinished: boolean;
 }
 
@@ -74,8 +75,9 @@ export class JobLog {
   readonly snapshot = (): LogSnapshot => this.#snapshot;
 
   /**
-   * Follows the job until it ends or the signal aborts. A connection that is lost is made again for as long as it takes. What
-   * the service refuses ends it.
+   * Follows the job until its history is over or the signal aborts. A connection that is lost is made again for as long as it
+   * takes. What the service refuses ends it. The client returns only at the end of a history, which may be one without
+   * `finished`: asking for what comes after it would bring nothing, or the same again, as fast as the service answers.
    */
   async follow(client: ServiceClient, signal: AbortSignal): Promise<void> {
     this.#error = null;
@@ -83,6 +85,7 @@ export class JobLog {
       const connectivity = watchConnectivity(() => this.#become('offline'));
       try {
         await this.#followOnce(client, AbortSignal.any([signal, connectivity.cameBack]));
+        this.#isFinished = true;
         this.#become('closed');
       } catch (error) {
         if (signal.aborted) return;
@@ -113,7 +116,6 @@ export class JobLog {
     this.#last = event.seq;
     if (event.kind === 'stdout' || event.kind === 'stderr') this.#addOutput(event.kind, event.seq, event.data);
     else this.#events = [...this.#events, event as StepEvent];
-    if (event.kind === 'finished') this.#isFinished = true;
     this.#tell();
   }
 
