@@ -89,35 +89,43 @@ const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u
 
 const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requirements,minimum_isolation}', 'none')`;
 
+/**
+ * Goes through the tenant's queue in its order and stops as soon as it has found enough. What else it asks about a job is
+ * asked in subqueries, and not in joins, which a planner could begin with all jobs of the tenant.
+ */
 const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit: number }) =>
   db
     .selectFrom('queue')
-    .innerJoin('job_specs', (join) =>
-      join.onRef('job_specs.tenant', '=', 'queue.tenant').onRef('job_specs.job_id', '=', 'queue.job_id'),
-    )
-    .select(['queue.tenant', 'queue.job_id', 'queue.language', 'queue.runtime', 'queue.mem_mb', 'queue.created_at'])
-    .where('queue.tenant', '=', asked.tenant)
-    .where((row) =>
-      row.not(
-        row.exists(
-          row
-            .selectFrom('claims')
-            .select('claims.job_id')
-            .whereRef('claims.tenant', '=', 'queue.tenant')
-            .whereRef('claims.job_id', '=', 'queue.job_id'),
-        ),
-      ),
-    )
-    .where('queue.mem_mb', '<=', asked.memMbMax)
+    .select(['tenant', 'job_id', 'language', 'runtime', 'mem_mb', 'created_at'])
+    .where('tenant', '=', asked.tenant)
+    .where('mem_mb', '<=', asked.memMbMax)
     .where((row) =>
       row.or([
-        row.and([row('queue.runtime', 'is', null), sql<boolean>`queue.language = any(${asked.languages})`]),
-        sql<boolean>`queue.runtime = any(${asked.packs})`,
+        row.and([row('runtime', 'is', null), sql<boolean>`language = any(${asked.languages})`]),
+        sql<boolean>`runtime = any(${asked.packs})`,
       ]),
     )
-    .where(sql<boolean>`${isolationDemand} = any(${asked.isolation})`)
-    .orderBy('queue.created_at')
-    .orderBy('queue.job_id')
+    .where((row) =>
+      row(
+        row
+          .selectFrom('claims')
+          .select('claims.node')
+          .whereRef('claims.tenant', '=', 'queue.tenant')
+          .whereRef('claims.job_id', '=', 'queue.job_id'),
+        'is',
+        null,
+      ),
+    )
+    .where((row) => {
+      const demand = row
+        .selectFrom('job_specs')
+        .select(isolationDemand.as('demand'))
+        .whereRef('job_specs.tenant', '=', 'queue.tenant')
+        .whereRef('job_specs.job_id', '=', 'queue.job_id');
+      return sql<boolean>`${demand} = any(${asked.isolation})`;
+    })
+    .orderBy('created_at')
+    .orderBy('job_id')
     .limit(asked.limit),
 );
 
