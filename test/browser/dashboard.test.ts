@@ -62,13 +62,16 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('verifies an attestation in the page against a pinned key', async () => {
+  test('verifies an attestation in the page against a pinned key, in a thread of its own', async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('signed')" });
     const { public_key_pem } = await rig().alpha.client.publicKey();
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page, troubles } = opened;
+    await page.getByText('The record is whole').waitFor();
     await page.getByLabel('Public key to pin').fill(public_key_pem);
+    const started = page.waitForEvent('worker');
     await page.getByRole('button', { name: 'Pin this key' }).click();
+    expect((await started).url()).toContain('/dashboard/assets/check-worker-');
     await page.getByText('A pinned key signed this result as it is here.').waitFor();
     expect(troubles).toEqual([]);
   });

@@ -370,6 +370,23 @@ describe('an attestation that was tampered with', () => {
   });
 });
 
+describe('a record that was tampered with', () => {
+  test('is shown as broken before any key is pinned, with the event that does not hold', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'echo genuine' });
+    await using opened = await open('/jobs');
+    const { page } = opened;
+    await page.route('**/replay?*', async (intercepted) => {
+      const answer = await intercepted.fetch();
+      await intercepted.fulfill({ response: answer, body: (await answer.text()).replace('genuine', 'forgery') });
+    });
+    await page.getByRole('link', { name: job_id }).click();
+    await page.getByText('Broken: chain').waitFor();
+    await page.getByText('does not hold').first().waitFor();
+    expect(await page.getByText('The record is whole').count()).toBe(0);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+});
+
 describe('the pictures of the documents', () => {
   test.each(['light', 'dark'] as const)('show a job, %s', async (colorScheme) => {
     const { job_id } = await rig().run({ language: 'python', code: ILLUSTRATED, outputs: ['output/**'] });

@@ -2,6 +2,7 @@
  * The verifier as a library: the checks of `service-verify directory` on bytes that its caller has read. It opens no file
  * and no connection, and uses nothing that only Node has.
  */
+export { checkRecord, type JobRecord, type RecordVerdict } from './check-record.ts';
 export {
   canVerifySignatures,
   type Examination,

@@ -6,6 +6,8 @@ import { Notice } from '../parts/notice.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { usePinnedKeys } from '../session/pinned-keys.ts';
 import { useCaller } from '../session/session.ts';
+import { countOf } from '../words/amounts.ts';
+import { checkJob } from './check/check-job.ts';
 import { CheckReport } from './check-report.tsx';
 import { PinKeys } from './pin-keys.tsx';
 
@@ -34,31 +36,19 @@ function Verdict({ job_id }: { readonly job_id: string }) {
   const pinned = usePinnedKeys();
   const { tenant } = whoami;
   const check = useQuery({
-    queryKey: ['attested', job_id, tenant, pinned.map(({ key_id }) => key_id)],
-    queryFn: async ({ signal }) => {
-      const { verifyAttested } = await import('./verify-attested.ts');
-      return verifyAttested({ client, job_id, tenant, pinned, signal });
-    },
-    enabled: isLive && pinned.length > 0,
+    queryKey: ['checked', job_id, tenant, pinned.map(({ key_id }) => key_id)],
+    queryFn: ({ signal }) => checkJob({ client, job_id, tenant, pinned, signal }),
+    enabled: isLive,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const record = useQuery({
-    queryKey: ['record', job_id],
-    queryFn: ({ signal }) => client.verify(job_id, { signal }),
-    enabled: isLive && pinned.length === 0,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  if (pinned.length > 0) {
-    if (check.isError) return <Failure error={check.error} />;
-    return check.data === undefined ? <p role="status">Checking…</p> : <CheckReport report={check.data} />;
-  }
-  if (record.isError) return <Failure error={record.error} />;
-  if (record.data === undefined) return <p role="status">Checking the record…</p>;
+  if (check.isError) return <Failure error={check.error} />;
+  if (check.data === undefined) return <p role="status">{pinned.length > 0 ? 'Checking…' : 'Checking the record…'}</p>;
+  if (pinned.length > 0 || check.data.exitCode !== 0) return <CheckReport report={check.data} />;
   return (
     <Notice tone="quiet">
       <p>
-        The record is whole: {record.data.chain.count} links of the chain and the receipt were recomputed here. Who made
-        it is not known until you pin a key.
+        The record is whole: {countOf(check.data.eventCount)} links of the chain and the receipt were recomputed here.
+        Who made it is not known until you pin a key.
       </p>
     </Notice>
   );

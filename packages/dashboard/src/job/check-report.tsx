@@ -2,10 +2,10 @@
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { Notice } from '../parts/notice.tsx';
 import { Chain } from './chain.tsx';
-import type { AttestedReport } from './verify-attested.ts';
+import type { CheckedRecord } from './check/check-record.ts';
 
-export function CheckReport({ report }: { readonly report: AttestedReport }) {
-  const { checks, facts, notice, exitCode, events } = report;
+export function CheckReport({ report }: { readonly report: CheckedRecord }) {
+  const { checks, facts, notice, exitCode } = report;
   const bad = checks.find(({ isGood }) => !isGood);
   return (
     <div className="stack">
@@ -29,7 +29,7 @@ export function CheckReport({ report }: { readonly report: AttestedReport }) {
           </li>
         ))}
       </ul>
-      <Chain events={events} firstBadSeq={badSeqOf(bad?.name === 'chain' ? bad.detail : '')} />
+      <Chain record={report} />
       {notice !== null && <p className="small soft">{printableText(notice)}</p>}
       {typeof facts['isolation_class'] === 'string' && (
         <p className="small soft">
@@ -39,10 +39,4 @@ export function CheckReport({ report }: { readonly report: AttestedReport }) {
       )}
     </div>
   );
-}
-
-/** The number of the first wrong event, which the check of the chain names. */
-function badSeqOf(detail: string): number | null {
-  const [, seq] = /^event (\d+):/.exec(detail) ?? [];
-  return seq === undefined ? null : Number(seq);
 }

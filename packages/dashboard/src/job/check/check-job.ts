@@ -1,0 +1,98 @@
+/** The page's side of the thread that checks: it reads what the service recorded of a job, and passes it on. */
+import type { JobDetail, JobEvent, ServiceClient } from '@vouchbox/client';
+import type { StoredReceipt } from '@vouchbox/evidence';
+import type { PinnedKey } from '../../session/pinned-keys.ts';
+import type { CheckedRecord, SignedRecord } from './check-record.ts';
+import type { CheckAnswer, CheckMessage } from './check-worker.ts';
+
+interface Asked {
+  readonly client: ServiceClient;
+  readonly job_id: string;
+  /** The caller's tenant. */
+  readonly tenant: string;
+  /** None: it is checked whether the record is whole, and nothing about who made it. */
+  readonly pinned: readonly PinnedKey[];
+  readonly signal: AbortSignal;
+}
+
+type Give = (message: CheckMessage) => void;
+
+const NO_THREAD = 'This browser could not start a check, or had too little memory for it.';
+
+/** The most events of a page. */
+const pageEvents = 1000;
+
+/**
+ * Reads the record of a job that ended, and checks it in a thread of its own, which ends with the answer.
+ * @throws ServiceFailure or TransportFailure if it cannot be read, and Error if it cannot be checked
+ */
+export async function checkJob(asked: Asked): Promise<CheckedRecord> {
+  const worker = new Worker(new URL('./check-worker.ts', import.meta.url), { type: 'module' });
+  try {
+    const [answer] = await Promise.all([
+      answerOf(worker, asked.signal),
+      giveRecord(asked, (message) => worker.postMessage(message)),
+    ]);
+    if (answer.kind === 'problem') throw new Error(answer.text);
+    return answer.checked;
+  } finally {
+    worker.terminate();
+  }
+}
+
+function answerOf(worker: Worker, signal: AbortSignal): Promise<CheckAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<CheckAnswer>();
+  worker.addEventListener('message', ({ data }: MessageEvent<CheckAnswer>) => resolve(data));
+  worker.addEventListener('error', () => reject(new Error(NO_THREAD)));
+  worker.addEventListener('messageerror', () => reject(new Error(NO_THREAD)));
+  signal.addEventListener('abort', () => reject(signal.reason as Error));
+  return promise;
+}
+
+async function giveRecord(asked: Asked, give: Give): Promise<void> {
+  const { client, job_id, tenant, pinned, signal } = asked;
+  const detail = await client.detail(job_id, { signal });
+  if (detail.receipt === undefined) throw new Error('The job has no receipt yet.');
+  const receipt = detail.receipt as unknown as StoredReceipt;
+  const [signed] = await Promise.all([pinned.length === 0 ? null : readSigned(asked, detail), giveEvents(asked, give)]);
+  give({ kind: 'check', record: { job_id, tenant, receipt, signed } });
+}
+
+/** Each page goes on as soon as it is read: all of them at once would hold up the page. */
+async function giveEvents({ client, job_id, signal }: Asked, give: Give): Promise<void> {
+  for (let after: number | null = 0; after !== null; ) {
+    const { events, next_cursor }: Awaited<ReturnType<ServiceClient['replay']>> = await client.replay(job_id, {
+      after,
+      limit: pageEvents,
+      signal,
+    });
+    give({ kind: 'events', events: events as JobEvent[] });
+    after = events.length === 0 ? null : next_cursor;
+  }
+}
+
+async function readSigned({ client, job_id, pinned, signal }: Asked, detail: JobDetail): Promise<SignedRecord> {
+  const [envelope, result, folded] = await Promise.all([
+    client.attestation(job_id, { signal }),
+    client.resultArtifact(job_id, { signal }),
+    client.result(job_id, { signal }),
+  ]);
+  return {
+    publicKeys: pinned.map(({ pem }) => pem),
+    envelope: envelope.bytes,
+    result_artifact: result.bytes,
+    public_key_pem: await signerOf(detail, pinned, client),
+    requested_spec: detail.requested_spec,
+    artifacts: folded.artifacts.map(({ path, content_base64 }) => ({ path, content_base64 })),
+  };
+}
+
+/** The key that the export names, for comparison. A service knows only its present one, so a pinned one comes first. */
+async function signerOf(
+  { attestation }: JobDetail,
+  pinned: readonly PinnedKey[],
+  client: ServiceClient,
+): Promise<string> {
+  const known = pinned.find(({ key_id }) => key_id === attestation.key_id);
+  return known?.pem ?? (await client.publicKey()).public_key_pem;
+}

@@ -1,0 +1,85 @@
+/**
+ * What the check of a job finds. With pinned keys it is that of `service-verify directory`: the same files are put together
+ * from the service's answers, and none of them is trusted. Without, it is whether the record is whole.
+ */
+import { canonicalJson, decodeBase64, type ExportSource, exportFiles, type StoredReceipt } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
+import { type Check, checkRecord, EXIT, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
+
+/** What is checked beside the events. */
+export interface RecordToCheck {
+  readonly job_id: string;
+  /** The caller's tenant. */
+  readonly tenant: string;
+  readonly receipt: StoredReceipt;
+  /** Null if no key is pinned. */
+  readonly signed: SignedRecord | null;
+}
+
+export interface SignedRecord
+  extends Pick<ExportSource, 'envelope' | 'result_artifact' | 'public_key_pem' | 'requested_spec'> {
+  /** PEM texts of the pinned keys, at least one. */
+  readonly publicKeys: readonly string[];
+  readonly artifacts: readonly { readonly path: string; readonly content_base64: string }[];
+}
+
+/** One event of the chain, as it is drawn. */
+export type Link = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
+
+/** It is small, however long the history is: it goes from one thread to another. */
+export interface CheckedRecord extends Report {
+  /** Of all events. */
+  readonly eventCount: number;
+  /** The first event that does not hold; null if all do. */
+  readonly firstBadSeq: number | null;
+  /** The links at both ends of the chain, and around one that is broken. */
+  readonly links: readonly Link[];
+}
+
+/** Links at each end. */
+const linksAtEnds = 3;
+
+/** Makes every check of a record whose events are in order. */
+export async function checkWhole(events: readonly JobEvent[], record: RecordToCheck): Promise<CheckedRecord> {
+  const { signed } = record;
+  const report = signed === null ? unsignedReport(events, record) : await signedReport(events, record, signed);
+  const firstBadSeq = badSeqOf(report.checks);
+  const links = events
+    .filter(({ seq }) => {
+      const isNearEnd = seq <= linksAtEnds || seq > events.length - linksAtEnds;
+      return isNearEnd || (firstBadSeq !== null && Math.abs(seq - firstBadSeq) <= 1);
+    })
+    .map(({ seq, kind, event_hash }) => ({ seq, kind, event_hash }));
+  return { ...report, eventCount: events.length, firstBadSeq, links };
+}
+
+function signedReport(
+  events: readonly JobEvent[],
+  { job_id, tenant, receipt }: RecordToCheck,
+  { publicKeys, ...signed }: SignedRecord,
+): Promise<Report> {
+  const artifacts = signed.artifacts.map(({ path, content_base64 }) => ({
+    path,
+    content: decodeBase64(content_base64) ?? new Uint8Array(),
+  }));
+  const source = { ...signed, artifacts, tenant, job_id, receipt_json: canonicalJson(receipt), events };
+  const files = new Map(
+    Array.from(exportFiles(source, { program: 'kept' }), ([path, bytes]) => [path, new Uint8Array(bytes)] as const),
+  );
+  return verifyExport(parseExport(files), { publicKeys, tenant, job: job_id });
+}
+
+function unsignedReport(events: readonly JobEvent[], { job_id, receipt }: RecordToCheck): Report {
+  const isOfJob = receipt['job_id'] === job_id;
+  const other: Check = { name: 'receipt', isGood: false, detail: 'it is of another job' };
+  const checks = isOfJob ? checkRecord({ events, receipt }).checks : [other];
+  const exitCode = checks.every(({ isGood }) => isGood) ? EXIT.good : EXIT.record;
+  return { exitCode, checks, facts: {}, notice: null };
+}
+
+/** The number of the first wrong event, which the check of the chain names. */
+function badSeqOf(checks: readonly Check[]): number | null {
+  const broken = checks.find(({ name, isGood }) => name === 'chain' && !isGood);
+  const [, seq] = /^event (\d+):/.exec(broken?.detail ?? '') ?? [];
+  return seq === undefined ? null : Number(seq);
+}
