@@ -34,9 +34,10 @@ export interface PacksOptions extends DataOptions, JsonOption {}
  * @param recipe the name of a recipe that comes with the service, or the path of another
  */
 export async function buildPackOf(recipe: string, options: PacksOptions): Promise<number> {
+  const read = readRecipe(recipeFile(recipe));
   const packs = await packsIn(options);
   const { facts, directory, isNew } = await buildPack({
-    recipe: readRecipe(recipeFile(recipe)),
+    recipe: read,
     packs,
     proxies: proxyEnvironment(),
     onLine: (line) => process.stderr.write(`${printable(line, 4096)}\n`),
