@@ -8,6 +8,7 @@ import { leftoversOf } from '../rig/leftovers.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 const SHIFTED_CLOCK = fileURLToPath(new URL('./shifted-clock.mjs', import.meta.url));
+const NEXT_VERSION = fileURLToPath(new URL('./next-version.mjs', import.meta.url));
 const KEYS = 'attestation-keys';
 
 export interface FleetNodeOptions {
@@ -16,6 +17,10 @@ export interface FleetNodeOptions {
   readonly clockShiftMilliseconds?: number;
   /** The node with whose key it signs. Without one it makes a key. */
   readonly signsLike?: FleetNode;
+  /** Default: this version. */
+  readonly version?: 'next';
+  /** Default: `namespace`. A node that makes no cells starts sooner. */
+  readonly provider?: 'subprocess';
 }
 
 export class FleetNode implements AsyncDisposable {
@@ -32,9 +37,14 @@ export class FleetNode implements AsyncDisposable {
     }
   }
 
+  /** Makes its data directory. */
+  static async make(options: FleetNodeOptions): Promise<FleetNode> {
+    return new FleetNode(options, await TcpProxy.to(options.databaseUrl));
+  }
+
   /** Starts it and waits until it listens. */
   static async start(options: FleetNodeOptions): Promise<FleetNode> {
-    const node = new FleetNode(options, await TcpProxy.to(options.databaseUrl));
+    const node = await FleetNode.make(options);
     await node.start();
     return node;
   }
@@ -49,13 +59,15 @@ export class FleetNode implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
-    const { databaseUrl, clockShiftMilliseconds = 0 } = this.#options;
+    const { databaseUrl, clockShiftMilliseconds = 0, version, provider } = this.#options;
     const process = await ServiceProcess.start({
       dataDir: this.dataDir,
       environment: {
         SERVICE_DATABASE_URL: this.database.urlOf(databaseUrl),
         SERVICE_CONCURRENCY: '2',
         SERVICE_LOG_LEVEL: 'warn',
+        ...(provider !== undefined && { SERVICE_PROVIDER: provider }),
+        ...(version === 'next' && { NODE_OPTIONS: `--import ${NEXT_VERSION}` }),
         ...(clockShiftMilliseconds !== 0 && {
           NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`,
           FLEET_CLOCK_SHIFT: String(clockShiftMilliseconds),

@@ -1,10 +1,13 @@
 /**
  * `npm run fleet -- --minutes 5 --seed 7`: three nodes and a PostgreSQL server on loopback, under load, while nodes are
  * killed, paused past their leases and cut off, and the database is restarted. The clock of one node is a minute ahead.
- * Then every promise is audited.
+ * Then every promise is audited. Last, nodes of another store are replaced by a newer version one after the other.
  */
 import { parseArgs } from 'node:util';
+import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
+import { startPostgres } from '../rig/postgres-server.ts';
 import { type FleetRun, runFleet } from './fleet-run.ts';
+import { type RollingUpgrade, runRollingUpgrade } from './rolling-upgrade.ts';
 
 const { values } = parseArgs({
   options: {
@@ -45,6 +48,11 @@ function rowsOf(run: FleetRun): Readonly<Record<string, number>> {
   };
 }
 
+async function upgraded(): Promise<RollingUpgrade> {
+  await using server = await startPostgres();
+  return await runRollingUpgrade({ databaseUrl: await newSchema(server.url) });
+}
+
 const [nodes, seed, minutes] = [Number(values.nodes), Number(values.seed), Number(values.minutes)];
 say(`${nodes} nodes, ${minutes} minutes, seed ${seed}`);
 const run = await runFleet({
@@ -60,6 +68,9 @@ const run = await runFleet({
 table(rowsOf(run));
 const problems = [...run.problems, ...run.leftovers.map((left) => `left behind: ${left}`)];
 if (run.recoverySeconds > recoverySecondsMax) problems.push(`a recovery took ${run.recoverySeconds} s`);
+const upgrade = await upgraded();
+table({ 'jobs promised during an upgrade': upgrade.jobs, 'envelopes that verify': upgrade.attested });
+problems.push(...upgrade.problems, ...upgrade.leftovers.map((left) => `left behind: ${left}`));
 for (const problem of problems) say(`PROBLEM ${problem}`);
 say(problems.length === 0 ? 'every promise was kept' : `${problems.length} promises were broken`);
 process.exitCode = problems.length === 0 ? 0 : 1;
