@@ -27,6 +27,17 @@ const open = (view: string, options = {}) => openDashboard(browser, { url: rig()
 const isTooWide = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 
+/** What reaches out of the page at a side, or is shown in part alone, of these elements: their texts. */
+const cutOff = (page: Page, selector: string) =>
+  page.locator(selector).evaluateAll((found) =>
+    found
+      .filter((element) => {
+        const { left, right } = element.getBoundingClientRect();
+        return left < 0 || right > document.documentElement.clientWidth || element.scrollWidth > element.clientWidth;
+      })
+      .map(({ textContent }) => textContent),
+  );
+
 /** The events of a page, as a service with larger caps would have them: so many lines, and then the end. */
 function pageOfLines(job_id: string, after: number, linesMax: number) {
   const events = Array.from({ length: Math.min(1000, linesMax + 1 - after) }, (_, index) => {
@@ -64,6 +75,7 @@ describe('every view', () => {
       expect(opened.troubles).toEqual([]);
       expect(await accessibilityProblems(opened.page)).toEqual([]);
       expect(await isTooWide(opened.page)).toBe(false);
+      expect(await cutOff(opened.page, '.navigation-link')).toEqual([]);
     },
   );
 
@@ -80,6 +92,10 @@ describe('every view', () => {
     expect(opened.troubles).toEqual([]);
     expect(await accessibilityProblems(opened.page)).toEqual([]);
     expect(await isTooWide(opened.page)).toBe(false);
+    expect(await cutOff(opened.page, '[aria-label="Limits as a table"]')).toEqual([]);
+    await opened.page.getByRole('link', { name: 'Jobs', exact: true }).click();
+    await opened.page.getByRole('link', { name: job_id }).waitFor();
+    expect(await cutOff(opened.page, '.job-body .soft')).toEqual([]);
   });
 
   test('is reached by keyboard alone, from signing in to a job', async () => {
@@ -172,7 +188,7 @@ describe('the button', () => {
     await signIn(opened, rig().beta.key);
     expect(await page.getByLabel('stdin').inputValue()).toBe('');
     await page.getByRole('link', { name: 'Jobs', exact: true }).click();
-    await page.getByText('No jobs match.').waitFor();
+    await page.getByText('No jobs yet.').waitFor();
     expect(await page.getByText(job_id).count()).toBe(0);
   });
 });
@@ -214,7 +230,7 @@ describe('a key that ends', () => {
     await operator.revoke({ credential_id });
     await opened.page.getByRole('dialog').waitFor();
     await signIn(opened, rig().beta.key);
-    await opened.page.getByText('No jobs match.').waitFor();
+    await opened.page.getByText('No jobs yet.').waitFor();
     expect(await opened.page.getByText(job_id).count()).toBe(0);
   });
 });

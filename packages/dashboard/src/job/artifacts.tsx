@@ -32,6 +32,7 @@ export function Artifacts({ job: { job_id }, hasEnded, log }: ArtifactsProps) {
       {!hasSome && (
         <p className="soft">{hasEnded ? 'It left no files.' : 'Files are kept when the program has ended.'}</p>
       )}
+      {hasSome && result.isLoading && <p role="status">Reading the files…</p>}
       {result.isError && <Failure error={result.error} />}
       {result.data && (
         <ul className="artifacts">

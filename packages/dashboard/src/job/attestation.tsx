@@ -6,7 +6,7 @@ import { Notice } from '../parts/notice.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { usePinnedKeys } from '../session/pinned-keys.ts';
 import { useCaller } from '../session/session.ts';
-import { countOf } from '../words/amounts.ts';
+import { amountOf } from '../words/amounts.ts';
 import { checkJob } from './check/check-job.ts';
 import { CheckReport } from './check-report.tsx';
 import { PinKeys } from './pin-keys.tsx';
@@ -47,8 +47,8 @@ function Verdict({ job_id }: { readonly job_id: string }) {
   return (
     <Notice tone="quiet">
       <p>
-        The record is whole: {countOf(check.data.eventCount)} links of the chain and the receipt were recomputed here.
-        Who made it is not known until you pin a key.
+        The record is whole: {amountOf(check.data.eventCount, 'link')} of the chain and the receipt were recomputed
+        here. Who made it is not known until you pin a key.
       </p>
     </Notice>
   );

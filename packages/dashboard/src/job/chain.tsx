@@ -1,5 +1,6 @@
 /** The chain of a job's events: each link names the one before it. Long chains are shown at both ends. */
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { amountOf } from '../words/amounts.ts';
 import type { CheckedRecord } from './check/check-record.ts';
 
 const digestCharacters = 12;
@@ -7,7 +8,7 @@ const digestCharacters = 12;
 export function Chain({ record }: { readonly record: CheckedRecord }) {
   const { eventCount, firstBadSeq, links } = record;
   return (
-    <ol className="chain" aria-label={`Chain of ${eventCount} events`}>
+    <ol className="chain" aria-label={`Chain of ${amountOf(eventCount, 'event')}`}>
       {links.map(({ seq, kind, event_hash }, index) => {
         const isBad = firstBadSeq !== null && seq >= firstBadSeq;
         const gap = seq - (links[index - 1]?.seq ?? 0) - 1;

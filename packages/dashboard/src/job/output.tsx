@@ -5,7 +5,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import { useCopy } from '../parts/copy-button.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
-import { countOf } from '../words/amounts.ts';
+import { amountOf } from '../words/amounts.ts';
 import type { LogSnapshot } from './job-log.ts';
 import { Line } from './line.tsx';
 import './output.css';
@@ -43,7 +43,7 @@ export function Output({ log }: { readonly log: LogSnapshot }) {
         <Toggle className="output-toggle" pressed={isWrapped} onPressedChange={setWrapped}>
           wrap
         </Toggle>
-        <span className="output-count small soft">{countOf(lines.length)} lines</span>
+        <span className="output-count small soft">{amountOf(lines.length, 'line')}</span>
         <button className="output-toggle" type="button" onClick={() => copy(text(), 'the output')}>
           copy
         </button>

@@ -1,7 +1,7 @@
 /** What the program used, as far as it could be read. */
 import type { JobDetail } from '@vouchbox/client';
 import { Facts } from '../parts/facts.tsx';
-import { durationOf, sizeOf } from '../words/amounts.ts';
+import { amountOf, durationOf, sizeOf } from '../words/amounts.ts';
 
 export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
   const { resource_usage: used, output } = receipt ?? {};
@@ -12,8 +12,14 @@ export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
         ['Time', durationOf(used.wall_ms)],
         ['Processor time', durationOf(used.cpu_ms)],
         ['Most memory at once', sizeOf(used.memory_peak_bytes)],
-        ['Recorded on stdout', output && `${sizeOf(output.stdout_bytes)}, ${output.stdout_records} records`],
-        ['Recorded on stderr', output && `${sizeOf(output.stderr_bytes)}, ${output.stderr_records} records`],
+        [
+          'Recorded on stdout',
+          output && `${sizeOf(output.stdout_bytes)}, ${amountOf(output.stdout_records, 'record')}`,
+        ],
+        [
+          'Recorded on stderr',
+          output && `${sizeOf(output.stderr_bytes)}, ${amountOf(output.stderr_records, 'record')}`,
+        ],
       ]}
     />
   );

@@ -24,7 +24,7 @@ export function Timeline({ log }: { readonly log: LogSnapshot }) {
 function stepWords(event: StepEvent): string {
   switch (event.kind) {
     case 'queued':
-      return `Queued: ${event.data.language}, at least ${event.data.requirements.minimum_isolation}`;
+      return `Queued: ${event.data.language}, ${isolationWords(event.data.requirements.minimum_isolation)}`;
     case 'started':
       return `Started in ${event.data.backend}, ${event.data.isolation_class ?? 'isolation not observed'}`;
     case 'cancel_requested':
@@ -40,4 +40,8 @@ function stepWords(event: StepEvent): string {
     default:
       return printable(String((event as StepEvent).kind), 60);
   }
+}
+
+function isolationWords(minimum: string): string {
+  return minimum === 'none' ? 'any isolation' : `at least ${minimum}`;
 }

@@ -15,7 +15,7 @@ export function Violations({ log }: { readonly log: LogSnapshot }) {
         {violations.map(({ seq, data: { type, message, path } }) => (
           <li key={seq}>
             <code>{type}</code> {printable(message)}
-            {path !== undefined && (
+            {path !== undefined && !message.includes(path) && (
               <>
                 {' '}
                 <code>{printable(path)}</code>

@@ -2,7 +2,7 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { JobListItem } from '@vouchbox/client';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { countOf } from '../words/amounts.ts';
+import { amountOf, countOf } from '../words/amounts.ts';
 import { JobRow } from './job-row.tsx';
 import './jobs.css';
 
@@ -11,6 +11,8 @@ interface JobTableProps {
   readonly loadedCount: number;
   readonly isComplete: boolean;
   readonly isLoading: boolean;
+  /** Whether a status or a language was chosen. */
+  readonly isFiltered: boolean;
   /** Whether the person seeks a part of an id. */
   readonly isNarrowed: boolean;
   /** Called when the last rows are in sight. */
@@ -25,7 +27,7 @@ const rowsAround = 12;
 
 const COLUMNS = ['Status', 'Job', 'Language', 'Created', 'Duration', 'Exit code'];
 
-export function JobTable({ jobs, loadedCount, isComplete, isLoading, isNarrowed, onEnd }: JobTableProps) {
+export function JobTable({ jobs, loadedCount, isComplete, isLoading, isFiltered, isNarrowed, onEnd }: JobTableProps) {
   const body = useRef<HTMLDivElement>(null);
   const rowPixels = useIsNarrow() ? narrowRowPixels : wideRowPixels;
   const top = useTop(body);
@@ -45,7 +47,7 @@ export function JobTable({ jobs, loadedCount, isComplete, isLoading, isNarrowed,
   return (
     <div className="jobs">
       <p className="small soft" role="status">
-        {summaryOf({ shown: jobs.length, loadedCount, isComplete, isLoading, isNarrowed })}
+        {summaryOf({ shown: jobs.length, loadedCount, isComplete, isLoading, isFiltered, isNarrowed })}
       </p>
       <div role="table" aria-label="Jobs" aria-rowcount={isComplete ? jobs.length + 1 : -1}>
         <div role="rowgroup">
@@ -73,16 +75,21 @@ function summaryOf({
   loadedCount,
   isComplete,
   isLoading,
+  isFiltered,
   isNarrowed,
 }: {
   readonly shown: number;
   readonly loadedCount: number;
   readonly isComplete: boolean;
   readonly isLoading: boolean;
+  readonly isFiltered: boolean;
   readonly isNarrowed: boolean;
 }): string {
-  if (loadedCount === 0) return isLoading ? 'Loading jobs…' : 'No jobs match. A job that you run appears here.';
-  const count = `${countOf(loadedCount)} ${isComplete ? 'jobs' : 'newest jobs loaded; scroll for older ones'}`;
+  if (loadedCount === 0 && isLoading) return 'Loading jobs…';
+  if (loadedCount === 0) return isFiltered ? 'No jobs match.' : 'No jobs yet. A job that you run appears here.';
+  const count = isComplete
+    ? amountOf(loadedCount, 'job')
+    : `${amountOf(loadedCount, 'newest job')} loaded; scroll for older ones`;
   return isNarrowed ? `${countOf(shown)} of ${count} have this in their id` : count;
 }
 

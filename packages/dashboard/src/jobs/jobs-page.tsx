@@ -41,6 +41,7 @@ export function JobsPage() {
         isComplete={isComplete}
         isLoading={isLoading}
         onEnd={loadMore}
+        isFiltered={filters.status !== undefined || filters.language !== undefined}
         isNarrowed={sought !== ''}
       />
     </Page>

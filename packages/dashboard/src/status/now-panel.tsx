@@ -4,7 +4,7 @@ import { printable } from '@vouchbox/protocol/vocabulary';
 import { Facts } from '../parts/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Panel } from '../parts/panel.tsx';
-import { durationOf } from '../words/amounts.ts';
+import { amountOf, durationOf } from '../words/amounts.ts';
 
 export function NowPanel({ status }: { readonly status: ServiceStatus }) {
   const { queue, running, signer, provider, parked } = status;
@@ -14,12 +14,12 @@ export function NowPanel({ status }: { readonly status: ServiceStatus }) {
         facts={[
           ['Status', status.status],
           ['Version', `${printable(status.version)}, up for ${durationOf(status.uptime_seconds * 1000)}`],
-          ['Queue', `${queue.depth} of ${queue.capacity}, the oldest waits ${durationOf(queue.oldest_age_ms)}`],
+          ['Queue', queueWords(queue)],
           ['Running', running],
           ['Cells', `${provider.backend ?? 'no provider'}, ${provider.isolation_class ?? 'no isolation'}`],
-          ['Stronger cells not taken', printable(provider.passed_over ?? '—')],
-          ['Parked', `${parked.cells} cells, ${parked.mem_mb} of ${parked.mem_mb_max} MiB`],
-          ['Signing', signer.enabled ? `${signer.outbox_depth} results wait for it` : 'off'],
+          ['Stronger cells not taken', printable(provider.passed_over ?? 'none')],
+          ['Parked', `${amountOf(parked.cells, 'cell')}, ${parked.mem_mb} of ${parked.mem_mb_max} MiB`],
+          ['Signing', signer.enabled ? `${amountOf(signer.outbox_depth, 'result')} to sign` : 'off'],
           [
             'Last error of signing',
             signer.last_error === null ? (
@@ -34,4 +34,9 @@ export function NowPanel({ status }: { readonly status: ServiceStatus }) {
       />
     </Panel>
   );
+}
+
+function queueWords({ depth, capacity, oldest_age_ms }: ServiceStatus['queue']): string {
+  const oldest = depth === 0 ? '' : `, the oldest waits ${durationOf(oldest_age_ms)}`;
+  return `${depth} of ${capacity}${oldest}`;
 }

@@ -36,6 +36,7 @@ export function StatusPage() {
             times={times}
             series={[{ name: 'parked', tone: 'good', values: samples.map(({ parked }) => parked) }]}
           />
+          <p className="small soft">They were made ahead of time, so that a job need not wait for its cell.</p>
         </Panel>
         <RecentJobs />
         <ServiceMetrics />

@@ -14,6 +14,11 @@ export function countOf(count: number): string {
   return COUNT.format(count);
 }
 
+/** A count with what is counted, whose plural ends in s: `1 line`, `2,000 lines`. */
+export function amountOf(count: number, noun: string): string {
+  return `${countOf(count)} ${count === 1 ? noun : `${noun}s`}`;
+}
+
 /** A duration given in milliseconds; a dash if it is unknown. */
 export function durationOf(milliseconds: number | null | undefined): string {
   if (milliseconds === null || milliseconds === undefined) return '—';
