@@ -36,7 +36,7 @@ interface JobTrial {
 }
 
 /** Time enough for an emulated host, so that memory is what runs out. */
-const limits = { wall_seconds: 60, cpu_seconds: 60, mem_mb: 96 };
+const limits = { wall_seconds: 300, cpu_seconds: 120, mem_mb: 96 };
 const JOBS: readonly JobTrial[] = [
   {
     name: 'files',

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { makeImage } from './image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const IMAGE_MEGABYTES = 1536;
+const IMAGE_MEGABYTES = 4096;
 const COMPILED = 'packages/server/native';
 /** The pages, which are the same on every architecture, and what says from which sources they were built. */
 const PAGES = ['packages/server/pages', 'node_modules/.cache/vouchbox-pages.json'];

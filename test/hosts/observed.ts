@@ -51,14 +51,17 @@ export function tableOf(observed: Observed): string {
 const HEAD = `# Hosts on which Vouchbox was tried
 
 \`npm run hosts\` writes this page. It builds each host from the packages of Debian, starts it in QEMU's own emulation, without a
-network, copies the checkout into it and runs these trials. An emulated host is some ten times slower than a real one: the times
-say how long a trial takes there and nothing about the service. A trial that ran out of time counts as not held.
-A dash stands for a trial that was not run.`;
+network, copies the checkout into it and runs these trials, two hosts at a time. A host that has the packages and the kernel of
+another is tried in what may differ. An emulated host is some ten times slower than a real one, and slower still while others use
+the machine: the times say how long a trial takes there and nothing about the service. A trial that ran out of time counts as not
+held. A dash stands for a trial that was not run.`;
 
-function section({ name, title, cores, memoryMb, trials }: Host, seen: readonly ObservedTrial[]): string {
-  const rows = TRIALS.flatMap(({ id }) => {
+/** What was kept of trials that this host no longer has is left out. */
+function section({ name, title, cores, memoryMb, trials }: Host, kept: readonly ObservedTrial[]): string {
+  const seen = kept.filter(({ trial }) => trials.includes(trial));
+  const rows = TRIALS.filter(({ id }) => trials.includes(id)).map(({ id }) => {
     const one = seen.find(({ trial }) => trial === id);
-    return one === undefined ? (trials.includes(id) ? [`| ${titleOf(id)} | – | not run | – | – |`] : []) : [rowOf(one)];
+    return one === undefined ? `| ${titleOf(id)} | – | not run | – | – |` : rowOf(one);
   });
   return [
     `## ${title}`,
