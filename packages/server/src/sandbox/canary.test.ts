@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCanaries, runLateAgain } from './canary.ts';
 import type { Candidate } from './candidate.ts';
 import { openNamespaceCells } from './oci/open-cells.ts';
+import { prove } from './preflight.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-canary-test-'));
 let cells: Candidate;
@@ -59,4 +60,14 @@ describe('a canary that was late', () => {
     expect(await runLateAgain(first, host.prepare)).toEqual(first);
     expect([...host.made.values()]).toEqual([1]);
   });
+});
+
+it('does not lose a language of a class that was chosen by name for being late', async () => {
+  const host = slowAtFirst(1);
+  const slow: Candidate = {
+    ...cells,
+    prepare: (request) => host.prepare(request.language)(request.readyMilliseconds ?? 60_000),
+  };
+  const { provider } = await prove(slow);
+  expect([...provider.languages].toSorted()).toEqual(['bash', 'node', 'python', 'typescript']);
 });

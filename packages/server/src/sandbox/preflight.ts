@@ -66,7 +66,7 @@ export async function openProvider(options: PreflightOptions): Promise<Opened> {
   const rejections: Rejection[] = [];
   for (const candidate of candidates) {
     try {
-      return { ...(await prove(await CANDIDATES[candidate](options), options.choice !== 'auto')), rejections };
+      return { ...(await prove(await CANDIDATES[candidate](options))), rejections };
     } catch (error) {
       rejections.push({ candidate, problem: (error as Error).message });
     }
@@ -75,14 +75,13 @@ export async function openProvider(options: PreflightOptions): Promise<Opened> {
 }
 
 /**
- * Runs every language's canary. If none passes, it disposes of the cells and rejects. A provider that was not chosen by
- * name would be replaced by a weaker one, so its late canaries are tried again.
+ * Runs every language's canary, and the late ones once more. If none passes, it disposes of the cells and rejects: `auto`
+ * then takes a weaker class, and a class that was chosen by name does not start.
  */
-async function prove(cells: Candidate, isChosen: boolean): Promise<Omit<Opened, 'rejections'>> {
+export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
   const prepareFor = (language: Language) => (readyMilliseconds: number) =>
     cells.prepare({ language, runtime: null, readyMilliseconds });
-  const first = await runCanaries(SYSTEM_LANGUAGES, prepareFor);
-  const results = isChosen ? first : await runLateAgain(first, prepareFor);
+  const results = await runLateAgain(await runCanaries(SYSTEM_LANGUAGES, prepareFor), prepareFor);
   const passed = results.filter((result) => 'posture' in result);
   const isolation = passed[0]?.posture.isolation_class ?? null;
   if (isolation === null) {

@@ -9,7 +9,6 @@ import type { Check } from './finding.ts';
 import { hostPosture } from './host-posture.ts';
 import type { DoctorReport } from './report.ts';
 
-const DOCTOR_MILLISECONDS_MAX = 180_000;
 const directory = mkdtempSync(join(tmpdir(), 'svc-doctor-test-'));
 const dataDirectory = join(directory, 'data');
 const told: Check[] = [];
@@ -23,7 +22,7 @@ beforeAll(async () => {
     isReserveFree: async () => false,
     onCheck: (check) => told.push(check),
   });
-}, DOCTOR_MILLISECONDS_MAX);
+});
 
 afterAll(() => rmSync(directory, { recursive: true }));
 

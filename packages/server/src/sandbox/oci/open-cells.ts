@@ -36,11 +36,8 @@ export async function openNamespaceCells(options: PreflightOptions): Promise<Can
 /** Candidate of the gVisor class, under runsc in the best way that works on this host. */
 export async function openGvisorCells(options: PreflightOptions): Promise<Candidate> {
   requireRootOfHost();
-  const { gvisorLauncher = 'auto', choice } = options;
-  const once = (way: GvisorWay) => tryGvisorWay(options, way);
-  const twice = (way: GvisorWay) => tryTwice(way, (times) => tryGvisorWay(options, way, times));
-  // Only `auto` would take a weaker class instead.
-  return openGvisorCellsOn(options, await chooseWay(gvisorLauncher, choice === 'auto' ? twice : once));
+  const tryWay = (way: GvisorWay) => tryTwice(way, (times) => tryGvisorWay(options, way, times));
+  return openGvisorCellsOn(options, await chooseWay(options.gvisorLauncher ?? 'auto', tryWay));
 }
 
 /** Candidate of the gVisor class in a way that is known to work. */

@@ -36,7 +36,7 @@ const directory = mkdtempSync(join(tmpdir(), 'svc-sentry-test-'));
 
 beforeAll(async () => {
   for (const launcher of ['direct', 'runsc'] as const) sight[launcher] = await lookInto(launcher);
-}, 60_000);
+});
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) => {

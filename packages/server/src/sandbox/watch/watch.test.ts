@@ -9,7 +9,7 @@ import { openProvider } from '../preflight.ts';
 import type { Collection } from '../sandbox.ts';
 
 /** How long a program lives at most if no limit ends it. */
-const PATIENCE_MILLISECONDS = 20_000;
+const PATIENCE_MILLISECONDS = 120_000;
 const SPINNING = 'echo up; while :; do :; done';
 const SLEEPING = 'echo up; exec sleep 600';
 
