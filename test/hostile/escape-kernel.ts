@@ -113,6 +113,8 @@ export const kernelCases: readonly HostileCase[] = [
     id: 'ESC-08',
     title: 'the 32-bit entries lead nowhere',
     holds: 'system call filter for one architecture',
+    // The entries are those of x86-64.
+    architecture: 'x64',
     accepted: {
       gvisor: 'gVisor’s own kernel answers both as unknown system calls, and ends no program',
     },
@@ -178,6 +180,7 @@ export const kernelCases: readonly HostileCase[] = [
     id: 'ESC-33',
     title: 'a call through a closed entry ends the program with SIGSYS and is a violation',
     holds: 'system call filter, and process 1, which tells a signal from an exit code',
+    architecture: 'x64',
     accepted: { gvisor: 'no entry is closed: gVisor answers int 0x80, and refuses what it asks for' },
     attack: { program: 'thirty-two-bit.py' },
     expect(seen, { hostileClass }) {

@@ -44,6 +44,8 @@ interface CommonCase {
   readonly accepted?: Partial<Readonly<Record<HostileClass, string>>>;
   /** Classes to which the attack applies; both if absent. */
   readonly classes?: readonly HostileClass[];
+  /** The architecture to which it applies, by its name in Node; all if absent. */
+  readonly architecture?: 'x64';
   /** It measures or loads the machine: nothing else runs at the same time. */
   readonly alone?: true;
 }
@@ -67,7 +69,8 @@ export async function expectHeld(hostileCase: HostileCase, target: Target): Prom
   await hostileCase.expect(await target.attack(hostileCase.attack), target);
 }
 
-/** Whether a case is tried against a class. */
-export function appliesTo({ classes }: HostileCase, hostileClass: HostileClass): boolean {
+/** Whether a case is tried against a class, on this machine. */
+export function appliesTo({ classes, architecture }: HostileCase, hostileClass: HostileClass): boolean {
+  if (architecture !== undefined && architecture !== process.arch) return false;
   return classes === undefined || classes.includes(hostileClass);
 }
