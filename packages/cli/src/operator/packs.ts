@@ -22,7 +22,7 @@ import { administeredService, type DataOptions } from './administered-service.ts
 import { offerPack } from './offer-pack.ts';
 
 /** Recipes that come with the service: within an installed package, at the root of a checkout. */
-const RECIPES = ['../packs/', '../../../../packs/']
+const RECIPES = ['../../packs/', '../../../../packs/']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find(existsSync) as string;
 
