@@ -26,6 +26,16 @@ test('the doctor’s JSON is one document with every finding', () => {
   expect(report.checks.find(({ id }) => id === 'namespace.cells')).toMatchObject({ result: 'not_tried' });
 });
 
+test('the doctor of a node that runs no programs tries nothing of cells, and needs no rights', () => {
+  const { status, stdout } = doctor({ SERVICE_ROLES: 'api,signer', SERVICE_FREE_SPACE_RESERVE_MB: '0' }, '--json');
+  const { makes_cells, usable, checks } = JSON.parse(stdout) as DoctorReport;
+  expect({ status, makes_cells, usable }).toEqual({ status: 0, makes_cells: false, usable: null });
+  const tried = checks.filter(({ result }) => result !== 'not_tried').map(({ id }) => id);
+  expect(tried).toEqual(['host.kernel', 'host.node', 'host.free_space']);
+  const left = checks.filter(({ id }) => !tried.includes(id));
+  expect(new Set(left.map(({ observed }) => observed))).toEqual(new Set(['not needed: this node runs no programs']));
+});
+
 test('a wrong setting is reported in one line, before anything is tried', () => {
   const { status, stdout, stderr } = doctor({ SERVICE_PORT: 'eighty' });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });

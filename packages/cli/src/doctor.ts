@@ -12,13 +12,18 @@ export interface DoctorCommandOptions {
   readonly runtimePacksDir?: string;
 }
 
-/** Exits with 0 if programs can be isolated on this host, whatever else could be better. */
+/** Exits with 0 if this host can do what its service needs: for most, to isolate programs. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
-  await enterOwnUsers();
   const config = await administeredServiceIfAny(options);
+  if (config.roles.includes('executor')) await enterOwnUsers();
   const report = await doctor(config, json ? () => {} : (check) => process.stdout.write(textOf(check)));
   process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : summaryOf(report));
-  return report.usable === null ? EXIT.failed : EXIT.ok;
+  return isFit(report) ? EXIT.ok : EXIT.failed;
+}
+
+/** A node that runs no programs needs what is left of the checks. */
+function isFit({ makes_cells, usable, checks }: DoctorReport): boolean {
+  return makes_cells ? usable !== null : checks.every(({ result }) => result !== 'fail');
 }
 
 const MARKS: Readonly<Record<CheckResult, string>> = {
@@ -33,17 +38,21 @@ function textOf({ result, title, observed, fix }: Check): string {
   return fix === null ? line : `${line}      → ${printable(fix, 2000)}\n`;
 }
 
-function summaryOf({ usable, providers, checks, host_posture }: DoctorReport): string {
+function summaryOf({ makes_cells, usable, providers, checks, host_posture }: DoctorReport): string {
   const count = (wanted: CheckResult) => checks.filter(({ result }) => result === wanted).length;
   const classes = providers.map(({ provider, languages }) => `${provider}: ${languages.join(', ') || 'nothing runs'}`);
   return [
     '',
     `${count('pass')} passed, ${count('warn')} warnings, ${count('fail')} failed, ${count('not_tried')} not tried`,
     classes.join('; '),
-    usable === null
-      ? 'no program can be isolated on this host: fix what failed, from the top'
-      : `programs are isolated by ${usable}, the strongest that works here`,
+    makes_cells ? isolationOf(usable) : 'this node runs no programs, and nothing that cells need was tried',
     `host posture sha256 ${host_posture.sha256}`,
     '',
   ].join('\n');
+}
+
+function isolationOf(usable: DoctorReport['usable']): string {
+  return usable === null
+    ? 'no program can be isolated on this host: fix what failed, from the top'
+    : `programs are isolated by ${usable}, the strongest that works here`;
 }

@@ -38,9 +38,14 @@ export async function openEmbeddedService(
   return { client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** A store or a port that the environment sets belongs to a served service, not to this one. */
+/** A store or roles that the environment sets belong to a served service, not to this one. */
 function environmentFor(): Record<string, string | undefined> {
-  return { ...serverEnvironment(), SERVICE_DATABASE_URL: undefined, SERVICE_LEGACY_KEYS: undefined };
+  return {
+    ...serverEnvironment(),
+    SERVICE_DATABASE_URL: undefined,
+    SERVICE_LEGACY_KEYS: undefined,
+    SERVICE_ROLES: undefined,
+  };
 }
 
 function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir: string; key: string }) {

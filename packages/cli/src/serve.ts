@@ -15,15 +15,16 @@ const STDIN = 0;
  */
 export async function serve(flags: Readonly<Record<string, string | undefined>>, options: JsonOption): Promise<number> {
   const config = loadConfig(serverEnvironment(), flags);
-  if (config.provider !== 'subprocess') enterUserNamespace();
+  const makesCells = config.provider !== 'subprocess' && config.roles.includes('executor');
+  if (makesCells) enterUserNamespace();
   const signals = takeServiceSignals(isatty(STDIN) ? 'stop' : 'reload');
-  if (config.provider !== 'subprocess') await buildMissingNatives();
+  if (makesCells) await buildMissingNatives();
   // Loaded after the settings were checked: a wrong setting is reported at once.
   const { startService } = await import('@vouchbox/server/service');
   await using service = await startService(config);
   using _announced = announceService(config);
   signals.onReload(() => void service.reload());
-  if (!service.hasCallers) {
+  if (!service.hasCallers && config.roles.includes('api')) {
     note('nobody can call this service yet: `vouchbox keys create --tenant NAME` issues a key');
   }
   printResult(options, `listening on ${service.url}\n`, { url: service.url });

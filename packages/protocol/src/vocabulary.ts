@@ -13,6 +13,7 @@ export * from './paths.ts';
 export * from './posture.ts';
 export * from './printable.ts';
 export * from './receipt-format.ts';
+export * from './roles.ts';
 export * from './scopes.ts';
 export * from './status.ts';
 export * from './stream.ts';

@@ -7,22 +7,24 @@ import type { FreeSpaceReserve } from './capacity/free-space.ts';
 import type { Permits } from './capacity/permits.ts';
 import { createRateBudget, type RateBudget } from './capacity/rate.ts';
 import { sharedRate } from './capacity/shared-rate.ts';
-import { abilitiesOf, othersOf } from './facts/fleet-facts.ts';
+import { abilitiesOf, type OtherExecutor, othersOf } from './facts/fleet-facts.ts';
 import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
 import { createServiceFacts } from './facts/service-facts.ts';
+import type { Signing } from './facts/signer-facts.ts';
 import type { createApp } from './http/app.ts';
 import { createBlobs } from './job/blobs/blobs.ts';
-import { createJobs, type JobsOptions } from './job/create-jobs.ts';
+import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
+import { type Dispatching, queueOnly } from './job/dispatch/queue-only.ts';
 import { recover } from './job/dispatch/recover.ts';
 import { createHistory, type History } from './job/history.ts';
 import type { Jobs } from './job/jobs.ts';
 import type { Nudges } from './job/nudges.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
 import { ParkedCells } from './sandbox/parked/parked-cells.ts';
-import type { Provider } from './sandbox/sandbox.ts';
 import type { Config } from './settings/config.ts';
-import type { OpenSigning, PublicKeys } from './start/open-signing.ts';
+import type { OpenSandbox } from './start/open-sandbox.ts';
+import type { PublicKeys } from './start/open-signing.ts';
 import type { OpenTelemetry } from './start/open-telemetry.ts';
 import type { Fleet } from './store/fleet.ts';
 import type { Store } from './store/store.ts';
@@ -31,7 +33,7 @@ import { NO_OBSERVER } from './telemetry/observer.ts';
 
 interface CellParts {
   readonly config: Config;
-  readonly provider: Provider;
+  readonly sandbox: Pick<OpenSandbox, 'provider' | 'passedOver'>;
   readonly nudges: Nudges;
   readonly log: Log;
 }
@@ -42,11 +44,15 @@ const PACES = {
   others: { madeAtOnce: 2, quietMilliseconds: 0 },
 };
 
+/** What a node has that runs programs. Disposing ends the parked cells, and not the provider. */
+export interface OpenCells extends Pick<OpenSandbox, 'provider' | 'passedOver'>, AsyncDisposable {
+  readonly health: ProviderHealth;
+  readonly parked: ParkedCells;
+}
+
 /** Nothing is parked before the start. */
-export function openCells({ config, provider, nudges, log }: CellParts): {
-  health: ProviderHealth;
-  parked: ParkedCells;
-} {
+export function openCells({ config, sandbox, nudges, log }: CellParts): OpenCells {
+  const { provider, passedOver } = sandbox;
   const health = new ProviderHealth({
     provider,
     log,
@@ -62,24 +68,30 @@ export function openCells({ config, provider, nudges, log }: CellParts): {
     pace: provider.backend === 'gvisor' ? PACES.gvisor : PACES.others,
     onProblem: ({ error, ...parking }) => log.warn({ ...parking, err: error }, 'a parked cell has a problem'),
   });
-  return { health, parked };
+  return {
+    provider,
+    passedOver,
+    health,
+    parked,
+    async [Symbol.asyncDispose]() {
+      await parked[Symbol.asyncDispose]();
+      await health[Symbol.asyncDispose]();
+    },
+  };
 }
 
 interface JobParts {
   readonly config: Config;
   readonly store: Store;
-  readonly provider: Provider;
-  /** Why no stronger provider was taken; null if this is the strongest. */
-  readonly passedOver: string | null;
-  readonly health: ProviderHealth;
-  readonly parked: ParkedCells;
+  /** Null if this node runs no programs. */
+  readonly cells: OpenCells | null;
   readonly reserve: FreeSpaceReserve;
   /** Those that other nodes get, too. */
   readonly nudges: Nudges;
   /** Those of this process alone. */
   readonly ownNudges: Nudges;
-  /** Null if the operator has turned signing off. */
-  readonly signing: OpenSigning | null;
+  /** What is known of the signing in this service; null if the operator has turned it off. */
+  readonly signing: Signing | null;
   readonly keys: PublicKeys;
   readonly telemetry: OpenTelemetry;
   readonly log: Log;
@@ -88,24 +100,54 @@ interface JobParts {
 
 interface OpenJobs {
   readonly jobs: Jobs;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Dispatching;
   readonly history: History;
 }
 
 /** Recovers what an earlier process left. The dispatcher is not started yet. */
 export async function openJobs(parts: JobParts): Promise<OpenJobs> {
-  const { config, store, provider, reserve, nudges, ownNudges, keys, log } = parts;
+  const { config, store, cells, reserve, nudges, keys, log } = parts;
   const { observer } = parts.telemetry;
   const isObserved = observer !== NO_OBSERVER;
   const plain = createHistory(store, nudges);
   const history = isObserved ? observedHistory(plain, { store, observer, log }) : plain;
   await recover({ store, history, log });
-  const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds, ceilings, queue } = config;
-  const plainCells = cellsOf(parts.health, parts.parked);
-  const cells = isObserved ? observedCells(plainCells, observer) : plainCells;
-  const shared = { store, history, nudges, cells, log };
-  const dispatcher = new Dispatcher({
-    ...shared,
+  const dispatcher = cells === null ? queueOnly(history) : openDispatcher(parts, cells, history);
+  const { ceilings, queue } = config;
+  return {
+    dispatcher,
+    history,
+    jobs: createJobs({
+      store,
+      history,
+      nudges,
+      log,
+      keys,
+      isSigning: parts.signing !== null,
+      dispatcher,
+      own: cells,
+      ceilings,
+      queue,
+      ...othersIn(store.fleet),
+      checkFreeSpace: () => reserve.check(),
+      shutdown: parts.stopping,
+    }),
+  };
+}
+
+function openDispatcher(
+  { config, store, reserve, ownNudges, telemetry, log }: JobParts,
+  { provider, health, parked }: OpenCells,
+  history: History,
+): Dispatcher {
+  const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds } = config;
+  const { observer } = telemetry;
+  const plainCells = cellsOf(health, parked);
+  return new Dispatcher({
+    store,
+    history,
+    log,
+    cells: observer === NO_OBSERVER ? plainCells : observedCells(plainCells, observer),
     // A slot that is free again, or a queue that another node has told of, is nothing to tell.
     nudges: ownNudges,
     concurrency,
@@ -116,25 +158,9 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     roomForJobs: () => reserve.roomForJobs(),
     ...(store.fleet !== null && { abilities: () => abilitiesOf(provider, concurrentMemMbMax) }),
   });
-  return {
-    dispatcher,
-    history,
-    jobs: createJobs({
-      ...shared,
-      keys,
-      isSigning: parts.signing !== null,
-      dispatcher,
-      provider,
-      ceilings,
-      queue,
-      ...othersIn(store.fleet),
-      checkFreeSpace: () => reserve.check(),
-      shutdown: parts.stopping,
-    }),
-  };
 }
 
-function othersIn(fleet: Fleet | null): Pick<JobsOptions, 'others'> {
+function othersIn(fleet: Fleet | null): { others?: () => readonly OtherExecutor[] } {
   return fleet === null ? {} : { others: () => othersOf(fleet) };
 }
 
@@ -177,6 +203,7 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
     metricsToken: config.metricsToken,
     allowedOrigins: config.allowedOrigins,
     isEmbedded,
+    servesApi: config.roles.includes('api'),
     connectionsOfPeer: config.peerConnections,
     stopping,
   });

@@ -2,32 +2,37 @@
  * Builds the service once, floor by floor, and stops its parts in the opposite order. Only this file and
  * `service-parts.ts` pick implementations.
  */
+
+import type { NodeRole } from '@vouchbox/protocol/vocabulary';
 import { rememberedRows, sharedRows } from './access/credential-rows.ts';
 import { createFreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits } from './capacity/permits.ts';
-import { firstWith, type NodeParts, nodeFactsOf } from './facts/fleet-facts.ts';
+import { firstWith, type NodeParts, nodeFactsOf, signingNode } from './facts/fleet-facts.ts';
+import { openKnownSigning } from './facts/known-signing.ts';
 import { IdleMemory } from './ground/idle-memory.ts';
 import { StartError } from './ground/start-error.ts';
 import { VERSION } from './ground/version.ts';
 import type { StandingLoop } from './ground/waiting/standing-loop.ts';
 import { listen } from './http/connections/listener.ts';
-import type { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { type FleetWorkOptions, nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
+import type { Dispatching } from './job/dispatch/queue-only.ts';
 import { createNudges } from './job/nudges.ts';
 import { createRetention, type RetentionOptions } from './job/remove/retention.ts';
 import { createBlobRemoval } from './job/remove/unused-blobs.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { type Instance, openInstance } from './operator/instance.ts';
+import { OperatorError } from './operator/operator-error.ts';
 import { OperatorSocket } from './operator/socket/operator-socket.ts';
-import { type HttpApp, openCells, openHttp, openJobs } from './service-parts.ts';
+import { type HttpApp, type OpenCells, openCells, openHttp, openJobs } from './service-parts.ts';
 import type { Config } from './settings/config.ts';
 import { checkStoreDirectory, openDataDirectory } from './settings/data-directory.ts';
+import { refusePartialRoles } from './settings/roles.ts';
 import { openAccess } from './start/open-access.ts';
 import { openBoth } from './start/open-both.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
-import { openFormerKeys, openSigning } from './start/open-signing.ts';
+import { openSigning } from './start/open-signing.ts';
 import { openTelemetry, permitBoundsOf } from './start/open-telemetry.ts';
-import type { Fleet, NodeRole } from './store/fleet.ts';
+import type { Fleet } from './store/fleet.ts';
 import { databasePath, openStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
 import { StoreError } from './store/store-error.ts';
@@ -89,26 +94,22 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   // A name is released when nothing of its service is left.
   parts.use(instance);
   parts.use(store);
-  const { provider, passedOver } = parts.use(sandbox);
-  sandbox.logFindings(log);
+  parts.use(sandbox)?.logFindings(log);
   const { fleet } = store;
   const rows = fleet === null ? rememberedRows(store) : sharedRows(store);
   const credentials = createCredentials(rows);
-  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, sandbox, log }));
+  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, sandbox: sandbox ?? NO_SANDBOX, log }));
   const ownNudges = createNudges();
   const nudges = fleet === null ? ownNudges : nudgesOfFleet(ownNudges, fleet);
-  const { health, parked } = openCells({ config, provider, nudges: ownNudges, log });
-  parts.use(health);
-  parts.use(parked);
-  parkNothingOnce(stopping.signal, parked);
+  const cells = sandbox === null ? null : openCells({ config, sandbox, nudges: ownNudges, log });
+  if (cells !== null) parkNothingOnce(stopping.signal, parts.use(cells).parked);
   const permits = createPermits(permitBoundsOf(config));
-  const telemetry = parts.use(
-    await openTelemetry({ config, store, provider, parked, permits, log, stopping: stopping.signal }),
-  );
-  const signing = await openSigning({ config, store, nudges, log, isOurTurn: turnOf('signer', fleet) });
-  if (signing !== null) parts.use(signing.attestor);
-  const keys = signing?.keys ?? openFormerKeys({ config, log });
-  const removals = openRemovals({ config, store, log, isOurTurn: turnOf('api', fleet) });
+  const telemetry = parts.use(await openTelemetry({ config, store, cells, permits, log, stopping: stopping.signal }));
+  const isOurTurn = () => fleet === null || signingNode(fleet) === fleet.node;
+  const signing = await openSigning({ config, store, nudges, log, isOurTurn });
+  parts.use(signing?.attestor);
+  const { known, keys } = await openKnownSigning({ config, store, signing, log });
+  const removals = openRemovals({ config, store, log, isOurTurn: isFirst('api', fleet) });
   for (const loop of removals) parts.use(loop);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
@@ -116,14 +117,11 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const shared = {
     config,
     store,
-    provider,
-    passedOver,
-    health,
-    parked,
+    cells,
     reserve,
     nudges,
     ownNudges,
-    signing,
+    signing: known,
     keys,
     telemetry,
     log,
@@ -135,13 +133,17 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const app = await openHttp({ ...shared, jobs, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
-  const { lost } = await joinFleet(fleet, shared, { store, history, nudges: ownNudges, dispatcher, log });
+  const { lost } = await joinFleet(
+    fleet,
+    { config, cells, signing },
+    { store, history, nudges: ownNudges, dispatcher, log },
+  );
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for cells that no job takes.
-  for (const loop of [isEmbedded ? null : parked, signing?.attestor, ...removals]) loop?.start();
-  logStart(url, provider, log);
+  for (const loop of [isEmbedded ? null : cells?.parked, signing?.attestor, ...removals]) loop?.start();
+  logStart(url, { config, cells, log });
   const stop = stopOnce(parts.move(), { stopping, log });
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
 }
@@ -151,9 +153,22 @@ function parkNothingOnce(stopping: AbortSignal, parked: AsyncDisposable): void {
   stopping.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
 }
 
-function logStart(url: string, { backend, isolation_class }: OpenSandbox['provider'], log: Log): void {
-  log.info({ url, version: VERSION, backend, isolation_class }, 'started');
+interface Started {
+  readonly config: Config;
+  readonly cells: OpenCells | null;
+  readonly log: Log;
 }
+
+function logStart(url: string, { config: { roles }, cells, log }: Started): void {
+  const { backend = null, isolation_class = null } = cells?.provider ?? {};
+  log.info({ url, version: VERSION, roles, backend, isolation_class }, 'started');
+}
+
+/** How a node that runs no programs answers an operator who built a pack. */
+const NO_SANDBOX = {
+  takePacks: () =>
+    Promise.reject(new OperatorError('this node runs no programs', { hint: 'ask a node with the role executor' })),
+};
 
 /** Ends what this node runs once another has taken over its jobs. */
 async function lostBy(fleet: Fleet, { dispatcher, log }: Joining): Promise<Error> {
@@ -172,7 +187,7 @@ async function joinFleet(fleet: Fleet | null, parts: NodeParts, work: Joining): 
 }
 
 interface Joining extends Omit<FleetWorkOptions, 'fleet'> {
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Dispatching;
 }
 
 async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
@@ -211,11 +226,12 @@ async function closeHttp(app: HttpApp): Promise<void> {
 
 /** The two slowest steps run at the same time: the store's threads load while code is loaded here and the canaries run. */
 async function openGround(config: Config, log: Log): Promise<Ground> {
+  if (databasePath(config) !== null) refusePartialRoles(config.roles);
   await openDataDirectory(config.dataDir);
   await checkStoreDirectory(databasePath(config));
   using opening = new DisposableStack();
-  const instance = opening.use(openInstance(config.dataDir));
-  const [store, sandbox] = await openBoth(openStoreOf(config, instance, log), openSandboxOf(config, instance));
+  const instance = opening.use(openInstance(config.dataDir, { makesCells: config.roles.includes('executor') }));
+  const [store, sandbox] = await openBoth(openStoreOf(config, instance, log), openSandboxIfAny(config, instance));
   opening.move();
   return { instance, store, sandbox };
 }
@@ -223,7 +239,8 @@ async function openGround(config: Config, log: Log): Promise<Ground> {
 interface Ground {
   readonly instance: Instance;
   readonly store: Store;
-  readonly sandbox: OpenSandbox;
+  /** Null if this node runs no programs. */
+  readonly sandbox: OpenSandbox | null;
 }
 
 function openStoreOf(config: Config, { id: instance }: Instance, log: Log): Promise<Store> {
@@ -232,14 +249,19 @@ function openStoreOf(config: Config, { id: instance }: Instance, log: Log): Prom
   return openStore({ dataDir, databaseUrl, check, instance, onProblem });
 }
 
+/** A node that runs no programs asks the host for nothing that cells need: it may be a process without any rights. */
+function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandbox | null> {
+  return config.roles.includes('executor') ? openSandboxOf(config, instance) : Promise.resolve(null);
+}
+
 /** What takes long to load is loaded once the threads of the store have work: another processor would idle until then. */
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);
 }
 
-/** Whether this node is the one with a role that does what only one should do. */
-function turnOf(role: NodeRole, fleet: Fleet | null): () => boolean {
+/** Whether this node is the oldest with a role, which does what only one should do. */
+function isFirst(role: NodeRole, fleet: Fleet | null): () => boolean {
   return () => fleet === null || firstWith(role, fleet) === fleet.node;
 }
 

@@ -95,7 +95,7 @@ export class JobRig implements AsyncDisposable {
       log: silent,
       ...options,
       ...shared,
-      provider: this.provider,
+      own: { provider: this.provider, health: cells },
       dispatcher: this.dispatcher,
       shutdown: this.shutdown.signal,
     });

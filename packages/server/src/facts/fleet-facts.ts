@@ -1,42 +1,58 @@
 /** What a node says of itself to the other nodes of its service, and which of them does what only one should do. */
-import { ISOLATION_CLASSES, satisfiesIsolation } from '@vouchbox/protocol';
+import { ISOLATION_CLASSES, type NodeRole, satisfiesIsolation } from '@vouchbox/protocol';
 import { VERSION } from '../ground/version.ts';
 import type { Executor } from '../job/admit/fit.ts';
+import type { SigningProblem } from '../job/sign/attestor.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
-import { type Fleet, NODE_ROLES, type NodeFacts, type NodeRole } from '../store/fleet.ts';
+import type { ExecutorFacts, Fleet, LiveNode, NodeFacts } from '../store/fleet.ts';
 import type { Abilities } from '../store/jobs/claims.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import type { Signing } from './signer-facts.ts';
 
 export interface NodeParts {
-  readonly config: Pick<Config, 'concurrency' | 'concurrentMemMbMax'>;
-  readonly provider: Pick<Provider, 'backend' | 'isolation_class' | 'languages' | 'runtime_packs'>;
-  readonly health: Pick<ProviderHealth, 'isReady'>;
+  readonly config: Pick<Config, 'concurrency' | 'concurrentMemMbMax' | 'roles'>;
+  /** Null if this node runs no programs. */
+  readonly cells: {
+    readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
+    readonly health: Pick<ProviderHealth, 'isReady'>;
+  } | null;
   /** Null if this node does not sign. */
-  readonly signing: Pick<Signing, 'keys'> | null;
+  readonly signing: Signing | null;
 }
 
-export function nodeFactsOf({ config, provider, health, signing }: NodeParts): NodeFacts {
-  const { backend, isolation_class, languages, runtime_packs } = provider;
+export function nodeFactsOf({ config, cells, signing }: NodeParts): NodeFacts {
   return {
     version: VERSION,
-    roles: NODE_ROLES,
-    executor: {
-      backend,
-      isolation_class,
-      languages,
-      runtime_packs,
-      slots: config.concurrency,
-      concurrent_mem_mb_max: config.concurrentMemMbMax,
-      ready: health.isReady(),
-    },
-    signs_with: signing?.keys.published().key_id ?? null,
+    roles: config.roles,
+    executor: cells === null ? null : executorFactsOf(config, cells),
+    signs_with: signing?.keys.published()?.key_id ?? null,
+    signing_problem: signing?.attestor.problem ?? null,
+  };
+}
+
+function executorFactsOf(
+  config: NodeParts['config'],
+  { provider, health }: NonNullable<NodeParts['cells']>,
+): ExecutorFacts {
+  const { backend, hasLoopback, isolation_class, languages, runtime_packs } = provider;
+  return {
+    backend,
+    has_loopback: hasLoopback,
+    isolation_class,
+    languages,
+    runtime_packs,
+    slots: config.concurrency,
+    concurrent_mem_mb_max: config.concurrentMemMbMax,
+    ready: health.isReady(),
   };
 }
 
 /** What a node can run. */
-export function abilitiesOf(provider: NodeParts['provider'], memMbMax: number): Abilities {
+export function abilitiesOf(
+  provider: Pick<Provider, 'isolation_class' | 'languages' | 'runtime_packs'>,
+  memMbMax: number,
+): Abilities {
   return {
     languages: provider.languages,
     packs: provider.runtime_packs.map(({ name }) => name),
@@ -45,16 +61,44 @@ export function abilitiesOf(provider: NodeParts['provider'], memMbMax: number): 
   };
 }
 
+/** Another node that runs jobs. */
+export interface OtherExecutor extends Executor {
+  readonly hasLoopback: boolean;
+}
+
 /** The other living nodes that run jobs. */
-export function othersOf(fleet: Fleet): readonly Executor[] {
+export function othersOf(fleet: Fleet): readonly OtherExecutor[] {
   return fleet.nodes().flatMap(({ node, facts }) => {
     if (node === fleet.node || !facts?.executor) return [];
-    const { concurrent_mem_mb_max: memMbMax, ready: isReady, ...executor } = facts.executor;
-    return [{ ...executor, memMbMax, isReady }];
+    const { concurrent_mem_mb_max: memMbMax, has_loopback, ready: isReady, ...executor } = facts.executor;
+    return [{ ...executor, memMbMax, isReady, hasLoopback: has_loopback === true }];
   });
 }
 
 /** The oldest living node with a role: it does what only one node should do. Null if there is none. */
-export function firstWith(role: NodeRole, fleet: Fleet): number | null {
+export function firstWith(role: NodeRole, fleet: Pick<Fleet, 'nodes'>): number | null {
   return fleet.nodes().find(({ facts }) => facts?.roles.includes(role))?.node ?? null;
+}
+
+/**
+ * The node that signs: the oldest living one that can. If none can, the oldest with the role goes on trying. Null if there
+ * is none.
+ */
+export function signingNode(fleet: Pick<Fleet, 'nodes'>): number | null {
+  const signers = signersOf(fleet);
+  return (signers.find(canSign) ?? signers[0])?.node ?? null;
+}
+
+/** Why nothing is signed: what the node that should sign says. Null if it can, or if there is none. */
+export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | null {
+  const signers = signersOf(fleet);
+  return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);
+}
+
+function signersOf(fleet: Pick<Fleet, 'nodes'>): readonly LiveNode[] {
+  return fleet.nodes().filter(({ facts }) => facts?.roles.includes('signer') === true && facts.signs_with !== null);
+}
+
+function canSign({ facts }: LiveNode): boolean {
+  return !facts?.signing_problem;
 }

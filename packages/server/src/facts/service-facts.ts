@@ -18,13 +18,14 @@ import type { FreeSpaceReserve } from '../capacity/free-space.ts';
 import { VERSION } from '../ground/version.ts';
 import { within } from '../ground/waiting/within.ts';
 import type { ServiceFacts } from '../http/app.ts';
-import { type Executor, togetherOf } from '../job/admit/fit.ts';
-import { clampLimits } from '../job/admit/policy.ts';
+import { togetherOf } from '../job/admit/fit.ts';
+import { clampLimits, type ProviderFacts } from '../job/admit/policy.ts';
 import type { ParkedCells, ParkingFacts } from '../sandbox/parked/parked-cells.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { PublicKeys } from '../start/open-signing.ts';
 import type { Store } from '../store/store.ts';
+import type { OtherExecutor } from './fleet-facts.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 
@@ -51,18 +52,23 @@ const SIGNING_FEATURES = ['attestation', 'result_artifact'] as const;
 const lookMilliseconds = 1000;
 const probeMillisecondsMax = 2000;
 
-export interface FactsOptions {
-  readonly config: Config;
-  readonly store: Pick<Store, 'counts' | 'probe'>;
+interface CellFacts {
   readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
-  /** The other living nodes that run jobs. Absent if there are none. */
-  readonly others?: () => readonly Executor[];
   /** Why stronger providers were passed over at the start; null if none was. */
   readonly passedOver: string | null;
   /** Whether cells can be made now. */
   readonly health: Pick<ProviderHealth, 'isReady'>;
   /** The parked cells. */
   readonly parked: Pick<ParkedCells, 'facts'>;
+}
+
+export interface FactsOptions {
+  readonly config: Config;
+  readonly store: Pick<Store, 'counts' | 'probe'>;
+  /** Null if this node runs no programs. */
+  readonly cells: CellFacts | null;
+  /** The other living nodes that run jobs. Absent if there are none. */
+  readonly others?: () => readonly OtherExecutor[];
   /** Whether the disk has room for another job. */
   readonly reserve: Pick<FreeSpaceReserve, 'roomForJobs'>;
   /** Null if the operator has turned signing off. */
@@ -73,17 +79,21 @@ export interface FactsOptions {
 
 /** The facts of one running service. */
 export function createServiceFacts(options: FactsOptions): ServiceFacts {
-  const { config, store, provider, passedOver, health, parked, reserve, signing, keys, stopping } = options;
+  const { config, store, cells, reserve, signing, keys, stopping } = options;
   const { others = () => [] } = options;
   const startedAt = performance.now();
   const storeIsReady = remembered(() => answersInTime(store.probe()));
-  const capabilities = capabilitiesOf(config, { provider, features: featuresOf(config, { provider, signing }) });
+  const capabilities = capabilitiesOf(config);
   return {
     capabilities: () => ({
       ...capabilities,
       // A pack that is built while the service runs brings languages with it, and other nodes come and go.
-      ...offered(provider, others()),
-      concurrent_mem_mb_max: Math.max(config.concurrentMemMbMax, ...others().map(({ memMbMax }) => memMbMax)),
+      ...offered([...(cells === null ? [] : [cells.provider]), ...others()]),
+      concurrent_mem_mb_max: Math.max(
+        cells === null ? 0 : config.concurrentMemMbMax,
+        ...others().map(({ memMbMax }) => memMbMax),
+      ),
+      features: featuresOf(config, options),
       ...(signing !== null && { signer: signerCapability(signing) }),
     }),
     publicKey() {
@@ -93,7 +103,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
     async readiness(): Promise<Readiness> {
       const checks = {
         store: await storeIsReady(),
-        provider: health.isReady(),
+        provider: hasCells(options),
         free_space: hasRoom(reserve),
         accepting: !stopping.aborted,
       };
@@ -110,28 +120,44 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
         running,
         draining,
         signer: signerStatus(signing, outbox),
-        provider: {
-          backend: provider.backend,
-          isolation_class: provider.isolation_class,
-          ready: health.isReady(),
-          passed_over: passedOver,
-        },
-        parked: parkedStatus(parked.facts()),
+        provider: providerStatus(options),
+        parked: cells === null ? { cells: 0, mem_mb: 0, mem_mb_max: 0 } : parkedStatus(cells.parked.facts()),
       };
     },
   };
 }
 
 /** What jobs can ask for. Each gets the class of the node that runs it: the weakest is what every job gets at least. */
-function offered(
-  provider: FactsOptions['provider'],
-  others: readonly Executor[],
-): Pick<Capabilities, 'languages' | 'runtime_packs' | 'isolation_class'> {
-  const { languages, runtime_packs } = togetherOf([provider, ...others]);
-  const isolation_class = others
+function offered([first, ...more]: readonly ProviderFacts[]): Pick<
+  Capabilities,
+  'languages' | 'runtime_packs' | 'isolation_class'
+> {
+  if (first === undefined) return { languages: [], runtime_packs: [], isolation_class: null };
+  const { languages, runtime_packs } = togetherOf([first, ...more]);
+  const isolation_class = more
     .map((other) => other.isolation_class)
-    .reduce((one, other) => (satisfiesIsolation(one, other) ? other : one), provider.isolation_class);
+    .reduce((one, other) => (satisfiesIsolation(one, other) ? other : one), first.isolation_class);
   return { languages: [...languages], runtime_packs: [...runtime_packs], isolation_class };
+}
+
+/**
+ * Whether programs can be run for what this node does. A node that runs none itself, but takes submissions, needs an
+ * executor. One that does neither needs no cells.
+ */
+function hasCells({ config, cells, others = () => [] }: FactsOptions): boolean {
+  if (cells !== null) return cells.health.isReady();
+  return !config.roles.includes('api') || others().some(({ isReady }) => isReady);
+}
+
+/** The cells of this node. A node without any claims nothing of the others' but whether they are ready. */
+function providerStatus(options: FactsOptions): ServiceStatus['provider'] {
+  const { cells } = options;
+  return {
+    backend: cells?.provider.backend ?? null,
+    isolation_class: cells?.provider.isolation_class ?? null,
+    ready: hasCells(options),
+    passed_over: cells?.passedOver ?? null,
+  };
 }
 
 function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['parked'] {
@@ -140,24 +166,25 @@ function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['
 }
 
 /** What this service offers with its settings. */
-function featuresOf({ jwt }: Config, { provider, signing }: Pick<FactsOptions, 'provider' | 'signing'>): string[] {
+function featuresOf({ jwt }: Config, { cells, others = () => [], signing }: FactsOptions): string[] {
+  const executors = [...(cells === null ? [] : [cells.provider]), ...others()];
+  const haveLoopback = executors.length > 0 && executors.every(({ hasLoopback }) => hasLoopback);
   return [
     ...FEATURES,
     ...(signing === null ? [] : SIGNING_FEATURES),
-    ...(provider.hasLoopback ? ['loopback'] : []),
-    ...(provider.runtime_packs.length === 0 ? [] : ['runtime_packs']),
+    ...(haveLoopback ? ['loopback'] : []),
+    ...(executors.some(({ runtime_packs }) => runtime_packs.length > 0) ? ['runtime_packs'] : []),
     ...(jwt === null ? [] : ['access_tokens']),
   ];
 }
 
-function capabilitiesOf(
-  { ceilings, concurrentMemMbMax, blobs }: Config,
-  { provider, features }: { provider: FactsOptions['provider']; features: string[] },
-): Capabilities {
+/** The part that the settings decide. */
+function capabilitiesOf({
+  ceilings,
+  blobs,
+}: Config): Pick<Capabilities, 'version' | 'limits' | 'artifacts' | 'blobs' | 'signer'> {
   return {
     version: VERSION,
-    languages: [...provider.languages],
-    isolation_class: provider.isolation_class,
     limits: { defaults: clampLimits(LIMIT_DEFAULTS, ceilings), ceilings },
     artifacts: { max_files: filesMax, max_file_bytes: fileBytesMax, max_total_bytes: filesTotalBytesMax },
     blobs: {
@@ -167,9 +194,6 @@ function capabilitiesOf(
       max_total_bytes: blobs.bytesPerTenant,
       keep_seconds: blobs.keepSeconds,
     },
-    concurrent_mem_mb_max: concurrentMemMbMax,
-    runtime_packs: [...provider.runtime_packs],
-    features,
     signer: null,
   };
 }

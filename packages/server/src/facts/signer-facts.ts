@@ -1,12 +1,12 @@
 /** What the service says about its signing: which key, and what prevents signatures. Never a path of the host. */
 import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
 import type { Attestor, SigningProblem } from '../job/sign/attestor.ts';
-import type { SigningKeys } from '../job/sign/keys/signing-keys.ts';
+import type { PublicKeys } from '../start/open-signing.ts';
 import type { StoreCounts } from '../store/records/answers.ts';
 
-/** The parts that sign. */
+/** The key that this service signs with, and what prevents signatures: of this node, or of those that sign for it. */
 export interface Signing {
-  readonly keys: SigningKeys;
+  readonly keys: Pick<PublicKeys, 'published'>;
   readonly attestor: Pick<Attestor, 'problem'>;
 }
 
@@ -16,9 +16,10 @@ const TRUST_NOTICE =
   'This key came from the signer itself, so it is not an independent trust anchor: pin it, or get it out of band, before ' +
   'relying on what it signed.';
 
-/** The key that signs now, for capabilities. A rotation shows at once. */
+/** The key that signs now, for capabilities; null until a node has one. A rotation shows at once. */
 export function signerCapability({ keys }: Signing): Capabilities['signer'] {
-  return { key_id: keys.published().key_id, algorithm: ALGORITHM };
+  const key = keys.published();
+  return key === null ? null : { key_id: key.key_id, algorithm: ALGORITHM };
 }
 
 /** The body of GET /v1/attestation/public-key, for the key that signs now or signed last. */

@@ -34,6 +34,7 @@ import type { RouteContext, ServiceFacts } from './routes/context.ts';
 import { addFrontPage } from './routes/front-page.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { addPages } from './routes/pages.ts';
+import { PROBES, refuseApi } from './routes/probes.ts';
 import { publicHandlers } from './routes/public.ts';
 import { serviceHandlers } from './routes/service.ts';
 import { AuthorityWatch } from './stream/authority.ts';
@@ -60,6 +61,8 @@ export interface AppOptions {
   readonly allowedOrigins?: readonly string[];
   /** Whether a command starts the service for itself: then its bounds are not logged. */
   readonly isEmbedded?: boolean;
+  /** False for a node that only answers probes and shows its metrics. Default: true. */
+  readonly servesApi?: boolean;
   /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
   readonly stopping: AbortSignal;
   /** Connections of one peer without a live credential. Default: the compiled bound. */
@@ -85,7 +88,7 @@ const authorityCheckMilliseconds = 2000;
 /** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
   const { log, access, tickets, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
-  const { pages = options.isEmbedded === true ? [] : readBuiltPages() } = options;
+  const { servesApi = true, pages = options.isEmbedded === true || !servesApi ? [] : readBuiltPages() } = options;
   const bounds = transportBounds(options);
   const crowd = new Crowd(log, observer);
   const connections = new Connections(bounds, () => crowd.turnedAway());
@@ -120,6 +123,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   observeRequests(app, watchAnswer, observer);
+  if (!servesApi) app.addHook('onRequest', refuseApi);
   app.addHook(
     'onRequest',
     entryHook({
@@ -147,7 +151,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-function addRoutes(app: FastifyInstance, context: RouteContext): void {
+function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions, 'servesApi'>): void {
+  const { servesApi = true } = context;
   const handlers: Handlers = {
     ...publicHandlers(context),
     ...serviceHandlers(context),
@@ -161,12 +166,12 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
     const handler = (_request: FastifyRequest, reply: FastifyReply) => handlers[id](new Call(id, reply, context));
     return { method: operation.method, url, config: { operation }, handler };
   };
-  for (const id of OPERATION_IDS) if (id !== 'streamEvents') app.route(routeOf(id));
-  addFrontPage(app);
+  for (const id of servesApi ? OPERATION_IDS : PROBES) if (id !== 'streamEvents') app.route(routeOf(id));
+  if (servesApi) addFrontPage(app);
   // In a separate scope, so that other requests do not run its hooks.
   app.register(async (scope) => {
     context.webSockets.addTo(scope);
-    scope.route(routeOf('streamEvents'));
+    if (servesApi) scope.route(routeOf('streamEvents'));
   });
 }
 

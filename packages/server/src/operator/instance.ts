@@ -22,12 +22,13 @@ export interface Instance extends Disposable {
 /**
  * Opens the instance of an existing data directory, and names it if it has no name yet.
  *
+ * @param options whether the service makes cells; if not, its name is not taken on this host
  * @throws StartError if its file or `/run/svc` cannot be used, or another service holds the name on this host
  */
-export function openInstance(dataDir: string): Instance {
+export function openInstance(dataDir: string, { makesCells = true } = {}): Instance {
   const id = readInstance(dataDir) ?? makeInstance(dataDir);
   // Only root can make groups or cells, which alone need a name on the host.
-  if (process.geteuid?.() !== 0) return { id, [Symbol.dispose]: () => {} };
+  if (!makesCells || process.geteuid?.() !== 0) return { id, [Symbol.dispose]: () => {} };
   const lock = takeName(runDirectoryOf(instanceName(id)));
   if (lock === null) {
     throw new StartError(`another service on this host has the ${FILE_NAME} of ${dataDir}`, {

@@ -82,6 +82,22 @@ describe('settings', () => {
     },
   );
 
+  test('a service has all roles, or those that are listed, each once', () => {
+    expect(loadConfig({}).roles).toEqual(['api', 'executor', 'signer']);
+    expect(loadConfig({ SERVICE_ROLES: 'signer, api,api,' }).roles).toEqual(['api', 'signer']);
+  });
+
+  test.each([
+    ['api,worker', 'SERVICE_ROLES: worker is not a role'],
+    ['API', 'SERVICE_ROLES: API is not a role'],
+    [',', 'SERVICE_ROLES names no role'],
+    [' ', 'SERVICE_ROLES names no role'],
+  ])('the roles %j are refused: %s', (roles, problem) => {
+    const { message, hint } = refusal({}, { roles });
+    expect(message).toBe(problem);
+    expect(hint).toContain('api, executor, signer');
+  });
+
   test('names without the prefix are ignored', () => {
     expect(() => loadConfig({ PATH: '/bin', SERVICES: 'x' })).not.toThrow();
   });

@@ -5,10 +5,11 @@
  */
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { LIMIT_CEILINGS, printable, type RequestedLimits } from '@vouchbox/protocol/vocabulary';
+import { LIMIT_CEILINGS, type NodeRole, printable, type RequestedLimits } from '@vouchbox/protocol/vocabulary';
 import type { LegacyKey } from '../access/legacy.ts';
 import { isTenantName } from '../access/tenant.ts';
 import { StartError } from '../ground/start-error.ts';
+import { parseRoles } from './roles.ts';
 import { secretsFrom } from './secret-files.ts';
 import {
   isSettingName,
@@ -44,6 +45,8 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly storeCheck: SettingValues['SERVICE_STORE_CHECK'];
+  /** At least one, and all in a service that is alone. */
+  readonly roles: readonly NodeRole[];
   readonly provider: SettingValues['SERVICE_PROVIDER'];
   readonly namespaceLauncher: SettingValues['SERVICE_NAMESPACE_LAUNCHER'];
   readonly gvisorLauncher: SettingValues['SERVICE_GVISOR_LAUNCHER'];
@@ -177,6 +180,7 @@ function configOf(values: SettingValues): Config {
     dataDir: resolve(values.SERVICE_DATA_DIR),
     databaseUrl: values.SERVICE_DATABASE_URL ?? null,
     storeCheck: values.SERVICE_STORE_CHECK,
+    roles: parseRoles(values.SERVICE_ROLES),
     provider: values.SERVICE_PROVIDER,
     namespaceLauncher: values.SERVICE_NAMESPACE_LAUNCHER,
     gvisorLauncher: values.SERVICE_GVISOR_LAUNCHER,

@@ -52,6 +52,12 @@ const SHAPES = {
     default: 'off',
     description: 'What is checked at the start: `quick` the file of the store, `full` also every chain and receipt.',
   },
+  SERVICE_ROLES: {
+    type: 'string',
+    default: 'api,executor,signer',
+    description:
+      'What this node does, separated by commas: `api` serves callers, `executor` runs programs, `signer` signs. Fewer than all need PostgreSQL.',
+  },
   SERVICE_PROVIDER: {
     type: 'string',
     enum: ['auto', 'gvisor', 'namespace', 'subprocess'],

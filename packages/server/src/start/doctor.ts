@@ -10,6 +10,7 @@ import type { Config } from '../settings/config.ts';
 /** Tries every control of this host for a service with these settings. `onCheck` is called with each result. */
 export function doctor(config: Config, onCheck: (check: Check) => void = () => {}): Promise<DoctorReport> {
   return runDoctor({
+    makesCells: config.roles.includes('executor'),
     dataDirectory: config.dataDir,
     packsDirectory: packsDirectoryOf(config),
     workBytes: config.ceilings.max_file_mb * 2 ** 20,

@@ -5,14 +5,14 @@
  *
  * @throws the error of the first part, or else of the second
  */
-export async function openBoth<One extends AsyncDisposable, Other extends AsyncDisposable>(
+export async function openBoth<One extends AsyncDisposable | null, Other extends AsyncDisposable | null>(
   one: Promise<One>,
   other: Promise<Other>,
 ): Promise<[One, Other]> {
   const [first, second] = await Promise.allSettled([one, other]);
   if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value];
   for (const settled of [first, second]) {
-    if (settled.status === 'fulfilled') await settled.value[Symbol.asyncDispose]();
+    if (settled.status === 'fulfilled') await settled.value?.[Symbol.asyncDispose]();
   }
   throw first.status === 'rejected' ? first.reason : (second as PromiseRejectedResult).reason;
 }

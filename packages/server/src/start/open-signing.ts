@@ -1,4 +1,4 @@
-/** Builds the parts that sign, or none if the operator has turned signing off. */
+/** Builds the parts that sign, or none if the operator has turned signing off or this node does not sign. */
 
 import { StartError } from '../ground/start-error.ts';
 import type { Nudges } from '../job/nudges.ts';
@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
 export interface OpenSigningOptions {
-  readonly config: Pick<Config, 'attestationMode' | 'dataDir'>;
+  readonly config: Pick<Config, 'attestationMode' | 'dataDir' | 'roles'>;
   readonly store: Store;
   readonly nudges: Nudges;
   readonly log: Log;
@@ -33,7 +33,7 @@ export interface OpenSigning {
  * @throws StartError if a key must not be used as it is stored
  */
 export async function openSigning({ config, ...options }: OpenSigningOptions): Promise<OpenSigning | null> {
-  if (config.attestationMode === 'off') return null;
+  if (config.attestationMode === 'off' || !config.roles.includes('signer')) return null;
   const { store } = options;
   try {
     if (store.fleet !== null && knownKeys(config.dataDir).length === 0) await refuseSecondKey(store);
@@ -54,8 +54,13 @@ export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
   learn?(key_id: string): Promise<void>;
 }
 
+interface FormerKeysOptions {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly log: Log;
+}
+
 /** The earlier keys of a service that does not sign. Keys that cannot be used are left out. */
-export function openFormerKeys({ config, log }: Pick<OpenSigningOptions, 'config' | 'log'>): PublicKeys {
+export function openFormerKeys({ config, log }: FormerKeysOptions): PublicKeys {
   const known = formerKeys(config.dataDir, log);
   const last = known.find(({ isCurrent }) => isCurrent) ?? known.at(-1) ?? null;
   return {

@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 import { METRICS_MEDIA_TYPES, preferredFormat } from '../telemetry/metrics-format.ts';
 import { bothOf, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
-import type { ServiceMetrics } from '../telemetry/service-metrics.ts';
+import type { ParkingCounts, ServiceMetrics } from '../telemetry/service-metrics.ts';
 import type { Traces, TracesOptions } from '../telemetry/traces.ts';
 
 /** Disposing sends the waiting spans and stops counting. */
@@ -24,8 +24,11 @@ export interface OpenTelemetry extends AsyncDisposable {
 export interface TelemetryOptions {
   readonly config: Config;
   readonly store: Pick<Store, 'counts' | 'currentJobs'>;
-  readonly provider: Pick<Provider, 'backend' | 'isolation_class'>;
-  readonly parked: Pick<ParkedCells, 'facts'>;
+  /** Null if this node runs no programs. */
+  readonly cells: {
+    readonly provider: Pick<Provider, 'backend' | 'isolation_class'>;
+    readonly parked: Pick<ParkedCells, 'facts'>;
+  } | null;
   readonly permits: Permits;
   readonly log: Log;
   readonly stopping: AbortSignal;
@@ -84,21 +87,30 @@ function pagesOf({ config, store }: TelemetryOptions, metrics: ServiceMetrics | 
   };
 }
 
+const NOTHING_PARKED: ParkingCounts = {
+  bytes: 0,
+  bytesMax: 0,
+  cells: new Map(),
+  taken: { parked: 0, awaited: 0, cold: 0 },
+  lost: { died: 0, changed: 0, surplus: 0 },
+};
+
 /** The bounds of each kind of permit, as the settings have them. */
 export function permitBoundsOf(config: Config): Record<PermitKind, PermitBound> {
   return { wait: config.waits, stream: config.streams, body: config.bodyReads, response: config.responses };
 }
 
-function sourcesOf({ config, store, provider, parked, permits, stopping }: TelemetryOptions) {
+function sourcesOf({ config, store, cells, permits, stopping }: TelemetryOptions) {
   const bounds = permitBoundsOf(config);
   return {
     version: VERSION,
-    backend: provider.backend,
-    isolation_class: provider.isolation_class,
+    // Prometheus takes an empty label for one that is not there.
+    backend: cells?.provider.backend ?? '',
+    isolation_class: cells?.provider.isolation_class ?? '',
     queueCapacity: config.queue.total,
-    slots: config.concurrency,
+    slots: cells === null ? 0 : config.concurrency,
     permits: PERMIT_KINDS.map((kind) => ({ kind, limit: bounds[kind].total, held: () => permits.held(kind) })),
-    parking: () => parked.facts(),
+    parking: () => cells?.parked.facts() ?? NOTHING_PARKED,
     isDraining: () => stopping.aborted,
     counts: () => store.counts(),
   };

@@ -2,12 +2,8 @@
  * What several nodes on one store know of each other. A node is one process of a service. Messages only make them
  * quicker: each beat reads the store.
  */
-import type { IsolationClass, Language, RuntimePack } from '@vouchbox/protocol';
+import type { IsolationClass, Language, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { StoreError } from './store-error.ts';
-
-/** What a node may do. */
-export const NODE_ROLES = ['api', 'executor', 'signer'] as const;
-export type NodeRole = (typeof NODE_ROLES)[number];
 
 /** What a node says of itself, for the others and for its callers. */
 export interface NodeFacts {
@@ -17,6 +13,8 @@ export interface NodeFacts {
   readonly executor: ExecutorFacts | null;
   /** The key that it signs with; null if it does not sign. */
   readonly signs_with: string | null;
+  /** Why it cannot sign at present, without a path; null if it can or need not. Absent from nodes of an earlier version. */
+  readonly signing_problem?: { readonly message: string; readonly at: string } | null;
 }
 
 export interface ExecutorFacts {
@@ -24,6 +22,8 @@ export interface ExecutorFacts {
   readonly isolation_class: IsolationClass;
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
+  /** Whether programs may reach themselves over 127.0.0.1. Absent from nodes of an earlier version. */
+  readonly has_loopback?: boolean;
   /** Jobs that run at once. */
   readonly slots: number;
   /** MiB that its running jobs may have together. */

@@ -21,8 +21,8 @@ export interface AdmitOptions {
   readonly store: Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'blobSizes'>;
   /** Stores a submission, and starts its job at once if it can. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
-  readonly provider: ProviderFacts;
-  readonly cells: Pick<Cells, 'isReady'>;
+  /** What this node can run, and whether it can make cells now; null if it runs no programs. */
+  readonly own: { readonly provider: ProviderFacts; readonly health: Pick<Cells, 'isReady'> } | null;
   /** The other living nodes that run jobs. Absent if there are none. */
   readonly others?: () => readonly Executor[];
   readonly ceilings: RequestedLimits;
@@ -78,13 +78,20 @@ export async function admit(tenant: string, submission: Submission, options: Adm
 /** The limits that the job gets on a node that can run it. */
 function fittingLimits(
   spec: RequestedSpec,
-  { provider, cells, ceilings, others = () => [] }: Pick<AdmitOptions, 'provider' | 'cells' | 'ceilings' | 'others'>,
+  { own, ceilings, others = () => [] }: Pick<AdmitOptions, 'own' | 'ceilings' | 'others'>,
 ): RequestedLimits {
-  const { languages, runtime_packs, isolation_class } = provider;
-  const own = { languages, runtime_packs, isolation_class, memMbMax: ceilings.mem_mb, isReady: cells.isReady() };
-  const { isReady, memMbMax } = fitOf(spec, [own, ...others()]);
-  if (!isReady) throw workerUnavailable();
+  const [first, ...more] = [...executorOf(own, ceilings), ...others()];
+  // An executor that is started next may be able to run it, so this says nothing about the job.
+  if (first === undefined) throw workerUnavailable('No node that runs programs is alive.');
+  const { isReady, memMbMax } = fitOf(spec, [first, ...more]);
+  if (!isReady) throw workerUnavailable('No cell can be made at present.');
   return clampLimits(spec.limits, { ...ceilings, mem_mb: Math.min(ceilings.mem_mb, memMbMax) });
+}
+
+function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLimits): readonly Executor[] {
+  if (own === null) return [];
+  const { languages, runtime_packs, isolation_class } = own.provider;
+  return [{ languages, runtime_packs, isolation_class, memMbMax, isReady: own.health.isReady() }];
 }
 
 interface Keyed {
@@ -128,9 +135,8 @@ function full(of: 'queue' | 'tenant'): ServiceError {
     : new ServiceError('tenant_capacity_exhausted', 'The tenant has as many queued jobs as it may.', retry);
 }
 
-function workerUnavailable(): ServiceError {
-  const retry = { retryAfterSeconds: workerRetrySeconds };
-  return new ServiceError('worker_unavailable', 'No cell can be made at present.', retry);
+function workerUnavailable(message: string): ServiceError {
+  return new ServiceError('worker_unavailable', message, { retryAfterSeconds: workerRetrySeconds });
 }
 
 function keyReused(): ServiceError {

@@ -16,6 +16,7 @@ let report: DoctorReport;
 
 beforeAll(async () => {
   report = await runDoctor({
+    makesCells: true,
     dataDirectory,
     packsDirectory: join(dataDirectory, 'packs'),
     workBytes: 2 ** 24,

@@ -18,19 +18,27 @@ import { crunTrial, runscTrial, tryPlatforms } from './runtime-trials.ts';
 import { Checks } from './trial.ts';
 
 export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 'packsDirectory' | 'workBytes'> {
+  /** Whether the service runs programs. If not, nothing that cells need is tried. */
+  readonly makesCells: boolean;
   /** Called with each check as soon as it is made. */
   readonly onCheck?: (check: Check) => void;
 }
 
+/** What a node needs that runs no programs. */
+const NEEDED_ANYWAY: ReadonlySet<string> = new Set(['host.kernel', 'host.node', 'host.free_space']);
+const NO_PROGRAMS = 'not needed: this node runs no programs';
+
 /** It does not disturb a running service of the same data directory, but it would disturb a second doctor. */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
-  const checks = new Checks(options.onCheck);
+  const { makesCells } = options;
+  const checks = new Checks(options.onCheck, (id) => (makesCells || NEEDED_ANYWAY.has(id) ? null : NO_PROGRAMS));
   await checks.run(hostTrials(options));
   await tryControls(checks, options);
   await checks.run([crunTrial(), runscTrial()]);
   const providers = [await tryGvisor(checks, options), await tryNamespace(checks, options)];
   return {
     generated_at: new Date().toISOString(),
+    makes_cells: makesCells,
     usable: providers.find(({ usable }) => usable)?.provider ?? null,
     providers,
     checks: checks.all,

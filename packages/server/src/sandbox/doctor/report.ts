@@ -14,6 +14,8 @@ export interface ProviderFinding {
 
 export interface DoctorReport {
   readonly generated_at: string;
+  /** False for a node without the role `executor`: then nothing that cells need was tried. */
+  readonly makes_cells: boolean;
   /** The strongest provider that ran a program; null if none did. */
   readonly usable: ProviderFinding['provider'] | null;
   readonly providers: readonly ProviderFinding[];

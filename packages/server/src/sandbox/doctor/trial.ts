@@ -22,9 +22,12 @@ export interface Trial {
 export class Checks {
   readonly #done = new Map<string, Check>();
   readonly #onCheck: (check: Check) => void;
+  readonly #whyNot: (id: string) => string | null;
 
-  constructor(onCheck: (check: Check) => void = () => {}) {
+  /** @param whyNot says why a check is left out; null if it is made */
+  constructor(onCheck: (check: Check) => void = () => {}, whyNot: (id: string) => string | null = () => null) {
     this.#onCheck = onCheck;
+    this.#whyNot = whyNot;
   }
 
   get all(): readonly Check[] {
@@ -55,7 +58,8 @@ export class Checks {
 
   async #run(trial: Trial): Promise<void> {
     const missing = (trial.needs ?? []).find((id) => !this.holds(id));
-    const finding = missing === undefined ? await tryIt(trial) : notTried(missing);
+    const why = this.#whyNot(trial.id) ?? (missing === undefined ? null : `needs ${missing}`);
+    const finding = why === null ? await tryIt(trial) : notTried(why);
     const check = { id: trial.id, title: trial.title, ...finding };
     this.#done.set(trial.id, check);
     this.#onCheck(check);
@@ -73,8 +77,8 @@ async function tryIt(trial: Trial): Promise<Finding> {
   }
 }
 
-function notTried(missing: string): Finding {
-  return { result: 'not_tried', observed: `needs ${missing}`, fix: null };
+function notTried(observed: string): Finding {
+  return { result: 'not_tried', observed, fix: null };
 }
 
 function oneLine(text: string): string {

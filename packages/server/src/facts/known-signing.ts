@@ -1,0 +1,59 @@
+/**
+ * What a node knows of the signing in its service: which keys, and what prevents signatures. A node without the role
+ * `signer` has no private key, and learns the public halves from the store.
+ */
+import { RegisteredKeys } from '../job/sign/keys/shared-keys.ts';
+import type { Config } from '../settings/config.ts';
+import { type OpenSigning, openFormerKeys, type PublicKeys } from '../start/open-signing.ts';
+import type { Fleet } from '../store/fleet.ts';
+import type { Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log/log.ts';
+import { signingProblemOf } from './fleet-facts.ts';
+import type { Signing } from './signer-facts.ts';
+
+export interface KnownSigning {
+  /** Null if the operator has turned signing off. */
+  readonly known: Signing | null;
+  /** The public halves of everything that was signed. */
+  readonly keys: PublicKeys;
+}
+
+export interface KnownSigningOptions {
+  readonly config: Pick<Config, 'attestationMode' | 'dataDir'>;
+  readonly store: Pick<Store, 'registerKey' | 'registeredKeys' | 'fleet'>;
+  /** The parts of this node that sign; null if it does not. */
+  readonly signing: OpenSigning | null;
+  readonly log: Log;
+}
+
+export async function openKnownSigning({ config, store, signing, log }: KnownSigningOptions): Promise<KnownSigning> {
+  const { fleet } = store;
+  if (config.attestationMode === 'off') return { known: null, keys: openFormerKeys({ config, log }) };
+  if (fleet === null) return { known: signing, keys: signing?.keys ?? openFormerKeys({ config, log }) };
+  const keys = signing?.keys ?? (await keysOfOthers(store, fleet));
+  const attestor = {
+    get problem() {
+      return signingProblemOf(fleet);
+    },
+  };
+  return { known: { keys, attestor }, keys };
+}
+
+/** A key that the fleet begins to sign with is read with the beat that shows it. */
+async function keysOfOthers(store: KnownSigningOptions['store'], fleet: Fleet): Promise<PublicKeys> {
+  const registered = new RegisteredKeys(store);
+  await registered.refresh();
+  fleet.listen({
+    heard() {},
+    beat({ nodes }) {
+      const used = nodes.map(({ facts }) => facts?.signs_with).find(Boolean);
+      // A failure is tried again with the next beat.
+      if (used && used !== registered.last?.key_id) void registered.refresh().catch(() => {});
+    },
+  });
+  return {
+    published: () => registered.last,
+    publicKey: (key_id) => registered.publicKey(key_id),
+    learn: (key_id) => registered.learn(key_id),
+  };
+}

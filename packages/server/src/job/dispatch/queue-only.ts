@@ -1,0 +1,21 @@
+/** What a node that runs no programs does with submissions: it stores them, and executors of the fleet take them. */
+import type { History } from '../history.ts';
+import type { Dispatcher } from './dispatcher.ts';
+
+/** What others ask of the part that runs jobs. */
+export interface Dispatching extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAgain' | 'abandon'>, AsyncDisposable {
+  /** Begins to take jobs; without effect a second time. */
+  start(): void;
+}
+
+/** Takes no job from the queue, so there is nothing to stop or to look at. */
+export function queueOnly({ admit }: Pick<History, 'admit'>): Dispatching {
+  return {
+    admit,
+    start() {},
+    stop() {},
+    lookAgain() {},
+    abandon() {},
+    async [Symbol.asyncDispose]() {},
+  };
+}

@@ -1,0 +1,164 @@
+/** Nodes that share the work of one service by their roles: an ordinary user serves callers, others run and sign. */
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import { verifyEnvelope } from '@vouchbox/evidence';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { dropSchema, newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
+import { Command, vouchbox } from '../rig/command.ts';
+import { leftoversOf } from '../rig/leftovers.ts';
+
+const NOBODY = 65_534;
+/** An ordinary user without a single right, who cannot get any. */
+const AS_NOBODY = [
+  ...['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+  ...['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'],
+];
+
+let databaseUrl: string;
+let signer: Node;
+let api: Node;
+beforeAll(async () => {
+  databaseUrl = await newSchema(inject('postgresUrl'));
+  signer = await Node.start('signer');
+  api = await Node.start('api', AS_NOBODY);
+});
+afterAll(async () => {
+  for (const node of [api, signer]) expect(await node.stop()).toEqual([]);
+  await dropSchema(databaseUrl);
+});
+
+class Node {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'svc-roles-'));
+  readonly command: Command;
+  url = '';
+
+  private constructor(roles: string, within: readonly string[]) {
+    if (within.length > 0) chownSync(this.dataDir, NOBODY, NOBODY);
+    const env = {
+      SERVICE_ROLES: roles,
+      SERVICE_DATABASE_URL: databaseUrl,
+      SERVICE_PORT: '0',
+      SERVICE_DATA_DIR: this.dataDir,
+      SERVICE_PROVIDER: 'namespace',
+      SERVICE_CONCURRENCY: '1',
+      SERVICE_LEGACY_KEYS: 'alpha=key-of-alpha',
+      SERVICE_METRICS_TOKEN: 'token-of-metrics',
+      SERVICE_FREE_SPACE_RESERVE_MB: '0',
+      SERVICE_RATE_BURST: '100000',
+    };
+    this.command = new Command(['serve'], { env, within });
+  }
+
+  static async start(roles: string, within: readonly string[] = []): Promise<Node> {
+    const node = new Node(roles, within);
+    const [, url = ''] = await node.command.shows(/^listening on (http:\/\/\S+)\n/m);
+    node.url = url;
+    return node;
+  }
+
+  get client(): ServiceClient {
+    return createServiceClient({ baseUrl: this.url, apiKey: 'key-of-alpha' });
+  }
+
+  async get(path: string, token = 'key-of-alpha') {
+    const answer = await fetch(this.url + path, { headers: { authorization: `Bearer ${token}` } });
+    return { status: answer.status, text: await answer.text() };
+  }
+
+  /** The public half of the key in its data directory. */
+  publicKey(): string {
+    const directory = join(this.dataDir, 'attestation-keys/public-keys');
+    return readFileSync(join(directory, readdirSync(directory)[0] ?? ''), 'utf8');
+  }
+
+  /** Stops it, and names what it left on the host. */
+  async stop(): Promise<string[]> {
+    this.command.kill('SIGTERM');
+    const { code } = await this.command.ended();
+    const left = leftoversOf(this.dataDir);
+    rmSync(this.dataDir, { recursive: true });
+    return code === 0 ? left : [...left, `exit code ${code}`];
+  }
+}
+
+const hello = { language: 'bash', code: 'echo hello' } as const;
+
+test('while no node runs programs, the API says so, and refuses jobs until one does', async () => {
+  const submitted = await fetch(`${api.url}/v1/jobs`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer key-of-alpha', 'content-type': 'application/json' },
+    body: JSON.stringify(hello),
+  });
+  expect({ status: submitted.status, wait: submitted.headers.get('retry-after') }).toEqual({ status: 503, wait: '5' });
+  expect(await submitted.json()).toMatchObject({
+    error: { code: 'worker_unavailable', message: 'No node that runs programs is alive.', retryable: true },
+  });
+  expect(await api.client.capabilities()).toMatchObject({ languages: [], isolation_class: null });
+  expect(await api.client.readiness()).toMatchObject({ status: 'unready', checks: { provider: false, store: true } });
+});
+
+test('a job is accepted by an ordinary user, run by an executor, and signed by a node that runs nothing', async () => {
+  const executor = await Node.start('executor');
+  await expect.poll(async () => (await api.client.capabilities()).languages).toContain('bash');
+  expect(await api.client.readiness()).toMatchObject({ status: 'ready' });
+  const { job_id } = await api.client.submit(hello);
+  expect(await api.client.waitForResult(job_id)).toMatchObject({ status: 'succeeded', stdout: 'hello\n' });
+  const path = `/v1/jobs/${job_id}/attestation`;
+  await expect.poll(async () => (await api.get(path)).status).toBe(200);
+  const [envelope, artifact] = await Promise.all([api.get(path), api.get(`/v1/jobs/${job_id}/result-artifact`)]);
+  const verification = await verifyEnvelope({
+    envelope: Buffer.from(envelope.text),
+    subject: Buffer.from(artifact.text),
+    publicKeys: [signer.publicKey()],
+    expected: {
+      tenant: 'alpha',
+      subjectName: `svc://jobs/${job_id}/result`,
+      mediaType: 'application/vnd.svc.execution-result.v1+json',
+    },
+  });
+  expect(verification).toMatchObject({ kind: 'verified', predicate: { isolationClass: 'linux-shared-kernel' } });
+  for (const node of [api, executor]) expect(existsSync(join(node.dataDir, 'attestation-keys'))).toBe(false);
+  const { public_key_pem, key_id } = await api.client.publicKey();
+  expect(public_key_pem).toBe(signer.publicKey());
+  expect((await api.client.capabilities()).signer).toEqual({ key_id, algorithm: 'Ed25519' });
+
+  const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
+  const running = await api.client.submit(sleeper);
+  for await (const { kind } of api.client.follow(running.job_id)) if (kind === 'stdout') break;
+  const waiting = await api.client.submit(hello);
+  const impossible = { ...hello, requirements: { minimum_isolation: 'hardware-vm' } } as const;
+  await expect(api.client.submit(impossible)).rejects.toMatchObject({ code: 'minimum_isolation_unsatisfied' });
+  expect((await api.client.detail(waiting.job_id)).status).toBe('queued');
+  await api.client.cancel(running.job_id);
+  expect((await api.client.waitForResult(running.job_id)).status).toBe('cancelled');
+  expect((await api.client.waitForResult(waiting.job_id)).stdout).toBe('hello\n');
+  expect(await executor.stop()).toEqual([]);
+});
+
+test('a node without the role api answers probes and metrics, and refuses everything else', async () => {
+  expect((await signer.get('/healthz')).status).toBe(200);
+  expect((await signer.get('/readyz')).status).toBe(200);
+  expect((await signer.get('/metrics', 'token-of-metrics')).text).toContain('svc_job_slots 0');
+  expect((await signer.get('/metrics', 'another')).status).toBe(401);
+  for (const path of ['/', '/v1/jobs', '/v1/status', '/dashboard', '/none']) {
+    const { status, text } = await signer.get(path, 'unknown');
+    expect({ status, body: JSON.parse(text) as unknown }).toMatchObject({
+      status: 404,
+      body: { error: { code: 'route_not_found', message: expect.stringContaining('the role api') as unknown } },
+    });
+  }
+});
+
+test('the start says which roles a node has', () => {
+  const started = signer.command.stderr.split('\n').find((line) => line.includes('"started"')) ?? '{}';
+  expect(JSON.parse(started)).toMatchObject({ roles: ['signer'], backend: null, isolation_class: null });
+});
+
+test('a store in a file is refused to a node that leaves out a role, in one line', async () => {
+  const env = { SERVICE_ROLES: 'signer,api', SERVICE_DATA_DIR: '/nonexistent/data' };
+  const { code, stderr } = await vouchbox(['serve'], { env });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^vouchbox: SERVICE_ROLES is api,signer, and a store in a file has one node[^\n]*\n$/);
+});
