@@ -5,14 +5,14 @@ const STORE = 'packages/server/src/store';
 export const ON_POSTGRES = [
   `${STORE}/{access,blobs,copying,evidence,history,jobs,reading,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
-  'test/contract/{cancellation,database-gone,idempotency,list,nodes,replay,roles}.test.ts',
+  'test/contract/{cancellation,database-gone,idempotency,list,nodes,replay,roles,start-waits}.test.ts',
   'test/fleet/rolling-upgrade.test.ts',
 ];
 
 /** What runs on nothing else. */
 export const ONLY_POSTGRES = [
   `${STORE}/{copying,postgres}/**/*.test.ts`,
-  'test/contract/{database-gone,nodes,roles}.test.ts',
+  'test/contract/{database-gone,nodes,roles,start-waits}.test.ts',
   'test/fleet/rolling-upgrade.test.ts',
 ];
 

@@ -1,5 +1,5 @@
 /** Two nodes of one service: whichever is asked, the answer is that of the service. */
-import { cpSync, mkdtempSync } from 'node:fs';
+import { cpSync, mkdtempSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCredentials } from '@vouchbox/server';
@@ -114,6 +114,44 @@ test('every node serves what one of them signed', async () => {
   await expect.poll(async () => (await envelope(one)).status).toBe(200);
   const [here, there] = [await envelope(one), await envelope(other)];
   expect(there.text).toBe(here.text);
+});
+
+/** What each living node says of its signing, the oldest first. */
+async function signingProblems(): Promise<(string | null)[]> {
+  await using session = await Session.open(url, {});
+  const { rows } = await session.execute<{ problem: string | null }>({
+    sql: `select facts::json #>> '{signing_problem,message}' as problem from nodes order by node`,
+    parameters: [],
+  });
+  return rows.map(({ problem }) => problem);
+}
+
+const keyOf = (rig: Rig) => join(rig.dataDir, 'attestation-keys/signing-key.pem');
+const hide = (rig: Rig) => renameSync(keyOf(rig), `${keyOf(rig)}.away`);
+const bringBack = (rig: Rig) => renameSync(`${keyOf(rig)}.away`, keyOf(rig));
+
+test('when the node that signs cannot, another signs, until the first can again', async () => {
+  const signed = async () => {
+    const { job_id } = await one.run({ language: 'bash', code: 'true' });
+    await expect.poll(async () => (await one.request(`/v1/jobs/${job_id}/attestation`)).status).toBe(200);
+  };
+  hide(one);
+  await signed();
+  expect(await signingProblems()).toEqual(['the signing key is missing', null]);
+  for (const rig of [one, other]) expect((await rig.request('/v1/status')).json.signer.last_error).toBe(null);
+  bringBack(one);
+  await expect.poll(signingProblems).toEqual([null, null]);
+  hide(other);
+  await signed();
+  hide(one);
+  const { job_id } = await one.run({ language: 'bash', code: 'true' });
+  await expect.poll(signingProblems).toEqual(['the signing key is missing', 'the signing key is missing']);
+  const lastError = async () => (await other.request('/v1/status')).json.signer.last_error as unknown;
+  await expect.poll(lastError).toBe('the signing key is missing');
+  bringBack(other);
+  await expect.poll(async () => (await one.request(`/v1/jobs/${job_id}/attestation`)).status).toBe(200);
+  bringBack(one);
+  await expect.poll(signingProblems).toEqual([null, null]);
 });
 
 test('a node that would sign with a key of its own is refused, and told what to do', async () => {

@@ -21,7 +21,13 @@ export async function serve(flags: Readonly<Record<string, string | undefined>>,
   if (makesCells) await buildMissingNatives();
   // Loaded after the settings were checked: a wrong setting is reported at once.
   const { startService } = await import('@vouchbox/server/service');
-  await using service = await startService(config);
+  const stop = new AbortController();
+  void signals.stopAsked.then(() => stop.abort());
+  await using service = await startService(config, { stopAsked: stop.signal }).catch((error: unknown) => {
+    if (error === stop.signal.reason) return null;
+    throw error;
+  });
+  if (service === null) return EXIT.ok;
   using _announced = announceService(config);
   signals.onReload(() => void service.reload());
   if (!service.hasCallers && config.roles.includes('api')) {

@@ -16,7 +16,7 @@ import type { StandingLoop } from './ground/waiting/standing-loop.ts';
 import { listen } from './http/connections/listener.ts';
 import { type FleetWorkOptions, nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
 import type { Dispatching } from './job/dispatch/queue-only.ts';
-import { createNudges } from './job/nudges.ts';
+import { createNudges, type Nudges } from './job/nudges.ts';
 import { createRetention, type RetentionOptions } from './job/remove/retention.ts';
 import { createBlobRemoval } from './job/remove/unused-blobs.ts';
 import { createCredentials } from './operator/credentials.ts';
@@ -30,8 +30,9 @@ import { refusePartialRoles } from './settings/roles.ts';
 import { openAccess } from './start/open-access.ts';
 import { openBoth } from './start/open-both.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
-import { openSigning } from './start/open-signing.ts';
+import { type OpenSigningOptions, openSigning } from './start/open-signing.ts';
 import { openTelemetry, permitBoundsOf } from './start/open-telemetry.ts';
+import { openWhenReachable } from './start/open-when-reachable.ts';
 import type { Fleet } from './store/fleet.ts';
 import { databasePath, openStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
@@ -69,6 +70,8 @@ export interface StartOptions {
    * limits.
    */
   readonly isEmbedded?: boolean;
+  /** Ends a start that waits for its database. The start then rejects with the reason of this signal. */
+  readonly stopAsked?: AbortSignal;
 }
 
 /**
@@ -86,11 +89,11 @@ export async function startService(config: Config, options: StartOptions = {}): 
   }
 }
 
-async function buildService(config: Config, { isEmbedded = false }: StartOptions): Promise<RunningService> {
+async function buildService(config: Config, { isEmbedded = false, stopAsked }: StartOptions): Promise<RunningService> {
   await using parts = new AsyncDisposableStack();
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
-  const { instance, store, sandbox } = await openGround(config, log);
+  const { instance, store, sandbox } = await openGround(config, log, stopAsked);
   // A name is released when nothing of its service is left.
   parts.use(instance);
   parts.use(store);
@@ -105,8 +108,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   if (cells !== null) parkNothingOnce(stopping.signal, parts.use(cells).parked);
   const permits = createPermits(permitBoundsOf(config));
   const telemetry = parts.use(await openTelemetry({ config, store, cells, permits, log, stopping: stopping.signal }));
-  const isOurTurn = () => fleet === null || signingNode(fleet) === fleet.node;
-  const signing = await openSigning({ config, store, nudges, log, isOurTurn });
+  const signing = await openSigning({ config, store, nudges, log, ...signingTurns(fleet, ownNudges) });
   parts.use(signing?.attestor);
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
   const removals = openRemovals({ config, store, log, isOurTurn: isFirst('api', fleet) });
@@ -225,13 +227,15 @@ async function closeHttp(app: HttpApp): Promise<void> {
 }
 
 /** The two slowest steps run at the same time: the store's threads load while code is loaded here and the canaries run. */
-async function openGround(config: Config, log: Log): Promise<Ground> {
+async function openGround(config: Config, log: Log, stopAsked?: AbortSignal): Promise<Ground> {
   if (databasePath(config) !== null) refusePartialRoles(config.roles);
   await openDataDirectory(config.dataDir);
   await checkStoreDirectory(databasePath(config));
   using opening = new DisposableStack();
   const instance = opening.use(openInstance(config.dataDir, { makesCells: config.roles.includes('executor') }));
-  const [store, sandbox] = await openBoth(openStoreOf(config, instance, log), openSandboxIfAny(config, instance));
+  const signal = stopAsked ?? new AbortController().signal;
+  const opened = openWhenReachable(() => openStoreOf(config, instance, log), { log, signal });
+  const [store, sandbox] = await openBoth(opened, openSandboxIfAny(config, instance));
   opening.move();
   return { instance, store, sandbox };
 }
@@ -258,6 +262,22 @@ function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandb
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);
+}
+
+/** One node signs, and tells the others when it cannot. Whose turn it becomes looks at once at what has ended meanwhile. */
+function signingTurns(fleet: Fleet | null, nudges: Nudges): Pick<OpenSigningOptions, 'isOurTurn' | 'onProblemChange'> {
+  if (fleet === null) return {};
+  const isOurTurn = () => signingNode(fleet) === fleet.node;
+  let wasOurs = false;
+  fleet.listen({
+    heard() {},
+    beat() {
+      const isOurs = isOurTurn();
+      if (isOurs && !wasOurs) nudges.send('outbox');
+      wasOurs = isOurs;
+    },
+  });
+  return { isOurTurn, onProblemChange: () => fleet.look() };
 }
 
 /** Whether this node is the oldest with a role, which does what only one should do. */

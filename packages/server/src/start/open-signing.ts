@@ -18,6 +18,7 @@ export interface OpenSigningOptions {
   readonly log: Log;
   /** See `AttestorOptions`. */
   readonly isOurTurn?: () => boolean;
+  readonly onProblemChange?: () => void;
 }
 
 /** The key that signs, and the loop that signs, not yet started. */

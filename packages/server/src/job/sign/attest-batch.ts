@@ -28,7 +28,7 @@ const batchBytesMax = 4 * 1024 * 1024;
  * Attests the entries, or as many from the front as fit into one batch; the others stay in the outbox. Returns whether
  * all were handled.
  *
- * @throws an error that concerns every job: no key, or a store that fails.
+ * @throws an error that concerns every job: no key, no thread that signs, or a store that fails.
  */
 export async function attestBatch(entries: readonly OutboxEntry[], options: BatchOptions): Promise<boolean> {
   const { store, signer, currentKey } = options;
@@ -66,6 +66,8 @@ async function signedOf(
     return await signer.attest(records, key);
   } catch (error) {
     if (records.length > 1) return null;
+    // A thread that cannot answer this signs no other job either.
+    await signer.attest([], key);
     return [{ kind: 'failed', stack: (error as Error).stack ?? String(error) }];
   }
 }

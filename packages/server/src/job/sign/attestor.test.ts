@@ -11,6 +11,7 @@ import { createNudges, type Nudges } from '../nudges.ts';
 import { Attestor } from './attestor.ts';
 import { keyPaths } from './keys/key-files.ts';
 import { openSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
+import { SignerError } from './signer.ts';
 import { audited, endedJob } from './signing.fixture.ts';
 
 let keysDirectory: string;
@@ -155,4 +156,28 @@ test('a stop lets a signature under way be stored, and leaves no thread', async 
   await using next = new Watched();
   for (const key of jobs.filter(({ job_id }) => !attestor.order.includes(job_id))) await next.settled(key);
   expect(await store.counts()).toMatchObject({ outbox: 0, outbox_error: null });
+});
+
+test('a thread that signs nothing at all is a problem of the node, and no job is postponed for it', async () => {
+  const key = await endedJob(store);
+  const postponed: string[] = [];
+  const told = Promise.withResolvers<void>();
+  await using attestor = new Attestor({
+    store: withFaults(store, {
+      postponeAttestation: (input) => {
+        postponed.push(input.job_id);
+        return store.postponeAttestation(input);
+      },
+    }),
+    keys,
+    nudges,
+    log,
+    signer: { attest: () => Promise.reject(new SignerError('the thread that signs ended')) },
+    onProblemChange: () => told.resolve(),
+  });
+  attestor.start();
+  await told.promise;
+  expect(attestor.problem?.message).toBe('the thread that signs ended');
+  expect(postponed).toEqual([]);
+  expect(await isAttested(key)).toBe(false);
 });

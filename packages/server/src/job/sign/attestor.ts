@@ -13,16 +13,18 @@ import type { Nudges } from '../nudges.ts';
 import { type DrainOptions, drainOutbox } from './drain.ts';
 import { SigningKeyError } from './keys/signing-key-error.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
-import { Signer } from './signer.ts';
+import { Signer, SignerError } from './signer.ts';
 
 export interface AttestorOptions {
-  readonly store: DrainOptions['store'] & Pick<Store, 'resumeAttestations'>;
+  readonly store: DrainOptions['store'] & Pick<Store, 'probe' | 'resumeAttestations'>;
   readonly keys: Pick<SigningKeys, 'current'>;
   readonly nudges: Nudges;
   readonly log: Log;
   readonly signer?: Pick<Signer, 'attest'>;
   /** Whether this node is the one that signs. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
+  /** Called when signing begins to fail, and when it works again. */
+  readonly onProblemChange?: () => void;
 }
 
 /** Why nothing can be signed at present. Any caller may read it in the status, so it names no path. */
@@ -67,15 +69,28 @@ export class Attestor implements AsyncDisposable {
 
   async #signWhatIsDue(signal: AbortSignal): Promise<void> {
     using nudge = this.#options.nudges.next('outbox', signal);
-    const isDone = await this.#attempt(() => this.#drain(signal));
+    const isDone = await this.#attempt(() => this.#work(signal));
     if (isDone) await within(nudge.arrived, recheckMilliseconds, undefined);
     else await pause(retryDelay(Math.min(this.#failures, failuresCounted)), signal);
   }
 
+  /** Signs in its turn. A node that could not sign leaves it to another, until it has shown that it can again. */
+  async #work(signal: AbortSignal): Promise<void> {
+    const { isOurTurn = () => true } = this.#options;
+    if (isOurTurn()) await this.#drain(signal);
+    else if (this.#problem !== null) await this.#tryOut();
+  }
+
   #drain(signal: AbortSignal): Promise<void> {
-    const { store, keys, log, signer = this.#signer, isOurTurn = () => true } = this.#options;
-    if (!isOurTurn()) return Promise.resolve();
+    const { store, keys, log, signer = this.#signer } = this.#options;
     return drainOutbox({ store, signer, log, currentKey: () => keys.current(), signal });
+  }
+
+  /** Asks for all that a signature needs, and signs nothing. */
+  async #tryOut(): Promise<void> {
+    const { store, keys, signer = this.#signer } = this.#options;
+    await signer.attest([], keys.current());
+    await store.probe();
   }
 
   /** Whether it succeeded. A failure is logged in full; the status shows it without its private parts. */
@@ -83,14 +98,25 @@ export class Attestor implements AsyncDisposable {
     try {
       await work();
       this.#failures = 0;
-      this.#problem = null;
+      this.#note(null);
       return true;
     } catch (error) {
       this.#failures++;
-      const message = error instanceof SigningKeyError ? error.publicReason : 'the store could not be read or written';
-      this.#problem = { message, at: new Date().toISOString() };
+      const message = publicReasonOf(error);
+      this.#note({ message, at: new Date().toISOString() });
       this.#options.log.error({ err: error }, `nothing can be signed: ${message}`);
       return false;
     }
   }
+
+  #note(problem: SigningProblem | null): void {
+    const isChange = (problem === null) !== (this.#problem === null);
+    this.#problem = problem;
+    if (isChange) this.#options.onProblemChange?.();
+  }
+}
+
+function publicReasonOf(error: unknown): string {
+  if (error instanceof SigningKeyError) return error.publicReason;
+  return error instanceof SignerError ? 'the thread that signs ended' : 'the store could not be read or written';
 }

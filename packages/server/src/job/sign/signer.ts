@@ -10,13 +10,18 @@ import type { SigningAnswer, SigningRequest, SigningResult } from './signing-mes
 /** Like a thread of the store, it keeps little data for longer than a call. */
 const newObjectsMb = 8;
 
+/** The thread that signs does not answer. */
+export class SignerError extends Error {
+  override readonly name = 'SignerError';
+}
+
 /** Signs records on a separate thread. Disposing ends the thread and rejects the calls that still wait. */
 export class Signer implements AsyncDisposable {
   readonly #waiting = new Map<number, PromiseWithResolvers<readonly SigningResult[]>>();
   #worker: Worker | null = null;
   #lastId = 0;
 
-  /** The result for each record, in their order. Rejects if the thread died. */
+  /** The result for each record, in their order. Rejects if the thread died. No records show that it lives. */
   attest(records: readonly TerminalRecord[], key: SigningKey): Promise<readonly SigningResult[]> {
     this.#worker ??= this.#startWorker();
     const id = ++this.#lastId;
@@ -36,8 +41,8 @@ export class Signer implements AsyncDisposable {
       resourceLimits: { maxYoungGenerationSizeMb: newObjectsMb },
     });
     worker.on('message', ({ id, results }: SigningAnswer) => this.#take(id)?.resolve(results));
-    worker.on('error', (cause) => this.#lose(worker, new Error('the thread that signs died', { cause })));
-    worker.on('exit', () => this.#lose(worker, new Error('the thread that signs ended')));
+    worker.on('error', (cause) => this.#lose(worker, new SignerError('the thread that signs died', { cause })));
+    worker.on('exit', () => this.#lose(worker, new SignerError('the thread that signs ended')));
     return worker;
   }
 
