@@ -69,7 +69,7 @@ export const HOSTS: readonly Host[] = [
     title: 'Debian 12, x86-64, one core and 1 GiB',
     cores: 1,
     memoryMb: 1024,
-    trials: [...SHORT, 'run-namespace', 'run-gvisor'],
+    trials: SHORT,
   },
   {
     ...usual,

@@ -30,6 +30,8 @@ const HELD_BY_THE_KERNEL = [
   ...['RES-01', 'RES-03', 'RES-04', 'RES-05', 'RES-08', 'RES-11', 'RES-13', 'RES-15', 'RES-16', 'RES-19', 'RES-30'],
   ...['NEXT-01', 'NEXT-04'],
 ];
+/** One case starts sixteen cells to tell something about clocks, which no host changes. */
+const NOT_A_CROWD = '^(?!.*every one of many spinning)';
 /** One of each kind, for a host that differs little from one on which all of these were tried. */
 const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'RES-11', 'RES-15'];
 /** Attacks on what is made in another way for an ordinary user: users, devices, mounts and groups. */
@@ -126,28 +128,27 @@ function factsScript(): string {
   ].join('; ');
 }
 
-/** A program, and one that takes too much memory, in one class. */
+/** A program that says something, and then takes too much memory, in one class. One start of the service tells both. */
 function runTrial(provider: 'namespace' | 'gvisor'): Trial {
-  const program = `import os; print('hello from', os.uname().machine)`;
-  const hog = `x = bytearray(400 << 20)`;
-  const run = (code: string) => `vouchbox run --language python ${LIMITS} --json - <<'END'\n${code}\nEND\n`;
+  const program = `import os; print('hello from', os.uname().machine, flush=True); x = bytearray(400 << 20)`;
   return {
     id: `run-${provider}`,
-    title: `\`vouchbox run\` in the class of ${provider}: a program, and one that takes too much memory`,
-    command: ['sh', '-c', `${run(program)}${run(hog)}true`],
+    title: `\`vouchbox run\` in the class of ${provider}: a program is heard, and ended when it takes too much memory`,
+    command: ['sh', '-c', `vouchbox run --language python ${LIMITS} --json - <<'END'\n${program}\nEND\ntrue`],
     env: { SERVICE_PROVIDER: provider },
     secondsMax: 900,
     judge({ output }) {
-      const statuses = [...output.matchAll(/"status": "(\w+)"/g)].map(([, status]) => status).join('; ');
-      const held = output.includes('hello from') && statuses === 'succeeded; oom_killed';
-      return { held, observed: statuses || lastLines(output, 6) };
+      const [, status] = /"status": "(\w+)"/.exec(output) ?? [];
+      const isHeard = output.includes('hello from');
+      const observed = status === undefined ? lastLines(output, 6) : `${isHeard ? 'heard' : 'not heard'}; ${status}`;
+      return { held: isHeard && status === 'oom_killed', observed };
     },
   };
 }
 
 function hostileTrial(id: string, title: string, classes: readonly string[], ids: readonly string[]): Trial {
   const files = classes.map((name) => `test/hostile/${name}.test.ts`);
-  return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or ')]);
+  return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or '), '-t', NOT_A_CROWD]);
 }
 
 interface Missing {
