@@ -11,6 +11,8 @@ const run = promisify(execFile);
 const UNITS = '/run/systemd/system';
 const NAME = 'vouchbox-rights.service';
 const LOG = '/run/vouchbox-rights.log';
+/** Its number, as systemd says it. */
+const SIGSEGV = '11';
 /** systemd looks for a command in directories of its own; this looks in PATH. */
 const SHELL = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
 /** Settings that are about the service itself, and not about its rights. */
@@ -38,8 +40,14 @@ export async function withinUnit(trial: Trial, rights: UnitRights): Promise<Ende
     () => 1,
   );
   const { stdout } = await run('systemctl', ['show', '--property=Result', '--value', NAME]);
+  const { stdout: status } = await run('systemctl', ['show', '--property=ExecMainStatus', '--value', NAME]);
   await run('systemctl', ['reset-failed', NAME]).catch(() => {});
-  return { code: stdout.trim() === 'timeout' ? null : code, output: readFileSync(LOG, 'utf8') };
+  const output = readFileSync(LOG, 'utf8');
+  const hasCrashed = /^(?:signal|core-dump)$/.test(stdout.trim()) && status.trim() === SIGSEGV;
+  return {
+    code: stdout.trim() === 'timeout' ? null : code,
+    output: hasCrashed ? `${output}\nended by SIGSEGV` : output,
+  };
 }
 
 function unitText({ command, env = {}, secondsMax }: Trial, rights: UnitRights): string {
