@@ -134,6 +134,18 @@ test('a job is accepted by an ordinary user, run by an executor, and signed by a
   await api.client.cancel(running.job_id);
   expect((await api.client.waitForResult(running.job_id)).status).toBe('cancelled');
   expect((await api.client.waitForResult(waiting.job_id)).stdout).toBe('hello\n');
+
+  const last = await api.client.submit(sleeper);
+  for await (const { kind } of api.client.follow(last.job_id)) if (kind === 'stdout') break;
+  const figures = async () => (await api.get('/metrics', 'token-of-metrics')).text;
+  await expect.poll(figures).toContain('svc_fleet_claims 1\n');
+  const text = await figures();
+  for (const role of ['api', 'executor', 'signer']) expect(text).toContain(`svc_fleet_nodes{role="${role}"} 1\n`);
+  expect(text).toContain('svc_fleet_job_slots 1\n');
+  expect(text).toContain('svc_fleet_jobs_recovered_total 0\n');
+  expect(text).toContain('svc_node_lease_renewals_late_total ');
+  await api.client.cancel(last.job_id);
+  await api.client.waitForResult(last.job_id);
   expect(await executor.stop()).toEqual([]);
 });
 

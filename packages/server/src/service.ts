@@ -7,7 +7,7 @@ import type { NodeRole } from '@vouchbox/protocol/vocabulary';
 import { rememberedRows, sharedRows } from './access/credential-rows.ts';
 import { createFreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits } from './capacity/permits.ts';
-import { firstWith, type NodeParts, nodeFactsOf, signingNode } from './facts/fleet-facts.ts';
+import { firstWith, fleetFiguresOf, type NodeParts, nodeFactsOf, signingNode } from './facts/fleet-facts.ts';
 import { openKnownSigning } from './facts/known-signing.ts';
 import { IdleMemory } from './ground/idle-memory.ts';
 import { StartError } from './ground/start-error.ts';
@@ -31,7 +31,7 @@ import { openAccess } from './start/open-access.ts';
 import { openBoth } from './start/open-both.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
 import { type OpenSigningOptions, openSigning } from './start/open-signing.ts';
-import { openTelemetry, permitBoundsOf } from './start/open-telemetry.ts';
+import { openTelemetry, permitBoundsOf, type TelemetryOptions } from './start/open-telemetry.ts';
 import { openWhenReachable } from './start/open-when-reachable.ts';
 import type { Fleet } from './store/fleet.ts';
 import { databasePath, openStore } from './store/open-store.ts';
@@ -107,7 +107,10 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const cells = sandbox === null ? null : openCells({ config, sandbox, nudges: ownNudges, log });
   if (cells !== null) parkNothingOnce(stopping.signal, parts.use(cells).parked);
   const permits = createPermits(permitBoundsOf(config));
-  const telemetry = parts.use(await openTelemetry({ config, store, cells, permits, log, stopping: stopping.signal }));
+  const figures = figuresOf(fleet);
+  const telemetry = parts.use(
+    await openTelemetry({ config, store, cells, permits, ...figures, log, stopping: stopping.signal }),
+  );
   const signing = await openSigning({ config, store, nudges, log, ...signingTurns(fleet, ownNudges) });
   parts.use(signing?.attestor);
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
@@ -137,8 +140,8 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const { host, port, url } = await listen(app, config);
   const { lost } = await joinFleet(
     fleet,
-    { config, cells, signing },
-    { store, history, nudges: ownNudges, dispatcher, log },
+    { config, cells, signing, dispatcher },
+    { store, history, nudges: ownNudges, dispatcher, log, ...figures },
   );
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
@@ -186,6 +189,19 @@ async function joinFleet(fleet: Fleet | null, parts: NodeParts, work: Joining): 
   workInFleet({ fleet, ...work });
   await fleet.announce(() => nodeFactsOf(parts));
   return { lost: lostBy(fleet, work) };
+}
+
+/** What the metrics show of the other nodes, and of the jobs that this one took over from nodes that were gone. */
+function figuresOf(
+  fleet: Fleet | null,
+): Pick<TelemetryOptions, 'fleetFigures'> & Pick<FleetWorkOptions, 'onRecovered'> {
+  let recoveredJobs = 0;
+  return {
+    fleetFigures: () => (fleet === null ? null : { ...fleetFiguresOf(fleet), recoveredJobs }),
+    onRecovered(jobs) {
+      recoveredJobs += jobs;
+    },
+  };
 }
 
 interface Joining extends Omit<FleetWorkOptions, 'fleet'> {

@@ -1,5 +1,5 @@
 /** What a node says of itself to the other nodes of its service, and which of them does what only one should do. */
-import { ISOLATION_CLASSES, type NodeRole, satisfiesIsolation } from '@vouchbox/protocol';
+import { ISOLATION_CLASSES, NODE_ROLES, type NodeRole, satisfiesIsolation } from '@vouchbox/protocol';
 import { VERSION } from '../ground/version.ts';
 import type { Executor } from '../job/admit/fit.ts';
 import type { SigningProblem } from '../job/sign/attestor.ts';
@@ -7,6 +7,7 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { ExecutorFacts, Fleet, LiveNode, NodeFacts } from '../store/fleet.ts';
 import type { Abilities } from '../store/jobs/claims.ts';
+import type { FleetFigures } from '../telemetry/service-metrics.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import type { Signing } from './signer-facts.ts';
 
@@ -19,13 +20,14 @@ export interface NodeParts {
   } | null;
   /** Null if this node does not sign. */
   readonly signing: Signing | null;
+  readonly dispatcher: { readonly inFlight: number };
 }
 
-export function nodeFactsOf({ config, cells, signing }: NodeParts): NodeFacts {
+export function nodeFactsOf({ config, cells, signing, dispatcher }: NodeParts): NodeFacts {
   return {
     version: VERSION,
     roles: config.roles,
-    executor: cells === null ? null : executorFactsOf(config, cells),
+    executor: cells === null ? null : { ...executorFactsOf(config, cells), slots_used: dispatcher.inFlight },
     signs_with: signing?.keys.published()?.key_id ?? null,
     signing_problem: signing?.attestor.problem ?? null,
   };
@@ -101,4 +103,17 @@ function signersOf(fleet: Pick<Fleet, 'nodes'>): readonly LiveNode[] {
 
 function canSign({ facts }: LiveNode): boolean {
   return !facts?.signing_problem;
+}
+
+/** The living nodes that serve, as the metrics count them. */
+export function fleetFiguresOf(fleet: Pick<Fleet, 'nodes' | 'lateBeats'>): FleetFigures {
+  const serving = fleet.nodes().filter(({ facts }) => facts !== null);
+  const count = (role: NodeRole) => serving.filter(({ facts }) => facts?.roles.includes(role)).length;
+  const sum = (figure: (node: LiveNode) => number) => serving.reduce((total, node) => total + figure(node), 0);
+  return {
+    nodes: new Map(NODE_ROLES.map((role) => [role, count(role)])),
+    slots: sum(({ facts }) => facts?.executor?.slots ?? 0),
+    claims: sum(({ claims }) => claims),
+    lateBeats: fleet.lateBeats,
+  };
 }

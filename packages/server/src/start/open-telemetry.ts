@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 import { METRICS_MEDIA_TYPES, preferredFormat } from '../telemetry/metrics-format.ts';
 import { bothOf, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
-import type { ParkingCounts, ServiceMetrics } from '../telemetry/service-metrics.ts';
+import type { MetricsSources, ParkingCounts, ServiceMetrics } from '../telemetry/service-metrics.ts';
 import type { Traces, TracesOptions } from '../telemetry/traces.ts';
 
 /** Disposing sends the waiting spans and stops counting. */
@@ -30,6 +30,8 @@ export interface TelemetryOptions {
     readonly parked: Pick<ParkedCells, 'facts'>;
   } | null;
   readonly permits: Permits;
+  /** Null in a service that is alone. */
+  readonly fleetFigures: MetricsSources['fleet'];
   readonly log: Log;
   readonly stopping: AbortSignal;
 }
@@ -100,7 +102,7 @@ export function permitBoundsOf(config: Config): Record<PermitKind, PermitBound> 
   return { wait: config.waits, stream: config.streams, body: config.bodyReads, response: config.responses };
 }
 
-function sourcesOf({ config, store, cells, permits, stopping }: TelemetryOptions) {
+function sourcesOf({ config, store, cells, permits, fleetFigures, stopping }: TelemetryOptions): MetricsSources {
   const bounds = permitBoundsOf(config);
   return {
     version: VERSION,
@@ -111,6 +113,7 @@ function sourcesOf({ config, store, cells, permits, stopping }: TelemetryOptions
     slots: cells === null ? 0 : config.concurrency,
     permits: PERMIT_KINDS.map((kind) => ({ kind, limit: bounds[kind].total, held: () => permits.held(kind) })),
     parking: () => cells?.parked.facts() ?? NOTHING_PARKED,
+    fleet: fleetFigures,
     isDraining: () => stopping.aborted,
     counts: () => store.counts(),
   };

@@ -24,6 +24,8 @@ export interface ExecutorFacts {
   readonly runtime_packs: readonly RuntimePack[];
   /** Whether programs may reach themselves over 127.0.0.1. Absent from nodes of an earlier version. */
   readonly has_loopback?: boolean;
+  /** Jobs that hold a slot now. Absent from nodes of an earlier version. */
+  readonly slots_used?: number;
   /** Jobs that run at once. */
   readonly slots: number;
   /** MiB that its running jobs may have together. */
@@ -37,6 +39,10 @@ export interface LiveNode {
   readonly node: number;
   /** Null until it serves, and for a command of an operator. */
   readonly facts: NodeFacts | null;
+  /** Jobs that it has taken and that have not ended. */
+  readonly claims: number;
+  /** When it last renewed its lease, on the database's clock; null until it serves. */
+  readonly beat_at: string | null;
 }
 
 /** What one beat found in the store. */
@@ -69,6 +75,8 @@ export interface Fleet {
   listen(listener: FleetListener): void;
   /** Looks now at what the next beat would find. */
   look(): void;
+  /** How often this node renewed its lease more than a beat too late. */
+  readonly lateBeats: number;
   /** Resolves once this node can change nothing more: another one has taken over its jobs, or the store has ended. */
   readonly lost: Promise<StoreError>;
 }

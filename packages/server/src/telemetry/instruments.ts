@@ -66,6 +66,24 @@ export function createInstruments(registry: Registry) {
     oldestQueued: gauge('svc_queue_oldest_age_seconds', 'Age of the oldest job that waits; 0 where none does.'),
     running: gauge('svc_jobs_running', 'Jobs that run.'),
     slots: gauge('svc_job_slots', 'Jobs that may run at once.'),
+    fleetNodes: new Gauge({
+      name: 'svc_fleet_nodes',
+      help: 'Living nodes of a service that has several, by role.',
+      labelNames: ['role'],
+      registers,
+    }),
+    fleetSlots: gauge('svc_fleet_job_slots', 'Jobs that all living nodes may run at once.'),
+    fleetClaims: gauge('svc_fleet_claims', 'Jobs that living nodes have taken and that have not ended.'),
+    lateBeats: new Counter({
+      name: 'svc_node_lease_renewals_late_total',
+      help: 'Renewals of the lease of this node that came more than a second late.',
+      registers,
+    }),
+    recoveredJobs: new Counter({
+      name: 'svc_fleet_jobs_recovered_total',
+      help: 'Jobs of nodes that were gone which this node ended, or gave back to the queue.',
+      registers,
+    }),
     outbox: gauge('svc_attestation_outbox_depth', 'Terminal jobs whose attestation is not stored yet.'),
     sandboxPrepare: new Histogram({
       name: 'svc_sandbox_prepare_seconds',

@@ -29,6 +29,7 @@ beforeEach(() => {
     slots: 2,
     permits: [{ kind: 'wait', limit: 80, held: () => 7 }],
     parking: () => parking,
+    fleet: () => null,
     isDraining: () => false,
     counts: () => counts(),
   });

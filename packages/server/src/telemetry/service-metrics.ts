@@ -32,6 +32,16 @@ export interface ParkingCounts {
   readonly lost: Readonly<Record<'died' | 'changed' | 'surplus', number>>;
 }
 
+/** The nodes of a service that has several, as this one sees them. */
+export interface FleetFigures {
+  /** Living nodes by role. */
+  readonly nodes: ReadonlyMap<string, number>;
+  readonly slots: number;
+  readonly claims: number;
+  /** Renewals of this node's lease that came late. */
+  readonly lateBeats: number;
+}
+
 /** What does not change while the service runs, and what is read at every scrape. */
 export interface MetricsSources {
   readonly version: string;
@@ -41,6 +51,8 @@ export interface MetricsSources {
   readonly slots: number;
   readonly permits: readonly PermitSource[];
   parking(): ParkingCounts;
+  /** Null in a service that is alone. */
+  fleet(): (FleetFigures & { readonly recoveredJobs: number }) | null;
   isDraining(): boolean;
   /** Rejects if the store cannot be asked. */
   counts(): Promise<JobCounts>;
@@ -74,6 +86,7 @@ export class ServiceMetrics implements Observer, Disposable {
     this.#readService();
     this.#readProcess();
     this.#readParking();
+    this.#readFleet();
     await this.#readStore();
     const text = await this.#registry.metrics();
     return format === 'text' ? text : openMetricsOf(text);
@@ -151,6 +164,17 @@ export class ServiceMetrics implements Observer, Disposable {
     for (const [language, count] of cells) parkedCells.set({ language }, count);
     for (const [how, count] of Object.entries(taken)) cellsTaken.inc({ how }, this.#since(`taken ${how}`, count));
     for (const [why, count] of Object.entries(lost)) cellsLost.inc({ why }, this.#since(`lost ${why}`, count));
+  }
+
+  #readFleet(): void {
+    const { fleetNodes, fleetSlots, fleetClaims, lateBeats, recoveredJobs } = this.#meters;
+    const fleet = this.#sources.fleet();
+    if (fleet === null) return;
+    for (const [role, count] of fleet.nodes) fleetNodes.set({ role }, count);
+    fleetSlots.set(fleet.slots);
+    fleetClaims.set(fleet.claims);
+    lateBeats.inc(this.#since('late beats', fleet.lateBeats));
+    recoveredJobs.inc(this.#since('recovered jobs', fleet.recoveredJobs));
   }
 
   /** By how much a sum has grown since the last scrape. */

@@ -30,6 +30,8 @@ export interface FleetWorkOptions {
   readonly nudges: Nudges;
   readonly dispatcher: Pick<Dispatcher, 'lookAgain' | 'stop'>;
   readonly log: Log;
+  /** Called with how many jobs of nodes that are gone were ended, or given back to the queue. */
+  readonly onRecovered: (jobs: number) => void;
 }
 
 const STOP = 'stop ';
@@ -65,10 +67,12 @@ export function workInFleet(options: FleetWorkOptions): void {
 }
 
 /** Ends the running jobs of nodes that are gone, and gives back those that had not started. Another node may do the same. */
-async function takeOver({ store, history, dispatcher, log }: FleetWorkOptions): Promise<void> {
+async function takeOver({ store, history, dispatcher, log, onRecovered }: FleetWorkOptions): Promise<void> {
   try {
-    await recover({ store, history, log });
-    if ((await store.releaseOrphans()) > 0) dispatcher.lookAgain();
+    onRecovered(await recover({ store, history, log }));
+    const released = await store.releaseOrphans();
+    onRecovered(released);
+    if (released > 0) dispatcher.lookAgain();
   } catch (error) {
     log.error({ err: error }, 'jobs of a node that is gone could not be taken over: the next beat tries again');
   }

@@ -3,7 +3,9 @@ import type { History } from '../history.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 /** What others ask of the part that runs jobs. */
-export interface Dispatching extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAgain' | 'abandon'>, AsyncDisposable {
+export interface Dispatching
+  extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAgain' | 'abandon' | 'inFlight'>,
+    AsyncDisposable {
   /** Begins to take jobs; without effect a second time. */
   start(): void;
 }
@@ -12,6 +14,7 @@ export interface Dispatching extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAg
 export function queueOnly({ admit }: Pick<History, 'admit'>): Dispatching {
   return {
     admit,
+    inFlight: 0,
     start() {},
     stop() {},
     lookAgain() {},

@@ -18,8 +18,10 @@ export interface RecoverOptions {
 /**
  * Gives every job left `running` its recovery receipt. Runs before any job is dispatched, and when a node is gone. After
  * a crash, running it again completes the work. Rejects if the store does.
+ * Resolves with how many it ended.
  */
-export async function recover({ store, history, log }: RecoverOptions): Promise<void> {
+export async function recover({ store, history, log }: RecoverOptions): Promise<number> {
+  let ended = 0;
   for (const { tenant, job_id, started_at } of await store.runningJobs()) {
     const isEnded = await history.finish({
       tenant,
@@ -34,6 +36,8 @@ export async function recover({ store, history, log }: RecoverOptions): Promise<
       output: null,
       recovery: true,
     });
+    if (isEnded) ended++;
     if (isEnded) log.warn({ job_id }, 'a job was running when its service stopped; it ended as an error');
   }
+  return ended;
 }

@@ -23,7 +23,9 @@ const renew = 'update nodes set lease_until = now() + make_interval(secs => $2),
 const removeDead = `delete from nodes where node in (
     select node from nodes where lease_until < now() for update skip locked
   ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`;
-const selectLiving = `select node, facts from nodes where lease_until >= now() order by node`;
+const selectLiving = `select node, facts, (select count(*)::int from claims where claims.node = nodes.node) as claims,
+    to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at
+  from nodes where lease_until >= now() order by node`;
 const selectState = `select
     exists (select from tenants where queued > 0) as is_queued,
     exists (select from claims where not exists (select from nodes where nodes.node = claims.node)) as has_orphans`;
@@ -37,6 +39,18 @@ export interface PostgresFleetOptions {
   readonly onProblem: (error: StoreError) => void;
 }
 
+interface LivingRow {
+  readonly node: number;
+  readonly facts: string | null;
+  readonly claims: number;
+  readonly beat_at: string;
+}
+
+function liveNodeOf({ node, facts: text, claims, beat_at }: LivingRow): LiveNode {
+  const facts = JSON.parse(text ?? 'null') as NodeFacts | null;
+  return { node, facts, claims, beat_at: facts === null ? null : beat_at };
+}
+
 export class PostgresFleet implements Fleet, AsyncDisposable {
   readonly node: number;
   readonly #options: PostgresFleetOptions;
@@ -47,6 +61,8 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
   #session: Session | null = null;
   #facts: () => NodeFacts | null = () => null;
   #nodes: readonly LiveNode[];
+  #lateBeats = 0;
+  #lastBeatAt: number | null = null;
   /** When beats began to succeed without a gap; null while they fail. */
   #steadySince: number | null = null;
   #beaten = Promise.withResolvers<void>();
@@ -58,7 +74,7 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
   private constructor(options: PostgresFleetOptions) {
     this.#options = options;
     this.node = options.node;
-    this.#nodes = [{ node: options.node, facts: null }];
+    this.#nodes = [{ node: options.node, facts: null, claims: 0, beat_at: null }];
   }
 
   /** Begins to renew the lease of a registered node. @throws StoreError if the database cannot be reached */
@@ -71,6 +87,10 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
 
   get lost(): Promise<StoreError> {
     return this.#lost.promise;
+  }
+
+  get lateBeats(): number {
+    return this.#lateBeats;
   }
 
   nodes(): readonly LiveNode[] {
@@ -134,7 +154,7 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
   async #round(signal: AbortSignal): Promise<void> {
     try {
       const beat = await this.#beat();
-      this.#steadySince ??= performance.now();
+      this.#noteBeat(performance.now());
       this.#nodes = beat.nodes;
       if (!signal.aborted) for (const listener of this.#listeners) listener.beat(beat);
     } catch (thrown) {
@@ -153,6 +173,12 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
     if (!signal.aborted) await this.#pause();
   }
 
+  #noteBeat(now: number): void {
+    if (this.#lastBeatAt !== null && now - this.#lastBeatAt > 2 * beatMilliseconds) this.#lateBeats++;
+    this.#lastBeatAt = now;
+    this.#steadySince ??= now;
+  }
+
   async #pause(): Promise<void> {
     const timer = setTimeout(() => this.#wake.resolve(), beatMilliseconds);
     await this.#wake.promise;
@@ -166,17 +192,14 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
     const lease = facts === null ? startingLeaseSeconds : leaseSeconds;
     const renewed = session.execute({ sql: renew, parameters: [this.node, lease, JSON.stringify(facts)] });
     if (this.#isSteady()) session.send({ sql: removeDead, parameters: [] });
-    const living = session.execute<{ node: number; facts: string }>({ sql: selectLiving, parameters: [] });
+    const living = session.execute<LivingRow>({ sql: selectLiving, parameters: [] });
     const state = session.execute<{ is_queued: boolean; has_orphans: boolean }>({ sql: selectState, parameters: [] });
     const cancelled = session.execute<{ job_id: string }>({ sql: selectCancelled, parameters: [this.node] });
     const answers = await Promise.all([renewed, living, state, cancelled]);
     if (answers[0].rowCount === 0) throw new StoreError('locked', 'another node has taken over the jobs of this one');
     const [found] = answers[2].rows;
     return {
-      nodes: answers[1].rows.map(({ node, facts }) => ({
-        node,
-        facts: JSON.parse(facts ?? 'null') as NodeFacts | null,
-      })),
+      nodes: answers[1].rows.map(liveNodeOf),
       isQueued: found?.is_queued === true,
       hasOrphans: found?.has_orphans === true,
       cancelled: answers[3].rows.map(({ job_id }) => job_id),
