@@ -7,6 +7,7 @@ import type { Client, ClientConfig, QueryArrayResult, QueryResult } from 'pg';
 import type { BoundQuery } from '../prepared.ts';
 import type { StoreDatabase, Tables } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
+import { encryptionOf } from './encryption.ts';
 import { postgresDialect, type Queries } from './postgres-dialect.ts';
 import { postgresErrorOf } from './postgres-error.ts';
 import { fromStoredText, toStoredText } from './postgres-text.ts';
@@ -70,8 +71,10 @@ export class Session implements Queries, AsyncDisposable {
 
   /** `store` stands for the open store on all its connections. @throws StoreError */
   static async open(url: string, store: object): Promise<Session> {
+    const { url: connectionString, ssl } = encryptionOf(url);
     const client = await newClient({
-      connectionString: url,
+      connectionString,
+      ...(ssl !== undefined && { ssl }),
       application_name: 'vouchbox',
       connectionTimeoutMillis: connectMillisecondsMax,
       query_timeout: answerMillisecondsMax,

@@ -1,0 +1,83 @@
+/**
+ * What the parameters of a database URL say about encryption. They mean what they mean to libpq, or are refused: a
+ * connection is never less protected than its URL says.
+ * https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
+ */
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import { StoreError } from '../store-error.ts';
+
+export interface Encryption {
+  /** The URL without the parameters that were read. */
+  readonly url: string;
+  /** False: none. Undefined if the URL says nothing. */
+  readonly ssl: ConnectionOptions | false | undefined;
+}
+
+/** The parameters that are read here. The driver would give some of them another meaning. */
+const PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'uselibpqcompat'] as const;
+const MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+type Mode = (typeof MODES)[number];
+
+/** Authorities that Node trusts, as without a file. */
+const SYSTEM = 'system';
+
+/** @throws StoreError `unopenable` in one line that quotes neither the URL nor a file */
+export function encryptionOf(url: string): Encryption {
+  if (!URL.canParse(url)) return { url, ssl: undefined };
+  const parsed = new URL(url);
+  const { searchParams: given } = parsed;
+  if (!PARAMETERS.some((name) => given.has(name))) return { url, ssl: undefined };
+  const mode = modeOf(given);
+  const rootFile = given.get('sslrootcert');
+  const ssl = mode === 'disable' ? false : { ...verifying(mode, rootFile), ...clientCertificate(given) };
+  for (const name of PARAMETERS) given.delete(name);
+  return { url: parsed.href, ssl };
+}
+
+function modeOf(given: URLSearchParams): Mode {
+  const mode = given.get('sslmode');
+  if (given.has('ssl') || given.has('uselibpqcompat') || mode === null)
+    throw refusal(
+      `must say sslmode=${MODES.join(', ')} beside its other parameters for encryption, and none of the driver’s own`,
+    );
+  if (mode === 'prefer' || mode === 'allow')
+    throw refusal(`has sslmode=${mode}, which falls back to no encryption: use verify-full, or disable`);
+  const known = MODES.find((one) => one === mode);
+  if (known === undefined) throw refusal(`has an unknown sslmode: it can be ${MODES.join(', ')}`);
+  return known;
+}
+
+/** What is checked of the server. With a file of authorities, `require` is `verify-ca`, as in libpq. */
+function verifying(mode: Mode, rootFile: string | null): ConnectionOptions {
+  if (mode === 'require' && rootFile === null) return { rejectUnauthorized: false };
+  if (mode === 'verify-ca' && (rootFile === null || rootFile === SYSTEM))
+    throw refusal('needs sslrootcert=FILE for sslmode=verify-ca: anybody can have a certificate of a public authority');
+  const ca = rootFile === null || rootFile === SYSTEM ? {} : { ca: contentOf('sslrootcert', rootFile) };
+  if (mode === 'verify-ca' || (mode === 'require' && rootFile !== SYSTEM))
+    return { ...ca, checkServerIdentity: () => undefined };
+  return ca;
+}
+
+function clientCertificate(given: URLSearchParams): ConnectionOptions {
+  const [cert, key] = [given.get('sslcert'), given.get('sslkey')];
+  return {
+    ...(cert !== null && { cert: contentOf('sslcert', cert) }),
+    ...(key !== null && { key: contentOf('sslkey', key) }),
+  };
+}
+
+function contentOf(parameter: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const { code = 'unreadable' } = cause as NodeJS.ErrnoException;
+    throw new StoreError('unopenable', `the file of the database URL’s ${parameter} cannot be read (${code})`, {
+      cause,
+    });
+  }
+}
+
+function refusal(what: string): StoreError {
+  return new StoreError('unopenable', `the database URL ${what}`);
+}
