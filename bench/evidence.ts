@@ -13,6 +13,7 @@ import { chainEvents, eventText, GENESIS_HASH, sha256Hex, verifyChain } from '@v
 import type { EventBody, JobEvent } from '@vouchbox/protocol';
 import { loadConfig, startService } from '@vouchbox/server';
 import { createNudges } from '../packages/server/src/job/nudges.ts';
+import { createObjectContents } from '../packages/server/src/job/object-contents.ts';
 import { drainOutbox } from '../packages/server/src/job/sign/drain.ts';
 import { openSigningKeys } from '../packages/server/src/job/sign/keys/signing-keys.ts';
 import { Signer } from '../packages/server/src/job/sign/signer.ts';
@@ -117,6 +118,7 @@ async function servingDelay(
     keys: openSigningKeys(dataDir),
     isSigning: true,
     nudges: createNudges(),
+    objects: createObjectContents(null, createLog('error')),
     log: createLog('error'),
   };
   const delay = monitorEventLoopDelay({ resolution: 1 });

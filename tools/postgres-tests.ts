@@ -3,7 +3,7 @@ const STORE = 'packages/server/src/store';
 
 /** What `npm test` runs on PostgreSQL: all of the store, and of the contract what depends most on it. */
 export const ON_POSTGRES = [
-  `${STORE}/{access,blobs,copying,evidence,history,jobs,reading,postgres}/**/*.test.ts`,
+  `${STORE}/{access,blobs,copying,evidence,history,jobs,objects,reading,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
   'test/contract/{cancellation,database-gone,idempotency,list,nodes,replay,roles,start-waits}.test.ts',
   'test/fleet/rolling-upgrade.test.ts',

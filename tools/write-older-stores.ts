@@ -256,6 +256,23 @@ async function presentWithUpload(dataDir: string): Promise<void> {
   await admitJob(store, { tenant: 'acme', job_id, requested_spec: { ...SPEC, files } });
 }
 
+/** The same, with an artifact that lies in an object store, and one that is to be moved there. */
+async function presentWithObjects(dataDir: string): Promise<void> {
+  await presentWithUpload(dataDir);
+  await using store = await openStore({ dataDir });
+  for (const [ordinal, job_id] of ['6', '7'].entries()) {
+    const key = { tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${job_id}` };
+    await admitJob(store, key);
+    await store.start(startOf(key));
+    const content = new Uint8Array(65_536).fill(ordinal + 1);
+    const described = { size_bytes: content.length, sha256: sha256Hex(content) };
+    await store.finish(finishOf(key, { artifacts: [{ path: 'output/a', ...described, content }] }));
+    const object = { tenant: 'acme', object_id: `object-${job_id}`, ...described };
+    await store.beginObject({ ...object, at: at(6) });
+    if (ordinal === 0) await store.placeObject({ ...key, ...object, position: 0, version: '', at: at(7) });
+  }
+}
+
 /** Everything of a database as SQL, without what SQLite makes by itself. */
 function dump(database: DatabaseSync): string {
   const objects = database
@@ -300,6 +317,7 @@ const STORES: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   'v4-runs': presentWithRuns,
   'v4-execution': presentWithRuns,
   'v4-uploads': presentWithUpload,
+  'v4-used-objects': presentWithObjects,
 };
 
 for (const [name, write] of Object.entries(STORES)) {

@@ -48,6 +48,8 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     const stages = [...architecture.matchAll(/^\| (admit|dispatch|execute|finish|sign|view) \|/gm)].map(
       ([, name = '']) => name,
     );
-    expect([...stages, 'blobs', 'remove'].toSorted()).toEqual(foldersOf('packages/server/src/job').toSorted());
+    expect([...stages, 'blobs', 'objects', 'remove'].toSorted()).toEqual(
+      foldersOf('packages/server/src/job').toSorted(),
+    );
   });
 });

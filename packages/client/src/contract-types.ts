@@ -530,6 +530,13 @@ export interface ServiceStatus {
     mem_mb: number;
     mem_mb_max: number;
   };
+  object_store: {
+    reachable: boolean;
+    to_move: number;
+    to_remove: number;
+    missing: number;
+    damaged: number;
+  } | null;
 }
 
 export interface Health {

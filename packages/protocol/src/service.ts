@@ -81,6 +81,19 @@ export const ServiceStatus = Type.Object({
   }),
   /** Parked cells: how many, how much memory they take and how much they may take. All 0 if parking is off. */
   parked: Type.Object({ cells: Type.Integer(), mem_mb: Type.Integer(), mem_mb_max: Type.Integer() }),
+  /**
+   * Large artifacts and results in an object store: how many are still to be moved there, how many objects are to be
+   * removed, and how often one that was needed was missing or damaged since the start. Null if there is no object store.
+   */
+  object_store: Nullable(
+    Type.Object({
+      reachable: Type.Boolean(),
+      to_move: Type.Integer(),
+      to_remove: Type.Integer(),
+      missing: Type.Integer(),
+      damaged: Type.Integer(),
+    }),
+  ),
 });
 export type ServiceStatus = Static<typeof ServiceStatus>;
 

@@ -20,7 +20,9 @@ import { recover } from './job/dispatch/recover.ts';
 import { createHistory, type History } from './job/history.ts';
 import type { Jobs } from './job/jobs.ts';
 import type { Nudges } from './job/nudges.ts';
+import type { ObjectContents } from './job/object-contents.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
+import type { ObjectStore } from './objects/object-store.ts';
 import { ParkedCells } from './sandbox/parked/parked-cells.ts';
 import type { Config } from './settings/config.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
@@ -86,6 +88,9 @@ interface JobParts {
   /** Null if this node runs no programs. */
   readonly cells: OpenCells | null;
   readonly reserve: FreeSpaceReserve;
+  /** Null if no object store is set. */
+  readonly objectStore: ObjectStore | null;
+  readonly objects: ObjectContents;
   /** Those that other nodes get, too. */
   readonly nudges: Nudges;
   /** Those of this process alone. */
@@ -119,6 +124,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     history,
     jobs: createJobs({
       store,
+      objects: parts.objects,
       history,
       nudges,
       log,

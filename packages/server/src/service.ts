@@ -17,8 +17,12 @@ import { listen } from './http/connections/listener.ts';
 import { type FleetWorkOptions, nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
 import type { Dispatching } from './job/dispatch/queue-only.ts';
 import { createNudges, type Nudges } from './job/nudges.ts';
+import { createObjectContents, type ObjectContents } from './job/object-contents.ts';
+import { createObjectWork } from './job/objects/object-work.ts';
 import { createRetention, type RetentionOptions } from './job/remove/retention.ts';
 import { createBlobRemoval } from './job/remove/unused-blobs.ts';
+import type { ObjectStore } from './objects/object-store.ts';
+import { openObjectStore } from './objects/open-object-store.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { type Instance, openInstance } from './operator/instance.ts';
 import { OperatorError } from './operator/operator-error.ts';
@@ -95,8 +99,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const stopping = new AbortController();
   const { instance, store, sandbox } = await openGround(config, log, stopAsked);
   // A name is released when nothing of its service is left.
-  parts.use(instance);
-  parts.use(store);
+  for (const part of [instance, store]) parts.use(part);
   parts.use(sandbox)?.logFindings(log);
   const { fleet } = store;
   const rows = fleet === null ? rememberedRows(store) : sharedRows(store);
@@ -106,15 +109,16 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const nudges = fleet === null ? ownNudges : nudgesOfFleet(ownNudges, fleet);
   const cells = sandbox === null ? null : openCells({ config, sandbox, nudges: ownNudges, log });
   if (cells !== null) parkNothingOnce(stopping.signal, parts.use(cells).parked);
+  const outside = await openObjects(config, log);
   const permits = createPermits(permitBoundsOf(config));
   const figures = figuresOf(fleet);
   const telemetry = parts.use(
-    await openTelemetry({ config, store, cells, permits, ...figures, log, stopping: stopping.signal }),
+    await openTelemetry({ config, store, ...outside, cells, permits, ...figures, log, stopping: stopping.signal }),
   );
   const signing = await openSigning({ config, store, nudges, log, ...signingTurns(fleet, ownNudges) });
   parts.use(signing?.attestor);
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
-  const removals = openRemovals({ config, store, log, isOurTurn: isFirst('api', fleet) });
+  const removals = openRemovals({ config, store, ...outside, log, isOurTurn: isFirst('api', fleet) });
   for (const loop of removals) parts.use(loop);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
@@ -124,6 +128,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
     store,
     cells,
     reserve,
+    ...outside,
     nudges,
     ownNudges,
     signing: known,
@@ -304,13 +309,31 @@ function isFirst(role: NodeRole, fleet: Fleet | null): () => boolean {
 interface Retained extends Pick<RetentionOptions, 'log' | 'isOurTurn'> {
   readonly config: Config;
   readonly store: Store;
+  readonly objectStore: ObjectStore | null;
+}
+
+/** What knows the contents that lie outside of the store. */
+async function openObjects({ objectStore: place }: Config, log: Log): Promise<Outside> {
+  const objectStore = await openObjectStore(place);
+  return { objectStore, objects: createObjectContents(objectStore, log) };
+}
+
+interface Outside {
+  /** Null if no object store is set. */
+  readonly objectStore: ObjectStore | null;
+  readonly objects: ObjectContents;
 }
 
 /** The loops that remove what was kept long enough. Jobs are kept forever unless the operator set how long. */
-function openRemovals({ config, ...options }: Retained): readonly StandingLoop[] {
+function openRemovals({ config, objectStore, ...options }: Retained): readonly StandingLoop[] {
   const { retentionDays: days, attestationMode } = config;
   const ofBlobs = createBlobRemoval({ ...options, keepMilliseconds: config.blobs.keepSeconds * 1000 });
-  if (days === null) return [ofBlobs];
+  const loops = [ofBlobs];
+  if (objectStore !== null && config.objectStore !== null) {
+    const { bytesMin } = config.objectStore;
+    loops.push(createObjectWork({ ...options, objects: objectStore, bytesMin }));
+  }
+  if (days === null) return loops;
   const unattested = attestationMode === 'off' ? 'removed' : 'kept';
-  return [ofBlobs, createRetention({ ...options, days, unattested })];
+  return [...loops, createRetention({ ...options, days, unattested })];
 }

@@ -18,6 +18,7 @@ import { Dispatcher, type DispatcherOptions } from '../src/job/dispatch/dispatch
 import { createHistory, type History } from '../src/job/history.ts';
 import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
+import { createObjectContents } from '../src/job/object-contents.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
 import { commitsIn } from '../src/store/commits.fixture.ts';
 import type { JobKey, JobRow } from '../src/store/records/rows.ts';
@@ -92,6 +93,7 @@ export class JobRig implements AsyncDisposable {
       checkFreeSpace: () => undefined,
       keys: { publicKey: () => null },
       isSigning: false,
+      objects: createObjectContents(null, silent),
       log: silent,
       ...options,
       ...shared,

@@ -20,6 +20,8 @@ import { within } from '../ground/waiting/within.ts';
 import type { ServiceFacts } from '../http/app.ts';
 import { togetherOf } from '../job/admit/fit.ts';
 import { clampLimits, type ProviderFacts } from '../job/admit/policy.ts';
+import type { ObjectContents } from '../job/object-contents.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { ParkedCells, ParkingFacts } from '../sandbox/parked/parked-cells.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
@@ -64,7 +66,10 @@ interface CellFacts {
 
 export interface FactsOptions {
   readonly config: Config;
-  readonly store: Pick<Store, 'counts' | 'probe'>;
+  readonly store: Pick<Store, 'counts' | 'objectCounts' | 'probe'>;
+  /** Null if no object store is set. */
+  readonly objectStore: Pick<ObjectStore, 'check'> | null;
+  readonly objects: Pick<ObjectContents, 'problems'>;
   /** Null if this node runs no programs. */
   readonly cells: CellFacts | null;
   /** The other living nodes that run jobs. Absent if there are none. */
@@ -82,6 +87,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   const { config, store, cells, reserve, signing, keys, stopping } = options;
   const { others = () => [] } = options;
   const startedAt = performance.now();
+  const objects = objectStatusOf(options);
   const storeIsReady = remembered(() => answersInTime(store.probe()));
   const capabilities = capabilitiesOf(config);
   return {
@@ -122,6 +128,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
         signer: signerStatus(signing, outbox),
         provider: providerStatus(options),
         parked: cells === null ? { cells: 0, mem_mb: 0, mem_mb_max: 0 } : parkedStatus(cells.parked.facts()),
+        object_store: await objects(),
       };
     },
   };
@@ -158,6 +165,19 @@ function providerStatus(options: FactsOptions): ServiceStatus['provider'] {
     ready: hasCells(options),
     passed_over: cells?.passedOver ?? null,
   };
+}
+
+/** Null if there is no object store. */
+function objectStatusOf(options: FactsOptions): () => Promise<ServiceStatus['object_store']> {
+  const { config, store, objectStore, objects } = options;
+  const settings = config.objectStore;
+  if (objectStore === null || settings === null) return async () => null;
+  const isReachable = remembered(() => answersInTime(objectStore.check()));
+  return async () => ({
+    reachable: await isReachable(),
+    ...(await store.objectCounts({ bytesMin: settings.bytesMin })),
+    ...objects.problems,
+  });
 }
 
 function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['parked'] {

@@ -173,6 +173,7 @@ const FACTS: ServiceFacts = {
     signer: { enabled: false, outbox_depth: 0, last_error: null, last_error_at: null },
     provider: { backend: null, isolation_class: null, ready: true, passed_over: null },
     parked: { cells: 0, mem_mb: 0, mem_mb_max: 0 },
+    object_store: null,
   }),
   publicKey: () => null,
   readiness: () => ({ status: 'ready', checks: { store: true, provider: true, free_space: true, accepting: true } }),

@@ -1,14 +1,16 @@
-/** Turns a failure of the store into a refusal that a caller can act on. Spec § Errors, 503 and 507. */
+/** Turns a failure of the store, or of the object store, into a refusal that a caller can act on. Spec § Errors, 503 and 507. */
 import { ServiceError } from '../ground/service-error.ts';
+import { ObjectError } from '../objects/object-store.ts';
 import { StoreError } from '../store/store-error.ts';
 
 const retryAfterSeconds = 5;
 
-/** Settles as the promise does, but a `StoreError` becomes a `ServiceError`. */
+/** Settles as the promise does, but a `StoreError` or an `ObjectError` becomes a `ServiceError`. */
 export async function answered<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
+    if (error instanceof ObjectError) throw objectRefusalOf(error);
     throw error instanceof StoreError ? refusalOf(error) : error;
   }
 }
@@ -35,4 +37,18 @@ function refusalOf(cause: StoreError): ServiceError {
     case 'internal':
       return new ServiceError('internal', 'The service failed.', { cause });
   }
+}
+
+/** Without what the message says for operators. */
+function objectRefusalOf(cause: ObjectError): ServiceError {
+  if (cause.code === 'unreachable') {
+    const message = 'A part of the job lies in an object store that does not answer.';
+    return new ServiceError('capacity_exhausted', message, { cause, retryAfterSeconds });
+  }
+  const problem = {
+    refused: 'cannot be read',
+    missing: 'is missing',
+    damaged: 'is damaged',
+  }[cause.code];
+  return new ServiceError('internal', `A part of the job lies in an object store and ${problem} there.`, { cause });
 }

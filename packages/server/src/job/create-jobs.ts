@@ -12,6 +12,7 @@ import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
 import type { Jobs } from './jobs.ts';
 import type { Nudges } from './nudges.ts';
+import type { ObjectContents } from './object-contents.ts';
 import { jobNotFound } from './refusals.ts';
 import { type AttestationOptions, attestationBytes } from './view/attestation.ts';
 import { list } from './view/list.ts';
@@ -25,6 +26,8 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher'> 
   readonly keys: AttestationOptions['keys'];
   readonly isSigning: boolean;
   readonly nudges: Nudges;
+  /** Contents that lie in an object store. */
+  readonly objects: ObjectContents;
   readonly log: Log;
 }
 

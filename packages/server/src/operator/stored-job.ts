@@ -4,9 +4,14 @@
  */
 import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
 import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
+import { createObjectContents, type ObjectContents } from '../job/object-contents.ts';
 import { attestationProblem } from '../job/sign/attestation-problem.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
-import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
+import { ObjectError } from '../objects/object-store.ts';
+import { openObjectStore } from '../objects/open-object-store.ts';
+import type { Config } from '../settings/config.ts';
+import { openStore } from '../store/open-store.ts';
+import type { StoredAttestation } from '../store/records/answers.ts';
 import type { JobKey, StoredArtifact } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
@@ -27,31 +32,44 @@ export interface StoredJob extends JobKey {
   readonly artifacts: readonly StoredArtifact[];
 }
 
-/** @throws OperatorError in one clear line if the store cannot be read, or has no such job or no attestation of it */
+/**
+ * What lies in an object store is read from there, if one is set.
+ *
+ * @throws OperatorError in one clear line if the store cannot be read, or has no such job or no attestation of it
+ */
 export async function readStoredJob(
   key: JobKey,
-  options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>,
+  options: Pick<Config, 'dataDir' | 'databaseUrl' | 'objectStore'>,
 ): Promise<StoredJob> {
   try {
     requireStore(options);
     await using store = await openStore(options);
-    return await readJob(store, key, options.dataDir);
+    const objects = createObjectContents(await openObjectStore(options.objectStore), { error: () => undefined });
+    return await readJob(key, { store, objects, dataDir: options.dataDir });
   } catch (error) {
+    if (error instanceof ObjectError) throw new OperatorError(error.message, { cause: error });
     if (!(error instanceof StoreError)) throw error;
     const hint = error.code === 'locked' ? 'ask the service that runs: give --url and --key' : null;
     throw new OperatorError(error.message, { hint, cause: error });
   }
 }
 
-async function readJob(store: Store, key: JobKey, dataDir: string): Promise<StoredJob> {
+interface Sources {
+  readonly store: Store;
+  readonly objects: ObjectContents;
+  readonly dataDir: string;
+}
+
+async function readJob(key: JobKey, { store, objects, dataDir }: Sources): Promise<StoredJob> {
   const job = await store.job(key);
   if (job?.receipt_json == null) throw new OperatorError(`no job ${key.job_id} of ${key.tenant} has ended here`);
   const stored = await store.attestation({ key, part: 'result_artifact' });
-  if (stored?.result_artifact == null) throw new OperatorError(`the job ${key.job_id} is not attested`);
+  if (stored === null) throw new OperatorError(`the job ${key.job_id} is not attested`);
   const keys = new Map(knownKeys(dataDir).map((known) => [known.key_id, known]));
+  const result_artifact = await resultOf(stored, { store, objects });
   const problem = await attestationProblem(stored, key, { publicKey: (id) => keys.get(id)?.pinned ?? null });
   const signer = keys.get(stored.row.key_id);
-  if (problem !== null || signer === undefined) {
+  if (problem !== null || signer === undefined || result_artifact === null) {
     throw new OperatorError(`the attestation of ${key.job_id} is not what was signed: ${problem}`, {
       hint: 'start the service, which signs it again when it is requested',
     });
@@ -59,13 +77,34 @@ async function readJob(store: Store, key: JobKey, dataDir: string): Promise<Stor
   return {
     ...key,
     envelope: stored.envelope,
-    result_artifact: stored.result_artifact,
+    result_artifact,
     receipt_json: job.receipt_json,
     events: await history(store, key),
     public_key_pem: signer.public_key_pem,
     requested_spec: job.requested_spec,
-    artifacts: (await store.artifacts(key)) ?? [],
+    artifacts: await artifactsOf(key, { store, objects }),
   };
+}
+
+/** Null if it is not the result that was signed. */
+async function resultOf(
+  { result_artifact, object, row }: StoredAttestation,
+  { store, objects }: Omit<Sources, 'dataDir'>,
+): Promise<Uint8Array | null> {
+  if (object === null) return result_artifact;
+  return await store.resultOf({ stored: await objects.read(object), row });
+}
+
+async function artifactsOf(
+  key: JobKey,
+  { store, objects }: Omit<Sources, 'dataDir'>,
+): Promise<readonly StoredArtifact[]> {
+  const artifacts: StoredArtifact[] = [];
+  for (const artifact of (await store.artifacts(key)) ?? []) {
+    const object = artifact.content.length > 0 ? null : await store.objectOfArtifact({ key, path: artifact.path });
+    artifacts.push(object === null ? artifact : { ...artifact, content: await objects.read(object) });
+  }
+  return artifacts;
 }
 
 async function history(store: Store, key: JobKey): Promise<JobEvent[]> {

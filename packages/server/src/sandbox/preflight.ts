@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { LANGUAGES, type Language, type RuntimePack } from '@vouchbox/protocol';
+import { Turns } from '../ground/waiting/turns.ts';
 import { type CanaryResult, runCanaries, runLateAgain } from './canary.ts';
 import type { Candidate, PreflightOptions, ProviderChoice } from './candidate.ts';
 import { SYSTEM_LANGUAGES } from './language-runs.ts';
@@ -15,7 +16,6 @@ import type { TakenPacks } from './packs/taken-packs.ts';
 import { sayReasons } from './reasons.ts';
 import type { PreparedCell, Provider } from './sandbox.ts';
 import { openHostCells } from './subprocess/host-cells.ts';
-import { Turns } from './turns.ts';
 
 /** Why a candidate cannot be used, for an operator. */
 export interface Rejection {

@@ -9,6 +9,7 @@ import { LIMIT_CEILINGS, type NodeRole, printable, type RequestedLimits } from '
 import type { LegacyKey } from '../access/legacy.ts';
 import { isTenantName } from '../access/tenant.ts';
 import { StartError } from '../ground/start-error.ts';
+import { type ObjectStoreConfig, objectStoreOf } from './object-store-settings.ts';
 import { parseRoles } from './roles.ts';
 import { secretsFrom } from './secret-files.ts';
 import {
@@ -82,6 +83,8 @@ export interface Config {
   readonly freeSpaceReserveMb: number | null;
   /** What one tenant may have uploaded, and how long a blob that no job names is kept. */
   readonly blobs: { readonly perTenant: number; readonly bytesPerTenant: number; readonly keepSeconds: number };
+  /** Null if all contents are in the store. */
+  readonly objectStore: ObjectStoreConfig | null;
   readonly ceilings: RequestedLimits;
   readonly drainSeconds: number;
   readonly logLevel: SettingValues['SERVICE_LOG_LEVEL'];
@@ -206,6 +209,7 @@ function configOf(values: SettingValues): Config {
     peerConnections: values.SERVICE_PEER_CONNECTIONS_MAX,
     freeSpaceReserveMb: values.SERVICE_FREE_SPACE_RESERVE_MB ?? null,
     blobs: blobsOf(values),
+    objectStore: objectStoreOf(values),
     ceilings: {
       wall_seconds: values.SERVICE_CEILING_WALL_SECONDS,
       cpu_seconds: values.SERVICE_CEILING_CPU_SECONDS,

@@ -191,6 +191,35 @@ const SHAPES = {
   },
   SERVICE_TENANT_BLOBS_MAX: count(256, 'Uploaded files that one tenant may have.'),
   SERVICE_TENANT_BLOBS_MB_MAX: count(1024, 'MiB that the uploaded files of one tenant may have together.'),
+  SERVICE_OBJECT_STORE_URL: {
+    type: 'string',
+    pattern: '^https?://[A-Za-z0-9.:\\[\\]-]+/[A-Za-z0-9._/-]+$',
+    description:
+      'An S3-compatible bucket for large artifacts and results: `https://HOST/BUCKET`, or with a prefix behind it. Without it, all are in the store.',
+  },
+  SERVICE_OBJECT_STORE_REGION: {
+    type: 'string',
+    pattern: '^[A-Za-z0-9-]{1,64}$',
+    default: 'us-east-1',
+    description: 'The region that requests to the object store are signed for.',
+  },
+  SERVICE_OBJECT_STORE_ACCESS_KEY: {
+    type: 'string',
+    pattern: '^[\\x21-\\x7e]{1,512}$',
+    description: 'The access key of the object store. Needed with its address.',
+  },
+  SERVICE_OBJECT_STORE_SECRET_KEY: {
+    type: 'string',
+    pattern: '^[\\x21-\\x7e]{1,512}$',
+    description: 'The secret key of the object store. Needed with its address.',
+  },
+  SERVICE_OBJECT_STORE_MIN_KB: {
+    type: 'integer',
+    minimum: 64,
+    maximum: 1_000_000,
+    default: 1024,
+    description: 'Artifacts and results of at least so many KiB, as they are stored, move to the object store.',
+  },
   SERVICE_CEILING_WALL_SECONDS: ceiling('wall_seconds'),
   SERVICE_CEILING_CPU_SECONDS: ceiling('cpu_seconds'),
   SERVICE_CEILING_MEM_MB: { type: 'integer', minimum: 1, maximum: 1_000_000, description: clampNotice('mem_mb') },
@@ -247,6 +276,8 @@ export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
   'SERVICE_METRICS_TOKEN',
   'SERVICE_DATABASE_URL',
   'SERVICE_OTLP_ENDPOINT',
+  'SERVICE_OBJECT_STORE_ACCESS_KEY',
+  'SERVICE_OBJECT_STORE_SECRET_KEY',
 ]);
 
 /** One setting as the command line and the documents show it. */

@@ -4,12 +4,14 @@ import { ServiceError } from '../ground/service-error.ts';
 import { runDoctor } from '../sandbox/doctor/doctor.ts';
 import type { Check } from '../sandbox/doctor/finding.ts';
 import type { DoctorReport } from '../sandbox/doctor/report.ts';
+import { Checks } from '../sandbox/doctor/trial.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
 import type { Config } from '../settings/config.ts';
+import { objectStoreTrials } from './object-store-trial.ts';
 
 /** Tries every control of this host for a service with these settings. `onCheck` is called with each result. */
-export function doctor(config: Config, onCheck: (check: Check) => void = () => {}): Promise<DoctorReport> {
-  return runDoctor({
+export async function doctor(config: Config, onCheck: (check: Check) => void = () => {}): Promise<DoctorReport> {
+  const report = await runDoctor({
     makesCells: config.roles.includes('executor'),
     dataDirectory: config.dataDir,
     packsDirectory: packsDirectoryOf(config),
@@ -17,6 +19,10 @@ export function doctor(config: Config, onCheck: (check: Check) => void = () => {
     isReserveFree: (directory) => isReserveFree(directory, config.freeSpaceReserveMb),
     onCheck,
   });
+  // It is no control of the host, so the posture of the host does not have it.
+  const ofService = new Checks(onCheck);
+  await ofService.run(objectStoreTrials(config));
+  return { ...report, checks: [...report.checks, ...ofService.all] };
 }
 
 async function isReserveFree(directory: string, reserveMb: number | null): Promise<boolean> {

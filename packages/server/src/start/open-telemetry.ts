@@ -4,6 +4,7 @@ import { ServiceError } from '../ground/service-error.ts';
 import { StartError } from '../ground/start-error.ts';
 import { OPTIONAL_PACKAGES, VERSION } from '../ground/version.ts';
 import type { Metrics } from '../http/answer/metrics.ts';
+import type { ObjectContents } from '../job/object-contents.ts';
 import type { ParkedCells } from '../sandbox/parked/parked-cells.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
@@ -23,7 +24,8 @@ export interface OpenTelemetry extends AsyncDisposable {
 
 export interface TelemetryOptions {
   readonly config: Config;
-  readonly store: Pick<Store, 'counts' | 'currentJobs'>;
+  readonly store: Pick<Store, 'counts' | 'currentJobs' | 'objectCounts'>;
+  readonly objects: Pick<ObjectContents, 'problems'>;
   /** Null if this node runs no programs. */
   readonly cells: {
     readonly provider: Pick<Provider, 'backend' | 'isolation_class'>;
@@ -102,7 +104,16 @@ export function permitBoundsOf(config: Config): Record<PermitKind, PermitBound> 
   return { wait: config.waits, stream: config.streams, body: config.bodyReads, response: config.responses };
 }
 
-function sourcesOf({ config, store, cells, permits, fleetFigures, stopping }: TelemetryOptions): MetricsSources {
+function sourcesOf({
+  config,
+  store,
+  objects,
+  cells,
+  permits,
+  fleetFigures,
+  stopping,
+}: TelemetryOptions): MetricsSources {
+  const { objectStore } = config;
   const bounds = permitBoundsOf(config);
   return {
     version: VERSION,
@@ -116,5 +127,7 @@ function sourcesOf({ config, store, cells, permits, fleetFigures, stopping }: Te
     fleet: fleetFigures,
     isDraining: () => stopping.aborted,
     counts: () => store.counts(),
+    objectProblems: () => objects.problems,
+    ...(objectStore !== null && { objectCounts: () => store.objectCounts({ bytesMin: objectStore.bytesMin }) }),
   };
 }

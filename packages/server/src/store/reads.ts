@@ -5,7 +5,7 @@
 export { credential, credentials } from './access/credentials.ts';
 export { blob, blobPiece } from './blobs/blobs.ts';
 export { blobSizes } from './blobs/named-files.ts';
-export { attestation, outbox } from './evidence/attestations.ts';
+export { attestation, outbox, resultOf } from './evidence/attestations.ts';
 export { artifacts } from './evidence/outcomes.ts';
 export { registeredKeys } from './evidence/signing-keys.ts';
 export { counts } from './health.ts';
@@ -15,6 +15,7 @@ export { currentJobs } from './jobs/current-jobs.ts';
 export { job, jobSummary, runningJobs } from './jobs/jobs.ts';
 export { queuedJobs } from './jobs/queue.ts';
 export { specDigest } from './jobs/spec-digest.ts';
+export { contentHere, contentsHere, objectCounts, objectOf, objectOfArtifact } from './objects/objects.ts';
 export { jobDetail } from './reading/job-detail.ts';
 export { list } from './reading/listing.ts';
 export { artifactPiece, artifactRecords, textExtent, textPiece } from './reading/long-texts.ts';

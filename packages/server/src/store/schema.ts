@@ -33,6 +33,8 @@ export interface Tables {
   blobs: BlobTable;
   blob_pieces: BlobPieceTable;
   job_blobs: JobBlobTable;
+  objects: ObjectTable;
+  object_uses: ObjectUseTable;
 }
 
 interface JobKeyColumns {
@@ -235,4 +237,22 @@ export interface BlobPieceTable {
 /** The blobs that a job names. */
 export interface JobBlobTable extends JobKeyColumns {
   blob_id: string;
+}
+
+/** What lies in an object store, or did, or will: see `objects/objects.ts`. */
+export interface ObjectTable {
+  tenant: string;
+  object_id: string;
+  /** Of its bytes. */
+  sha256: string;
+  size_bytes: number;
+  state: 'putting' | 'stored' | 'loose' | 'condemned';
+  changed_at: string;
+}
+
+/** The object that a content of a job lies in. The row of the content is then empty. */
+export interface ObjectUseTable extends JobKeyColumns {
+  /** That of an artifact, or -1 for the result. */
+  position: number;
+  object_id: string;
 }

@@ -18,3 +18,4 @@ export { requestCancel } from './jobs/cancellation.ts';
 export { node, releaseJobs, releaseOrphans } from './jobs/claims.ts';
 export { orphanedJobs, start } from './jobs/jobs.ts';
 export { takeQueuedJobs } from './jobs/queue.ts';
+export { beginObject, condemnObjects, forgetObject, placeObject, postponeObject } from './objects/objects.ts';

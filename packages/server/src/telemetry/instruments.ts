@@ -85,6 +85,14 @@ export function createInstruments(registry: Registry) {
       registers,
     }),
     outbox: gauge('svc_attestation_outbox_depth', 'Terminal jobs whose attestation is not stored yet.'),
+    contentsToMove: gauge('svc_object_store_contents_to_move', 'Large contents that are not in the object store yet.'),
+    objectsToRemove: gauge('svc_object_store_objects_to_remove', 'Objects that no job uses and that are still stored.'),
+    objectProblems: new Counter({
+      name: 'svc_object_store_problems_total',
+      help: 'Objects that were needed and were missing, or not what was put there.',
+      labelNames: ['problem'],
+      registers,
+    }),
     sandboxPrepare: new Histogram({
       name: 'svc_sandbox_prepare_seconds',
       help: 'Time until a cell was ready for its program, or had failed.',

@@ -31,6 +31,7 @@ beforeEach(() => {
     parking: () => parking,
     fleet: () => null,
     isDraining: () => false,
+    objectProblems: () => ({ missing: 0, damaged: 0 }),
     counts: () => counts(),
   });
   opened.push(metrics);

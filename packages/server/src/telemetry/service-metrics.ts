@@ -16,6 +16,12 @@ export interface JobCounts {
   readonly outbox: number;
 }
 
+/** Contents that are to be moved to the object store, and objects that are to be removed there. */
+export interface ObjectCounts {
+  readonly to_move: number;
+  readonly to_remove: number;
+}
+
 /** One kind of permit: how many there are, and how many are held now. */
 export interface PermitSource {
   readonly kind: string;
@@ -56,6 +62,10 @@ export interface MetricsSources {
   isDraining(): boolean;
   /** Rejects if the store cannot be asked. */
   counts(): Promise<JobCounts>;
+  /** What waits for the object store. Absent if there is none. */
+  objectCounts?(): Promise<ObjectCounts>;
+  /** How often an object that was needed was not there, or was not what was put there. */
+  objectProblems(): Readonly<Record<'missing' | 'damaged', number>>;
 }
 
 const loopResolutionMilliseconds = 20;
@@ -87,6 +97,7 @@ export class ServiceMetrics implements Observer, Disposable {
     this.#readProcess();
     this.#readParking();
     this.#readFleet();
+    await this.#readObjects();
     await this.#readStore();
     const text = await this.#registry.metrics();
     return format === 'text' ? text : openMetricsOf(text);
@@ -175,6 +186,20 @@ export class ServiceMetrics implements Observer, Disposable {
     fleetClaims.set(fleet.claims);
     lateBeats.inc(this.#since('late beats', fleet.lateBeats));
     recoveredJobs.inc(this.#since('recovered jobs', fleet.recoveredJobs));
+  }
+
+  async #readObjects(): Promise<void> {
+    const { contentsToMove, objectsToRemove, objectProblems } = this.#meters;
+    for (const [problem, count] of Object.entries(this.#sources.objectProblems())) {
+      objectProblems.inc({ problem }, this.#since(`object ${problem}`, count));
+    }
+    const counts = (await this.#sources.objectCounts?.().catch(() => null)) ?? null;
+    if (counts === null) {
+      for (const meter of [contentsToMove, objectsToRemove]) meter.remove();
+      return;
+    }
+    contentsToMove.set(counts.to_move);
+    objectsToRemove.set(counts.to_remove);
   }
 
   /** By how much a sum has grown since the last scrape. */

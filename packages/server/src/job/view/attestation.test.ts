@@ -10,6 +10,7 @@ import { admitJob, finishOf, runJob, TestStore } from '../../store/store.fixture
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';
 import { createNudges } from '../nudges.ts';
+import { createObjectContents } from '../object-contents.ts';
 import { drainOutbox } from '../sign/drain.ts';
 import { openSigningKeys, rotateSigningKey, type SigningKeys } from '../sign/keys/signing-keys.ts';
 import { Signer } from '../sign/signer.ts';
@@ -43,7 +44,8 @@ function read(key: JobKey, part: 'envelope' | 'result_artifact' = 'envelope') {
   return attestationBytes(key, part, optionsOf());
 }
 
-const optionsOf = () => ({ store, keys, isSigning: true, nudges: createNudges(), log });
+const objects = createObjectContents(null, log);
+const optionsOf = () => ({ store, keys, objects, isSigning: true, nudges: createNudges(), log });
 
 async function attestedJob(): Promise<JobKey> {
   const key = await endedJob(store);

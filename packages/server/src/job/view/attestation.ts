@@ -5,18 +5,22 @@
  */
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
+import { ObjectError } from '../../objects/object-store.ts';
+import type { StoredAttestation } from '../../store/records/answers.ts';
 import type { AttestationPart } from '../../store/records/inputs.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { ExactBytes } from '../jobs.ts';
 import type { Nudges } from '../nudges.ts';
+import type { ObjectContents } from '../object-contents.ts';
 import { jobNotFound } from '../refusals.ts';
 import { attestationProblem } from '../sign/attestation-problem.ts';
 import type { SigningKeys } from '../sign/keys/signing-keys.ts';
 
 export interface AttestationOptions {
-  readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation'>;
+  readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation' | 'resultOf'>;
+  readonly objects: Pick<ObjectContents, 'read'>;
   readonly keys: Pick<SigningKeys, 'publicKey'> & {
     /** Makes a key known that another node signed with. Absent if there are no other nodes. */
     learn?(key_id: string): Promise<void>;
@@ -44,7 +48,8 @@ export async function attestationBytes(
   const stored = await store.attestation({ key, part });
   if (stored === null) throw unattested(await store.jobSummary(key), isSigning);
   await keys.learn?.(stored.row.key_id);
-  const problem = await attestationProblem(stored, key, keys);
+  const result = await resultBytes(stored, options);
+  const problem = result.problem ?? (await attestationProblem(stored, key, keys));
   if (problem !== null && !isSigning) {
     log.error({ job_id: key.job_id }, `an attestation is not served: ${problem}`);
     throw disabled();
@@ -53,10 +58,30 @@ export async function attestationBytes(
     await withdraw(key, problem, options);
     throw unavailable();
   }
-  const { envelope, result_artifact, row } = stored;
+  const { envelope, row } = stored;
   return part === 'envelope'
     ? { bytes: envelope, sha256: row.envelope_sha256 }
-    : { bytes: result_artifact ?? envelope.subarray(0, 0), sha256: row.result_sha256 };
+    : { bytes: result.bytes ?? envelope.subarray(0, 0), sha256: row.result_sha256 };
+}
+
+/**
+ * The result, from its row or its object, or what is wrong with it. An object that is missing or damaged is no loss: the
+ * result is made again from the history of the job.
+ *
+ * @throws ObjectError if the object store cannot be asked
+ */
+async function resultBytes(
+  { object, result_artifact, row }: StoredAttestation,
+  { store, objects }: AttestationOptions,
+): Promise<{ readonly bytes: Uint8Array | null; readonly problem: string | null }> {
+  if (object === null) return { bytes: result_artifact, problem: null };
+  try {
+    const bytes = await store.resultOf({ stored: await objects.read(object), row });
+    return { bytes, problem: bytes === null ? 'the stored result does not have its digest' : null };
+  } catch (error) {
+    if (!(error instanceof ObjectError) || (error.code !== 'missing' && error.code !== 'damaged')) throw error;
+    return { bytes: null, problem: error.message };
+  }
 }
 
 async function withdraw(key: JobKey, problem: string, { store, nudges, log }: AttestationOptions): Promise<void> {

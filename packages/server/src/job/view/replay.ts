@@ -11,7 +11,7 @@ import { jobNotFound } from '../refusals.ts';
 import { longText } from './long-parts.ts';
 
 export interface ReplayOptions {
-  readonly store: Pick<Store, 'textExtent' | 'textPiece' | 'artifactPiece'>;
+  readonly store: Pick<Store, 'textExtent' | 'textPiece'>;
   readonly nudges: Pick<Nudges, 'next'>;
   /** Aborts when the service stops. */
   readonly shutdown: AbortSignal;

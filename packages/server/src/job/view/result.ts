@@ -4,19 +4,22 @@
  */
 import { type Artifact, type ArtifactRecord, type FoldedResult, isTerminal } from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
+import { movedBytesMin } from '../../store/objects/content-places.ts';
 import type { LongTextKind } from '../../store/records/answers.ts';
 import type { JobKey, JobSummary } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, LongJson, longArray, longObject } from '../body.ts';
 import type { History } from '../history.ts';
+import type { ObjectContents } from '../object-contents.ts';
 import { jobNotFound, shuttingDown } from '../refusals.ts';
 import { longBase64, longText } from './long-parts.ts';
 
 export interface ResultOptions {
   readonly store: Pick<
     Store,
-    'shortResult' | 'jobSummary' | 'textExtent' | 'textPiece' | 'artifactRecords' | 'artifactPiece'
+    'shortResult' | 'jobSummary' | 'textExtent' | 'textPiece' | 'artifactRecords' | 'artifactPiece' | 'objectOfArtifact'
   >;
+  readonly objects: Pick<ObjectContents, 'read' | 'check'>;
   readonly history: Pick<History, 'ended'>;
   /** Aborts when the service stops. */
   readonly shutdown: AbortSignal;
@@ -57,7 +60,8 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
   return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options) };
 }
 
-async function bodyAsItStands(key: JobKey, job: JobSummary, { store }: ResultOptions): Promise<Body<FoldedResult>> {
+async function bodyAsItStands(key: JobKey, job: JobSummary, options: ResultOptions): Promise<Body<FoldedResult>> {
+  const { store } = options;
   const text = async <Kind extends LongTextKind>(kind: Kind) => {
     const extent = await store.textExtent({ key, kind, after: 0, limit: eventsMax });
     if (extent === null) throw jobNotFound();
@@ -68,7 +72,7 @@ async function bodyAsItStands(key: JobKey, job: JobSummary, { store }: ResultOpt
     text('stderr'),
     text('violations'),
     // Artifacts are stored with the end. If the job was not terminal when it was read, they belong to a later answer.
-    isTerminal(job.status) ? store.artifactRecords(key) : [],
+    isTerminal(job.status) ? readableArtifacts(key, options) : [],
   ]);
   // Read again, because output may have been cut since: the member must cover every text that is sent.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
@@ -82,14 +86,23 @@ async function bodyAsItStands(key: JobKey, job: JobSummary, { store }: ResultOpt
       stderr,
       truncated,
       violations,
-      artifacts: longArray(artifacts.map((record) => longArtifact(store, key, record))),
+      artifacts: longArray(artifacts.map((record) => longArtifact(options, key, record))),
     }),
   );
 }
 
-function longArtifact(store: ResultOptions['store'], key: JobKey, record: ArtifactRecord): LongJson<Artifact> {
+function longArtifact(options: ResultOptions, key: JobKey, record: ArtifactRecord): LongJson<Artifact> {
   const { path, size_bytes, sha256 } = record;
-  return longObject<Artifact>({ path, content_base64: longBase64(store, key, record), size_bytes, sha256 });
+  return longObject<Artifact>({ path, content_base64: longBase64(options, key, record), size_bytes, sha256 });
+}
+
+/** The artifacts of a job. An object that is missing is found before anything is answered. @throws ObjectError */
+async function readableArtifacts(key: JobKey, { store, objects }: ResultOptions): Promise<readonly ArtifactRecord[]> {
+  const records = await store.artifactRecords(key);
+  const large = records.filter(({ size_bytes }) => size_bytes >= movedBytesMin);
+  const found = await Promise.all(large.map(({ path }) => store.objectOfArtifact({ key, path })));
+  await Promise.all(found.filter((object) => object !== null).map((object) => objects.check(object)));
+  return records;
 }
 
 /** Waits until the job has ended, the time is over, the client is gone, or the service stops. */

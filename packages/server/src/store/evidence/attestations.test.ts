@@ -75,7 +75,7 @@ test('a stored attestation is served byte for byte, and its job has left the out
   const { result_artifact, envelope, created_at: _at, job_id: _id, ...row } = input;
   expect((await job(db, key))?.attestation).toEqual(row);
   expect((await jobSummary(db, key))?.attestation_available).toBe(true);
-  const stored = { row, envelope, isIntact: true };
+  const stored = { row, envelope, object: null, isIntact: true };
   expect(await attestation(db, { key, part: 'envelope' })).toEqual({ ...stored, result_artifact: null });
   expect(await attestation(db, { key, part: 'result_artifact' })).toEqual({ ...stored, result_artifact });
   expect(await counts(db)).toMatchObject({ outbox: 0, outbox_error: null });

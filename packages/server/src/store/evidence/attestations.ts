@@ -6,10 +6,12 @@ import assert from 'node:assert';
 import { sha256Hex } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { expanded, isCompressed } from '../history/compressed.ts';
+import { resultPosition } from '../objects/content-places.ts';
+import { objectOf, releaseResult } from '../objects/objects.ts';
 import { prepared } from '../prepared.ts';
 import type { StoredAttestation } from '../records/answers.ts';
 import type { AttestationInput, AttestationPart } from '../records/inputs.ts';
-import type { JobKey, OutboxEntry } from '../records/rows.ts';
+import type { AttestationRow, JobKey, OutboxEntry } from '../records/rows.ts';
 import type { AttestationTable, StoreDatabase } from '../schema.ts';
 
 const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) =>
@@ -159,13 +161,14 @@ export async function withdrawAttestation(
   input: JobKey & { error: string; at: string },
 ): Promise<boolean> {
   if ((await deleteAttestation.run(db, input)) === 0) return false;
+  releaseResult(db, input);
   enterOutbox.send(db, { ...input, error_at: input.at });
   return true;
 }
 
 /**
- * The stored envelope, and the result artifact if `part` asks for it; null if this tenant has none. Digests are
- * computed here, on the reader's thread, because a result may have 16 MiB.
+ * The stored envelope, and the result artifact if `part` asks for it, or the object that it lies in; null if this tenant
+ * has none. Digests are computed here, on the reader's thread, because a result may have 16 MiB.
  */
 export async function attestation(
   db: StoreDatabase,
@@ -174,13 +177,27 @@ export async function attestation(
   const stored = await selectStored.first(db, key);
   if (stored === null) return null;
   const { envelope, stored_receipt_sha256, ...row } = stored;
-  const result = part === 'result_artifact' ? await selectResult.first(db, key) : null;
-  const result_artifact = result === null ? null : readResult(result.result_artifact, row);
-  const isIntact =
+  const isEnvelopeIntact =
     stored_receipt_sha256 === row.receipt_sha256 &&
-    isOf(envelope, { sha256: row.envelope_sha256, bytes: row.envelope_size_bytes }) &&
-    (result_artifact === null || isOf(result_artifact, { sha256: row.result_sha256, bytes: row.result_size_bytes }));
-  return { row, envelope, result_artifact, isIntact };
+    isOf(envelope, { sha256: row.envelope_sha256, bytes: row.envelope_size_bytes });
+  const bytes = part === 'result_artifact' ? ((await selectResult.first(db, key))?.result_artifact ?? null) : null;
+  const object = bytes?.length === 0 ? await objectOf(db, { ...key, position: resultPosition }) : null;
+  if (bytes === null || object !== null) {
+    return { row, envelope, result_artifact: null, object, isIntact: isEnvelopeIntact };
+  }
+  const result_artifact = readResult(bytes, row);
+  const isIntact =
+    isEnvelopeIntact && isOf(result_artifact, { sha256: row.result_sha256, bytes: row.result_size_bytes });
+  return { row, envelope, result_artifact, object, isIntact };
+}
+
+/** The result whose stored bytes lay in an object; null if it is not the one that was signed. */
+export async function resultOf(
+  _db: StoreDatabase,
+  { stored, row }: { readonly stored: Uint8Array; readonly row: AttestationRow },
+): Promise<Uint8Array | null> {
+  const result = readResult(stored, row);
+  return isOf(result, { sha256: row.result_sha256, bytes: row.result_size_bytes }) ? result : null;
 }
 
 /** The result as it was signed. If it cannot be expanded, the stored bytes, whose digest then differs. */

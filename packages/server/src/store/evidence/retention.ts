@@ -1,4 +1,5 @@
 /** Removes whole terminal jobs that are older than the operator wants to keep, a few at a time. */
+import { loosenObjects } from '../objects/objects.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -56,6 +57,7 @@ export async function deleteEnded(
 ): Promise<number> {
   let [jobs, events] = [0, 0];
   for (const { chain_seq, ...key } of await selectEnded[unattested].all(db, step)) {
+    loosenObjects(db, key);
     deleteJob.send(db, key);
     jobs++;
     events += chain_seq;

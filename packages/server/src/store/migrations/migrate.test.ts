@@ -13,7 +13,7 @@ import type { Store } from '../store.ts';
 import { migrate } from './migrate.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
-const VERSIONS = ['v0.1', 'v0.3', 'v4', 'v4-rows', 'v4-runs', 'v4-execution', 'v4-uploads'] as const;
+const VERSIONS = ['v0.1', 'v0.3', 'v4', 'v4-rows', 'v4-runs', 'v4-execution', 'v4-uploads', 'v4-used-objects'] as const;
 type Version = (typeof VERSIONS)[number];
 const SCHEMAS: Readonly<Record<Version, string>> = {
   'v0.1': '0001-jobs',
@@ -23,6 +23,7 @@ const SCHEMAS: Readonly<Record<Version, string>> = {
   'v4-runs': '0004-output-runs',
   'v4-execution': '0004-with-execution',
   'v4-uploads': '0004-with-uploads',
+  'v4-used-objects': '0004-with-used-objects',
 };
 
 /** Puts a stored database where a service would find it: the file itself, or one made from its dump. */
@@ -235,7 +236,7 @@ describe('the jobs of v0.3', () => {
   });
 });
 
-test.each(['v4', 'v4-rows', 'v4-runs', 'v4-execution', 'v4-uploads'] as const)(
+test.each(['v4', 'v4-rows', 'v4-runs', 'v4-execution', 'v4-uploads', 'v4-used-objects'] as const)(
   'a database of %s keeps its jobs and receipts unchanged',
   async (version) => {
     await using testStore = await upgraded(version);
@@ -287,13 +288,13 @@ test('the output of a database of v4-runs is read as it was written', async () =
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using testStore = await upgraded('v0.3');
-  const copy = `${testStore.path}.before-0004-with-uploads`;
+  const copy = `${testStore.path}.before-0004-with-used-objects`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });
 
 test('a store that needs no upgrade is not copied', async () => {
-  await using testStore = await upgraded('v4-uploads');
+  await using testStore = await upgraded('v4-used-objects');
   expect(readdirSync(testStore.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
 

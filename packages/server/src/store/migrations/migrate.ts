@@ -16,6 +16,7 @@ import { schemaOfRows } from './0004-ledger-rows.ts';
 import { schemaOfRuns } from './0004-output-runs.ts';
 import { schemaWithExecution } from './0004-with-execution.ts';
 import { schemaWithUploads } from './0004-with-uploads.ts';
+import { schemaWithUsedObjects } from './0004-with-used-objects.ts';
 
 /** Every migration by its name, which begins with the number of the schema that it leads to. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -26,6 +27,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-output-runs': schemaOfRuns,
   '0004-with-execution': schemaWithExecution,
   '0004-with-uploads': schemaWithUploads,
+  '0004-with-used-objects': schemaWithUsedObjects,
 };
 
 const HISTORY_TABLE = 'schema_history';

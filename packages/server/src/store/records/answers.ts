@@ -11,6 +11,7 @@ import type {
 } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
 import type { StoredRun } from '../history/stored-runs.ts';
+import type { StoredObject } from '../objects/objects.ts';
 import type { AttestationRow, JobKey, JobSummary, ListPlace, QueuedJob } from './rows.ts';
 
 export interface DetailText {
@@ -122,8 +123,10 @@ export interface StoreCounts {
 export interface StoredAttestation {
   readonly row: AttestationRow;
   readonly envelope: Uint8Array;
-  /** Null if it was not asked for. */
+  /** Null if it was not asked for, or lies in an object. */
   readonly result_artifact: Uint8Array | null;
+  /** What a result that was asked for lies in; else null. `isIntact` says nothing of its bytes. */
+  readonly object: StoredObject | null;
   /**
    * Whether these bytes have the digests and sizes of the row, and whether the job has the receipt. Nothing else was
    * checked.

@@ -1,0 +1,78 @@
+/** Contents of jobs that lie in an object store, under names that are made of what they are. */
+import { subtle } from 'node:crypto';
+import { sha256Hex } from '@vouchbox/evidence';
+import { Turns } from '../ground/waiting/turns.ts';
+import { ObjectError, type ObjectErrorCode, type ObjectStore } from '../objects/object-store.ts';
+import type { StoredObject } from '../store/objects/objects.ts';
+import type { Log } from '../telemetry/log/log.ts';
+
+/** Each holds an object, which has at most 16 MiB, until its reader has taken it. */
+const readsMax = 8;
+
+/** How often objects that are needed were found missing or damaged since the start. */
+export type ObjectProblems = Readonly<Record<Extract<ObjectErrorCode, 'missing' | 'damaged'>, number>>;
+
+export interface ObjectContents {
+  readonly problems: ObjectProblems;
+  /**
+   * All bytes of an object, which have its digest.
+   *
+   * @throws ObjectError `damaged` if they do not; `refused` without a store; and whatever the store throws
+   */
+  read(object: StoredObject): Promise<Uint8Array>;
+  /** Whether an object is there and as long as it was. Throws as `read` does; the digest is not computed. */
+  check(object: StoredObject): Promise<void>;
+}
+
+/** `objects` is null if the operator has set no object store. */
+export function createObjectContents(
+  objects: Pick<ObjectStore, 'get' | 'size'> | null,
+  log: Pick<Log, 'error'>,
+): ObjectContents {
+  const problems = { missing: 0, damaged: 0 };
+  const turns = new Turns(readsMax);
+  /** Names what an operator must look at: the caller is told less. */
+  const named = async <T>(object: StoredObject, work: (store: NonNullable<typeof objects>) => Promise<T>) => {
+    try {
+      if (objects === null) throw new ObjectError('refused', 'no object store is set, and an object is needed');
+      return await turns.take(() => work(objects));
+    } catch (error) {
+      if (!(error instanceof ObjectError)) throw error;
+      if (error.code === 'missing' || error.code === 'damaged') problems[error.code]++;
+      log.error({ err: error, object: objectKeyOf(object) }, 'an object cannot be read');
+      throw error;
+    }
+  };
+  return {
+    problems,
+    read: (object) => named(object, (store) => readObject(store, object)),
+    check: (object) =>
+      named(object, async (store) => {
+        if ((await store.size(objectKeyOf(object))) !== object.size_bytes) throw notWhatWasPut(object);
+      }),
+  };
+}
+
+/**
+ * The key of an object: its tenant, digested because a bucket may be read by others; the digest of its bytes, by which
+ * anybody can check it; and its id, because no key is ever used twice.
+ */
+export function objectKeyOf({ tenant, sha256, object_id }: Omit<StoredObject, 'size_bytes'>): string {
+  return `${sha256Hex(tenant)}/sha256/${sha256}/${object_id}`;
+}
+
+/** All bytes of an object, which have its digest. @throws ObjectError */
+export async function readObject(objects: Pick<ObjectStore, 'get'>, object: StoredObject): Promise<Uint8Array> {
+  const bytes = await objects.get(objectKeyOf(object), object.size_bytes);
+  if (bytes.length !== object.size_bytes || (await digestOf(bytes)) !== object.sha256) throw notWhatWasPut(object);
+  return bytes;
+}
+
+/** Lower-case hex. It is computed on another thread, because an object may have 16 MiB. */
+export async function digestOf(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex');
+}
+
+function notWhatWasPut(object: StoredObject): ObjectError {
+  return new ObjectError('damaged', `the object ${objectKeyOf(object)} is not what was put there`);
+}

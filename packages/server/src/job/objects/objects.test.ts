@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
+import { sha256Hex } from '@vouchbox/evidence';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  changeFile,
+  hasObjectServer,
+  type ObjectServer,
+  startObjectServer,
+} from '../../../../../test/rig/object-server.ts';
+import type { ObjectStore } from '../../objects/object-store.ts';
+import { openS3 } from '../../objects/s3-object-store.ts';
+import { movedBytesMin } from '../../store/objects/content-places.ts';
+import type { JobKey } from '../../store/records/rows.ts';
+import { at, finishOf, runJob, TestStore } from '../../store/store.fixture.ts';
+import type { Store } from '../../store/store.ts';
+import { createLog } from '../../telemetry/log/log.ts';
+import { createObjectContents, objectKeyOf, readObject } from '../object-contents.ts';
+import { moveContents } from './move-contents.ts';
+import { removeObjects } from './remove-objects.ts';
+
+const signal = new AbortController().signal;
+const EVERYTHING = { before: at(1_000_000), limit: 1000, unattested: 'removed' } as const;
+/** The time of an object that was begun now is long over. */
+const abandonedMilliseconds = -60_000;
+
+/** What a test has stored must be there. */
+function there<T>(found: T | null | undefined): T {
+  if (found === null || found === undefined) throw new Error('it is not there');
+  return found;
+}
+
+describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
+  let server: ObjectServer;
+  let objects: ObjectStore;
+  let testStore: TestStore;
+  let store: Store;
+  beforeAll(async () => {
+    server = await startObjectServer();
+    objects = openS3(await server.newBucket());
+    testStore = await TestStore.open();
+    store = testStore.store;
+  });
+  afterAll(async () => {
+    await testStore[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  async function endedWith(content: Uint8Array, tenant = 'acme'): Promise<JobKey> {
+    const key = await runJob(store, { tenant });
+    const artifacts = [{ path: 'output/a', size_bytes: content.length, sha256: sha256Hex(content), content }];
+    await store.finish(finishOf(key, { artifacts }));
+    return key;
+  }
+
+  const newContent = () => new Uint8Array(randomBytes(movedBytesMin + 7));
+  const move = (changes: Partial<ObjectStore> = {}) =>
+    moveContents({ store, objects: { ...objects, ...changes }, bytesMin: movedBytesMin }, signal);
+  const remove = () => removeObjects({ store, objects, abandonedMilliseconds }, signal);
+
+  /** The files of the server that have these bytes. */
+  const filesOf = (content: Uint8Array) => server.files().filter((file) => readFileSync(file).equals(content));
+
+  async function contentOf(key: JobKey): Promise<Uint8Array> {
+    const object = await store.objectOfArtifact({ key, path: 'output/a' });
+    return await readObject(objects, there(object));
+  }
+
+  test('a content is read back to the byte once it is moved, and its object goes with its job', async () => {
+    const content = newContent();
+    const key = await endedWith(content);
+    expect(await move()).toBe(1);
+    expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
+    expect(filesOf(content)).toHaveLength(1);
+    await store.deleteEnded(EVERYTHING);
+    expect(await remove()).toBe(1);
+    expect(filesOf(content)).toHaveLength(0);
+    expect(await store.objectCounts({ bytesMin: movedBytesMin })).toEqual({ to_move: 0, to_remove: 0 });
+  });
+
+  test('what two jobs of a tenant share is stored once, and each tenant has its own', async () => {
+    const content = newContent();
+    const keys = [await endedWith(content), await endedWith(content), await endedWith(content, 'umbrella')];
+    expect(await move()).toBe(3);
+    expect(filesOf(content)).toHaveLength(2);
+    for (const key of keys) expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
+  });
+
+  test('a service that dies after it put an object leaves nothing: the next one takes it up', async () => {
+    const content = newContent();
+    const key = await endedWith(content);
+    // Reading back is the first thing after the put.
+    await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
+    expect(filesOf(content)).toHaveLength(1);
+    expect((await store.contentHere({ ...key, position: 0 }))?.content).toHaveLength(content.length);
+    expect(await move()).toBe(1);
+    expect(filesOf(content)).toHaveLength(1);
+    expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
+  });
+
+  test('an object whose job went before it was ever used is removed', async () => {
+    const content = newContent();
+    await endedWith(content);
+    await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
+    await store.deleteEnded(EVERYTHING);
+    expect(filesOf(content)).toHaveLength(1);
+    await remove();
+    expect(filesOf(content)).toHaveLength(0);
+  });
+
+  test('a server that is killed during a put loses nothing, and has the content when it is back', async () => {
+    const content = newContent();
+    const key = await endedWith(content);
+    const put: ObjectStore['put'] = async (name, bytes) => {
+      const putting = objects.put(name, bytes);
+      await Promise.allSettled([putting, server.kill()]);
+      await putting;
+    };
+    await expect(move({ put })).rejects.toMatchObject({ code: 'unreachable' });
+    expect((await store.contentHere({ ...key, position: 0 }))?.content).toHaveLength(content.length);
+    await server.start();
+    expect(await move()).toBe(1);
+    expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
+  });
+
+  test('a content stays in the store if the object store has other bytes than were put', async () => {
+    const content = newContent();
+    const key = await endedWith(content);
+    const put: ObjectStore['put'] = async (name, bytes) => {
+      await objects.put(name, bytes);
+      for (const file of filesOf(content)) changeFile(file);
+    };
+    await expect(move({ put })).rejects.toMatchObject({ code: 'damaged' });
+    expect(await store.objectOfArtifact({ key, path: 'output/a' })).toBeNull();
+    expect(await move()).toBe(1);
+    expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
+  });
+
+  test('an object that was damaged or lost is put again when another job brings its bytes', async () => {
+    for (const damage of [changeFile, rmSync]) {
+      const content = newContent();
+      const first = await endedWith(content);
+      await move();
+      for (const file of filesOf(content)) damage(file);
+      await expect(contentOf(first)).rejects.toMatchObject({ code: expect.stringMatching(/^(damaged|missing)$/) });
+      await endedWith(content);
+      expect(await move()).toBe(1);
+      expect(Buffer.from(content).equals(await contentOf(first))).toBe(true);
+    }
+  });
+
+  test('an object that cannot be removed stays listed until it is', async () => {
+    await endedWith(newContent());
+    await move();
+    await store.deleteEnded(EVERYTHING);
+    await server.kill();
+    await expect(remove()).rejects.toMatchObject({ code: 'unreachable' });
+    expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_remove).toBeGreaterThan(0);
+    await server.start();
+    expect(await remove()).toBeGreaterThan(0);
+    expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_remove).toBe(0);
+  });
+
+  test('what is missing or damaged is counted, and without a store it is refused', async () => {
+    const content = newContent();
+    const key = await endedWith(content);
+    await move();
+    const object = there(await store.objectOfArtifact({ key, path: 'output/a' }));
+    const contents = createObjectContents(objects, createLog('silent'));
+    await expect(contents.check(object)).resolves.toBeUndefined();
+    for (const file of filesOf(content)) changeFile(file);
+    await expect(contents.read(object)).rejects.toMatchObject({ code: 'damaged' });
+    await objects.remove(objectKeyOf(object));
+    await expect(contents.check(object)).rejects.toMatchObject({ code: 'missing' });
+    expect(contents.problems).toEqual({ missing: 1, damaged: 1 });
+    const without = createObjectContents(null, createLog('silent'));
+    await expect(without.read(object)).rejects.toMatchObject({ code: 'refused' });
+  });
+});

@@ -1,0 +1,35 @@
+/** A store for bytes outside of the database: what the service needs of it, and why it may fail. */
+
+export interface ObjectStore {
+  /** What operators call it: scheme, host, bucket and prefix, and no secret. */
+  readonly name: string;
+  /** Puts bytes, and replaces what has this key. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** All bytes of an object. Fails as `damaged` if it has more than `bytesMax`, without reading them. */
+  get(key: string, bytesMax: number): Promise<Uint8Array>;
+  /** How many bytes an object has. */
+  size(key: string): Promise<number>;
+  /** Removes an object; succeeds also if there is none. */
+  remove(key: string): Promise<void>;
+  /** Whether it can be used now. Rejects with the reason if it cannot. */
+  check(): Promise<void>;
+}
+
+/**
+ * - `unreachable`: it gave no answer, or one that says that it cannot work now; the same may succeed later
+ * - `refused`: it does not accept the request: the address, the credentials or the rights are wrong
+ * - `missing`: it has no object of this key
+ * - `damaged`: the bytes of an object are not those that were put
+ */
+export type ObjectErrorCode = 'unreachable' | 'refused' | 'missing' | 'damaged';
+
+/** One clear line for an operator. It has no secret and no byte of an object. */
+export class ObjectError extends Error {
+  override readonly name = 'ObjectError';
+  readonly code: ObjectErrorCode;
+
+  constructor(code: ObjectErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

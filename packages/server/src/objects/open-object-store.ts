@@ -1,0 +1,10 @@
+/** Opens the object store of the settings. What it is made of is loaded only if there is one. */
+import type { ObjectStore } from './object-store.ts';
+import type { S3Place } from './s3-requests.ts';
+
+/** Null for null. Nothing is asked of it yet: a service starts without it, and moves contents later. */
+export async function openObjectStore(place: S3Place | null): Promise<ObjectStore | null> {
+  if (place === null) return null;
+  const { openS3 } = await import('./s3-object-store.ts');
+  return openS3(place);
+}

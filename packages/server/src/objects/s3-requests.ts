@@ -1,0 +1,89 @@
+/**
+ * Signed requests to one bucket of an S3-compatible store: AWS Signature Version 4 over the method, the path, the host
+ * and the digest of the body. Nothing but the configured host is ever asked: a redirection is refused.
+ */
+import { createHash } from 'node:crypto';
+import { AwsV4Signer } from 'aws4fetch';
+import { ObjectError } from './object-store.ts';
+
+export interface S3Place {
+  /** `https://HOST/BUCKET` or `https://HOST/BUCKET/PREFIX`, without a slash at its end. */
+  readonly url: string;
+  readonly region: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+export interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  readonly url: string;
+  readonly body?: Uint8Array<ArrayBuffer>;
+  /** For the whole answer. */
+  readonly milliseconds: number;
+  /** A longer answer is not read. */
+  readonly bytesMax: number;
+}
+
+export interface S3Answer {
+  readonly status: number;
+  /** Null if it is longer than allowed. */
+  readonly body: Uint8Array | null;
+  /** What it says of the length of its body, also if it has none; null if it says nothing. */
+  readonly length: number | null;
+}
+
+/** Sends one request and reads its answer. @throws ObjectError `unreachable` */
+export async function askS3(place: S3Place, request: S3Request): Promise<S3Answer> {
+  const { method, url, body, milliseconds, bytesMax } = request;
+  const signer = new AwsV4Signer({
+    method,
+    url,
+    headers: { 'x-amz-content-sha256': digestOf(body ?? new Uint8Array()) },
+    service: 's3',
+    region: place.region,
+    accessKeyId: place.accessKey,
+    secretAccessKey: place.secretKey,
+  });
+  const { headers } = await signer.sign();
+  try {
+    const response = await fetch(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(milliseconds),
+      ...(body !== undefined && { body }),
+    });
+    const length = response.headers.get('content-length');
+    return {
+      status: response.status,
+      body: await readUpTo(response, bytesMax),
+      length: length === null ? null : Number(length),
+    };
+  } catch (cause) {
+    throw new ObjectError('unreachable', `the object store does not answer: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+async function readUpTo(response: Response, bytesMax: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes > bytesMax) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** What went wrong, in the words of the system: never the address, which the caller has already. */
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof Error && thrown.name === 'TimeoutError') return 'it took too long';
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return code ?? 'the connection broke off';
+}

@@ -1,0 +1,35 @@
+/** The settings of an object store, which are given together or not at all. */
+import { StartError } from '../ground/start-error.ts';
+import type { SettingValues } from './settings.ts';
+
+/** Where large contents of jobs are kept, and which are. */
+export interface ObjectStoreConfig {
+  /** `https://HOST/BUCKET` or `https://HOST/BUCKET/PREFIX`, without a slash at its end. */
+  readonly url: string;
+  readonly region: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  /** Contents of at least so many bytes are moved there. */
+  readonly bytesMin: number;
+}
+
+/** Null if no object store is set. @throws StartError if the settings are not complete */
+export function objectStoreOf(values: SettingValues): ObjectStoreConfig | null {
+  const url = values.SERVICE_OBJECT_STORE_URL;
+  const accessKey = values.SERVICE_OBJECT_STORE_ACCESS_KEY;
+  const secretKey = values.SERVICE_OBJECT_STORE_SECRET_KEY;
+  if (url === undefined && accessKey === undefined && secretKey === undefined) return null;
+  if (url === undefined || accessKey === undefined || secretKey === undefined) {
+    const missing = url === undefined ? 'URL' : accessKey === undefined ? 'ACCESS_KEY' : 'SECRET_KEY';
+    throw new StartError(`SERVICE_OBJECT_STORE_${missing} is not set, and an object store cannot be used without it`, {
+      hint: 'set SERVICE_OBJECT_STORE_URL, SERVICE_OBJECT_STORE_ACCESS_KEY and SERVICE_OBJECT_STORE_SECRET_KEY, or none of them',
+    });
+  }
+  return {
+    url: url.replace(/\/+$/, ''),
+    region: values.SERVICE_OBJECT_STORE_REGION,
+    accessKey,
+    secretKey,
+    bytesMin: values.SERVICE_OBJECT_STORE_MIN_KB * 1024,
+  };
+}
