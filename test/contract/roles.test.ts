@@ -99,7 +99,9 @@ test('while no node runs programs, the API says so, and refuses jobs until one d
   expect(await api.client.readiness()).toMatchObject({ status: 'unready', checks: { provider: false, store: true } });
 });
 
-test('a job is accepted by an ordinary user, run by an executor, and signed by a node that runs nothing', async () => {
+test('a job is accepted by an ordinary user, run by an executor, and signed by a node that runs nothing', {
+  tags: ['Bodies-14'],
+}, async () => {
   const executor = await Node.start('executor');
   await expect.poll(async () => (await api.client.capabilities()).languages).toContain('bash');
   expect(await api.client.readiness()).toMatchObject({ status: 'ready' });
@@ -139,6 +141,15 @@ test('a job is accepted by an ordinary user, run by an executor, and signed by a
   for await (const { kind } of api.client.follow(last.job_id)) if (kind === 'stdout') break;
   const figures = async () => (await api.get('/metrics', 'token-of-metrics')).text;
   await expect.poll(figures).toContain('svc_fleet_claims 1\n');
+  await expect.poll(async () => (await api.client.status()).nodes?.at(-1)?.slots_used).toBe(1);
+  const alive = { version: expect.any(String) as unknown, last_beat_at: expect.stringMatching(/Z$/) as unknown };
+  const idle = { ...alive, isolation_class: null, slots: 0, slots_used: 0, claims: 0 };
+  const busy = { ...alive, isolation_class: 'linux-shared-kernel', slots: 1, slots_used: 1, claims: 1 };
+  expect((await api.client.status()).nodes).toEqual([
+    { ...idle, node: expect.any(Number) as unknown, roles: ['signer'], signs: true },
+    { ...idle, node: expect.any(Number) as unknown, roles: ['api'], signs: false },
+    { ...busy, node: expect.any(Number) as unknown, roles: ['executor'], signs: false },
+  ]);
   const text = await figures();
   for (const role of ['api', 'executor', 'signer']) expect(text).toContain(`svc_fleet_nodes{role="${role}"} 1\n`);
   expect(text).toContain('svc_fleet_job_slots 1\n');

@@ -537,6 +537,18 @@ export interface ServiceStatus {
     missing: number;
     damaged: number;
   } | null;
+  nodes?: Array<{
+    node: number;
+    version: string;
+    roles: Array<'api' | 'executor' | 'signer'>;
+    isolation_class: IsolationClass | null;
+    slots: number;
+    slots_used: number;
+    claims: number;
+    signs: boolean;
+    /** UTC with milliseconds. */
+    last_beat_at: string | null;
+  }>;
 }
 
 export interface Health {

@@ -2,6 +2,7 @@
 
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { BACKENDS } from './posture.ts';
+import { NODE_ROLES } from './roles.ts';
 import { SCOPES } from './scopes.ts';
 import { Timestamp } from './spellings.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
@@ -55,6 +56,22 @@ export const Whoami = Type.Object({
 });
 export type Whoami = Static<typeof Whoami>;
 
+/** One living node of a service that has several, as its last beat described it. */
+const NodeStatus = Type.Object({
+  node: Type.Integer(),
+  version: Type.String(),
+  roles: Type.Array(Type.Enum([...NODE_ROLES])),
+  /** Null if it runs no programs. */
+  isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
+  slots: Type.Integer(),
+  slots_used: Type.Integer(),
+  /** Jobs that it has taken and that have not ended. */
+  claims: Type.Integer(),
+  /** Whether it has a key and can sign with it. */
+  signs: Type.Boolean(),
+  last_beat_at: Nullable(Timestamp),
+});
+
 export const ServiceStatus = Type.Object({
   status: Type.Enum(['ok', 'draining', 'unavailable']),
   version: Type.String(),
@@ -94,6 +111,8 @@ export const ServiceStatus = Type.Object({
       damaged: Type.Integer(),
     }),
   ),
+  /** The living nodes, the oldest first. Absent in a service that is alone. */
+  nodes: Type.Optional(Type.Array(NodeStatus)),
 });
 export type ServiceStatus = Static<typeof ServiceStatus>;
 

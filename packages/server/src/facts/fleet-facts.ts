@@ -1,5 +1,11 @@
 /** What a node says of itself to the other nodes of its service, and which of them does what only one should do. */
-import { ISOLATION_CLASSES, NODE_ROLES, type NodeRole, satisfiesIsolation } from '@vouchbox/protocol';
+import {
+  ISOLATION_CLASSES,
+  NODE_ROLES,
+  type NodeRole,
+  type ServiceStatus,
+  satisfiesIsolation,
+} from '@vouchbox/protocol';
 import { VERSION } from '../ground/version.ts';
 import type { Executor } from '../job/admit/fit.ts';
 import type { SigningProblem } from '../job/sign/attestor.ts';
@@ -116,4 +122,25 @@ export function fleetFiguresOf(fleet: Pick<Fleet, 'nodes' | 'lateBeats'>): Fleet
     claims: sum(({ claims }) => claims),
     lateBeats: fleet.lateBeats,
   };
+}
+
+/** The living nodes that serve, as callers with the scope `service:read` see them. */
+export function nodesOf(fleet: Pick<Fleet, 'nodes'>): NonNullable<ServiceStatus['nodes']> {
+  return fleet.nodes().flatMap(({ node, facts, claims, beat_at }) => {
+    if (facts === null) return [];
+    const { version, roles, executor, signs_with, signing_problem = null } = facts;
+    return [
+      {
+        node,
+        version,
+        roles: [...roles],
+        isolation_class: executor?.isolation_class ?? null,
+        slots: executor?.slots ?? 0,
+        slots_used: executor?.slots_used ?? 0,
+        claims,
+        signs: roles.includes('signer') && signs_with !== null && signing_problem === null,
+        last_beat_at: beat_at,
+      },
+    ];
+  });
 }

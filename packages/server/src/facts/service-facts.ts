@@ -27,7 +27,7 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { PublicKeys } from '../start/open-signing.ts';
 import type { Store } from '../store/store.ts';
-import type { OtherExecutor } from './fleet-facts.ts';
+import { nodesOf, type OtherExecutor } from './fleet-facts.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 
@@ -66,7 +66,7 @@ interface CellFacts {
 
 export interface FactsOptions {
   readonly config: Config;
-  readonly store: Pick<Store, 'counts' | 'objectCounts' | 'probe'>;
+  readonly store: Pick<Store, 'counts' | 'fleet' | 'objectCounts' | 'probe'>;
   /** Null if no object store is set. */
   readonly objectStore: Pick<ObjectStore, 'check'> | null;
   readonly objects: Pick<ObjectContents, 'problems'>;
@@ -126,6 +126,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
         running,
         draining,
         signer: signerStatus(signing, outbox),
+        ...(store.fleet !== null && { nodes: nodesOf(store.fleet) }),
         provider: providerStatus(options),
         parked: cells === null ? { cells: 0, mem_mb: 0, mem_mb_max: 0 } : parkedStatus(cells.parked.facts()),
         object_store: await objects(),
