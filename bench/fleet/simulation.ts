@@ -42,7 +42,8 @@ export interface Simulated {
 }
 
 interface Change {
-  readonly tenant: number;
+  /** Whose row it locks; null if it needs none. */
+  readonly tenant: number | null;
   readonly databaseMs: number;
   readonly committed: () => void;
 }
@@ -57,7 +58,7 @@ class Writer {
     this.#commit = commit;
   }
 
-  change(tenant: number, databaseMs: number): Promise<void> {
+  change(tenant: number | null, databaseMs: number): Promise<void> {
     return new Promise((committed) => {
       this.#waiting.push({ tenant, databaseMs, committed });
       if (!this.#isBusy) void this.#work();
@@ -128,7 +129,7 @@ class Model {
       node.slots.release();
       await node.cores.use(nodeMs / 2);
       if (this.clock.now > warmUpMs) this.#durations.push(this.clock.now - started);
-      void this.#sign(tenant);
+      void this.#sign();
     }
   }
 
@@ -147,17 +148,17 @@ class Model {
     };
   }
 
-  /** One node signs for all. */
-  async #sign(tenant: number): Promise<void> {
+  /** One node signs for all, and locks no tenant. */
+  async #sign(): Promise<void> {
     const [signer] = this.#nodes;
     await signer?.cores.use(this.#cost.signMs);
-    await signer?.writer.change(tenant, this.#cost.databaseMs / 3);
+    await signer?.writer.change(null, this.#cost.databaseMs / 3);
   }
 
   /** Every node locks tenants in the same order, so that no two wait for each other, and keeps them until the commit. */
   async #commit(changes: readonly Change[]): Promise<void> {
     const started = this.clock.now;
-    const names = [...new Set(changes.map(({ tenant }) => tenant))].sort((one, other) => one - other);
+    const names = [...new Set(changes.flatMap(({ tenant }) => tenant ?? []))].sort((one, other) => one - other);
     const locks = names.flatMap((name) => this.#tenants[name] ?? []);
     for (const lock of locks) await lock.take();
     const lockedAt = this.clock.now;

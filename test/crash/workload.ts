@@ -65,9 +65,12 @@ export class Workload {
     }
   }
 
-  /** Submits one job, and may cancel it. Rejects as the client does if the answer is lost or a refusal. */
-  async submitOne(client: ServiceClient): Promise<Promised> {
-    const promised = this.#next();
+  /**
+   * Submits one job, and may cancel it. A slow one writes a line every 0.2 seconds. Rejects as the client does if the
+   * answer is lost or a refusal.
+   */
+  async submitOne(client: ServiceClient, { isSlow = false } = {}): Promise<Promised> {
+    const promised = this.#next(isSlow);
     const isToEnd = this.#random() < cancelledShare;
     this.promises.push(promised);
     const { job_id } = await client.submit(promised.submission, { idempotencyKey: promised.idempotencyKey });
@@ -87,12 +90,13 @@ export class Workload {
     }
   }
 
-  #next(): Promised {
+  #next(isSlow: boolean): Promised {
     const number = this.#made++;
     const lines = 1 + Math.floor(this.#random() * 40);
     const pause = this.#random() < 0.3 ? (this.#random() * 0.4).toFixed(3) : '0';
     const exitCode = this.#random() < 0.2 ? 3 : 0;
-    const code = `${this.#witness.commandOf(number)}; echo job ${number}; sleep ${pause}; seq ${lines}; exit ${exitCode}`;
+    const write = isSlow ? `for at in $(seq ${lines}); do echo $at; sleep 0.2; done` : `seq ${lines}`;
+    const code = `${this.#witness.commandOf(number)}; echo job ${number}; sleep ${pause}; ${write}; exit ${exitCode}`;
     const stdout = `job ${number}\n${Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}`;
     const submission: JobSubmission = { language: 'bash', code };
     const idempotencyKey = `crash-${number}`;

@@ -1,15 +1,16 @@
-/** One node of a fleet as a process with a data directory of its own, and the way from it to the database. */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** One node of a fleet as a process with a data directory on a disk of its own, and the way from it to the database. */
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ServiceProcess } from '../crash/service-process.ts';
+import { SmallDisk } from '../crash/small-disk.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 const SHIFTED_CLOCK = fileURLToPath(new URL('./shifted-clock.mjs', import.meta.url));
 const NEXT_VERSION = fileURLToPath(new URL('./next-version.mjs', import.meta.url));
 const KEYS = 'attestation-keys';
+const diskMebibytes = 64;
 
 export interface FleetNodeOptions {
   readonly databaseUrl: string;
@@ -24,22 +25,24 @@ export interface FleetNodeOptions {
 }
 
 export class FleetNode implements AsyncDisposable {
-  readonly dataDir = mkdtempSync(join(tmpdir(), 'svc-fleet-'));
   readonly database: TcpProxy;
+  readonly #disk: SmallDisk;
   readonly #options: FleetNodeOptions;
   #process: ServiceProcess | null = null;
 
-  private constructor(options: FleetNodeOptions, database: TcpProxy) {
+  private constructor(options: FleetNodeOptions, database: TcpProxy, disk: SmallDisk) {
     this.#options = options;
     this.database = database;
+    this.#disk = disk;
     if (options.signsLike !== undefined) {
-      cpSync(join(options.signsLike.dataDir, KEYS), join(this.dataDir, KEYS), { recursive: true });
+      cpSync(join(options.signsLike.#disk.seen, KEYS), join(disk.seen, KEYS), { recursive: true });
     }
   }
 
   /** Makes its data directory. */
   static async make(options: FleetNodeOptions): Promise<FleetNode> {
-    return new FleetNode(options, await TcpProxy.to(options.databaseUrl));
+    const disk = await SmallDisk.mount(diskMebibytes);
+    return new FleetNode(options, await TcpProxy.to(options.databaseUrl), disk);
   }
 
   /** Starts it and waits until it listens. */
@@ -61,10 +64,12 @@ export class FleetNode implements AsyncDisposable {
   async start(): Promise<void> {
     const { databaseUrl, clockShiftMilliseconds = 0, version, provider } = this.#options;
     const process = await ServiceProcess.start({
-      dataDir: this.dataDir,
+      dataDir: this.#disk.directory,
+      wrapper: this.#disk.wrapper,
       environment: {
         SERVICE_DATABASE_URL: this.database.urlOf(databaseUrl),
         SERVICE_CONCURRENCY: '2',
+        SERVICE_FREE_SPACE_RESERVE_MB: '8',
         SERVICE_LOG_LEVEL: 'warn',
         ...(provider !== undefined && { SERVICE_PROVIDER: provider }),
         ...(version === 'next' && { NODE_OPTIONS: `--import ${NEXT_VERSION}` }),
@@ -78,6 +83,12 @@ export class FleetNode implements AsyncDisposable {
     void process.exited.then(() => {
       if (this.#process === process) this.#process = null;
     });
+  }
+
+  /** Leaves no space on the disk of its data directory, or as much as before. */
+  set isDiskFull(isFull: boolean) {
+    if (isFull) this.#disk.shrink();
+    else this.#disk.grow(diskMebibytes);
   }
 
   /** Ends it without warning. */
@@ -99,13 +110,16 @@ export class FleetNode implements AsyncDisposable {
   /** Asks it to stop. Returns what it left on the host, and its exit code if that is not 0. */
   async stop(): Promise<string[]> {
     const code = (await this.#process?.stop()) ?? 0;
-    return [...leftoversOf(this.dataDir), ...(code === 0 ? [] : [`it stopped with exit code ${code}:\n${this.said}`])];
+    return [
+      ...leftoversOf(this.#disk.seen),
+      ...(code === 0 ? [] : [`it stopped with exit code ${code}:\n${this.said}`]),
+    ];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.signal('SIGCONT');
     await this.kill();
     this.database[Symbol.dispose]();
-    rmSync(this.dataDir, { recursive: true, force: true });
+    await this.#disk[Symbol.asyncDispose]();
   }
 }

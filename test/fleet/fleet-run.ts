@@ -3,17 +3,28 @@
  * that was promised is audited. Which failures come, and when, follows from a seed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceFailure } from '@vouchbox/client';
 import { leaseSeconds } from '../../packages/server/src/store/postgres/lease.ts';
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';
 import { type Audit, auditJobs, runProblems } from '../crash/audit.ts';
+import { SmallDisk } from '../crash/small-disk.ts';
 import { Witness } from '../crash/witness.ts';
 import { crashClient, seeded, Workload } from '../crash/workload.ts';
-import { type PostgresServer, startPostgres } from '../rig/postgres-server.ts';
+import { startPostgres } from '../rig/postgres-server.ts';
 import { FleetNode } from './fleet-node.ts';
 import { Followers } from './followers.ts';
+import { type DatabaseOnDisk, fillDatabase, fillNode, isClear } from './full-disks.ts';
 
-export const FAILURES = ['kill', 'pause', 'cut', 'restart database', 'restart at once'] as const;
+export const FAILURES = [
+  'kill',
+  'pause',
+  'cut',
+  'restart database',
+  'restart at once',
+  "fill a node's disk",
+  "fill the database's disk",
+] as const;
 export type Failure = (typeof FAILURES)[number];
 
 export interface FleetRunOptions {
@@ -22,19 +33,25 @@ export interface FleetRunOptions {
   /** In this order; null draws them from the seed until the time is over. */
   readonly failures: readonly Failure[] | null;
   readonly milliseconds: number;
-  /** Jobs that are submitted, at most. */
+  /** Jobs that are submitted, at most. Failures that are drawn end with them. */
   readonly jobsMax: number;
   readonly clients: number;
   /** How far the clock of the last node is ahead. */
   readonly clockShiftMilliseconds?: number;
   readonly onFailure?: (failure: Failure) => void;
+  /** Called with how long it took until no job of a node that is gone was left. */
+  readonly onRecovery?: (seconds: number) => void;
 }
 
 export interface FleetRun extends Audit {
   readonly failures: readonly Failure[];
   readonly lostAnswers: number;
+  /** How often each refusal came, or no answer, in place of a job. */
+  readonly refusals: Readonly<Record<string, number>>;
   /** Programs that the witness saw begin. */
   readonly ran: number;
+  /** Programs that the witness saw begin more than once. */
+  readonly ranTwice: number;
   readonly followed: number;
   readonly resumed: number;
   /** How long it took, at most, until no job of a killed or paused node was left running. */
@@ -45,9 +62,16 @@ export interface FleetRun extends Audit {
 /** Past the lease of a node. */
 const awayMilliseconds = 9000;
 const pauseMilliseconds = 1500;
+/** How long a client waits that was refused. */
+const refusedMilliseconds = 500;
+
+/** A log that stays small: its files are kept and used again, so a disk is full only when a new one is needed. */
+const LOG = { max_wal_size: '64MB', min_wal_size: '32MB' };
+const databaseMebibytes = 2048;
 
 export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
-  await using server = await startPostgres();
+  await using disk = await SmallDisk.mount(databaseMebibytes);
+  await using server = await startPostgres(LOG, disk);
   await using witness = await Witness.open();
   await using nodes = new AsyncDisposableStack();
   const databaseUrl = await newSchema(server.url);
@@ -62,7 +86,8 @@ export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
   const workload = new Workload(random, witness);
   const load = new Load({ workload, followers, anyUrl, random, jobsMax: options.jobsMax });
   const clients = Array.from({ length: options.clients }, () => load.submit());
-  const trouble = new Trouble({ fleet, server, databaseUrl, random });
+  const database = { server, disk, mebibytes: databaseMebibytes };
+  const trouble = new Trouble({ ...options, fleet, database, databaseUrl, random, workload });
   const failures = await trouble.make(options);
   load.stop();
   await Promise.all(clients);
@@ -74,10 +99,22 @@ export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
   const runs = await witness.runs();
   const problems = [...audit.problems, ...(await runProblems(url, workload.promises, runs))];
   // Every job has ended, so every stream has.
-  problems.push(...(await followers.problems()), ...trouble.problems);
+  problems.push(...(await followers.problems(url)), ...trouble.problems, ...load.problems);
   const leftovers = (await Promise.all(fleet.map((node) => node.stop()))).flat();
   const { recoverySeconds } = trouble;
-  return { ...audit, problems, failures, lostAnswers, ran: runs.size, ...followers.counts, recoverySeconds, leftovers };
+  const { refusals } = load;
+  const ran = { ran: runs.size, ranTwice: [...runs.values()].filter((count) => count > 1).length };
+  return {
+    ...audit,
+    problems,
+    failures,
+    lostAnswers,
+    refusals,
+    ...ran,
+    ...followers.counts,
+    recoverySeconds,
+    leftovers,
+  };
 }
 
 async function startNodes(
@@ -107,10 +144,16 @@ interface LoadOptions {
 }
 
 const followedShare = 0.2;
+/** Jobs that write for some seconds, so that failures come in the middle of their streams. All are followed. */
+const slowShare = 0.03;
 
 /** Clients that submit to any node, and go on at another when one does not answer. */
 class Load {
   readonly #options: LoadOptions;
+  /** Refusals that a caller cannot act on. */
+  readonly problems: string[] = [];
+  /** How often each answer came in place of a job. */
+  readonly refusals: Record<string, number> = {};
   #isOver = false;
 
   constructor(options: LoadOptions) {
@@ -130,18 +173,23 @@ class Load {
         continue;
       }
       try {
-        const { job_id } = await workload.submitOne(crashClient(url));
-        if (job_id !== null && random() < followedShare) followers.follow(job_id);
-      } catch {
-        await delay(100);
+        const isSlow = random() < slowShare;
+        const { job_id } = await workload.submitOne(crashClient(url), { isSlow });
+        if (job_id !== null && (isSlow || random() < followedShare)) followers.follow(job_id);
+      } catch (error) {
+        const refusal = error instanceof ServiceFailure ? `${error.status} ${error.code}` : 'no answer';
+        this.refusals[refusal] = (this.refusals[refusal] ?? 0) + 1;
+        if (!isClear(error)) this.problems.push(`a submission failed: ${String(error)}`);
+        await delay(refusedMilliseconds);
       }
     }
   }
 }
 
-interface TroubleOptions {
+interface TroubleOptions extends Pick<FleetRunOptions, 'onRecovery' | 'jobsMax'> {
   readonly fleet: readonly FleetNode[];
-  readonly server: PostgresServer;
+  readonly database: DatabaseOnDisk;
+  readonly workload: Workload;
   readonly databaseUrl: string;
   readonly random: () => number;
 }
@@ -162,10 +210,11 @@ class Trouble {
   }
 
   async make({ failures, milliseconds, onFailure }: FleetRunOptions): Promise<readonly Failure[]> {
-    const { random } = this.#options;
+    const { random, workload, jobsMax } = this.#options;
     const made: Failure[] = [];
     const until = performance.now() + milliseconds;
-    while (failures === null ? performance.now() < until : made.length < failures.length) {
+    const isTime = () => performance.now() < until && workload.promises.length < jobsMax;
+    while (failures === null ? isTime() : made.length < failures.length) {
       await delay(pauseMilliseconds * (0.5 + random()));
       const failure = failures?.[made.length] ?? pick(FAILURES, random) ?? 'kill';
       onFailure?.(failure);
@@ -177,7 +226,8 @@ class Trouble {
   }
 
   async #makeOne(failure: Failure): Promise<void> {
-    const { fleet, server, random } = this.#options;
+    const { fleet, database, random, workload } = this.#options;
+    const { server } = database;
     const node = pick(fleet, random);
     if (node === null) return;
     switch (failure) {
@@ -203,6 +253,13 @@ class Trouble {
         await server.kill();
         await delay(awayMilliseconds * random());
         await server.start();
+        this.#databaseBackAt = performance.now();
+        return;
+      case "fill a node's disk":
+        this.problems.push(...(await fillNode(node, workload, awayMilliseconds * random())));
+        return;
+      case "fill the database's disk":
+        this.problems.push(...(await fillDatabase(database, { node, workload })));
         this.#databaseBackAt = performance.now();
         return;
     }
@@ -231,6 +288,8 @@ class Trouble {
       if (found !== undefined && found.nodes < fleet.length && found.orphans === 0) break;
       await delay(50);
     }
-    this.#recoveryMilliseconds = Math.max(this.#recoveryMilliseconds, performance.now() - began);
+    const took = performance.now() - began;
+    this.#options.onRecovery?.(took / 1000);
+    this.#recoveryMilliseconds = Math.max(this.#recoveryMilliseconds, took);
   }
 }

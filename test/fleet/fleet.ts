@@ -1,7 +1,8 @@
 /**
  * `npm run fleet -- --minutes 5 --seed 7`: three nodes and a PostgreSQL server on loopback, under load, while nodes are
- * killed, paused past their leases and cut off, and the database is restarted. The clock of one node is a minute ahead.
- * Then every promise is audited. Last, nodes of another store are replaced by a newer version one after the other.
+ * killed, paused past their leases and cut off, the database is restarted, and disks are full. The clock of one node is a
+ * minute ahead. Then every promise is audited. With `--jobs N` the failures end when N jobs were submitted, or with the
+ * minutes. Last, nodes of another store are replaced by a newer version one after the other.
  */
 import { parseArgs } from 'node:util';
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
@@ -36,8 +37,12 @@ function rowsOf(run: FleetRun): Readonly<Record<string, number>> {
     ...Object.fromEntries(Object.entries(failures).map(([failure, each]) => [`failure: ${failure}`, each.length])),
     'jobs promised': run.jobs,
     'answers lost on the way': run.lostAnswers,
+    ...Object.fromEntries(
+      Object.entries(run.refusals).map(([refusal, count]) => [`in place of a job: ${refusal}`, count]),
+    ),
     ...Object.fromEntries(Object.entries(run.ends).map(([end, count]) => [`ended: ${end}`, count])),
     'programs that began, by the witness': run.ran,
+    'programs that began twice': run.ranTwice,
     'streams followed to their ends': run.followed,
     'times that one went on elsewhere': run.resumed,
     'events in chains that verify': run.events,
@@ -64,6 +69,7 @@ const run = await runFleet({
   clients: 4,
   clockShiftMilliseconds: 60_000,
   onFailure: (failure) => say(`  ${failure}`),
+  onRecovery: (seconds) => say(`    its jobs were taken over after ${seconds.toFixed(1)} s`),
 });
 table(rowsOf(run));
 const problems = [...run.problems, ...run.leftovers.map((left) => `left behind: ${left}`)];

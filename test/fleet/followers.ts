@@ -1,18 +1,24 @@
 /**
- * Readers of streams that lose their nodes: each goes on at another node behind the last event that it saw. What they saw
- * of a job must be its history, without a gap and without an event twice.
+ * Readers of streams that lose their nodes: each goes on at another node behind the last event that it saw. They read the
+ * frames themselves: the client of the service would read what a stream left out, and drop what it sent twice. What they
+ * saw of a job must be the history that its receipt names, without a gap and without an event twice.
  */
-import { createServiceClient } from '@vouchbox/client';
-import { CRASH_KEY } from '../crash/service-process.ts';
+import { verifyChain } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
+import { crashClient } from '../crash/workload.ts';
 
 /** How long a reader waits before it tries another node. */
 const pauseMilliseconds = 200;
 
+interface Followed {
+  readonly job_id: string;
+  /** Every event that came, in the order of the frames. */
+  readonly events: JobEvent[];
+}
+
 export class Followers {
   readonly #anyUrl: () => string | null;
-  readonly #following: Promise<void>[] = [];
-  readonly #problems: string[] = [];
-  #isOver = false;
+  readonly #following: Promise<Followed>[] = [];
   #resumed = 0;
 
   constructor(anyUrl: () => string | null) {
@@ -21,42 +27,52 @@ export class Followers {
 
   /** Begins to follow a job to its end. */
   follow(job_id: string): void {
-    this.#following.push(this.#follow(job_id));
+    this.#following.push(this.#follow({ job_id, events: [] }));
   }
 
-  /** Resolves when every job was followed to its end, as what was wrong. */
-  async problems(): Promise<readonly string[]> {
-    await Promise.all(this.#following);
-    return this.#problems;
-  }
-
-  /** Lets readers that still follow give up. */
-  stop(): void {
-    this.#isOver = true;
+  /** Resolves when every job was followed to its end, as what was wrong. `url` is that of a node that serves. */
+  async problems(url: string): Promise<readonly string[]> {
+    const client = crashClient(url);
+    const problems: string[] = [];
+    for (const { job_id, events } of await Promise.all(this.#following)) {
+      const { receipt } = await client.detail(job_id);
+      const gap = events.findIndex(({ seq }, at) => seq !== at + 1);
+      if (gap >= 0) problems.push(`${job_id}: its stream has event ${events[gap]?.seq} in place ${gap + 1}`);
+      if (receipt === undefined) problems.push(`${job_id}: it has no receipt`);
+      else {
+        const { head, count } = receipt.event_chain;
+        if (verifyChain(events, { head, count }).kind !== 'intact') problems.push(`${job_id}: its stream is another`);
+      }
+    }
+    return problems;
   }
 
   get counts(): { readonly followed: number; readonly resumed: number } {
     return { followed: this.#following.length, resumed: this.#resumed };
   }
 
-  async #follow(job_id: string): Promise<void> {
-    let last = 0;
-    for (let tries = 0; !this.#isOver; tries++) {
+  async #follow(followed: Followed): Promise<Followed> {
+    const { events } = followed;
+    for (;;) {
       const url = this.#anyUrl();
-      if (tries > 0) await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
-      if (url === null) continue;
-      const client = createServiceClient({ baseUrl: url, apiKey: CRASH_KEY, retry: { attemptsMax: 1 } });
-      if (last > 0) this.#resumed += 1;
-      try {
-        for await (const { seq, kind } of client.follow(job_id, { after: last })) {
-          if (seq !== last + 1) this.#problems.push(`${job_id}: event ${seq} came after ${last}`);
-          last = seq;
-          if (kind === 'finished') return;
-        }
-      } catch {
-        // The node is gone, or cannot reach the database: another is asked.
-      }
+      const before = events.length;
+      // A node that is gone, or that cannot reach the database, is left for another.
+      if (url !== null) await readStream(url, followed).catch(() => {});
+      if (before > 0 && events.length > before) this.#resumed += 1;
+      if (events.at(-1)?.kind === 'finished') return followed;
+      await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
     }
-    this.#problems.push(`${job_id}: nobody saw its end`);
   }
+}
+
+/** Adds what one connection brings until it ends. */
+async function readStream(url: string, { job_id, events }: Followed): Promise<void> {
+  const { stream_url } = await crashClient(url).streamTicket(job_id);
+  const address = new URL(stream_url, url.replace('http', 'ws'));
+  address.searchParams.set('after', String(events.at(-1)?.seq ?? 0));
+  const socket = new WebSocket(address);
+  await new Promise<void>((resolve) => {
+    socket.addEventListener('message', ({ data }) => events.push(JSON.parse(String(data)) as JobEvent));
+    socket.addEventListener('close', () => resolve());
+  });
 }

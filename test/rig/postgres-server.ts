@@ -41,6 +41,8 @@ export interface PostgresServer extends AsyncDisposable {
   /** The URL of its one database, with its password. */
   readonly url: string;
   readonly pid: number;
+  /** Whether it has not ended. It ends by itself when its disk is full. */
+  readonly isRunning: boolean;
   /** Kills it as a crash does. It can be started again. */
   kill(): Promise<void>;
   /** Starts it again after it was killed or stopped, on the same port. */
@@ -57,26 +59,42 @@ export function postgresCommands(): string | null {
   return newest === undefined ? null : join(VERSIONS, String(newest), 'bin');
 }
 
+/** Where a cluster is, if not in a directory of the host: a path, as others see it, and how its processes get there. */
+export interface ClusterPlace {
+  readonly directory: string;
+  readonly seen: string;
+  readonly wrapper: readonly string[];
+}
+
+function newPlace(): ClusterPlace {
+  const directory = mkdtempSync(join(tmpdir(), DIRECTORY));
+  writeFileSync(join(directory, OWNER), String(process.pid));
+  return { directory, seen: directory, wrapper: [] };
+}
+
 /**
  * Makes a cluster and starts its server, with more settings if there are any.
  * @throws Error if PostgreSQL is not installed, or does not start
  */
-export async function startPostgres(more: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+export async function startPostgres(
+  more: Readonly<Record<string, string>> = {},
+  given: ClusterPlace | null = null,
+): Promise<PostgresServer> {
   const commands = postgresCommands();
   if (commands === null) throw new Error('PostgreSQL is not installed: npm run setup installs it where it may');
   removeLeftovers();
-  const directory = mkdtempSync(join(tmpdir(), DIRECTORY));
-  writeFileSync(join(directory, OWNER), String(process.pid));
+  const place = given ?? newPlace();
   const password = randomBytes(12).toString('hex');
-  initialise(commands, directory, password);
+  initialise(commands, place, password);
   let port = await freePort();
   // A connection of another test may have taken the port since.
-  let server = await running(commands, { directory, port, more }).catch(async () => {
+  let server = await running(commands, { place, port, more }).catch(async () => {
     port = await freePort();
-    return await running(commands, { directory, port, more });
+    return await running(commands, { place, port, more });
   });
+  const isRunning = () => server.exitCode === null && server.signalCode === null;
   const end = async (signal: NodeJS.Signals) => {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (!isRunning()) return;
     server.ref();
     server.kill(signal);
     await once(server, 'exit');
@@ -86,17 +104,20 @@ export async function startPostgres(more: Readonly<Record<string, string>> = {})
     get pid() {
       return server.pid ?? 0;
     },
+    get isRunning() {
+      return isRunning();
+    },
     async kill() {
       const sessions = childrenOf(server.pid ?? 0);
       await end('SIGKILL');
       for (const pid of sessions) await killed(pid);
     },
     start: async () => {
-      server = await running(commands, { directory, port, more });
+      server = await running(commands, { place, port, more });
     },
     async [Symbol.asyncDispose]() {
       await end('SIGINT');
-      rmSync(directory, { recursive: true, force: true });
+      if (given === null) rmSync(place.directory, { recursive: true, force: true });
     },
   };
 }
@@ -119,40 +140,44 @@ async function killed(pid: number): Promise<void> {
 }
 
 /** A server refuses to run as root. */
-function unprivileged(words: readonly string[]): [string, string[]] {
-  if (process.getuid?.() !== 0) return [words[0] ?? '', words.slice(1)];
+function unprivileged(words: readonly string[], { wrapper }: ClusterPlace): [string, string[]] {
   // The signal comes when this process is gone: the server then ends its sessions and stops.
-  return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=INT', ...words]];
+  const user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=INT'];
+  const [file = '', ...others] = [...wrapper, ...(process.getuid?.() === 0 ? user : []), ...words];
+  return [file, others];
 }
 
-function initialise(commands: string, directory: string, password: string): void {
+function initialise(commands: string, place: ClusterPlace, password: string): void {
+  const { directory, seen } = place;
   const passwordFile = join(directory, 'password');
-  writeFileSync(passwordFile, password, { mode: 0o600 });
+  writeFileSync(join(seen, 'password'), password, { mode: 0o600 });
   if (process.getuid?.() === 0) {
     const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' })));
-    for (const path of [directory, passwordFile]) chownSync(path, uid ?? 0, gid ?? 0);
+    for (const path of [seen, join(seen, 'password')]) chownSync(path, uid ?? 0, gid ?? 0);
   }
-  const [file, words] = unprivileged([
+  const initdb = [
     join(commands, 'initdb'),
     ...['--pgdata', join(directory, 'data'), '--username', USER, '--pwfile', passwordFile],
     // No handshake of many rounds: a run makes hundreds of connections.
     ...['--auth', 'password', '--encoding', 'UTF8', '--locale', 'C.UTF-8', '--no-sync'],
-  ]);
+  ];
+  const [file, words] = unprivileged(initdb, place);
   execFileSync(file, words, { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory });
 }
 
 interface Cluster {
-  readonly directory: string;
+  readonly place: ClusterPlace;
   readonly port: number;
   readonly more: Readonly<Record<string, string>>;
 }
 
-async function running(commands: string, { directory, port, more }: Cluster) {
+async function running(commands: string, { place, port, more }: Cluster) {
   const settings = Object.entries({ ...SETTINGS, ...more, port: String(port) }).flatMap(([name, value]) => [
     '-c',
     `${name}=${value}`,
   ]);
-  const [file, words] = unprivileged([join(commands, 'postgres'), '-D', join(directory, 'data'), ...settings]);
+  const { directory } = place;
+  const [file, words] = unprivileged([join(commands, 'postgres'), '-D', join(directory, 'data'), ...settings], place);
   const server = spawn(file, words, { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory });
   const ready = Promise.withResolvers<void>();
   const said: string[] = [];

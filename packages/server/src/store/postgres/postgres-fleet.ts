@@ -26,11 +26,24 @@ const removeDead = `delete from nodes where node in (
 const selectLiving = `select node, facts, (select count(*)::int from claims where claims.node = nodes.node) as claims,
     to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at
   from nodes where lease_until >= now() order by node`;
+/** With the milliseconds until the first lease of another node is over, if it does not renew it. */
 const selectState = `select
+    (select (extract(epoch from min(lease_until) - now()) * 1000)::int from nodes
+      where node <> $1 and lease_until >= now()) as lease_ms,
     exists (select from tenants where queued > 0) as is_queued,
     exists (select from claims where not exists (select from nodes where nodes.node = claims.node)) as has_orphans`;
 const selectCancelled = `select jobs.job_id from claims join jobs on jobs.tenant = claims.tenant and jobs.job_id = claims.job_id
   where claims.node = $1 and jobs.cancellation_requested = 1 and jobs.status = 'running'`;
+
+/** A lease that ended is surely over by then. */
+const leaseOverMilliseconds = 20;
+
+interface State {
+  /** Null if no other node lives. */
+  readonly lease_ms: number | null;
+  readonly is_queued: boolean;
+  readonly has_orphans: boolean;
+}
 
 export interface PostgresFleetOptions {
   readonly url: string;
@@ -68,6 +81,8 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
   #beaten = Promise.withResolvers<void>();
   /** Ends the pause before the next beat. */
   #wake = Promise.withResolvers<void>();
+  /** Until the next beat: no longer than until the first lease of another node is over. */
+  #pauseMilliseconds = beatMilliseconds;
   #isTelling = false;
   #isClosed = false;
 
@@ -180,7 +195,7 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
   }
 
   async #pause(): Promise<void> {
-    const timer = setTimeout(() => this.#wake.resolve(), beatMilliseconds);
+    const timer = setTimeout(() => this.#wake.resolve(), this.#pauseMilliseconds);
     await this.#wake.promise;
     this.#wake = Promise.withResolvers<void>();
     clearTimeout(timer);
@@ -193,11 +208,12 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
     const renewed = session.execute({ sql: renew, parameters: [this.node, lease, JSON.stringify(facts)] });
     if (this.#isSteady()) session.send({ sql: removeDead, parameters: [] });
     const living = session.execute<LivingRow>({ sql: selectLiving, parameters: [] });
-    const state = session.execute<{ is_queued: boolean; has_orphans: boolean }>({ sql: selectState, parameters: [] });
+    const state = session.execute<State>({ sql: selectState, parameters: [this.node] });
     const cancelled = session.execute<{ job_id: string }>({ sql: selectCancelled, parameters: [this.node] });
     const answers = await Promise.all([renewed, living, state, cancelled]);
     if (answers[0].rowCount === 0) throw new StoreError('locked', 'another node has taken over the jobs of this one');
     const [found] = answers[2].rows;
+    this.#pauseMilliseconds = Math.min(beatMilliseconds, (found?.lease_ms ?? beatMilliseconds) + leaseOverMilliseconds);
     return {
       nodes: answers[1].rows.map(liveNodeOf),
       isQueued: found?.is_queued === true,

@@ -1,6 +1,18 @@
 /** Two nodes on one store, as two stores of this process that share a schema. */
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { admission, admitJob, choice, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from '../store.fixture.ts';
+import {
+  admission,
+  admitJob,
+  attestationOf,
+  choice,
+  EXECUTION,
+  finishOf,
+  newKey,
+  runJob,
+  SPEC,
+  startOf,
+  stdout,
+} from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 import type { StoreError } from '../store-error.ts';
 import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
@@ -193,4 +205,19 @@ test('the other nodes hear what one node tells, and the node itself does not', a
   one.fleet?.tell('queue');
   one.fleet?.tell('end job_1');
   await expect.poll(() => heard).toEqual(['other: queue,end job_1']);
+});
+
+test('a job is signed while another node changes jobs of its tenant, and by one node if two do it at once', async () => {
+  await using one = await node();
+  await using other = await node();
+  const key = await runJob(one);
+  await one.finish(finishOf(key));
+  const attestation = attestationOf(key, (await one.job(key))?.receipt_sha256 ?? '');
+  await using changing = await Session.open(url, {});
+  changing.begin();
+  const lock = 'select 1 from tenants where tenant = $1 for no key update';
+  await changing.execute({ sql: lock, parameters: [key.tenant] });
+  const stored = await Promise.all([one.storeAttestation(attestation), other.storeAttestation(attestation)]);
+  expect(stored.toSorted()).toEqual([false, true]);
+  await changing.rollback();
 });

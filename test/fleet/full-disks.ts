@@ -1,0 +1,97 @@
+/** Fills the disk of a node, or that of the database, and sees what the service answers until there is space again. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceFailure } from '@vouchbox/client';
+import type { SmallDisk } from '../crash/small-disk.ts';
+import { crashClient, type Workload } from '../crash/workload.ts';
+import type { PostgresServer } from '../rig/postgres-server.ts';
+import type { FleetNode } from './fleet-node.ts';
+
+/** Long enough that what does not come by then does not come, on a busy machine too. */
+const patienceMilliseconds = 30_000;
+const pauseMilliseconds = 100;
+
+/** What a full disk may be answered with. Spec § Errors. */
+const CLEAR: ReadonlySet<number> = new Set([503, 507]);
+
+/** Whether a failure of a call is no answer at all, or a refusal that a caller can act on. */
+export function isClear(error: unknown): boolean {
+  return !(error instanceof ServiceFailure) || CLEAR.has(error.status);
+}
+
+/** A node with a full disk refuses jobs with 507, and takes them again when there is space. Returns what was wrong. */
+export async function fillNode(node: FleetNode, workload: Workload, milliseconds: number): Promise<string[]> {
+  const url = node.url ?? '';
+  const problems: string[] = [];
+  node.isDiskFull = true;
+  try {
+    const refusal = await until(async () => refusalOf(await outcome(url, workload)));
+    if (refusal === null) problems.push('a node with a full disk goes on to accept jobs');
+    else if (refusal.status !== 507) problems.push(`a node with a full disk answers ${refusal.status} ${refusal.code}`);
+    await delay(milliseconds);
+  } finally {
+    node.isDiskFull = false;
+  }
+  return [...problems, ...(await accepts(node, workload))];
+}
+
+export interface DatabaseOnDisk {
+  readonly server: PostgresServer;
+  readonly disk: SmallDisk;
+  /** The size of the disk when it is not full. */
+  readonly mebibytes: number;
+}
+
+/**
+ * A database with a full disk refuses changes, and ends when it cannot write its log. It is started again when there is
+ * space, as an operator does. Returns what was wrong.
+ */
+export async function fillDatabase(
+  { server, disk, mebibytes }: DatabaseOnDisk,
+  { node, workload }: { readonly node: FleetNode; readonly workload: Workload },
+): Promise<string[]> {
+  disk.shrink();
+  try {
+    // Until its log needs a new file, the database goes on. How long that takes is no promise.
+    await until(async () => {
+      const answered = await outcome(node.url ?? '', workload);
+      return answered === 'accepted' ? null : answered;
+    });
+  } finally {
+    disk.grow(mebibytes);
+  }
+  await until(async () => {
+    if (!server.isRunning) await server.start();
+    return (await outcome(node.url ?? '', workload)) === 'accepted' ? true : null;
+  });
+  return await accepts(node, workload);
+}
+
+async function accepts(node: FleetNode, workload: Workload): Promise<string[]> {
+  const accepted = await until(async () => ((await outcome(node.url ?? '', workload)) === 'accepted' ? true : null));
+  return accepted === null ? [`a node does not accept jobs again after its disk was full:\n${node.said}`] : [];
+}
+
+/** What becomes of one more job. */
+async function outcome(url: string, workload: Workload): Promise<'accepted' | { readonly error: unknown }> {
+  try {
+    await workload.submitOne(crashClient(url));
+    return 'accepted';
+  } catch (error) {
+    return { error };
+  }
+}
+
+function refusalOf(answered: Awaited<ReturnType<typeof outcome>>): ServiceFailure | null {
+  return answered !== 'accepted' && answered.error instanceof ServiceFailure ? answered.error : null;
+}
+
+/** The first answer that is not null; null if none came in time. */
+async function until<Answer>(look: () => Promise<Answer | null>): Promise<Answer | null> {
+  const givesUpAt = performance.now() + patienceMilliseconds;
+  while (performance.now() < givesUpAt) {
+    const found = await look();
+    if (found !== null) return found;
+    await delay(pauseMilliseconds);
+  }
+  return null;
+}
