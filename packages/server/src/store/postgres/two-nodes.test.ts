@@ -218,6 +218,6 @@ test('a job is signed while another node changes jobs of its tenant, and by one 
   const lock = 'select 1 from tenants where tenant = $1 for no key update';
   await changing.execute({ sql: lock, parameters: [key.tenant] });
   const stored = await Promise.all([one.storeAttestation(attestation), other.storeAttestation(attestation)]);
-  expect(stored.toSorted()).toEqual([false, true]);
+  expect(stored.filter((isStored) => isStored)).toHaveLength(1);
   await changing.rollback();
 });
