@@ -127,6 +127,8 @@ while True:
 });
 
 describe('mem_mb', () => {
+  /** So much that memory is over first, on a slow host too. */
+  const ample = { cpu_seconds: 60, wall_seconds: 120 };
   const oomKilled = { status: 'oom_killed', exit_code: null, signal: null, terminal_reason: 'memory_limit' };
 
   test('ends a program that takes more', { tags: ['Submission-16', 'States-1e'] }, async () => {
@@ -138,7 +140,7 @@ describe('mem_mb', () => {
   });
 
   test('ends a node program that takes more', async () => {
-    const ran = await node('const kept = []; for (;;) kept.push(Buffer.alloc(1 << 20, 1));', { mem_mb: 128 });
+    const ran = await node('const kept = []; for (;;) kept.push(Buffer.alloc(1 << 20, 1));', { mem_mb: 128, ...ample });
     expect(outcomeOf(ran)).toEqual(oomKilled);
   });
 
