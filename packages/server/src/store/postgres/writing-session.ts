@@ -37,19 +37,27 @@ const SETTINGS = `select
 const nextTurn = 'update holders set turn = turn + 1 where holder_id = 1';
 /** One data directory is served by one process, so the one before it is gone. */
 const removePredecessor = 'delete from nodes where instance = $1';
-const insertNode = `insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)
-  values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds}), $2, $3) returning node`;
+const insertNode = `with made as (insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)
+    values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds}), $2, $3) returning node)
+  insert into node_changes select node, 0 from made returning node`;
 const removeNode = 'delete from nodes where node = $1';
 
 /**
- * The number of the transaction that was begun; no row if the node is gone. The lock lasts until its end, and whoever
- * removes the row waits for it. It does not delay the renewal of the lease.
+ * Numbers the change in the row of its node; no row if the node is gone. The lock of the node lasts until the end of the
+ * transaction, and whoever removes the row waits for it. It does not delay the renewal of the lease.
  */
-const enter = 'select pg_current_xact_id()::text as number from nodes where node = $1 for key share';
+const enter = `with alive as (select node from nodes where node = $1 for key share)
+  update node_changes set number = $2 from alive where node_changes.node = alive.node returning node_changes.node`;
 const lockTenants = 'select 1 from tenants where tenant = any($1) order by tenant for no key update';
 
-/** What became of a transaction: the server does not say for a very old one. */
-type Outcome = 'committed' | 'aborted' | 'in progress' | null;
+/**
+ * The number that is stored is that of the last change that was committed. The server's own numbers of transactions do not
+ * tell that: after a crash it gives those again that it had not written to its log.
+ */
+const lastChange = 'select number from node_changes where node = $1 for share nowait';
+
+/** What became of a change. */
+type Outcome = 'committed' | 'aborted' | 'in progress';
 
 export interface WritingOptions {
   /** Names the data directory of the service; null for a command of an operator beside it. */
@@ -64,6 +72,7 @@ export class WritingSession implements AsyncDisposable {
   /** The number of this node, for as long as it lives. */
   readonly node: number;
   #session: Session;
+  #changes = 0;
 
   private constructor(url: string, store: object, { session, node }: { session: Session; node: number }) {
     this.#url = url;
@@ -111,13 +120,14 @@ export class WritingSession implements AsyncDisposable {
    * that row locked, and all of them are locked in one order. So a change sees what others have committed, none comes
    * between what it reads and what it writes, and two nodes do not wait for each other's rows.
    *
-   * Resolves as the number of the transaction; null if the node's row is gone, when nothing may be committed.
+   * Resolves as the number of the change; null if the node's row is gone, when nothing may be committed.
    */
-  async begin(session: Session, tenants: readonly string[]): Promise<string | null> {
+  async begin(session: Session, tenants: readonly string[]): Promise<number | null> {
+    const change = ++this.#changes;
     session.begin('isolation level read committed');
-    const entered = session.execute<{ number: string }>({ sql: enter, parameters: [this.node] });
+    const entered = session.execute({ sql: enter, parameters: [this.node, change] });
     if (tenants.length > 0) session.send({ sql: lockTenants, parameters: [tenants] });
-    return (await entered).rows[0]?.number ?? null;
+    return (await entered).rows.length === 0 ? null : change;
   }
 
   /** Ends the session: the next change opens another. */
@@ -125,11 +135,22 @@ export class WritingSession implements AsyncDisposable {
     await this.#session[Symbol.asyncDispose]();
   }
 
-  /** What became of a transaction of a session that was lost. */
-  async outcomeOf(transaction: string): Promise<Outcome> {
-    const asked = { sql: 'select pg_xact_status($1::text::xid8) as outcome', parameters: [transaction] };
-    const { rows } = await (await this.current()).execute<{ outcome: Outcome }>(asked);
-    return rows[0]?.outcome ?? null;
+  /**
+   * What became of the last change, if its session was lost.
+   *
+   * @throws StoreError `locked` if the node is gone; `unreachable` while the database is
+   */
+  async outcomeOf(change: number): Promise<Outcome> {
+    const session = await this.current();
+    try {
+      const { rows } = await session.execute<{ number: number }>({ sql: lastChange, parameters: [this.node] });
+      if (rows[0] === undefined) throw takenOver();
+      return rows[0].number === change ? 'committed' : 'aborted';
+    } catch (thrown) {
+      const error = postgresErrorOf(thrown);
+      if (error.code === 'busy') return 'in progress';
+      throw error;
+    }
   }
 
   /** Removes the node, so that others need not wait for the end of its lease. */
@@ -139,6 +160,10 @@ export class WritingSession implements AsyncDisposable {
     }
     await this.drop();
   }
+}
+
+export function takenOver(): StoreError {
+  return new StoreError('locked', 'this node did not renew its lease, and another one has taken over its jobs');
 }
 
 async function openShared(url: string, store: object): Promise<Session> {

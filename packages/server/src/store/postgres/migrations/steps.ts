@@ -4,6 +4,7 @@
  */
 import { createTables } from './0004-tables.ts';
 import { moveExecutions } from './0004-with-execution.ts';
+import { addNodeChanges } from './0004-with-node-changes.ts';
 import { createNodes } from './0004-with-nodes.ts';
 import { addUploads } from './0004-with-uploads.ts';
 import { addUsedObjects } from './0004-with-used-objects.ts';
@@ -38,6 +39,7 @@ export const STEPS: readonly Step[] = [
   { name: '0004-with-uploads', kind: 'expand', sql: addUploads },
   { name: '0004-with-versions', kind: 'expand', sql: addVersions },
   { name: '0004-with-used-objects', kind: 'expand', sql: addUsedObjects },
+  { name: '0004-with-node-changes', kind: 'expand', sql: addNodeChanges },
 ];
 
 /** The step with which a store begins to say its version. Before it, nodes of two versions could not share a store. */

@@ -9,7 +9,7 @@ import { PATIENT, runCommand, WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, portable } from '../../threads/messages.ts';
 import { isCollision, isLoss, postgresErrorOf } from '../postgres-error.ts';
-import type { WritingSession } from '../writing-session.ts';
+import { takenOver, type WritingSession } from '../writing-session.ts';
 
 /** A group closes when it holds this many changes or took this long. Each of its callers waits for all of it. */
 const groupCommandsMax = 256;
@@ -28,8 +28,8 @@ interface Progress {
   /** Changes of the group that were made before, were undone, and are not made again yet. */
   again: Call[];
   answers: Answer[];
-  /** Its number; null before the server told it. */
-  transaction: string | null;
+  /** Its number; null before the server took it. */
+  change: number | null;
   isCommitSent: boolean;
 }
 
@@ -49,7 +49,7 @@ export class GroupCommit {
     let collisions = 0;
     // A lost connection is replaced once: what was not committed is done again.
     for (let tries = 1; ; tries++) {
-      const progress: Progress = { group, again: [], answers: [], transaction: null, isCommitSent: false };
+      const progress: Progress = { group, again: [], answers: [], change: null, isCommitSent: false };
       try {
         await this.#runTransaction(progress, tries === 1 ? waiting : []);
         return progress.answers;
@@ -91,9 +91,9 @@ export class GroupCommit {
       progress.answers.push({ id: call.id, value: await runCommand(WRITES, call, session.db) });
       if (again.length === 0 && isFull(progress.group, closesAt)) break;
     }
-    const transaction = await begun;
-    if (transaction === null) throw takenOver();
-    progress.transaction = transaction ?? null;
+    const change = await begun;
+    if (change === null) throw takenOver();
+    progress.change = change ?? null;
     progress.isCommitSent = true;
     await session.commit();
   }
@@ -126,11 +126,11 @@ export class GroupCommit {
    *
    * @throws StoreError `io` if it does not say in time
    */
-  async #isCommitted({ isCommitSent, transaction }: Progress, waiting: Call[]): Promise<boolean> {
-    if (!isCommitSent || transaction === null) return false;
+  async #isCommitted({ isCommitSent, change }: Progress, waiting: Call[]): Promise<boolean> {
+    if (!isCommitSent || change === null) return false;
     const givesUpAt = performance.now() + outcomeMillisecondsMax;
     for (;;) {
-      const outcome = await this.#writing.outcomeOf(transaction).catch((thrown: unknown) => postgresErrorOf(thrown));
+      const outcome = await this.#writing.outcomeOf(change).catch((thrown: unknown) => postgresErrorOf(thrown));
       if (outcome === 'committed' || outcome === 'aborted') return outcome === 'committed';
       if (outcome instanceof StoreError && !isLoss(outcome)) throw outcome;
       if (performance.now() >= givesUpAt) throw new StoreError('io', 'it is unknown whether the last change is stored');
@@ -157,10 +157,6 @@ function tenantsOf({ name, input }: Call): string[] {
 
 function isLocked(call: Call, tenants: ReadonlySet<string>): boolean {
   return tenantsOf(call).every((tenant) => tenants.has(tenant));
-}
-
-function takenOver(): StoreError {
-  return new StoreError('locked', 'this node did not renew its lease, and another one has taken over its jobs');
 }
 
 function refuse(calls: readonly Call[], error: StoreError): Answer[] {
