@@ -266,6 +266,18 @@ describe('vouchbox run', () => {
     expect(existsSync(scratch) && readFileSync(join(scratch, 'i.py'), 'utf8')).toBe('print("own")');
   });
 
+  test.each(['namespace', 'gvisor'])(
+    'runs a program in the class %s where the host hides a part of /usr',
+    async (name) => {
+      // As a systemd unit with InaccessiblePaths= does it: no flag of such a mount can be left out in a user namespace.
+      const hide = 'mount -t tmpfs -o ro,nosuid,nodev,noexec,mode=000 hidden /usr/src && exec "$@"';
+      const within = ['unshare', '--mount', 'sh', '-c', hide, 'sh'];
+      const env = { SERVICE_PROVIDER: name, TMPDIR: scratch };
+      const ended = await vouchbox(['run', program('l.py', 'print("heard")')], { cwd: scratch, env, within });
+      expect(ended).toMatchObject({ code: 0, stdout: 'heard\n', stderr: '' });
+    },
+  );
+
   test('leaves nothing of its own service when it is interrupted before the program runs', async () => {
     const own = mkdtempSync(join(scratch, 'own-'));
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: own };

@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { groupCpuMilliseconds } from './host-groups.ts';
 import type { HostileCase } from './hostile-case.ts';
 import { answersOf, assertExited, backwards } from './seen.ts';
+import { PATIENCE } from './size.ts';
 
 export const neighbourCases: readonly HostileCase[] = [
   {
@@ -12,7 +13,11 @@ export const neighbourCases: readonly HostileCase[] = [
     holds: 'a mount, process, network and IPC namespace for each cell',
     async scenario(target) {
       const mark = `mark${target.canary.slice(-8)}`;
-      const hidden = await target.start({ program: 'hide.py', values: { MARK: mark, SECONDS: 30 } });
+      const hidden = await target.start({
+        program: 'hide.py',
+        values: { MARK: mark, SECONDS: 30 * PATIENCE },
+        limits: { wall_seconds: 60 * PATIENCE },
+      });
       await hidden.said('hidden');
       const seeker = await target.attack({ program: 'seek.py', values: { MARK_REVERSED: backwards(mark) } });
       hidden.run.stop('cancelled');

@@ -230,7 +230,7 @@ async function bombBesideNeighbours(target: Target): Promise<void> {
   const alone = await target.attack(token(0));
   const bomb = await target.start({
     program: 'fork-bomb.sh',
-    limits: { wall_seconds: 60, cpu_seconds: 30, max_pids: 64, mem_mb: 512 },
+    limits: { wall_seconds: 60 * PATIENCE, cpu_seconds: 30 * PATIENCE, max_pids: 64, mem_mb: 512 },
   });
   const neighbours = await target.attackAll([0, 1, 2, 3].map(token));
   bomb.run.stop('cancelled');

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +37,14 @@ static void remount(const char *at, unsigned long flags, const char *what)
     must(mount("", at, NULL, MS_BIND | MS_REMOUNT | flags, NULL), what);
 }
 
+/* Of a mount that the host made with these flags they are locked here, and cannot be left out. mount_namespaces(7) */
+static unsigned long flags_of(const char *at)
+{
+    struct statvfs now;
+    must(statvfs(at, &now), at);
+    return now.f_flag & (MS_RDONLY | BARE);
+}
+
 /* Nothing of a job exists yet, and every mount point is in one of our trees, so no path leads through a link. */
 static void show(const struct bind *bind)
 {
@@ -43,7 +52,7 @@ static void show(const struct bind *bind)
     snprintf(at, sizeof at, "root%s", bind->destination);
     must(mount(bind->source, at, NULL, MS_BIND | MS_REC, NULL), bind->destination);
     must(mount("", at, NULL, MS_PRIVATE | MS_REC, NULL), bind->destination);
-    if (bind->flags != 0) remount(at, bind->flags, bind->destination);
+    if (bind->flags != 0) remount(at, bind->flags | flags_of(at), bind->destination);
 }
 
 /* runsc opens its own /proc/self/fd as /proc/fs, from which no `..` leads up. The rest of /proc is removed. */
