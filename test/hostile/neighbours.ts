@@ -160,5 +160,5 @@ function openAndClose(path: string): void {
 
 const SPINNERS = { namespace: 60, gvisor: 30 } as const;
 /** Processor shares are compared, which need some time to show. */
-const SPIN_MILLISECONDS = 1500;
+const SPIN_MILLISECONDS = 4000;
 const CROWD = { namespace: 32, gvisor: 10 } as const;
