@@ -1,9 +1,7 @@
-/** The chart of deploy/helm: what it renders is what Kubernetes takes, and what it starts runs jobs. */
+/** The chart of deploy/helm: what it renders is what Kubernetes takes, and gives each component what it needs alone. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createServiceClient } from '@vouchbox/client';
 import { loadConfig } from '@vouchbox/server';
 import { Ajv } from 'ajv';
 import { Deployment } from 'kubernetes-models/apps/v1';
@@ -13,33 +11,39 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { Service, ServiceAccount } from 'kubernetes-models/v1';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { Command } from '../rig/command.ts';
-import { leftoversOf } from '../rig/leftovers.ts';
-import { jobProblems } from './capability-trial.ts';
 import { CHART, hasHelm, type Manifest, Renderer, untried } from './chart/rendered-chart.ts';
 import { unitCapabilities } from './unit.ts';
 
 const KINDS = { Deployment, HorizontalPodAutoscaler, NetworkPolicy, PodDisruptionBudget, Service, ServiceAccount };
 
+const COMPONENTS = ['api', 'executor', 'signer'] as const;
+type Component = (typeof COMPONENTS)[number];
+
 const NEEDED = { database: { existingSecret: 'db' }, attestation: { existingSecret: 'key' } };
-const ALL = {
-  ...NEEDED,
-  secretSettings: { existingSecret: 'more' },
-  autoscaling: { enabled: true },
-  imagePullSecrets: [{ name: 'registry' }],
-  cells: { privileged: false },
-  settings: { SERVICE_RATE_PER_SECOND: 0.5, SERVICE_RATE_BURST: 1_000_000, SERVICE_LOG_LEVEL: 'warn' },
+const OF_ALL = {
   nodeSelector: { pool: 'cells' },
   tolerations: [{ key: 'cells', operator: 'Exists', effect: 'NoSchedule' }],
   podAnnotations: { team: 'a' },
   podLabels: { team: 'a' },
+};
+const ALL = {
+  ...NEEDED,
+  secretSettings: { existingSecret: 'more' },
+  imagePullSecrets: [{ name: 'registry' }],
+  settings: { SERVICE_RATE_PER_SECOND: 0.5, SERVICE_RATE_BURST: 1_000_000, SERVICE_LOG_LEVEL: 'warn' },
+  api: { ...OF_ALL, autoscaling: { enabled: true } },
+  executor: { ...OF_ALL, autoscaling: { enabled: true }, privileged: false },
+  signer: OF_ALL,
   service: { annotations: { team: 'a' } },
   networkPolicy: {
     from: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
+    metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
     databaseTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
     egress: [{ ports: [{ port: 4318 }] }],
   },
 };
+/** Roles of one service, so that each can be loaded alone. */
+const PARTIAL = { SERVICE_DATABASE_URL: 'postgres://database/vouchbox' };
 
 let renderer: Renderer;
 beforeAll(() => {
@@ -47,12 +51,17 @@ beforeAll(() => {
 });
 afterAll(() => renderer[Symbol.dispose]());
 
-const only = (kind: string, values: Readonly<Record<string, unknown>> = NEEDED) =>
-  renderer.render(values).find((manifest) => manifest.kind === kind) as Manifest;
-const podOf = (values?: Readonly<Record<string, unknown>>) => only('Deployment', values)['spec'].template.spec;
-const containerOf = (values?: Readonly<Record<string, unknown>>) => podOf(values).containers[0];
-const environmentOf = (values?: Readonly<Record<string, unknown>>): Record<string, string> =>
-  Object.fromEntries(containerOf(values).env.map(({ name, value }: { name: string; value: string }) => [name, value]));
+type Values = Readonly<Record<string, unknown>>;
+
+const named = (kind: string, name: string, values: Values = NEEDED) =>
+  renderer.render(values).find((manifest) => manifest.kind === kind && manifest['metadata'].name === name) as Manifest;
+const deploymentOf = (component: Component, values?: Values) => named('Deployment', `box-${component}`, values);
+const podOf = (component: Component, values?: Values) => deploymentOf(component, values)['spec'].template.spec;
+const containerOf = (component: Component, values?: Values) => podOf(component, values).containers[0];
+const environmentOf = (component: Component, values?: Values): Record<string, string> =>
+  Object.fromEntries(
+    containerOf(component, values).env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+  );
 
 describe('the values of the chart', () => {
   const isValid = new Ajv({ allowUnionTypes: true }).compile(
@@ -63,18 +72,20 @@ describe('the values of the chart', () => {
 
   test('are what their schema says, and each has a place in it', () => {
     expect(errorsOf(defaults)).toEqual([]);
-    expect(errorsOf({ ...defaults, ...ALL })).toEqual([]);
+    expect(errorsOf(merged(defaults, ALL))).toEqual([]);
     const { properties } = isValid.schema as { properties: object };
     expect(Object.keys(properties).toSorted()).toEqual([...Object.keys(defaults), 'global'].toSorted());
   });
 
   test.each([
-    ['an unknown name', { replica: 3 }],
-    ['no node', { replicas: 0 }],
+    ['an unknown name', { replicas: 3 }],
+    ['an unknown name of a component', { api: { replica: 3 } }],
+    ['no executor', { executor: { replicas: 0 } }],
     ['a secret among the settings', { settings: { SERVICE_LEGACY_KEYS: 'a=b' } }],
-    ['a quantity without a unit that exists', { dataSize: '20GB' }],
+    ['roles of their own', { settings: { SERVICE_ROLES: 'api' } }],
+    ['a quantity without a unit that exists', { executor: { dataSize: '20GB' } }],
   ])('are refused with %s', (_what, changed) => {
-    expect(errorsOf({ ...defaults, ...changed })).not.toEqual([]);
+    expect(errorsOf(merged(defaults, changed))).not.toEqual([]);
   });
 });
 
@@ -92,8 +103,8 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
   });
 
   test.each([
-    ['what it must have', NEEDED, 5],
-    ['everything', ALL, 6],
+    ['what it must have', NEEDED, 11],
+    ['everything', ALL, 13],
   ])('is valid by the schemas of Kubernetes with %s', (_what, values, count) => {
     const manifests = renderer.render(values);
     expect(manifests).toHaveLength(count);
@@ -111,89 +122,101 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     expect(() => renderer.render({ database: { existingSecret: 'db' } })).toThrow('attestation.existingSecret');
   });
 
-  test('gives the service settings that it takes, as they were written', () => {
-    expect(() => loadConfig(without(environmentOf(), ['CREDENTIALS_DIRECTORY']))).not.toThrow();
-    const environment = environmentOf(ALL);
-    expect(() => loadConfig(without(environment, ['CREDENTIALS_DIRECTORY']))).not.toThrow();
-    expect(environment).toMatchObject({ SERVICE_RATE_PER_SECOND: '0.5', SERVICE_RATE_BURST: '1000000' });
-  });
+  test.each(COMPONENTS)(
+    'gives the pods of %s their role, and settings that it takes, as they were written',
+    (component) => {
+      for (const values of [NEEDED, ALL]) {
+        const environment = { ...environmentOf(component, values), ...PARTIAL, CREDENTIALS_DIRECTORY: '' };
+        expect(loadConfig(environment).roles).toEqual([component]);
+      }
+      expect(environmentOf(component, ALL)).toMatchObject({
+        SERVICE_RATE_PER_SECOND: '0.5',
+        SERVICE_RATE_BURST: '1000000',
+      });
+    },
+  );
 
-  test('leaves the service the capabilities of the unit, and gives its account no token', () => {
-    const [bounding = ''] = containerOf().command.filter((word: string) => word.startsWith('--bounding-set='));
+  test('leaves the executor the capabilities of the unit', () => {
+    const { command, securityContext } = containerOf('executor', ALL);
+    const [bounding = ''] = command.filter((word: string) => word.startsWith('--bounding-set='));
     const left = bounding
       .split(',')
       .slice(1)
       .map((name: string) => `CAP_${name.slice(1).toUpperCase()}`);
     expect(left).toEqual(unitCapabilities());
-    expect(containerOf().command).toContain('--no-new-privs');
+    expect(command).toContain('--no-new-privs');
     // To give up a capability takes SETPCAP, which is then given up too.
-    const added = containerOf(ALL).securityContext.capabilities.add.map((name: string) => `CAP_${name}`);
+    const added = securityContext.capabilities.add.map((name: string) => `CAP_${name}`);
     expect(added.filter((name: string) => name !== 'CAP_SETPCAP')).toEqual(unitCapabilities());
-    expect(podOf().automountServiceAccountToken).toBe(false);
-    expect(only('ServiceAccount')['automountServiceAccountToken']).toBe(false);
   });
 
-  test('selects its own pods, and every volume that is mounted exists', () => {
-    const { labels } = only('Deployment')['spec'].template.metadata;
-    for (const [kind, selector] of [
-      ['Deployment', only('Deployment')['spec'].selector.matchLabels],
-      ['Service', only('Service')['spec'].selector],
-      ['PodDisruptionBudget', only('PodDisruptionBudget')['spec'].selector.matchLabels],
-      ['NetworkPolicy', only('NetworkPolicy')['spec'].podSelector.matchLabels],
-    ])
-      expect({ kind, ...labels }).toMatchObject({ kind, ...selector });
-    const volumes = podOf().volumes.map(({ name }: { name: string }) => name);
-    for (const container of [...podOf().initContainers, ...podOf().containers])
-      for (const { name } of container.volumeMounts) expect(volumes).toContain(name);
-  });
-
-  test('starts a service by its own words, with the key that the Secret has, and jobs run isolated', async () => {
-    const scratch = mkdtempSync(join(tmpdir(), 'vouchbox-pod-'));
-    try {
-      const { signingKey, publicKey } = secretsIn(scratch);
-      const data = join(scratch, 'data');
-      const [prepare] = podOf().initContainers;
-      const [shell, ...words] = prepare.command;
-      execFileSync(shell, words, { env: { ...process.env, DATA: data, KEY: signingKey } });
-      const command = [...containerOf().command.slice(0, -1)];
-      const env = { ...environmentOf(), SERVICE_HOST: '127.0.0.1', SERVICE_PORT: '0', SERVICE_DATA_DIR: data };
-      await using service = new Command(['serve'], {
-        within: command,
-        env: { ...env, CREDENTIALS_DIRECTORY: join(scratch, 'secrets') },
+  test.each(['api', 'signer'] as const)('gives the pods of %s no rights, and nothing of their machine', (component) => {
+    const { securityContext, initContainers = [], containers, volumes } = podOf(component, ALL);
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    for (const container of [...initContainers, ...containers])
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
       });
-      const [, url = ''] = await service.shows(/listening on (\S+)/);
-      for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
-        expect({ probe, status: (await fetch(url + containerOf()[probe].httpGet.path)).status }).toEqual({
-          probe,
-          status: 200,
-        });
-      const client = createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' });
-      expect(await jobProblems(client)).toEqual([]);
-      expect((await client.publicKey()).public_key_pem.trim()).toBe(publicKey.trim());
-      service.kill('SIGTERM');
-      expect(await service.ended()).toMatchObject({ code: 0 });
-      expect(leftoversOf(data)).toEqual([]);
-    } finally {
-      rmSync(scratch, { recursive: true });
+    for (const volume of volumes) expect(volume).not.toHaveProperty('hostPath');
+  });
+
+  test('gives the signing key to signers alone, and no account a token', () => {
+    const holders = COMPONENTS.filter((component) =>
+      podOf(component).volumes.some(({ secret }: { secret?: { secretName: string } }) => secret?.secretName === 'key'),
+    );
+    expect(holders).toEqual(['signer']);
+    for (const component of COMPONENTS) expect(podOf(component).automountServiceAccountToken).toBe(false);
+    expect(named('ServiceAccount', 'box')['automountServiceAccountToken']).toBe(false);
+  });
+
+  test('lets callers reach the API alone', () => {
+    const ports = [{ port: 'http' }];
+    const rules = (values: Values) =>
+      COMPONENTS.map((component) => named('NetworkPolicy', `box-${component}`, values)['spec'].ingress);
+    expect(rules(NEEDED)).toEqual([[{ ports, from: [{ podSelector: {} }] }], [], []]);
+    const { from, metricsFrom } = ALL.networkPolicy;
+    expect(rules(ALL)).toEqual([[{ ports, from }], [{ ports, from: metricsFrom }], [{ ports, from: metricsFrom }]]);
+    expect(named('Service', 'box')['spec'].selector).toMatchObject({ 'app.kubernetes.io/component': 'api' });
+  });
+
+  test.each(COMPONENTS)('selects the pods of %s alone, and every volume that they mount exists', (component) => {
+    const name = `box-${component}`;
+    const labelsOf = (other: Component) => deploymentOf(other)['spec'].template.metadata.labels;
+    for (const selector of [
+      deploymentOf(component)['spec'].selector.matchLabels,
+      named('PodDisruptionBudget', name)['spec'].selector.matchLabels,
+      named('NetworkPolicy', name)['spec'].podSelector.matchLabels,
+    ]) {
+      const selected = COMPONENTS.filter((other) =>
+        Object.entries(selector).every(([label, value]) => labelsOf(other)[label] === value),
+      );
+      expect(selected).toEqual([component]);
     }
+    const { volumes, initContainers = [], containers } = podOf(component);
+    const names = volumes.map((volume: { name: string }) => volume.name);
+    for (const container of [...initContainers, ...containers])
+      for (const mount of container.volumeMounts) expect(names).toContain(mount.name);
+  });
+
+  test('scales the API by its processors, and executors by the age of the queue', () => {
+    const metricsOf = (component: Component) =>
+      named('HorizontalPodAutoscaler', `box-${component}`, ALL)['spec'].metrics[0];
+    expect(metricsOf('api')).toMatchObject({ resource: { name: 'cpu', target: { averageUtilization: 70 } } });
+    expect(metricsOf('executor')).toMatchObject({ pods: { metric: { name: 'svc_queue_oldest_age_seconds' } } });
+    for (const component of ['api', 'executor'] as const)
+      expect(deploymentOf(component, ALL)['spec']).not.toHaveProperty('replicas');
   });
 });
 
-function without(environment: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
-}
-
-/** Secrets as the kubelet mounts them: links to files in a folder of which there may be a newer one. */
-function secretsIn(scratch: string) {
-  const signingKey = join(scratch, 'key');
-  mkdirSync(signingKey);
-  const privateKey = execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519'], { encoding: 'utf8' });
-  writeFileSync(join(signingKey, 'signing-key.pem'), privateKey, { mode: 0o400 });
-  const publicKey = execFileSync('openssl', ['pkey', '-pubout'], { input: privateKey, encoding: 'utf8' });
-  const secrets = join(scratch, 'secrets');
-  mkdirSync(join(secrets, '..2026'), { recursive: true });
-  writeFileSync(join(secrets, '..2026/SERVICE_LEGACY_KEYS'), 'alpha=key-of-alpha', { mode: 0o400 });
-  execFileSync('ln', ['-s', '..2026', join(secrets, '..data')]);
-  execFileSync('ln', ['-s', '..data/SERVICE_LEGACY_KEYS', join(secrets, 'SERVICE_LEGACY_KEYS')]);
-  return { signingKey, publicKey };
+/** As Helm merges values: what is given takes the place of a default, member by member. */
+function merged(defaults: Values, given: Values): Values {
+  const isTree = (value: unknown): value is Values =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const members = Object.entries(given).map(([name, value]) => {
+    const own = defaults[name];
+    return [name, isTree(own) && isTree(value) ? merged(own, value) : value];
+  });
+  return { ...defaults, ...Object.fromEntries(members) };
 }

@@ -26,12 +26,21 @@ export interface Manifest {
 
 /** Renders charts. Disposing removes what was built for it. */
 export class Renderer implements Disposable {
+  /** By the text of the values. */
+  readonly #rendered = new Map<string, readonly Manifest[]>();
   readonly #scratch = mkdtempSync(join(tmpdir(), 'vouchbox-chart-'));
 
   /** The objects that the chart makes with these values. @throws with the words of the renderer if it makes none */
-  render(values: Readonly<Record<string, unknown>>): Manifest[] {
+  render(values: Readonly<Record<string, unknown>>): readonly Manifest[] {
+    const asked = JSON.stringify(values);
+    const manifests = this.#rendered.get(asked) ?? this.#render(asked);
+    this.#rendered.set(asked, manifests);
+    return manifests;
+  }
+
+  #render(values: string): readonly Manifest[] {
     const file = join(this.#scratch, 'values.json');
-    writeFileSync(file, JSON.stringify(values));
+    writeFileSync(file, values);
     const text = hasHelm
       ? execFileSync('helm', ['template', 'box', CHART, '--values', file], { encoding: 'utf8', stdio: 'pipe' })
       : execFileSync(this.#program(), [CHART, 'box', file], { encoding: 'utf8', stdio: 'pipe' });
