@@ -214,6 +214,8 @@ int main(int count, char **words)
     pid_t gofer = start_gofer(&cell, &gofer_ends, executable);
     pid_t kernel = start_kernel(&cell, &kernel_ends, executable, server, ready[1], ended[1]);
     close(ended[1]);
+    /* The kernel alone has it now, so that its end also ends the connection. */
+    close(server);
     start_program(client, cell.id);
     return wait_for_both(kernel, gofer, ended[0]);
 }

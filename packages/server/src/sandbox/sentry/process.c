@@ -89,8 +89,8 @@ static void become(const struct cell *cell, struct making *making, int mapped)
 {
     char byte;
     char *environment[] = { NULL };
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    must(nothing, "open /dev/null");
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), cell_error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    must(nothing, "open /dev/null"), must(cell_error, "keep standard error");
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
     if (read(mapped, &byte, 1) != 1) syscall(SYS_exit_group, 125);
     must(setresgid(0, 0, 0), "become group 0");
@@ -107,6 +107,9 @@ static void become(const struct cell *cell, struct making *making, int mapped)
     keep_capabilities(making->capabilities);
     for (int stream = 0; stream < 3; stream++) must(dup2(nothing, stream), "dup2");
     syscall(SYS_execveat, making->executable, "", making->command.words, environment, AT_EMPTY_PATH);
+    int error = errno;
+    dup2(cell_error, STDERR_FILENO);
+    errno = error;
     fail("cannot start runsc: %m");
 }
 
