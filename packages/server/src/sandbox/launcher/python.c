@@ -39,8 +39,12 @@ extern long PyLong_AsLong(PyObject *);
 extern void PyErr_Clear(void), PyErr_WriteUnraisable(PyObject *);
 extern ssize_t PyGC_Collect(void);
 extern int PyGC_Enable(void);
+/* Not in every Python: since 3.13, and since 3.11. */
+extern void PyErr_FormatUnraisable(const char *, ...) __attribute__((weak));
+extern const unsigned long Py_Version __attribute__((weak));
 
 enum { MODULES_MAX = 256, FLUSH_FAILED = 120, NOT_KNOWN = -1, INTERRUPTED = -2 };
+enum { PYTHON_3_13 = 0x030d0000, PYTHON_3_14 = 0x030e0000 };
 
 /* A module from before any program, with its names and values in order, which are kept when the program ends. */
 struct module {
@@ -141,6 +145,19 @@ static int is_usual(void)
     return !is_true(PyObject_CallMethodObjArgs(threads, words.count, NULL));
 }
 
+static int is_since(unsigned long version)
+{
+    return &Py_Version != NULL && Py_Version >= version;
+}
+
+/* Prints the exception that a flush of `sys.stdout` raised. */
+static void tell_flush_failed(PyObject *stream)
+{
+    if (PyErr_FormatUnraisable == NULL) PyErr_WriteUnraisable(stream);
+    else if (is_since(PYTHON_3_14)) PyErr_FormatUnraisable("Exception ignored while flushing sys.stdout");
+    else PyErr_FormatUnraisable("Exception ignored on flushing sys.stdout");
+}
+
 /* flush_std_files: 0, or -1 if output is lost. */
 static int flush(const char *name)
 {
@@ -149,7 +166,7 @@ static int flush(const char *name)
     Py_IncRef(stream);
     PyObject *flushed = PyObject_CallMethodObjArgs(stream, words.flush, NULL);
     if (flushed != NULL) Py_DecRef(flushed);
-    else if (!strcmp(name, "stdout")) PyErr_WriteUnraisable(stream);
+    else if (!strcmp(name, "stdout")) tell_flush_failed(stream);
     else PyErr_Clear();
     Py_DecRef(stream);
     return flushed == NULL ? -1 : 0;
@@ -190,15 +207,22 @@ static int is_as_before(const struct module *module)
     return 1;
 }
 
-/* Removes from `sys` what the program put there. After this, nothing can be printed. */
-static void clear_sys(void)
+/* Removes from a module what the program put there. */
+static void take_changed(const struct module *module)
 {
     PyObject *name, *value, *changed = PyList_New(0);
+    for (ssize_t at = 0, number = 0; PyDict_Next(module->names, &at, &name, &value); number += 2)
+        if (number >= 2 * module->count || module->values[number + 1] != value) PyList_Append(changed, name);
+    for (ssize_t at = 0; at < PyList_Size(changed); at++) take_value(module->names, PyList_GetItem(changed, at), none);
+    Py_DecRef(changed);
+}
+
+/* After this, nothing can be printed. */
+static void clear_sys(void)
+{
     flush("stdout"), flush("stderr");
     PyDict_SetItemString(sys_names, "stdout", none), PyDict_SetItemString(sys_names, "stderr", none);
-    for (ssize_t at = 0, number = 0; PyDict_Next(sys_names, &at, &name, &value); number += 2)
-        if (number >= 2 * sys->count || sys->values[number + 1] != value) PyList_Append(changed, name);
-    for (ssize_t at = 0; at < PyList_Size(changed); at++) take_value(sys_names, PyList_GetItem(changed, at), none);
+    take_changed(sys);
 }
 
 /* finalize_modules_delete_special */
@@ -277,6 +301,9 @@ static void take_apart(void)
     take_special();
     PyObject *imported = remove_modules();
     restore_builtins();
+    /* Since 3.13 Python frees nearly every module whole, so that finalizers of what a program put there find it intact. */
+    for (int at = 0; at < module_count - 2 && is_since(PYTHON_3_13); at++)
+        if (!is_as_before(&modules[at])) take_changed(&modules[at]);
     PyGC_Enable();
     PyGC_Collect();
     for (ssize_t at = PyList_Size(imported) - 1; at >= 0; at--) {
