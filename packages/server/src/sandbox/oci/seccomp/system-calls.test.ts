@@ -14,7 +14,7 @@ const PRIVILEGED = ['setgroups'];
 /** Calls that no kernel has any more, that fail with ENOSYS for these arguments, or that are newer than some hosts. */
 const OLD = 'epoll_ctl_old epoll_wait_old get_thread_area set_thread_area futex';
 const NEW = `cachestat fchmodat2 futex_requeue futex_wait futex_wake getxattrat listmount listxattrat map_shadow_stack mseal
-  removexattrat setxattrat statmount`;
+  removexattrat setxattrat statmount uretprobe`;
 const MISSING = {
   namespace: `${OLD} ${NEW}`,
   gvisor: `${OLD} ${NEW} copy_file_range fanotify_mark futex_waitv ioprio_get ioprio_set landlock_add_rule
