@@ -2,17 +2,18 @@
  * `npm run hosts -- [--trials ID,…] [--rest] [--at-once N] [NAME…]`: builds each host, starts it in QEMU's own emulation,
  * two at a time, and runs the trials of `within/trials.ts` there. It writes what each trial showed to `observed.json` as soon
  * as it is over, and docs/HOSTS.md from that. What was not tried keeps what it showed before, so a run that was cut off goes
- * on with `--rest`, which tries what has not held yet. It exits with 1 if a trial of these hosts did not hold or was not
- * reached.
+ * on with `--rest`, which tries what has not held yet. At its end it prints a line for each host and the time of the whole, and
+ * exits with 1 if a trial of these hosts did not hold or was not reached.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeCheckout } from './checkout.ts';
-import { HOSTS, type Host } from './host.ts';
+import type { Host } from './host.ts';
 import { runMachine } from './machine.ts';
-import { hasHeld, keepObserved, type ObservedTrial, writeTable } from './observed.ts';
+import { keepObserved, type ObservedTrial, writeTable } from './observed.ts';
+import { planOf } from './plan.ts';
 import { requireTools } from './required-tools.ts';
 import { buildRoot } from './root.ts';
 import type { Reported } from './within/outcome.ts';
@@ -39,21 +40,16 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function chosen(): readonly Host[] {
-  const unknown = positionals.find((name) => HOSTS.every((host) => host.name !== name));
-  if (unknown !== undefined) {
-    throw new Error(`there is no host ${unknown}: take ${HOSTS.map(({ name }) => name).join(', ')}`);
-  }
-  const hosts = HOSTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  const wanted = values.trials?.split(',');
-  return hosts
-    .map((host) => ({ ...host, trials: wanted ?? host.trials }))
-    .map((host) => (values.rest ? { ...host, trials: host.trials.filter((id) => !hasHeld(host, id)) } : host))
-    .filter(({ trials }) => trials.length > 0);
+/** How a host was tried. */
+interface Tried {
+  readonly host: Host;
+  /** Ids of the trials that did not hold, or that it did not come to. */
+  readonly missed: readonly string[];
+  readonly seconds: number;
 }
 
-/** Builds and runs one host. Resolves to whether every trial held; one that it did not come to did not hold. */
-async function tryHost(host: Host): Promise<boolean> {
+/** Builds and runs one host. */
+async function tryHost(host: Host): Promise<Tried> {
   const started = performance.now();
   const { architecture } = host.root;
   const root = buildRoot(host.root, CACHE);
@@ -85,9 +81,16 @@ async function tryHost(host: Host): Promise<boolean> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  for (const id of host.trials.filter((trial) => !held.has(trial))) say(`${host.name} not held or not reached: ${id}`);
-  say(`${host.name} ${secondsSince(started)} s in all`);
-  return host.trials.every((id) => held.has(id));
+  const tried = { host, missed: host.trials.filter((id) => !held.has(id)), seconds: secondsSince(started) };
+  say(endOf(tried));
+  return tried;
+}
+
+/** One line. */
+function endOf({ host, missed, seconds }: Tried): string {
+  const count = host.trials.length;
+  const rest = missed.length === 0 ? '' : `; not held, or not reached: ${missed.join(', ')}`;
+  return `${host.name.padEnd(20)} ${count - missed.length} of ${count} trials held in ${seconds} s${rest}`;
 }
 
 function lineOf({ name }: Host, { held, trial, seconds, observed }: Reported): string {
@@ -102,20 +105,20 @@ function secondsSince(started: number): number {
   return Math.round((performance.now() - started) / 1000);
 }
 
-/** Takes hosts until none is left. Resolves to whether every trial held on each of them. */
-async function tryHosts(left: Host[]): Promise<boolean> {
-  let isWhole = true;
+/** Takes hosts until none is left. */
+async function tryHosts(left: Host[]): Promise<readonly Tried[]> {
+  const tried: Tried[] = [];
   for (let host = left.shift(); host !== undefined; host = left.shift()) {
     say(`${host.name}: ${host.title}`);
-    isWhole = (await tryHost(host)) && isWhole;
+    tried.push(await tryHost(host));
   }
-  return isWhole;
+  return tried;
 }
 
 requireTools();
 const started = performance.now();
-const left = [...chosen()];
-const results = await Promise.all(Array.from({ length: Number(values['at-once']) }, () => tryHosts(left)));
+const left = [...planOf(positionals, { trials: values.trials?.split(','), isRest: values.rest })];
+const tried = (await Promise.all(Array.from({ length: Number(values['at-once']) }, () => tryHosts(left)))).flat();
 writeTable();
-say(`${secondsSince(started)} s in all`);
-process.exitCode = results.every(Boolean) ? 0 : 1;
+say(['', ...tried.map(endOf), `${secondsSince(started)} s in all`].join('\n'));
+process.exitCode = tried.every(({ missed }) => missed.length === 0) ? 0 : 1;

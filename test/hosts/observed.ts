@@ -6,6 +6,7 @@ import { TRIALS } from './within/trials.ts';
 
 const FILE = join(import.meta.dirname, 'observed.json');
 const TABLE = join(import.meta.dirname, '../../docs/HOSTS.md');
+const SECONDS_USUAL = 200;
 
 /** What one trial showed on one host. */
 export interface ObservedTrial {
@@ -37,6 +38,13 @@ export function keepObserved({ name }: Host, observed: readonly ObservedTrial[])
 /** Whether a trial held on this host when it was last tried there. */
 export function hasHeld({ name }: Host, trial: string): boolean {
   return readObserved()[name]?.some((one) => one.trial === trial && one.held) ?? false;
+}
+
+/** How long the trials of this host took when they were last run. For one that was never run it is a guess. */
+export function secondsOf({ name, trials }: Host): number {
+  const seen = readObserved()[name] ?? [];
+  const each = trials.map((id) => seen.find(({ trial }) => trial === id)?.seconds ?? SECONDS_USUAL);
+  return each.reduce((sum, seconds) => sum + seconds, 0);
 }
 
 export function writeTable(): void {

@@ -15,7 +15,8 @@ import { makeUser, UNIT_FILES, type UnitRights, withinUnit } from './unit-rights
 const PORT = '/dev/virtio-ports/lines';
 const LOG_CHARS_MAX = 400_000;
 /** Node's compiled code sometimes crashes in QEMU's emulation. The row says that it did. */
-const CRASH = /^(?:ended by SIGSEGV|Segmentation fault)/m;
+const CRASH =
+  /^(?:ended by SIGSEGV|Segmentation fault|# Fatal error in )|exited unexpectedly with signal SIG(?:SEGV|TRAP)/m;
 /** What Node compiled and stripped of types is kept here for the next command, whose start then takes half the time. */
 const COMPILED = '/opt/vouchbox/node_modules/.cache/compiled';
 

@@ -23,7 +23,8 @@ export interface Trial {
 
 /** Time enough for an emulated host, so that memory is what runs out. */
 const LIMITS = '--limit mem_mb=96 --limit wall_seconds=300 --limit cpu_seconds=120';
-const SLOWLY = ['--testTimeout=3600000', '--hookTimeout=3600000', '--maxConcurrency=1'];
+/** One test that hangs leaves time to the others. */
+const SLOWLY = ['--testTimeout=900000', '--hookTimeout=900000', '--maxConcurrency=1'];
 /** Attacks on control groups, namespaces, filters and limits. */
 const HELD_BY_THE_KERNEL = [
   ...['ESC-06', 'ESC-07', 'ESC-08', 'ESC-10', 'ESC-16', 'ESC-17', 'ESC-26', 'ESC-33', 'ESC-37'],
@@ -39,7 +40,8 @@ const MADE_FOR_A_USER = [...SHORTEST, 'ESC-06', 'ESC-08', 'ESC-10', 'ESC-15', 'E
 /** The rights that `vouchbox` takes by itself, for other commands: root of a user namespace with the user's subordinate ids. */
 const ENTER = ['packages/server/native/svc-enter', '100000', '100000', '65536'];
 const SANDBOX = 'packages/server/src/sandbox';
-const GROUP_TESTS = ['cgroup', 'launcher', 'watch', 'doctor', 'oci/seccomp', 'sentry'].map(
+/** Without those of the whole doctor, which has a trial of its own. */
+const GROUP_TESTS = ['cgroup', 'launcher', 'watch', 'doctor/host-posture', 'doctor/probe', 'oci/seccomp', 'sentry'].map(
   (name) => `${SANDBOX}/${name}`,
 );
 
@@ -76,7 +78,7 @@ export const TRIALS: readonly Trial[] = [
     'test/contract/outcomes.test.ts',
     'test/contract/posture.test.ts',
   ]),
-  testsTrial('groups', 'control groups, the launcher, filters and the doctor, by their own tests', GROUP_TESTS),
+  testsTrial('groups', 'control groups, the launcher, limits and filters, by their own tests', GROUP_TESTS),
   testsTrial('python-ends', 'a forked Python ends as Python itself does', [
     `${SANDBOX}/oci/python-ends.test.ts`,
     ...['-t', 'that fork builds'],

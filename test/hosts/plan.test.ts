@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest';
+import { HOSTS } from './host.ts';
+import { secondsOf } from './observed.ts';
+import { planOf } from './plan.ts';
+
+const ALL = { trials: undefined, isRest: false };
+
+describe('the plan of a run', () => {
+  test('has every trial of every host, unless some are named', () => {
+    const planned = planOf([], ALL);
+    expect(new Map(planned.map(({ name, trials }) => [name, trials]))).toEqual(
+      new Map(HOSTS.map(({ name, trials }) => [name, trials])),
+    );
+    expect(planOf(['debian-12-small'], ALL).map(({ name }) => name)).toEqual(['debian-12-small']);
+  });
+
+  test('begins with the host that takes longest', () => {
+    const seconds = planOf([], ALL).map(secondsOf);
+    expect(seconds).toEqual(seconds.toSorted((one, other) => other - one));
+  });
+
+  test('adds the set-up where nothing is compiled for the host, and nowhere else', () => {
+    const [arm] = planOf(['debian-12-arm64'], { ...ALL, trials: ['groups'] });
+    expect(arm?.trials).toEqual(['set-up', 'groups']);
+    const [other] = planOf(['debian-12'], { ...ALL, trials: ['groups'] });
+    expect(other?.trials).toEqual(['groups']);
+  });
+
+  test('refuses a host that does not exist, and names those that do', () => {
+    expect(() => planOf(['debian-1'], ALL)).toThrow(/there is no host debian-1: take debian-12, /);
+  });
+});

@@ -1,0 +1,39 @@
+/** Which hosts and which of their trials a run takes, and in which order. */
+import { HOSTS, type Host } from './host.ts';
+import { hasHeld, secondsOf } from './observed.ts';
+
+/** Compiles what starts cells, without which no other trial can be made. */
+const SET_UP = 'set-up';
+
+export interface Choice {
+  /** Ids of trials; undefined for those that each host has. */
+  readonly trials: readonly string[] | undefined;
+  /** Whether trials that have held are left out. */
+  readonly isRest: boolean;
+}
+
+/**
+ * The named hosts, or all, with the trials to run, the longest first: the last one to end then ends soonest.
+ *
+ * @throws Error if there is no host of a name
+ */
+export function planOf(names: readonly string[], choice: Choice): readonly Host[] {
+  const unknown = names.find((name) => HOSTS.every((host) => host.name !== name));
+  if (unknown !== undefined) {
+    throw new Error(`there is no host ${unknown}: take ${HOSTS.map(({ name }) => name).join(', ')}`);
+  }
+  return HOSTS.filter(({ name }) => names.length === 0 || names.includes(name))
+    .map((host) => ({ ...host, trials: trialsOf(host, choice) }))
+    .filter(({ trials }) => trials.length > 0)
+    .toSorted((one, other) => secondsOf(other) - secondsOf(one));
+}
+
+function trialsOf(host: Host, { trials, isRest }: Choice): readonly string[] {
+  const wanted = (trials ?? host.trials).filter((id) => !isRest || !hasHeld(host, id));
+  return needsSetUp(host, wanted) ? [SET_UP, ...wanted] : wanted;
+}
+
+/** What this machine compiled runs on hosts of its own architecture alone. */
+function needsSetUp({ root }: Host, wanted: readonly string[]): boolean {
+  return root.architecture !== 'amd64' && wanted.length > 0 && !wanted.includes(SET_UP);
+}
