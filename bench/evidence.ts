@@ -168,6 +168,7 @@ async function drained(store: Store, { dataDir, signer }: { readonly dataDir: st
   await drainOutbox({
     store,
     signer,
+    nudges: createNudges(),
     log: createLog('error'),
     currentKey: () => keys.current(),
     signal: new AbortController().signal,

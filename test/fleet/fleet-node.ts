@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { ServiceProcess } from '../crash/service-process.ts';
 import { SmallDisk } from '../crash/small-disk.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
-import { TcpProxy } from './tcp-proxy.ts';
+import { TcpProxy } from '../rig/tcp-proxy.ts';
 
 const SHIFTED_CLOCK = fileURLToPath(new URL('./shifted-clock.mjs', import.meta.url));
 const NEXT_VERSION = fileURLToPath(new URL('./next-version.mjs', import.meta.url));

@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { askS3, type S3Place } from '../../packages/server/src/objects/s3-requests.ts';
+import { TcpProxy } from './tcp-proxy.ts';
 
 const PYTHON = '/usr/bin/python3';
 const PROGRAM = fileURLToPath(new URL('object-server.py', import.meta.url));
@@ -21,6 +22,9 @@ const startMillisecondsMax = 60_000;
 export interface ObjectServer extends AsyncDisposable {
   /** A bucket of its own for each call. */
   newBucket(): Promise<S3Place>;
+  /** Refuses connections as a server that is gone, until `accept`. It goes on behind that, so this is quick. */
+  refuse(): Promise<void>;
+  accept(): Promise<void>;
   /** Kills it as a crash does. It can be started again. */
   kill(): Promise<void>;
   /** Starts it again on the same port, with what it had stored. */
@@ -38,7 +42,8 @@ export async function startObjectServer(): Promise<ObjectServer> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-objects-'));
   const ports = await freePorts(4);
   const secret = randomBytes(12).toString('hex');
-  const origin = `http://127.0.0.1:${ports[3]}`;
+  const proxy = await TcpProxy.to(`http://127.0.0.1:${ports[3]}`);
+  const { origin } = new URL(proxy.urlOf('http://127.0.0.1'));
   const place = (bucket: string): S3Place => ({
     url: `${origin}/${bucket}`,
     region: 'us-east-1',
@@ -62,6 +67,8 @@ export async function startObjectServer(): Promise<ObjectServer> {
   return {
     start,
     kill,
+    refuse: () => proxy.refuse(),
+    accept: () => proxy.accept(),
     async newBucket() {
       const made = place(`bucket-${randomBytes(6).toString('hex')}`);
       const { status } = await askS3(made, { method: 'PUT', url: made.url, milliseconds: 30_000, bytesMax: 65_536 });
@@ -73,6 +80,7 @@ export async function startObjectServer(): Promise<ObjectServer> {
         .filter((name) => name.endsWith('.data'))
         .map((name) => join(directory, 'devices', name)),
     async [Symbol.asyncDispose]() {
+      proxy[Symbol.dispose]();
       const exited = once(server, 'exit');
       server.stdin.end();
       await exited;

@@ -21,6 +21,7 @@ import { createObjectContents, type ObjectContents } from './job/object-contents
 import { createObjectWork } from './job/objects/object-work.ts';
 import { createRetention, type RetentionOptions } from './job/remove/retention.ts';
 import { createBlobRemoval } from './job/remove/unused-blobs.ts';
+import { noticeReturn } from './objects/notice-return.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import { openObjectStore } from './objects/open-object-store.ts';
 import { createCredentials } from './operator/credentials.ts';
@@ -109,7 +110,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const nudges = fleet === null ? ownNudges : nudgesOfFleet(ownNudges, fleet);
   const cells = sandbox === null ? null : openCells({ config, sandbox, nudges: ownNudges, log });
   if (cells !== null) parkNothingOnce(stopping.signal, parts.use(cells).parked);
-  const outside = await openObjects(config, log);
+  const outside = await openObjects({ config, nudges, log });
   const permits = createPermits(permitBoundsOf(config));
   const figures = figuresOf(fleet);
   const telemetry = parts.use(
@@ -118,7 +119,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const signing = await openSigning({ config, store, nudges, log, ...signingTurns(fleet, ownNudges) });
   parts.use(signing?.attestor);
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
-  const removals = openRemovals({ config, store, ...outside, log, isOurTurn: isFirst('api', fleet) });
+  const removals = openRemovals({ config, store, nudges, ...outside, log, isOurTurn: isFirst('api', fleet) });
   for (const loop of removals) parts.use(loop);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
@@ -309,12 +310,14 @@ function isFirst(role: NodeRole, fleet: Fleet | null): () => boolean {
 interface Retained extends Pick<RetentionOptions, 'log' | 'isOurTurn'> {
   readonly config: Config;
   readonly store: Store;
+  readonly nudges: Nudges;
   readonly objectStore: ObjectStore | null;
 }
 
 /** What knows the contents that lie outside of the store. */
-async function openObjects({ objectStore: place }: Config, log: Log): Promise<Outside> {
-  const objectStore = await openObjectStore(place);
+async function openObjects({ config, nudges, log }: Pick<Retained, 'config' | 'nudges' | 'log'>): Promise<Outside> {
+  const opened = await openObjectStore(config.objectStore);
+  const objectStore = opened && noticeReturn(opened, () => nudges.send('objects'));
   return { objectStore, objects: createObjectContents(objectStore, log) };
 }
 

@@ -1,5 +1,7 @@
+import { sha256Hex } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { acme, JobRig } from '../../test/job-rig.ts';
+import { movedBytesMin } from '../store/objects/content-places.ts';
 import { finishOf } from '../store/store.fixture.ts';
 import type { Store } from '../store/store.ts';
 import { createHistory } from './history.ts';
@@ -98,6 +100,26 @@ test('a request to cancel a running job reaches its followers at once, and ends 
   await following.return(undefined);
   cell.end({ kind: 'exited', exit_code: 0 });
   expect((await afterTheWait).finished_at).not.toBeNull();
+});
+
+test('an end with an artifact that can be moved is announced to whoever moves it, and others are not', async () => {
+  for (const [bytes, expected] of [
+    [movedBytesMin, true],
+    [movedBytesMin - 1, false],
+  ] as const) {
+    const nudges = createNudges();
+    const { finish } = createHistory({ finish: async () => true } as unknown as Store, nudges);
+    using contents = nudges.next('contents');
+    let isTold = false;
+    void contents.arrived.then(() => {
+      isTold = true;
+    });
+    const content = new Uint8Array(bytes);
+    const artifacts = [{ path: 'output/a', size_bytes: bytes, sha256: sha256Hex(content), content }];
+    await finish(finishOf({ tenant: 'acme', job_id: 'job_a' }, { artifacts }));
+    await new Promise(setImmediate);
+    expect(isTold).toBe(expected);
+  }
 });
 
 test('an end that the store does not take is announced to nobody', async () => {

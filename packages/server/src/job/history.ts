@@ -4,6 +4,7 @@
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
 import { within } from '../ground/waiting/within.ts';
+import { movedBytesMin } from '../store/objects/content-places.ts';
 import type { EventPage } from '../store/records/answers.ts';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -60,8 +61,10 @@ export function createHistory(store: Store, nudges: Nudges): History {
     },
     async finish(input) {
       const finished = await store.finish({ ...input, isAwaited: nudges.isAwaited(`end ${input.job_id}`) });
-      if (finished) ended(input);
-      return finished;
+      if (!finished) return false;
+      ended(input);
+      if (input.artifacts.some(({ content }) => content.length >= movedBytesMin)) nudges.send('contents');
+      return true;
     },
     async requestCancel(input) {
       const result = await store.requestCancel(input);

@@ -3,8 +3,18 @@
  * Register before reading, then wait; in the other order a change between reading and waiting is missed.
  */
 
-/** What can change: the queue or the outbox as a whole, the events of one job, the end of one job, or a request to cancel it. */
-export type Topic = 'queue' | 'outbox' | `events ${string}` | `end ${string}` | `stop ${string}`;
+/**
+ * What can change: the queue or the outbox as a whole, the events of one job, the end of one job, or a request to cancel it.
+ * `contents` comes once a row has a content that can be moved to the object store, and `objects` once that answers again.
+ */
+export type Topic =
+  | 'queue'
+  | 'outbox'
+  | 'contents'
+  | 'objects'
+  | `events ${string}`
+  | `end ${string}`
+  | `stop ${string}`;
 
 /** The next nudge of a topic. Dispose it when it is no longer waited for. */
 export interface Nudge extends Disposable {

@@ -51,12 +51,12 @@ describe.skipIf(!hasObjectServer())('a real S3-compatible server', () => {
 
   test('a server that is gone is unreachable, and has what it stored once it is back', async () => {
     await objects.put('kept', CONTENT);
-    await server.kill();
+    await server.refuse();
     await expect(objects.get('kept', CONTENT.length)).rejects.toMatchObject({
       code: 'unreachable',
       message: expect.stringContaining('ECONNREFUSED'),
     });
-    await server.start();
+    await server.accept();
     expect(CONTENT.equals(await objects.get('kept', CONTENT.length))).toBe(true);
   });
 });

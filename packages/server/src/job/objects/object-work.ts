@@ -1,7 +1,8 @@
 /** The loop that keeps large contents in the object store: it moves what is in the store and removes what nobody uses. */
-import { pause } from '../../ground/waiting/pause.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
+import { within } from '../../ground/waiting/within.ts';
 import type { Log } from '../../telemetry/log/log.ts';
+import type { Nudges } from '../nudges.ts';
 import { type MoveOptions, moveContents } from './move-contents.ts';
 import { type RemoveOptions, removeObjects } from './remove-objects.ts';
 
@@ -9,20 +10,27 @@ export interface ObjectWorkOptions {
   readonly store: MoveOptions['store'] & RemoveOptions['store'];
   readonly objects: MoveOptions['objects'];
   readonly bytesMin: number;
+  /** `contents` wakes the loop while the object store works, and `objects` after it did not. */
+  readonly nudges: Pick<Nudges, 'next'>;
   readonly log: Log;
+  /** How often it looks if nothing wakes it: a message of another node may be lost. */
+  readonly recheckMilliseconds?: number;
   /** Whether it is this process that does so; without it, it is. */
   readonly isOurTurn?: () => boolean;
 }
 
-/** How often it looks. Nobody waits for it: two indexes say at once that there is nothing to do. */
-const recheckMilliseconds = 5000;
-/** The longest pause after failures, which doubles with each. */
+const fewSeconds = 5000;
+/** The longest pause after failures, which doubles with each. It ends once the object store answers anybody. */
 const pauseMillisecondsMax = 300_000;
 
 /** Moves and removes from the loop's start until it is disposed. An object store that fails is asked less and less often. */
 export function createObjectWork(options: ObjectWorkOptions): StandingLoop {
+  const { recheckMilliseconds = fewSeconds } = options;
   let failures = 0;
   return new StandingLoop(async (signal) => {
+    // Registered before the store is read, so that what is stored meanwhile is not missed.
+    using stored = options.nudges.next('contents', signal);
+    using answers = options.nudges.next('objects', signal);
     try {
       if (options.isOurTurn?.() !== false) await workOnce(options, signal);
       failures = 0;
@@ -30,7 +38,8 @@ export function createObjectWork(options: ObjectWorkOptions): StandingLoop {
       failures++;
       options.log.error({ err: error, failures }, 'contents could not be moved to the object store, or removed there');
     }
-    await pause(Math.min(recheckMilliseconds * 2 ** failures, pauseMillisecondsMax), signal);
+    const milliseconds = Math.min(recheckMilliseconds * 2 ** failures, pauseMillisecondsMax);
+    await within((failures === 0 ? stored : answers).arrived, milliseconds, undefined);
   });
 }
 

@@ -8,6 +8,7 @@ import {
   type ObjectServer,
   startObjectServer,
 } from '../../../../../test/rig/object-server.ts';
+import { noticeReturn } from '../../objects/notice-return.ts';
 import type { ObjectStore } from '../../objects/object-store.ts';
 import { openS3 } from '../../objects/s3-object-store.ts';
 import { movedBytesMin } from '../../store/objects/content-places.ts';
@@ -15,8 +16,10 @@ import type { JobKey } from '../../store/records/rows.ts';
 import { at, finishOf, runJob, TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';
+import { createNudges } from '../nudges.ts';
 import { createObjectContents, objectKeyOf, readObject } from '../object-contents.ts';
 import { moveContents } from './move-contents.ts';
+import { createObjectWork } from './object-work.ts';
 import { removeObjects } from './remove-objects.ts';
 
 const signal = new AbortController().signal;
@@ -109,6 +112,9 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
   });
 
   test('a server that is killed during a put loses nothing, and has the content when it is back', async () => {
+    const earlier = newContent();
+    const stored = await endedWith(earlier);
+    await move();
     const content = newContent();
     const key = await endedWith(content);
     const put: ObjectStore['put'] = async (name, bytes) => {
@@ -121,6 +127,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     await server.start();
     expect(await move()).toBe(1);
     expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
+    expect(Buffer.from(earlier).equals(await contentOf(stored))).toBe(true);
   });
 
   test('a content stays in the store if the object store has other bytes than were put', async () => {
@@ -153,12 +160,43 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     await endedWith(newContent());
     await move();
     await store.deleteEnded(EVERYTHING);
-    await server.kill();
+    await server.refuse();
     await expect(remove()).rejects.toMatchObject({ code: 'unreachable' });
     expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_remove).toBeGreaterThan(0);
-    await server.start();
+    await server.accept();
     expect(await remove()).toBeGreaterThan(0);
     expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_remove).toBe(0);
+  });
+
+  test('the loop moves a content once it is told of it, and all once the object store answers again', async () => {
+    const nudges = createNudges();
+    const kept = noticeReturn(objects, () => nudges.send('objects'));
+    let failures = 0;
+    const put: ObjectStore['put'] = (name, bytes) =>
+      kept.put(name, bytes).catch((error: unknown) => {
+        failures++;
+        throw error;
+      });
+    // It looks again by itself only after the end of this test.
+    const recheckMilliseconds = 3_600_000;
+    const log = createLog('silent');
+    await using loop = createObjectWork({
+      ...{ store, nudges, log, recheckMilliseconds },
+      ...{ objects: { ...kept, put }, bytesMin: movedBytesMin },
+    });
+    const rest = async () => (await store.objectCounts({ bytesMin: movedBytesMin })).to_move;
+    loop.start();
+    await endedWith(newContent());
+    nudges.send('contents');
+    await expect.poll(rest).toBe(0);
+    await server.refuse();
+    await endedWith(newContent());
+    nudges.send('contents');
+    await expect.poll(() => failures).toBe(1);
+    await server.accept();
+    expect(await rest()).toBe(1);
+    await kept.check();
+    await expect.poll(rest).toBe(0);
   });
 
   test('what is missing or damaged is counted, and without a store it is refused', async () => {

@@ -5,10 +5,12 @@
 
 import assert from 'node:assert';
 import { retryDelay } from '../../ground/waiting/retry-delay.ts';
+import { movedBytesMin } from '../../store/objects/content-places.ts';
 import type { TerminalRecord, TerminalRecordResult } from '../../store/records/answers.ts';
 import type { OutboxEntry } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
+import type { Nudges } from '../nudges.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { Signer } from './signer.ts';
 import type { SigningResult, StorableAttestation } from './signing-messages.ts';
@@ -18,6 +20,8 @@ export interface BatchOptions {
   /** The key to sign a batch with; throws if no key can be used. */
   readonly currentKey: () => SigningKey;
   readonly signer: Pick<Signer, 'attest'>;
+  /** Told of stored results that can be moved to an object store. */
+  readonly nudges: Pick<Nudges, 'send'>;
   readonly log: Log;
 }
 
@@ -115,7 +119,9 @@ async function store(
     });
   } catch (cause) {
     await postpone(entry, { error: 'the attestation could not be stored', cause }, options);
+    return;
   }
+  if (attestation.result_artifact.length >= movedBytesMin) options.nudges.send('contents');
 }
 
 /** Postpones an attestation that may succeed later, for longer each time. */

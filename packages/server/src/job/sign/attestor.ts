@@ -82,8 +82,8 @@ export class Attestor implements AsyncDisposable {
   }
 
   #drain(signal: AbortSignal): Promise<void> {
-    const { store, keys, log, signer = this.#signer } = this.#options;
-    return drainOutbox({ store, signer, log, currentKey: () => keys.current(), signal });
+    const { store, keys, nudges, log, signer = this.#signer } = this.#options;
+    return drainOutbox({ store, signer, nudges, log, currentKey: () => keys.current(), signal });
   }
 
   /** Asks for all that a signature needs, and signs nothing. */

@@ -12,6 +12,7 @@ import type { JobKey } from '../../store/records/rows.ts';
 import { admitJob, at, finishOf, runJob, stdout, TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';
+import { createNudges } from '../nudges.ts';
 import { attestRecord } from './attest-record.ts';
 import { drainOutbox } from './drain.ts';
 import { openSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
@@ -39,7 +40,7 @@ afterAll(async () => {
 const log = createLog('silent');
 const signal = new AbortController().signal;
 const drain = (changes: Partial<Parameters<typeof drainOutbox>[0]> = {}) =>
-  drainOutbox({ store, signer, log, signal, currentKey: () => keys.current(), ...changes });
+  drainOutbox({ store, signer, nudges: createNudges(), log, signal, currentKey: () => keys.current(), ...changes });
 const pem = () => keys.current().public_key_pem;
 
 /** Changes the store's file behind the service's back. */

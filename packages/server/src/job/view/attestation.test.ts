@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const sign = (currentKey = () => keys.current()) =>
-  drainOutbox({ store, signer, log, signal: new AbortController().signal, currentKey });
+  drainOutbox({ store, signer, nudges: createNudges(), log, signal: new AbortController().signal, currentKey });
 
 /** Reads a part as HTTP does. */
 function read(key: JobKey, part: 'envelope' | 'result_artifact' = 'envelope') {

@@ -1,11 +1,12 @@
-/** Forwards connections on loopback, and can stop to: then nothing arrives any more, and nobody is told. */
+/** Forwards connections on loopback, and can stop to: silently, or by refusing them as a server that is gone. */
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export class TcpProxy implements Disposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isCut = false;
+  #port = 0;
 
   private constructor(target: URL) {
     this.#server = createServer((client) => {
@@ -21,14 +22,14 @@ export class TcpProxy implements Disposable {
   static async to(url: string): Promise<TcpProxy> {
     const proxy = new TcpProxy(new URL(url));
     await once(proxy.#server, 'listening');
+    proxy.#port = (proxy.#server.address() as AddressInfo).port;
     return proxy;
   }
 
   /** The same URL through the proxy. */
   urlOf(url: string): string {
     const through = new URL(url);
-    const address = this.#server.address();
-    through.port = String(typeof address === 'object' ? address?.port : '');
+    through.port = String(this.#port);
     return through.href;
   }
 
@@ -42,6 +43,20 @@ export class TcpProxy implements Disposable {
   restore(): void {
     this.#isCut = false;
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Ends all connections and refuses new ones. */
+  async refuse(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  /** Accepts connections again, on the same port. */
+  async accept(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
   }
 
   [Symbol.dispose](): void {

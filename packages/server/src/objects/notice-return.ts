@@ -1,0 +1,33 @@
+/** Notices when an object store answers again after it did not, whoever asked it. */
+import { ObjectError, type ObjectStore } from './object-store.ts';
+
+/** The same store. `onReturn` is called after the first request that succeeds after one or more that failed. */
+export function noticeReturn(objects: ObjectStore, onReturn: () => void): ObjectStore {
+  let isGone = false;
+  const noticed = async <Result>(answer: Promise<Result>): Promise<Result> => {
+    try {
+      const result = await answer;
+      if (isGone) {
+        isGone = false;
+        onReturn();
+      }
+      return result;
+    } catch (error) {
+      isGone ||= saysGone(error);
+      throw error;
+    }
+  };
+  return {
+    name: objects.name,
+    put: (key, bytes) => noticed(objects.put(key, bytes)),
+    get: (key, bytesMax) => noticed(objects.get(key, bytesMax)),
+    size: (key) => noticed(objects.size(key)),
+    remove: (key) => noticed(objects.remove(key)),
+    check: () => noticed(objects.check()),
+  };
+}
+
+/** A store that lacks one object, or has it changed, works. */
+function saysGone(error: unknown): boolean {
+  return error instanceof ObjectError && (error.code === 'unreachable' || error.code === 'refused');
+}
