@@ -1,11 +1,17 @@
 /** A time, as the person's clock shows it. The exact one is in its title. */
-import { clockOf } from '../words/amounts.ts';
+import { clockOf, timeOfDayOf } from '../words/amounts.ts';
 
-export function Moment({ at }: { readonly at: string | null | undefined }) {
+interface MomentProps {
+  readonly at: string | null | undefined;
+  /** Whether the date is left out, for what was just now. */
+  readonly isTimeOfDay?: boolean;
+}
+
+export function Moment({ at, isTimeOfDay = false }: MomentProps) {
   if (at === null || at === undefined) return '—';
   return (
     <time dateTime={at} title={at}>
-      {clockOf(at)}
+      {isTimeOfDay ? timeOfDayOf(at) : clockOf(at)}
     </time>
   );
 }

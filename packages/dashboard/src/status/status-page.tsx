@@ -3,6 +3,7 @@
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 import { Panel } from '../parts/panel.tsx';
+import { NodesPanel } from './nodes-panel.tsx';
 import { NowPanel } from './now-panel.tsx';
 import { RecentJobs } from './recent-jobs.tsx';
 import { ServiceMetrics } from './service-metrics.tsx';
@@ -20,6 +21,9 @@ export function StatusPage() {
       <div className="panels">
         {status && <NowPanel status={status} />}
         <TenantPanel />
+        {status?.nodes !== undefined && status.nodes.length > 1 && (
+          <NodesPanel nodes={status.nodes} isSigning={status.signer.enabled} />
+        )}
         <Panel title="Queue and running jobs">
           <TimeChart
             label="Jobs waiting and running"

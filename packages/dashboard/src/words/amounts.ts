@@ -1,13 +1,23 @@
 /** Times, sizes and counts as people write them. */
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const TIME_OF_DAY = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const COUNT = new Intl.NumberFormat();
 const KIB = 1024;
 
 /** Date and time of day in the person's own time zone. The given text if it is not a time. */
 export function clockOf(at: string): string {
+  return formatted(CLOCK, at);
+}
+
+/** Time of day alone, as `clockOf` has it. */
+export function timeOfDayOf(at: string): string {
+  return formatted(TIME_OF_DAY, at);
+}
+
+function formatted(format: Intl.DateTimeFormat, at: string): string {
   const time = Date.parse(at);
-  return Number.isNaN(time) ? at : CLOCK.format(time);
+  return Number.isNaN(time) ? at : format.format(time);
 }
 
 export function countOf(count: number): string {

@@ -1,0 +1,48 @@
+/** The living nodes of a service that has several, as each described itself with its last heartbeat. */
+import type { ServiceStatus } from '@vouchbox/client';
+import { printable } from '@vouchbox/protocol/vocabulary';
+import { Moment } from '../parts/moment.tsx';
+import { Panel } from '../parts/panel.tsx';
+import { Table } from '../parts/table.tsx';
+import { amountOf } from '../words/amounts.ts';
+
+type NodeStatus = NonNullable<ServiceStatus['nodes']>[number];
+
+const COLUMNS = ['Node (version)', 'Roles', 'Runs', 'Last heartbeat'];
+
+interface NodesPanelProps {
+  readonly nodes: readonly NodeStatus[];
+  /** Whether the operator left signing on: no node can sign otherwise. */
+  readonly isSigning: boolean;
+}
+
+export function NodesPanel({ nodes, isSigning }: NodesPanelProps) {
+  return (
+    <Panel title="Nodes" isWide>
+      <Table columns={COLUMNS}>
+        {nodes.map((node) => (
+          <tr key={node.node}>
+            <th scope="row">
+              {node.node} ({printable(node.version)})
+            </th>
+            <td>{rolesOf(node, isSigning)}</td>
+            <td className="number">{workOf(node)}</td>
+            <td className="number">
+              <Moment at={node.last_beat_at} isTimeOfDay />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+/** The key of a node that should sign may be gone. */
+function rolesOf({ roles, signs }: NodeStatus, isSigning: boolean): string {
+  return roles.map((role) => (role === 'signer' && isSigning && !signs ? 'signer (cannot sign)' : role)).join(', ');
+}
+
+/** How many jobs it runs of those that it may run at once, and in what cells. */
+function workOf({ isolation_class, claims, slots }: NodeStatus): string {
+  return isolation_class === null ? 'no programs' : `${claims} of ${amountOf(slots, 'job')}, ${isolation_class}`;
+}
