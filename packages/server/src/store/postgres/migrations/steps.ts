@@ -45,6 +45,9 @@ export const STEPS: readonly Step[] = [
 /** The step with which a store begins to say its version. Before it, nodes of two versions could not share a store. */
 export const firstVersioned = 5;
 
+/** The step that adds objects. Earlier code takes a content that was moved for an empty one. */
+export const firstWithObjects = 6;
+
 /** The schemas that code can use, both ends included. */
 export interface SchemaRange {
   /** The last step that adds something: the code needs it before it serves. */
