@@ -26,10 +26,29 @@ function makeAuthority(name: string): void {
 
 /** A certificate for `localhost` and for no address. */
 function makeServerCertificate(): void {
-  openssl('req', ...KEY.slice(0, 5), '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=localhost');
   writeFileSync(file('names'), 'subjectAltName=DNS:localhost');
-  const by = ['-CA', 'authority.pem', '-CAkey', 'authority.key', '-CAcreateserial', '-days', '2'];
-  openssl('x509', '-req', '-in', 'server.csr', ...by, '-extfile', 'names', '-out', 'server.pem');
+  makeCertificate('server', { subject: 'localhost', authority: 'authority', more: ['-extfile', 'names'] });
+}
+
+interface Certified {
+  readonly subject: string;
+  readonly authority: string;
+  readonly more?: readonly string[];
+}
+
+/** Makes NAME.key and NAME.pem. */
+function makeCertificate(name: string, { subject, authority: by, more = [] }: Certified): void {
+  openssl('req', ...KEY.slice(0, 5), '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${subject}`);
+  const signed = ['-CA', `${by}.pem`, '-CAkey', `${by}.key`, '-CAcreateserial', '-days', '2', ...more];
+  openssl('x509', '-req', '-in', `${name}.csr`, ...signed, '-out', `${name}.pem`);
+}
+
+/** One role of the server is only let in with a certificate of its name; the password is asked for, too. */
+function makeRules(): void {
+  writeFileSync(
+    file('pg_hba.conf'),
+    'hostssl all certified all password clientcert=verify-full\nhost all certified all reject\nhost all all all password\n',
+  );
 }
 
 /** The server reads its key only if nobody else can. */
@@ -37,15 +56,22 @@ function giveToServer(): void {
   chmodSync(directory, 0o755);
   if (process.getuid?.() !== 0) return;
   const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' })));
-  for (const name of ['server.key', 'server.pem']) chownSync(file(name), uid ?? 0, gid ?? 0);
+  for (const name of ['server.key', 'server.pem', 'pg_hba.conf']) chownSync(file(name), uid ?? 0, gid ?? 0);
 }
 
 beforeAll(async () => {
   makeAuthority('authority');
   makeAuthority('stranger');
   makeServerCertificate();
+  makeCertificate('certified', { subject: 'certified', authority: 'authority' });
+  makeCertificate('namesake', { subject: 'certified', authority: 'stranger' });
+  makeCertificate('another', { subject: 'another', authority: 'authority' });
+  makeRules();
   giveToServer();
-  server = await startPostgres({ ssl: 'on', ssl_cert_file: file('server.pem'), ssl_key_file: file('server.key') });
+  server = await startPostgres({
+    ...{ ssl: 'on', ssl_cert_file: file('server.pem'), ssl_key_file: file('server.key') },
+    ...{ ssl_ca_file: file('authority.pem'), hba_file: file('pg_hba.conf') },
+  });
   expect(statSync(file('server.key')).mode & 0o077).toBe(0);
 });
 afterAll(async () => {
@@ -132,6 +158,74 @@ test('a server without encryption is refused where it is demanded', async () => 
   for (const mode of ['require', `verify-ca&${authority}`, `verify-full&${authority}`]) {
     expect(await outcome(urlWith(`sslmode=${mode}`, { on }))).toMatch(/^unopenable: .*does not support SSL/);
   }
+});
+
+describe('a role that needs a client certificate', () => {
+  const encrypted = `sslmode=verify-full&${authority}`;
+  const pair = (name: string, key = name) => `sslcert=${file(`${name}.pem`)}&sslkey=${file(`${key}.key`)}`;
+
+  const OPEN = /^unopenable: the file of the database URL’s sslkey can be used by others/;
+
+  /** The URL of that role. */
+  function certifiedWith(parameters: string): string {
+    const url = new URL(urlWith(`${encrypted}&${parameters}`));
+    url.username = 'certified';
+    return url.href;
+  }
+
+  beforeAll(async () => {
+    await using session = await Session.open(urlWith('sslmode=disable'), {});
+    const sql = `create role certified login password '${new URL(server.url).password}'`;
+    await session.execute({ sql, parameters: [] });
+  });
+
+  test('is let in with a certificate of its name', async () => {
+    await using session = await Session.open(certifiedWith(pair('certified')), {});
+    const sql =
+      'select usename, client_dn from pg_stat_ssl join pg_stat_activity using (pid) where pid = pg_backend_pid()';
+    const { rows } = await session.execute({ sql, parameters: [] });
+    expect(rows).toEqual([{ usename: 'certified', client_dn: '/CN=certified' }]);
+  });
+
+  test('is refused without one, and with one of another name', async () => {
+    expect(await outcome(certifiedWith(''))).toMatch(/^unopenable: .*requires a valid client certificate/);
+    expect(await outcome(certifiedWith(pair('another')))).toMatch(/^unopenable: .*authentication failed/);
+  });
+
+  test('is refused with one of its name by another authority', async () => {
+    // The server ends the connection, before or after it says why.
+    expect(await outcome(certifiedWith(pair('namesake')))).toMatch(/^(unopenable|unreachable): /);
+  });
+
+  test('is refused before a connection is tried where the files are not a certificate with its key', async () => {
+    expect(await outcome(certifiedWith(pair('certified', 'another')))).toMatch(
+      /^unopenable: .*sslcert and sslkey are no certificate with its unencrypted key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\)$/,
+    );
+    expect(await outcome(certifiedWith(`sslcert=${file('certified.pem')}`))).toMatch(/needs both sslcert and sslkey/);
+    expect(await outcome(certifiedWith(`sslkey=${file('certified.key')}`))).toMatch(/needs both sslcert and sslkey/);
+    expect(await outcome(certifiedWith(`sslcert=${file('certified.pem')}&sslkey=/nowhere/a.key`))).toMatch(
+      /^unopenable: the file of the database URL’s sslkey cannot be read \(ENOENT\)$/,
+    );
+    expect(await outcome(certifiedWith(`sslcert=${file('certified.pem')}&sslkey=/dev/null`))).toMatch(
+      /^unopenable: the database URL’s sslkey is not a regular file$/,
+    );
+  });
+
+  describe.runIf(process.getuid?.() === 0)('needs a key that others cannot use, as with libpq:', () => {
+    const NOBODY = 65_534;
+    test.each([
+      { mode: 0o600, uid: 0, expected: /^encrypted$/, name: 'root alone reads it' },
+      { mode: 0o640, uid: 0, expected: /^encrypted$/, name: 'root and its group read it' },
+      { mode: 0o644, uid: 0, expected: OPEN, name: 'a key of root that all can read is refused' },
+      { mode: 0o660, uid: 0, expected: OPEN, name: 'a key of root that a group can change is refused' },
+      { mode: 0o600, uid: NOBODY, expected: /^encrypted$/, name: 'its owner alone reads it' },
+      { mode: 0o640, uid: NOBODY, expected: OPEN, name: 'a key that the group of its owner can read is refused' },
+    ])('$name', async ({ mode, uid, expected }) => {
+      chmodSync(file('certified.key'), mode);
+      chownSync(file('certified.key'), uid, uid);
+      expect(await outcome(certifiedWith(pair('certified')))).toMatch(expected);
+    });
+  });
 });
 
 describe('a URL is refused in one clear line', () => {

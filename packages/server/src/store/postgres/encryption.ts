@@ -3,9 +3,9 @@
  * connection is never less protected than its URL says.
  * https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
  */
-import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { StoreError } from '../store-error.ts';
+import { clientCertificateOf, contentOf } from './client-certificate.ts';
 
 export interface Encryption {
   /** The URL without the parameters that were read. */
@@ -30,7 +30,7 @@ export function encryptionOf(url: string): Encryption {
   if (!PARAMETERS.some((name) => given.has(name))) return { url, ssl: undefined };
   const mode = modeOf(given);
   const rootFile = given.get('sslrootcert');
-  const ssl = mode === 'disable' ? false : { ...verifying(mode, rootFile), ...clientCertificate(given) };
+  const ssl = mode === 'disable' ? false : { ...verifying(mode, rootFile), ...clientCertificateOf(given) };
   for (const name of PARAMETERS) given.delete(name);
   return { url: parsed.href, ssl };
 }
@@ -57,25 +57,6 @@ function verifying(mode: Mode, rootFile: string | null): ConnectionOptions {
   if (mode === 'verify-ca' || (mode === 'require' && rootFile !== SYSTEM))
     return { ...ca, checkServerIdentity: () => undefined };
   return ca;
-}
-
-function clientCertificate(given: URLSearchParams): ConnectionOptions {
-  const [cert, key] = [given.get('sslcert'), given.get('sslkey')];
-  return {
-    ...(cert !== null && { cert: contentOf('sslcert', cert) }),
-    ...(key !== null && { key: contentOf('sslkey', key) }),
-  };
-}
-
-function contentOf(parameter: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    const { code = 'unreadable' } = cause as NodeJS.ErrnoException;
-    throw new StoreError('unopenable', `the file of the database URL’s ${parameter} cannot be read (${code})`, {
-      cause,
-    });
-  }
 }
 
 function refusal(what: string): StoreError {

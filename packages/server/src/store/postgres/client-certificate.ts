@@ -1,0 +1,63 @@
+/**
+ * The certificate with which the service shows a PostgreSQL server who it is: `sslcert` and `sslkey` of the database URL.
+ * https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-CLIENTCERT
+ */
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { StoreError } from '../store-error.ts';
+
+/** Both as PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What others may not do with a key: nothing at all, or with a key of root let its group read it. As libpq has it. */
+const OF_OTHERS = constants.S_IRWXG | constants.S_IRWXO;
+const OF_OTHERS_THAN_ROOT = constants.S_IWGRP | constants.S_IXGRP | constants.S_IRWXO;
+
+/** Null if the URL names none. @throws StoreError `unopenable` in one line that quotes no path and nothing of a file */
+export function clientCertificateOf(given: URLSearchParams): ClientCertificate | null {
+  const [certFile, keyFile] = [given.get('sslcert'), given.get('sslkey')];
+  if (certFile === null && keyFile === null) return null;
+  if (certFile === null || keyFile === null)
+    throw new StoreError('unopenable', 'the database URL needs both sslcert and sslkey for a client certificate');
+  const pair = { cert: contentOf('sslcert', certFile), key: contentOf('sslkey', keyFile, refuseOpenKey) };
+  try {
+    createSecureContext(pair);
+  } catch (cause) {
+    // The cause is left out: it may have been made of what the files hold.
+    const { code = 'unreadable' } = cause as NodeJS.ErrnoException;
+    throw new StoreError(
+      'unopenable',
+      `the files of the database URL’s sslcert and sslkey are no certificate with its unencrypted key (${code})`,
+    );
+  }
+  return pair;
+}
+
+/** What a file holds that a parameter names, if the open file passes `check`. @throws StoreError `unopenable` */
+export function contentOf(parameter: string, path: string, check: (stats: Stats) => void = () => {}): string {
+  let file: number | null = null;
+  try {
+    // Without waiting: a named pipe would hold up the start.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    check(fstatSync(file));
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
+    const { code = 'unreadable' } = cause as NodeJS.ErrnoException;
+    throw new StoreError('unopenable', `the file of the database URL’s ${parameter} cannot be read (${code})`);
+  } finally {
+    if (file !== null) closeSync(file);
+  }
+}
+
+function refuseOpenKey(stats: Stats): void {
+  if (!stats.isFile()) throw new StoreError('unopenable', 'the database URL’s sslkey is not a regular file');
+  if ((stats.mode & (stats.uid === 0 ? OF_OTHERS_THAN_ROOT : OF_OTHERS)) === 0) return;
+  throw new StoreError(
+    'unopenable',
+    'the file of the database URL’s sslkey can be used by others: its mode must be 0600, or 0640 if it is of root',
+  );
+}
