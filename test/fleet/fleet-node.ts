@@ -68,7 +68,7 @@ export class FleetNode implements AsyncDisposable {
       wrapper: this.#disk.wrapper,
       environment: {
         SERVICE_DATABASE_URL: this.database.urlOf(databaseUrl),
-        SERVICE_CONCURRENCY: '2',
+        SERVICE_CONCURRENCY: '4',
         SERVICE_FREE_SPACE_RESERVE_MB: '8',
         SERVICE_LOG_LEVEL: 'warn',
         ...(provider !== undefined && { SERVICE_PROVIDER: provider }),

@@ -95,7 +95,10 @@ export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
   const url = fleet[0]?.url ?? '';
   const lostAnswers = workload.promises.filter(({ job_id }) => job_id === null).length;
   await workload.settle(url);
-  const audit = await auditJobs(url, workload.promises);
+  const audit = await auditJobs(url, workload.promises).catch((cause: unknown) => {
+    const said = fleet.map((node, at) => `node ${at + 1}: ${node.said}`).join('\n');
+    throw new Error(`the audit found no answer. The nodes said:\n${said}`, { cause });
+  });
   const runs = await witness.runs();
   const problems = [...audit.problems, ...(await runProblems(url, workload.promises, runs))];
   // Every job has ended, so every stream has.

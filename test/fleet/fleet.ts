@@ -66,7 +66,7 @@ const run = await runFleet({
   failures: null,
   milliseconds: minutes * 60_000,
   jobsMax: Number(values.jobs),
-  clients: 4,
+  clients: 8,
   clockShiftMilliseconds: 60_000,
   onFailure: (failure) => say(`  ${failure}`),
   onRecovery: (seconds) => say(`    its jobs were taken over after ${seconds.toFixed(1)} s`),
