@@ -13,6 +13,16 @@ export interface ObjectStoreConfig {
   readonly bytesMin: number;
 }
 
+/** Without slashes at its end. The paths of requests are signed as they are written, so nothing in it may be rewritten. */
+function bucketUrlOf(text: string): string {
+  const url = text.replace(/\/+$/, '');
+  const isPlain = URL.canParse(url) && new URL(url).pathname === url.slice(url.indexOf('/', 'https://'.length));
+  if (isPlain && !url.slice('https://'.length).includes('//')) return url;
+  throw new StartError('SERVICE_OBJECT_STORE_URL does not take this value: it takes the address of a bucket', {
+    hint: 'give https://HOST/BUCKET or https://HOST/BUCKET/PREFIX',
+  });
+}
+
 /** Null if no object store is set. @throws StartError if the settings are not complete */
 export function objectStoreOf(values: SettingValues): ObjectStoreConfig | null {
   const url = values.SERVICE_OBJECT_STORE_URL;
@@ -26,7 +36,7 @@ export function objectStoreOf(values: SettingValues): ObjectStoreConfig | null {
     });
   }
   return {
-    url: url.replace(/\/+$/, ''),
+    url: bucketUrlOf(url),
     region: values.SERVICE_OBJECT_STORE_REGION,
     accessKey,
     secretKey,

@@ -276,6 +276,8 @@ export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
   'SERVICE_METRICS_TOKEN',
   'SERVICE_DATABASE_URL',
   'SERVICE_OTLP_ENDPOINT',
+  // Somebody may have put the keys into it.
+  'SERVICE_OBJECT_STORE_URL',
   'SERVICE_OBJECT_STORE_ACCESS_KEY',
   'SERVICE_OBJECT_STORE_SECRET_KEY',
 ]);

@@ -1,5 +1,6 @@
 /** Tries the object store of the settings: an object of the doctor is put, read back and removed. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { ObjectError, type ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-object-store.ts';
 import { fail, pass } from '../sandbox/doctor/finding.ts';
 import type { Trial } from '../sandbox/doctor/trial.ts';
@@ -19,14 +20,37 @@ export function objectStoreTrials({ objectStore }: Pick<Config, 'objectStore'>):
       async attempt() {
         const objects = await openObjectStore(objectStore);
         if (objects === null) return fail('it cannot be opened', FIX);
-        const [key, bytes] = [`doctor/${randomUUID()}`, randomBytes(1024)];
         await objects.check();
-        await objects.put(key, bytes);
-        const isKept = bytes.equals(await objects.get(key, bytes.length));
+        const key = `doctor/${randomUUID()}`;
+        const isKept = await keeps(objects, key);
         await objects.remove(key);
         if (!isKept) return fail('it gave other bytes back than were put', FIX);
+        if (!(await isMissing(objects, key))) return fail('it still has an object that was removed', FIX);
         return pass(`${objects.name} keeps what is put there`);
       },
     },
   ];
+}
+
+/** Whether bytes that are put are read back. If that cannot be known, nothing is left of them where they can be removed. */
+async function keeps(objects: ObjectStore, key: string): Promise<boolean> {
+  const bytes = randomBytes(1024);
+  try {
+    await objects.put(key, bytes);
+    return bytes.equals(await objects.get(key, bytes.length));
+  } catch (error) {
+    // The operator is told what went wrong first.
+    await objects.remove(key).catch(() => {});
+    throw error;
+  }
+}
+
+async function isMissing(objects: ObjectStore, key: string): Promise<boolean> {
+  try {
+    await objects.size(key);
+    return false;
+  } catch (error) {
+    if (error instanceof ObjectError && error.code === 'missing') return true;
+    throw error;
+  }
 }
