@@ -10,6 +10,13 @@ import os
 import signal
 import sys
 
+# Looking up names is not needed here, and takes long to load.
+os.environ["EVENTLET_NO_GREENDNS"] = "yes"
+import eventlet.patcher
+
+# As Swift does in each of its servers. It looks at every object in memory, so it is quick only before anything is loaded.
+eventlet.patcher.monkey_patch(all=False, socket=True, select=True, thread=True)
+
 import swift.common.utils
 from swift.common.ring import RingBuilder
 from swift.common.wsgi import run_wsgi
