@@ -47,11 +47,26 @@ export async function readStoredJob(
     const objects = createObjectContents(await openObjectStore(options.objectStore), { error: () => undefined });
     return await readJob(key, { store, objects, dataDir: options.dataDir });
   } catch (error) {
-    if (error instanceof ObjectError) throw new OperatorError(error.message, { cause: error });
+    if (error instanceof ObjectError) throw unreadable(error, key, options);
     if (!(error instanceof StoreError)) throw error;
     const hint = error.code === 'locked' ? 'ask the service that runs: give --url and --key' : null;
     throw new OperatorError(error.message, { hint, cause: error });
   }
+}
+
+function unreadable(
+  cause: ObjectError,
+  { job_id }: JobKey,
+  { objectStore }: Pick<Config, 'objectStore'>,
+): OperatorError {
+  if (objectStore !== null)
+    return new OperatorError(`contents of ${job_id} cannot be read from ${objectStore.url}: ${cause.message}`, {
+      cause,
+    });
+  return new OperatorError(`contents of ${job_id} lie in an object store, and none is set`, {
+    hint: 'set SERVICE_OBJECT_STORE_URL, SERVICE_OBJECT_STORE_ACCESS_KEY and SERVICE_OBJECT_STORE_SECRET_KEY as for the service',
+    cause,
+  });
 }
 
 interface Sources {
