@@ -2,13 +2,13 @@
  * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--long] [--json FILE] [--write]`: measurements, each beside
  * its baseline in the same run, so that a figure means something on any machine. Without a name all of them run, one
  * after the other. They are not tests: nothing fails for being slow. `--json` writes a report, `--write` its tables into
- * `docs/BENCHMARKS.md`; `--long` runs the long form.
+ * `docs/BENCHMARKS.md`, those of `fleet` into `docs/SCALING.md`; `--long` runs the long form.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { AttackOptions } from './attacks.ts';
 import { type Measurement, rowOf } from './measurement.ts';
-import { reportOf, thisMachine, writeDocument } from './report.ts';
+import { reportOf, thisMachine, writeDocuments } from './report.ts';
 
 interface Bench {
   /** Attacks take their duration; `only` chooses among attacks and among the figures of http and speed. */
@@ -69,5 +69,5 @@ if (unknown.length > 0) {
   }
   const report = reportOf(benches);
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
-  if (values.write) writeDocument(report);
+  if (values.write) writeDocuments(report);
 }

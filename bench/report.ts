@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { format, type Measurement } from './measurement.ts';
 
@@ -12,6 +12,8 @@ export interface Report {
   readonly schema: 'svc.bench.v1';
   readonly measured_at: string;
   readonly machine: Machine;
+  /** Processes that ran or waited for a core on average in the minute before the run. */
+  readonly load_before: number;
   /** Measurements by the name of their bench, in the order in which they were made. */
   readonly benches: Readonly<Record<string, readonly ReportedMeasurement[]>>;
 }
@@ -30,6 +32,8 @@ interface ReportedMeasurement extends Measurement {
   /** Whether the target was met; null if there is none. */
   readonly held: boolean | null;
 }
+
+const loadBefore = loadavg()[0] ?? 0;
 
 const PROGRAMS = {
   node: [process.execPath, '--version'],
@@ -66,6 +70,7 @@ export function reportOf(benches: ReadonlyMap<string, readonly Measurement[]>): 
     schema: 'svc.bench.v1',
     measured_at: new Date().toISOString(),
     machine: thisMachine(),
+    load_before: loadBefore,
     benches: Object.fromEntries(reported),
   };
 }
@@ -86,23 +91,42 @@ function isHeld(measurement: Measurement): boolean | null {
   return target.is === 'at most' ? ratio <= target.ratio : ratio >= target.ratio;
 }
 
-const BEGIN = '<!-- Written by `npm run bench -- speed --long --write`: the next run replaces it. -->';
-const END = '<!-- Up to here. -->';
-
-/** Puts the tables of a report in their place in `docs/BENCHMARKS.md`, between two marks. The rest is unchanged. */
-export function writeDocument(report: Report): void {
-  const path = fileURLToPath(new URL('../docs/BENCHMARKS.md', import.meta.url));
-  const [before, rest] = readFileSync(path, 'utf8').split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error(`${path} has no place for the tables`);
-  writeFileSync(path, `${before}${BEGIN}\n\n${tablesOf(report)}\n${END}${after}`);
+interface ReportDocument {
+  readonly path: string;
+  /** The command that writes its tables. */
+  readonly command: string;
 }
 
-function tablesOf({ measured_at, machine, benches }: Report): string {
+const BENCHMARKS: ReportDocument = { path: '../docs/BENCHMARKS.md', command: 'npm run bench -- speed --long --write' };
+/** Benches whose tables are not in `docs/BENCHMARKS.md`. */
+const ELSEWHERE: Readonly<Record<string, ReportDocument>> = {
+  fleet: { path: '../docs/SCALING.md', command: 'npm run bench -- fleet --write' },
+};
+const END = '<!-- Up to here. -->';
+
+/** Puts the tables of a report in their places in the documents, each between two marks. The rest is unchanged. */
+export function writeDocuments(report: Report): void {
+  const documents = Map.groupBy(Object.entries(report.benches), ([name]) => ELSEWHERE[name] ?? BENCHMARKS);
+  for (const [document, benches] of documents) {
+    writeTables(document, tablesOf({ ...report, benches: Object.fromEntries(benches) }));
+  }
+}
+
+function writeTables({ path: ofDocument, command }: ReportDocument, tables: string): void {
+  const path = fileURLToPath(new URL(ofDocument, import.meta.url));
+  const begin = `<!-- Written by \`${command}\`: the next run replaces it. -->`;
+  const [before, rest] = readFileSync(path, 'utf8').split(begin);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`${path} has no place for the tables`);
+  writeFileSync(path, `${before}${begin}\n\n${tables}\n${END}${after}`);
+}
+
+function tablesOf({ measured_at, machine, load_before, benches }: Report): string {
   const { cores, memory_mb, kernel, processor, versions } = machine;
   const programs = Object.entries(versions).map(([name, version]) => `${name} ${version ?? 'not there'}`);
   const host = `${cores} cores (${processor}) with ${memory_mb} MiB, Linux ${kernel}`;
-  const head = `Measured on ${measured_at.slice(0, 10)} on ${host}.\nPrograms: ${programs.join(', ')}.`;
+  const before = `In the minute before, ${format(load_before)} processes on average ran or waited for a core.`;
+  const head = `Measured on ${measured_at.slice(0, 10)} on ${host}.\n${before}\nPrograms: ${programs.join(', ')}.`;
   const tables = Object.values(benches).map((measurements) =>
     [...TABLE_HEAD, ...measurements.map(tableRow)].join('\n'),
   );
