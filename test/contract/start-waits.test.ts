@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command } from '../rig/command.ts';
 import { type PostgresServer, startPostgres } from '../rig/postgres-server.ts';
 
@@ -28,22 +28,23 @@ const serve = (databaseUrl: string) =>
     },
   });
 
-test('a start without its database waits for it, without the password in its log, and then serves', async () => {
-  await server.kill();
-  await using command = serve(server.url);
-  await command.complains(/"the start waits for the database"/);
-  expect(command.stderr).not.toContain(new URL(server.url).password);
-  await server.start();
-  await command.shows(/^listening on /m);
-});
+describe('without its database', () => {
+  beforeAll(() => server.kill());
 
-test('a start that waits for its database ends with 0 when it is asked to stop', async () => {
-  await server.kill();
-  await using command = serve(server.url);
-  await command.complains(/"the start waits for the database"/);
-  command.kill('SIGTERM');
-  expect(await command.ended()).toMatchObject({ code: 0, stdout: '' });
-  await server.start();
+  test('a start that waits ends with 0 when it is asked to stop', async () => {
+    await using command = serve(server.url);
+    await command.complains(/"the start waits for the database"/);
+    command.kill('SIGTERM');
+    expect(await command.ended()).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('a start waits for it, without the password in its log, and then serves', async () => {
+    await using command = serve(server.url);
+    await command.complains(/"the start waits for the database"/);
+    expect(command.stderr).not.toContain(new URL(server.url).password);
+    await server.start();
+    await command.shows(/^listening on /m);
+  });
 });
 
 test.each([
