@@ -7,12 +7,14 @@ import { runCanary } from '../canary.ts';
 import type { Candidate } from '../candidate.ts';
 import { SYSTEM_LANGUAGES } from '../language-runs.ts';
 import { SYSTEM_PACK } from '../packs/pack.ts';
-import type { Posture, Program } from '../sandbox.ts';
+import type { Ending, Posture, Program } from '../sandbox.ts';
 import { type Finding, fail, pass, warn } from './finding.ts';
 import type { ProviderFinding } from './report.ts';
 import type { Checks, Trial } from './trial.ts';
 
 const CURRENT_RUNSC = "install a current runsc from gVisor's own releases: the one that Debian packages is of 2022";
+/** On a slow host a tool that works must not run out of time. */
+const TOOLS_SECONDS_MAX = 120;
 const LANGUAGE_FIXES: Readonly<Record<(typeof SYSTEM_LANGUAGES)[number], string>> = {
   python: 'apt-get install --reinstall python3',
   node: 'apt-get install libstdc++6 libatomic1, which the Node of this service needs',
@@ -96,14 +98,32 @@ function toolsTrial(provider: string, cells: Candidate | undefined): Trial {
     needs: [`${provider}.bash`],
     fix,
     async attempt() {
-      const said = await runBash('ls -ld /usr >/dev/null && stat /usr >/dev/null && echo work', cells as Candidate);
-      return said === 'work\nexited\n' ? pass('both work') : warn(`they fail: ${said.trim()}`, fix);
+      const run = await runBash('ls -ld /usr >/dev/null && stat /usr >/dev/null && echo work', cells as Candidate);
+      return toolsFinding(run, fix);
     },
   };
 }
 
-/** What a small bash program prints, on both streams, and in the last line how it ended. */
-async function runBash(code: string, cells: Candidate): Promise<string> {
+/** What a small bash program printed, on both streams, and how it ended. */
+export interface BashRun {
+  readonly said: string;
+  readonly ending: Ending;
+}
+
+/** A tool that needed too long tells something about the host's speed, and nothing about the tool. */
+export function toolsFinding({ said, ending }: BashRun, fix: string): Finding {
+  if (ending.kind === 'wall_limit' || ending.kind === 'cpu_limit') {
+    return warn(
+      `they were not over after ${TOOLS_SECONDS_MAX} s, so nothing is known`,
+      'try again when the host is less busy',
+    );
+  }
+  if (ending.kind === 'exited' && ending.exit_code === 0 && said === 'work\n') return pass('both work');
+  const how = ending.kind === 'exited' ? `exit code ${ending.exit_code}` : ending.kind;
+  return warn(`they fail: ${[how, said.trim()].filter(Boolean).join(', ')}`, fix);
+}
+
+async function runBash(code: string, cells: Candidate): Promise<BashRun> {
   await using cell = await cells.prepare({ language: 'bash', runtime: null });
   const program: Program = {
     language: 'bash',
@@ -113,8 +133,7 @@ async function runBash(code: string, cells: Candidate): Promise<string> {
     env: {},
     files: [],
     outputs: [],
-    // On a slow host a tool that works must not run out of time.
-    limits: { ...LIMIT_DEFAULTS, wall_seconds: 120, cpu_seconds: 120 },
+    limits: { ...LIMIT_DEFAULTS, wall_seconds: TOOLS_SECONDS_MAX, cpu_seconds: TOOLS_SECONDS_MAX },
   };
   const loaded = await cell.handOver(program);
   let said = '';
@@ -122,7 +141,7 @@ async function runBash(code: string, cells: Candidate): Promise<string> {
     for (const record of records) said += `${record.text}\n`;
   });
   const { ending } = await running.collect();
-  return `${said}${ending.kind}\n`;
+  return { said, ending };
 }
 
 function packTrials(provider: string, cells: Candidate | undefined): Trial[] {

@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest';
+import { toolsFinding } from './cell-trials.ts';
+
+describe('the finding about ls and stat', () => {
+  const fix = 'install them';
+
+  test('passes if both printed nothing wrong and the program exited with 0', () => {
+    expect(toolsFinding({ said: 'work\n', ending: { kind: 'exited', exit_code: 0 } }, fix)).toMatchObject({
+      result: 'pass',
+    });
+  });
+
+  test('says the exit code and what was printed if they fail', () => {
+    const run = { said: 'ls: /usr: Function not implemented\n', ending: { kind: 'exited', exit_code: 2 } } as const;
+    expect(toolsFinding(run, fix)).toMatchObject({
+      result: 'warn',
+      observed: 'they fail: exit code 2, ls: /usr: Function not implemented',
+      fix,
+    });
+  });
+
+  test('says that time ran out, and not that they fail, if it did', () => {
+    const found = toolsFinding({ said: '', ending: { kind: 'wall_limit' } }, fix);
+    expect(found).toMatchObject({ result: 'warn', observed: 'they were not over after 120 s, so nothing is known' });
+    expect(found).not.toMatchObject({ fix });
+  });
+});
