@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { PATIENCE } from './test/hostile/size.ts';
 import { postgresCommands } from './test/rig/postgres-server.ts';
 import { NOT_ON_POSTGRES, ON_POSTGRES, ONLY_POSTGRES, POSTGRES_SETUP } from './tools/postgres-tests.ts';
 import { allStatements } from './tools/statements.ts';
@@ -32,8 +33,8 @@ export default defineConfig({
     // Threads of the store and services that are started load what was compiled before.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
     // Ends what hangs, and judges no speed: a busy machine may take its time.
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
+    testTimeout: 120_000 * PATIENCE,
+    hookTimeout: 180_000 * PATIENCE,
     // Where a change lands, a test that failed once is tried once more, and the summary names it: the machine is shared
     // with whatever else runs on it, and the run must tell what is broken from what was unlucky. Nowhere else.
     retry: process.env['CI'] === 'true' ? 1 : 0,
