@@ -82,8 +82,9 @@ export const HOSTS: readonly Host[] = [
     ...usual,
     name: 'debian-12-user',
     title: 'Debian 12, x86-64, as an ordinary user with a delegated control group',
-    root: { ...BOOKWORM, also: ['uidmap'] },
+    // A user manager, which has a bus, for what an ordinary user starts without a unit of `deploy/`.
+    root: { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] },
     rights: 'user',
-    trials: ['facts', 'undelegated', 'doctor-user', 'run-namespace', 'hostile-user', 'service-user'],
+    trials: ['facts', 'undelegated', 'doctor-user', 'run-namespace', 'run-session', 'hostile-user', 'service-user'],
   },
 ];

@@ -23,8 +23,8 @@ export interface Trial {
 
 /** Time enough for an emulated host, so that memory is what runs out. */
 const LIMITS = '--limit mem_mb=96 --limit wall_seconds=300 --limit cpu_seconds=120';
-/** One test that hangs leaves time to the others. */
-const SLOWLY = ['--testTimeout=900000', '--hookTimeout=900000', '--maxConcurrency=1'];
+/** One test that hangs leaves time to the others. Hooks have time by how slow the host is. */
+const SLOWLY = ['--testTimeout=900000', '--maxConcurrency=1'];
 /** Attacks on control groups, namespaces, filters and limits. */
 const HELD_BY_THE_KERNEL = [
   ...['ESC-06', 'ESC-07', 'ESC-08', 'ESC-10', 'ESC-16', 'ESC-17', 'ESC-26', 'ESC-33', 'ESC-37'],
@@ -74,6 +74,7 @@ export const TRIALS: readonly Trial[] = [
   },
   runTrial('namespace'),
   runTrial('gvisor'),
+  sessionTrial(),
   testsTrial('contract', 'outcomes and posture over HTTP', [
     'test/contract/outcomes.test.ts',
     'test/contract/posture.test.ts',
@@ -132,20 +133,43 @@ function factsScript(): string {
 
 /** A program that says something, and then takes too much memory, in one class. One start of the service tells both. */
 function runTrial(provider: 'namespace' | 'gvisor'): Trial {
-  const program = `import os; print('hello from', os.uname().machine, flush=True); x = bytearray(400 << 20)`;
   return {
     id: `run-${provider}`,
     title: `\`vouchbox run\` in the class of ${provider}: a program is heard, and ended when it takes too much memory`,
-    command: ['sh', '-c', `vouchbox run --language python ${LIMITS} --json - <<'END'\n${program}\nEND\ntrue`],
+    command: ['sh', '-c', runScript()],
     env: { SERVICE_PROVIDER: provider },
     secondsMax: 900,
-    judge({ output }) {
-      const [, status] = /"status": "(\w+)"/.exec(output) ?? [];
-      const isHeard = output.includes('hello from');
-      const observed = status === undefined ? lastLines(output, 6) : `${isHeard ? 'heard' : 'not heard'}; ${status}`;
-      return { held: isHeard && status === 'oom_killed', observed };
-    },
+    judge: judgeRun,
   };
+}
+
+/** As an ordinary user would do it, whose user manager runs, in the unit that the doctor names to one without a group. */
+function sessionTrial(): Trial {
+  const asUser = 'setpriv --reuid=vouchbox --regid=vouchbox --init-groups env XDG_RUNTIME_DIR=/run/user/$user';
+  const unit = 'systemd-run --user --quiet --wait --pipe --property=Delegate=yes --working-directory=/opt/vouchbox';
+  const values = '--setenv=PATH="$PATH" --setenv=SERVICE_PROVIDER=namespace';
+  const start = 'user=$(id -u vouchbox); systemctl start "user@$user.service"';
+  return {
+    id: 'run-session',
+    title: '`vouchbox run` of an ordinary user in `systemd-run --user` with `Delegate=yes`: the same',
+    command: ['sh', '-c', `${start}; ${runScript(`${asUser} ${unit} ${values}`)}`],
+    secondsMax: 900,
+    needsRoot: true,
+    judge: judgeRun,
+  };
+}
+
+/** `before` are words of a command that starts another one. */
+function runScript(before = ''): string {
+  const program = `import os; print('hello from', os.uname().machine, flush=True); x = bytearray(400 << 20)`;
+  return `${before} vouchbox run --language python ${LIMITS} --json - <<'END'\n${program}\nEND\ntrue`;
+}
+
+function judgeRun({ output }: Ended): Outcome {
+  const [, status] = /"status": "(\w+)"/.exec(output) ?? [];
+  const isHeard = output.includes('hello from');
+  const observed = status === undefined ? lastLines(output, 6) : `${isHeard ? 'heard' : 'not heard'}; ${status}`;
+  return { held: isHeard && status === 'oom_killed', observed };
 }
 
 function hostileTrial(id: string, title: string, classes: readonly string[], ids: readonly string[]): Trial {
