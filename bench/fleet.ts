@@ -57,6 +57,7 @@ export async function* measure(): AsyncGenerator<Measurement> {
   const calibration = runs.find(({ nodes }) => nodes === calibratedWith) as Run;
   const cost = costOf(calibration, await commitLatencyMs(server.url));
   for (const measured of runs) yield await besideModel(measured, cost);
+  yield await pathOfOneJob(server);
   yield* costsInDatabase(runs);
   yield* processorTimes(cost);
   yield* claims(server.url);
@@ -162,8 +163,30 @@ async function besideModel({ nodes, milliseconds }: Run, cost: JobCost): Promise
   };
 }
 
-/** Of a job: it is started, and it ends; what else it changes is to share these commits or those of other jobs. */
+/** Of a job that starts at once: it is admitted and started, and it ends. */
 const commitsMax = 2;
+const jobsAlone = 50;
+
+/** The commits that a job waits for. No other job shares them, because there is one at a time. */
+async function pathOfOneJob(server: PostgresServer): Promise<Measurement> {
+  const url = await newSchema(server.url);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => dropSchema(url));
+  const { path } = stack.use(scratchDirectory());
+  const node = stack.use(await serveService({ ...NODE_FLAGS, 'database-url': url }, path));
+  const caller = stack.use(openJobClient({ port: node.port, key: KEYS[0] as string }));
+  await driven([caller], hello('python'), 1);
+  const before = await databaseCounters(url, server.pid);
+  await driven([caller], hello('python'), jobsAlone);
+  const { tenantLocks, writes } = between(before, await databaseCounters(url, server.pid));
+  return {
+    what: 'commits on the path of a job, one at a time',
+    value: tenantLocks / jobsAlone,
+    unit: 'of it',
+    baseline: { what: 'with those of its signature', value: writes / jobsAlone },
+    valueMax: commitsMax,
+  };
+}
 
 /** For each job, with the most nodes beside one node. */
 function* costsInDatabase(runs: readonly Run[]): Generator<Measurement> {
@@ -183,8 +206,7 @@ function* costsInDatabase(runs: readonly Run[]): Generator<Measurement> {
     baseline: { what: 'with 1 node', value: of(one) },
   });
   for (const [name, words] of Object.entries(figures)) {
-    const figure = beside(`${words}, a job`, 'of it', ({ database }) => database[name as keyof typeof figures] / jobs);
-    yield name === 'writes' ? { ...figure, valueMax: commitsMax } : figure;
+    yield beside(`${words}, a job`, 'of it', ({ database }) => database[name as keyof typeof figures] / jobs);
   }
   yield beside('bytes of the log, a job', 'KiB', ({ database }) => database.logBytes / jobs / 1024);
   yield beside('bytes stored, a job', 'KiB', ({ database }) => database.storedBytes / jobs / 1024);
