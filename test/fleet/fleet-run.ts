@@ -7,6 +7,7 @@ import { ServiceFailure } from '@vouchbox/client';
 import { leaseSeconds } from '../../packages/server/src/store/postgres/lease.ts';
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';
+import { StoreError } from '../../packages/server/src/store/store-error.ts';
 import { type Audit, auditJobs, runProblems } from '../crash/audit.ts';
 import { SmallDisk } from '../crash/small-disk.ts';
 import { Witness } from '../crash/witness.ts';
@@ -282,7 +283,7 @@ class Trouble {
   async #recovered(): Promise<void> {
     const { fleet, databaseUrl } = this.#options;
     const began = Math.max(performance.now(), this.#databaseBackAt + leaseSeconds * 1000);
-    await using session = await Session.open(databaseUrl, {});
+    await using session = await opened(databaseUrl);
     const sql = `select (select count(*) from nodes)::int as nodes,
       (select count(*) from claims where node not in (select node from nodes))::int as orphans`;
     for (;;) {
@@ -294,5 +295,16 @@ class Trouble {
     const took = performance.now() - began;
     this.#options.onRecovery?.(took / 1000);
     this.#recoveryMilliseconds = Math.max(this.#recoveryMilliseconds, took);
+  }
+}
+
+/** A busy machine may be late to answer. */
+async function opened(databaseUrl: string): Promise<Session> {
+  for (;;) {
+    const session = await Session.open(databaseUrl, {}).catch((error: unknown) => {
+      if (error instanceof StoreError && error.code === 'unreachable') return null;
+      throw error;
+    });
+    if (session !== null) return session;
   }
 }
