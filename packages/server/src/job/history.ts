@@ -113,12 +113,15 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
 async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void> {
   for (;;) {
     using nudge = nudges.next(`end ${key.job_id}`, signal);
-    if (!store.isUnderWay(key)) {
+    const runsHere = store.isUnderWay(key);
+    if (!runsHere) {
       const job = await store.jobSummary(key);
       if (job === null || isTerminal(job.status)) return;
     }
     await arrival(store, nudge);
     if (!store.fleet || signal.aborted) return;
+    // Its end was stored by this process.
+    if (runsHere && !store.isUnderWay(key)) return;
   }
 }
 

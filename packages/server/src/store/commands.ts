@@ -31,6 +31,9 @@ export type Methods<Known extends Commands> = {
 /** Changes that no caller waits for. They may wait a moment for other changes, and share their commit. */
 export const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
+/** Reads that make one query each, and so need no transaction to see one state of the store. */
+export const OF_ONE_QUERY: ReadonlySet<string> = new Set<keyof Reads>(['jobSummary', 'outbox']);
+
 /** Runs the command of this name with the input that another thread sent. */
 export function runCommand(
   commands: Commands,

@@ -7,7 +7,7 @@ import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { endClaim } from '../jobs/claims.ts';
-import { recordExecution } from '../jobs/jobs.ts';
+import { executionText, recordExecution } from '../jobs/jobs.ts';
 import { dequeue } from '../jobs/queue.ts';
 import { endedRunning } from '../jobs/tenants.ts';
 import { shortResult } from '../kept/short-results.ts';
@@ -24,13 +24,23 @@ import type { SubmissionEvidence } from './submission-evidence.ts';
 const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .select(['tenant', 'job_id', 'status', 'created_at', 'started_at', 'truncated', 'chain_seq', 'chain_head'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
-
-const selectEvidence = prepared((db, { tenant, job_id }: JobKey) =>
-  db.selectFrom('job_specs').select('evidence').where('tenant', '=', tenant).where('job_id', '=', job_id),
+    .leftJoin('job_specs', (join) =>
+      join.onRef('job_specs.tenant', '=', 'jobs.tenant').onRef('job_specs.job_id', '=', 'jobs.job_id'),
+    )
+    .select([
+      'jobs.tenant',
+      'jobs.job_id',
+      'jobs.status',
+      'jobs.created_at',
+      'jobs.started_at',
+      'jobs.truncated',
+      'jobs.chain_seq',
+      'jobs.chain_head',
+      'job_specs.evidence',
+      'job_specs.execution',
+    ])
+    .where('jobs.tenant', '=', tenant)
+    .where('jobs.job_id', '=', job_id),
 );
 
 type Ending = ChainedJob &
@@ -103,13 +113,13 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   const { tail } = linked;
   insertEvents(db, linked);
   storeArtifacts(db, input);
-  recordExecution(db, input, input.execution);
+  if (executionText(input.execution) !== job.execution) recordExecution(db, input, input.execution);
   endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
   if (job.status === 'queued') dequeue(db, input);
   else endedRunning(db, input.tenant);
   endClaim(db, input);
   const stored = await storedContents(db, tail);
-  const facts = await terminalFacts(db, { job, tail, ...stored });
+  const facts = terminalFacts({ job, tail, ...stored });
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
   insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
@@ -153,19 +163,15 @@ function storeArtifacts(db: StoreDatabase, { tenant, job_id, artifacts }: Packed
 }
 
 interface Stored extends StoredContents {
-  readonly job: Pick<JobTable, 'created_at' | 'started_at'>;
+  readonly job: Pick<JobTable, 'created_at' | 'started_at'> & { readonly evidence: string | null };
   readonly tail: ChainedJob;
 }
 
-async function terminalFacts(
-  db: StoreDatabase,
-  { job, tail, counts, isTruncated, output }: Stored,
-): Promise<TerminalFacts> {
-  const evidence = (await selectEvidence.first(db, tail))?.evidence ?? null;
+function terminalFacts({ job, tail, counts, isTruncated, output }: Stored): TerminalFacts {
   return {
     created_at: job.created_at,
     started_at: job.started_at,
-    submission: evidence === null ? null : (JSON.parse(evidence) as SubmissionEvidence),
+    submission: job.evidence === null ? null : (JSON.parse(job.evidence) as SubmissionEvidence),
     event_chain: eventChain(tail, counts),
     truncated: isTruncated,
     output: outputEvidenceOf(output),

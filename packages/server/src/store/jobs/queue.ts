@@ -63,9 +63,9 @@ interface Contender {
 
 /** Queued jobs in the order they should run: oldest first within a tenant, tenants taking turns. */
 export async function queuedJobs(db: StoreDatabase, choice: QueueChoice): Promise<QueueAnswer> {
-  const tenants = await firstTenants(db);
+  const [tenants, waiting] = await Promise.all([firstTenants(db), waitingTenants(db)]);
   const loadMax = fairShare(choice, tenants);
-  const contenders = (await waitingTenants(db)).map(
+  const contenders = waiting.map(
     ({ tenant, last_turn }): Contender => ({
       tenant,
       load: choice.held.get(tenant) ?? 0,
@@ -80,10 +80,8 @@ export async function queuedJobs(db: StoreDatabase, choice: QueueChoice): Promis
     if (next.jobs === null) next.jobs = await jobsOf(db, next.tenant, choice);
     else chosen.push(...takeTurn(next));
   }
-  const jobs: ChosenJob[] = [];
-  for (const job of chosen) {
-    jobs.push({ ...job, requested_spec: (await selectShortSpec.first(db, job))?.requested_spec ?? null });
-  }
+  const specs = await Promise.all(chosen.map((job) => selectShortSpec.first(db, job)));
+  const jobs = chosen.map((job, at) => ({ ...job, requested_spec: specs[at]?.requested_spec ?? null }));
   return { jobs, isEmpty: contenders.every((contender) => contender.jobs?.length === 0), tenants };
 }
 
@@ -97,15 +95,14 @@ export async function takeQueuedJobs(db: StoreDatabase, choice: QueueChoice): Pr
   const held = new Map(choice.held);
   for (;;) {
     const answer = await queuedJobs(db, { ...choice, exclude, held, limit: choice.limit - taken.length });
-    let missed = 0;
-    for (const job of answer.jobs) {
+    const isTaken = await Promise.all(answer.jobs.map((job) => takeFromQueue(db, job)));
+    for (const [at, job] of answer.jobs.entries()) {
       exclude.push(job.job_id);
-      if (await takeFromQueue(db, job)) {
-        taken.push(job);
-        held.set(job.tenant, (held.get(job.tenant) ?? 0) + 1);
-      } else missed += 1;
+      if (isTaken[at] !== true) continue;
+      taken.push(job);
+      held.set(job.tenant, (held.get(job.tenant) ?? 0) + 1);
     }
-    if (missed === 0) return { ...answer, jobs: taken };
+    if (!isTaken.includes(false)) return { ...answer, jobs: taken };
   }
 }
 

@@ -2,7 +2,8 @@
  * The thread that reads the store. A group of reads shares a transaction that sees one state of the store, at least as
  * new as the last change that was answered before them. Several groups are read at once, each on its own session.
  */
-import { READS, runCommand } from '../../commands.ts';
+import assert from 'node:assert';
+import { OF_ONE_QUERY, READS, runCommand } from '../../commands.ts';
 import { type Answer, type Call, portable, type ThreadData } from '../../threads/messages.ts';
 import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { isLoss, postgresErrorOf } from '../postgres-error.ts';
@@ -39,6 +40,14 @@ export async function openReader({ place }: ThreadData, report: SendReport): Pro
       for (const reader of all) await reader[Symbol.asyncDispose]();
     },
   };
+}
+
+/** One query sees one state of the store by itself. */
+async function readAlone(session: Session, call: Call): Promise<Answer> {
+  const before = session.asked;
+  const value = await runCommand(READS, call, session.db);
+  assert(session.asked === before + 1, `${call.name} reads the store with one query`);
+  return { id: call.id, value };
 }
 
 /** Reads on a session of its own, which is opened when it is first needed, and again when it was lost. */
@@ -79,6 +88,9 @@ class Reader implements AsyncDisposable {
   /** Sends the queries of all calls as they come, and throws if one of them fails. */
   async #readTogether(group: readonly Call[]): Promise<Answer[]> {
     const session = await this.open();
+    const [call, ...others] = group;
+    if (call !== undefined && others.length === 0 && OF_ONE_QUERY.has(call.name))
+      return [await readAlone(session, call)];
     session.begin('isolation level repeatable read, read only');
     const read = await Promise.allSettled(group.map(async (call) => await runCommand(READS, call, session.db)));
     const answers: Answer[] = [];
