@@ -1,6 +1,6 @@
 /** Connections to a real server with a certificate of an authority that the test made. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -197,6 +197,17 @@ describe('a role that needs a client certificate', () => {
     expect(await outcome(certifiedWith(pair('namesake')))).toMatch(/^(unopenable|unreachable): /);
   });
 
+  test('is let in once its files are replaced, without another URL', async () => {
+    const url = certifiedWith(pair('renewed'));
+    const put = (from: string) => {
+      for (const kind of ['pem', 'key']) copyFileSync(file(`${from}.${kind}`), file(`renewed.${kind}`));
+    };
+    put('another');
+    expect(await outcome(url)).toMatch(/authentication failed/);
+    put('certified');
+    expect(await outcome(url)).toBe('encrypted');
+  });
+
   test('is refused before a connection is tried where the files are not a certificate with its key', async () => {
     expect(await outcome(certifiedWith(pair('certified', 'another')))).toMatch(
       /^unopenable: .*sslcert and sslkey are no certificate with its unencrypted key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\)$/,
@@ -237,6 +248,11 @@ describe('a URL is refused in one clear line', () => {
     ['ssl=true', /must say sslmode/],
     [`sslmode=verify-full&uselibpqcompat=true`, /none of the driver’s own/],
     [authority, /must say sslmode/],
+    [
+      `sslmode=verify-full&${authority}&sslcrl=/etc/revoked.pem`,
+      /has sslcrl, which cannot be applied here: leave it out$/,
+    ],
+    ['channel_binding=require', /has channel_binding, which cannot be applied here/],
     ['sslmode=verify-full&sslrootcert=/nowhere/ca.pem', /sslrootcert cannot be read \(ENOENT\)$/],
   ])('with %s', async (parameters, line) => {
     expect(await outcome(urlWith(parameters))).toMatch(line);

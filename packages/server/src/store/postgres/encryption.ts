@@ -16,6 +16,19 @@ export interface Encryption {
 
 /** The parameters that are read here. The driver would give some of them another meaning. */
 const PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'uselibpqcompat'] as const;
+/** Parameters of libpq that protect a connection, and that the driver takes no notice of. */
+const NOT_APPLIED = [
+  'sslcrl',
+  'sslcrldir',
+  'sslpassword',
+  'sslcertmode',
+  'ssl_min_protocol_version',
+  'ssl_max_protocol_version',
+  'channel_binding',
+  'gssencmode',
+  'require_auth',
+  'requirepeer',
+] as const;
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof MODES)[number];
 
@@ -27,6 +40,8 @@ export function encryptionOf(url: string): Encryption {
   if (!URL.canParse(url)) return { url, ssl: undefined };
   const parsed = new URL(url);
   const { searchParams: given } = parsed;
+  const ignored = NOT_APPLIED.find((name) => given.has(name));
+  if (ignored !== undefined) throw refusal(`has ${ignored}, which cannot be applied here: leave it out`);
   if (!PARAMETERS.some((name) => given.has(name))) return { url, ssl: undefined };
   const mode = modeOf(given);
   const rootFile = given.get('sslrootcert');
