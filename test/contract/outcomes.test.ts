@@ -127,12 +127,12 @@ while True:
 });
 
 describe('mem_mb', () => {
-  /** So much that memory is over first, on a slow host too. */
+  /** So much that memory decides, on a slow host too. */
   const ample = { cpu_seconds: 60, wall_seconds: 120 };
   const oomKilled = { status: 'oom_killed', exit_code: null, signal: null, terminal_reason: 'memory_limit' };
 
   test('ends a program that takes more', { tags: ['Submission-16', 'States-1e'] }, async () => {
-    const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64 });
+    const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64, ...ample });
     expect(outcomeOf(ran)).toEqual(oomKilled);
     expect(violations(ran)).toEqual(['memory']);
     // The kernel counts an allocation that must not fail, although it goes over the limit.
@@ -150,20 +150,20 @@ if os.fork() == 0:
     data = bytearray(300 * 1024 * 1024)
     os._exit(0)
 os.wait()`;
-    expect(outcomeOf(await python(code, { mem_mb: 64 }))).toMatchObject({ status: 'oom_killed' });
+    expect(outcomeOf(await python(code, { mem_mb: 64, ...ample }))).toMatchObject({ status: 'oom_killed' });
   });
 
   test('counts files in /tmp and /dev/shm', { tags: ['Submission-16'] }, async () => {
     const ran = await python(
       "import os\nfor path in ('/tmp/a', '/dev/shm/a'):\n  try:\n    with open(path, 'wb') as f:\n      for _ in range(200): f.write(bytes(1 << 20))\n  except OSError as error: print(error.errno)\n",
-      { mem_mb: 64, max_file_mb: 64 },
+      { mem_mb: 64, max_file_mb: 64, ...ample },
     );
     const peak = ran.detail.receipt?.resource_usage?.memory_peak_bytes ?? Number.POSITIVE_INFINITY;
     expect(peak).toBeLessThanOrEqual(64 * 1024 * 1024);
   });
 
   test('lets a program use what it asked for: 200 MB touched of 256', async () => {
-    const ran = await python('data = b"x" * (200 * 1024 * 1024); print(len(data))', { mem_mb: 256 });
+    const ran = await python('data = b"x" * (200 * 1024 * 1024); print(len(data))', { mem_mb: 256, ...ample });
     expect(outcomeOf(ran)).toEqual(exited(0));
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeGreaterThan(200 * 1024 * 1024);
   });
@@ -171,9 +171,12 @@ os.wait()`;
   test('counts memory, not address space: the reservations of numpy and V8 are free', async () => {
     // The host's kernel refuses at once what is more than all of its memory, whatever a job may use.
     const reserved = Math.min(8 * GIB, Math.floor(totalmem() / 2));
-    const ran = await python(`import mmap; m = mmap.mmap(-1, ${reserved}); m[0] = 1; print("ok")`, { mem_mb: 64 });
+    const ran = await python(`import mmap; m = mmap.mmap(-1, ${reserved}); m[0] = 1; print("ok")`, {
+      mem_mb: 64,
+      ...ample,
+    });
     expect(outcomeOf(ran)).toEqual(exited(0));
-    const heap = await node('console.log(new ArrayBuffer(200 << 20).byteLength)', { mem_mb: 128 });
+    const heap = await node('console.log(new ArrayBuffer(200 << 20).byteLength)', { mem_mb: 128, ...ample });
     expect(heap.result).toMatchObject({ status: 'succeeded', stdout: `${200 << 20}\n` });
   });
 });

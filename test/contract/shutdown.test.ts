@@ -1,9 +1,12 @@
 /** Spec § GET /v1/jobs/{id}/result, § Errors: what a stopping service still answers, and what it leaves. */
 import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { rawAnswers } from '../rig/raw-http.ts';
 import { type Answer, Rig } from '../rig/rig.ts';
@@ -142,14 +145,19 @@ test('jobs that exceed the drain time are recorded as ended by the stop, and que
 });
 
 test('a job that ends within the drain time is recorded as it ended', async () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-shutdown-'));
+  onTestFinished(() => rmSync(scratch, { recursive: true }));
+  // The program runs as another user.
+  chmodSync(scratch, 0o755);
   const first = await Rig.start({ provider: 'subprocess', 'drain-seconds': '60' });
   const { client } = first.alpha;
-  const code = 'echo started; sleep 1; echo done; exit 3';
+  const code = `echo started; until [ -e ${scratch}/go ]; do sleep 0.05; done; echo done; exit 3`;
   const { job_id } = await client.submit({ language: 'bash', code });
   for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
   const stopped = first.stop('kept');
   // Stored results can be read until the service has stopped.
   expect((await client.detail(job_id)).status).toBe('running');
+  writeFileSync(join(scratch, 'go'), '');
   expect(await stopped).toEqual([]);
   const second = await Rig.start({ provider: 'subprocess' }, first.dataDir);
   const { result, detail } = await second.ended(job_id);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';
 import { describe, expect, test } from 'vitest';
 import { Command } from '../rig/command.ts';
+import { databaseOf } from '../rig/database.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
 /** Waits that other work of the host may prolong. */
@@ -29,6 +30,8 @@ describe('status', () => {
       provider: { backend: 'subprocess', isolation_class: 'none', ready: true, passed_over: null },
       parked: { cells: expect.any(Number) as unknown, mem_mb: expect.any(Number) as unknown, mem_mb_max: 256 },
       object_store: null,
+      // A store that others can share says who does.
+      ...((await databaseOf(rig().dataDir)) !== null && { nodes: [expect.objectContaining({ slots: 1, claims: 0 })] }),
     });
     const { uptime_seconds } = await status();
     expect((await status()).uptime_seconds).toBeGreaterThanOrEqual(uptime_seconds);
