@@ -176,7 +176,7 @@ export class Session implements Queries, AsyncDisposable {
       });
     }
     this.asked += 1;
-    this.#client.query(query, answered as never);
+    void this.#client.query(query, answered as never);
   }
 
   #lose(): void {
