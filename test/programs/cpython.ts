@@ -25,12 +25,15 @@ const CHOSEN = `
 
 /** The chosen files, or all of them. Empty if the package is not installed. */
 export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram[] {
+  const wanted = presentTests().filter((name) => choice === 'all' || CHOSEN.includes(name));
+  return wanted.map(programOf);
+}
+
+/** Debian's Python brings this directory, but few of its tests. */
+function presentTests(): readonly string[] {
   if (!existsSync(DIRECTORY)) return [];
-  const present = readdirSync(DIRECTORY)
-    .filter((name) => /^test_\w+(\.py)?$/.test(name))
-    .map((name) => name.replace('.py', ''))
-    .toSorted();
-  return present.filter((name) => choice === 'all' || CHOSEN.includes(name)).map(programOf);
+  const tests = readdirSync(DIRECTORY).filter((name) => /^test_\w+(\.py)?$/.test(name));
+  return tests.map((name) => name.replace('.py', '')).toSorted();
 }
 
 /**
@@ -56,10 +59,13 @@ const OF_THE_INTERPRETER = 'atexit code ctypes faulthandler fork1 gc os pty sign
   .split(' ')
   .map((name) => `test_${name}`);
 
-/** The same as programs in Python: a job's own interpreter, which may be forked, must be like any other. */
+/**
+ * The same as programs in Python: a job's own interpreter, which may be forked, must be like any other. Empty if the
+ * package is not installed.
+ */
 export function interpreterPrograms(): readonly TriedProgram[] {
-  if (!existsSync(DIRECTORY)) return [];
-  return OF_THE_INTERPRETER.map((name) => ({
+  const present = new Set(presentTests());
+  return OF_THE_INTERPRETER.filter((name) => present.has(name)).map((name) => ({
     name: `python/${name}`,
     language: 'python',
     code: [
