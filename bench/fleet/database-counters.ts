@@ -11,8 +11,6 @@ export interface DatabaseCounters {
   readonly statements: number;
   /** Transactions of the writing sessions, each of which numbers its change and is synced. */
   readonly writes: number;
-  /** Those of them that lock tenants: each has a change of a job that somebody waits for. */
-  readonly tenantLocks: number;
   readonly rowsInserted: number;
   readonly rowsChanged: number;
   readonly logBytes: number;
@@ -28,8 +26,6 @@ const QUERY = `
   select
     (select coalesce(sum(calls), 0) from pg_stat_statements) as statements,
     (select coalesce(sum(n_tup_upd), 0) from pg_stat_user_tables where relname = 'node_changes') as writes,
-    (select coalesce(sum(calls), 0) from pg_stat_statements
-      where query like '%from tenants where tenant = any(%for no key update') as locks,
     (select sum(n_tup_ins) from pg_stat_user_tables) as inserted,
     (select sum(n_tup_upd + n_tup_del) from pg_stat_user_tables) as changed,
     (select wal_bytes from pg_stat_wal) as log_bytes,
@@ -39,7 +35,7 @@ const QUERY = `
 
 type Row = Readonly<
   Record<
-    'statements' | 'writes' | 'locks' | 'inserted' | 'changed' | 'log_bytes' | 'log_syncs' | 'stored' | 'connections',
+    'statements' | 'writes' | 'inserted' | 'changed' | 'log_bytes' | 'log_syncs' | 'stored' | 'connections',
     string | number
   >
 >;
@@ -59,7 +55,6 @@ export async function databaseCounters(url: string, pid: number): Promise<Databa
   return {
     statements: Number(row.statements),
     writes: Number(row.writes),
-    tenantLocks: Number(row.locks),
     rowsInserted: Number(row.inserted),
     rowsChanged: Number(row.changed),
     logBytes: Number(row.log_bytes),

@@ -39,6 +39,8 @@ export interface StoreAdapter extends DialectAdapter {
   lists(query: BoundQuery): readonly (readonly unknown[])[] | Promise<readonly (readonly unknown[])[]>;
   /** Runs a query that yields no rows. Its failure may be thrown by a later call. */
   send(query: BoundQuery): void;
+  /** Runs what is sent meanwhile, in one piece if it can. Absent where a query on its own costs no round trip. */
+  together?(sends: () => void): void;
 }
 
 interface Compilable<Row> {
@@ -93,6 +95,16 @@ export function prepared<Parameters extends object, Row>(
       for (const parameters of each) adapter.send(boundQuery(db, adapter, parameters));
     },
   };
+}
+
+/**
+ * Sends changes, which a store may then make in one statement. They must be of different rows, and none may depend on
+ * what another one of them did.
+ */
+export function together(db: StoreDatabase, sends: () => void): void {
+  const adapter = adapterOf(db);
+  if (adapter.together === undefined) sends();
+  else adapter.together(sends);
 }
 
 /** Stands for the store that a connection belongs to. What is remembered about a store is kept under it. */

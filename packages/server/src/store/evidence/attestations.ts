@@ -145,8 +145,8 @@ export function resumeAttestations(db: StoreDatabase, at: string): Promise<numbe
  * attestation must be of the stored receipt: anything else is a bug.
  */
 export async function storeAttestation(db: StoreDatabase, input: AttestationInput): Promise<boolean> {
-  if ((await leaveOutbox.run(db, input)) === 0) return false;
-  const receipt = await selectReceiptDigest.first(db, input);
+  const [waiting, receipt] = await Promise.all([leaveOutbox.run(db, input), selectReceiptDigest.first(db, input)]);
+  if (waiting === 0) return false;
   assert(receipt?.receipt_sha256 === input.receipt_sha256, 'an attestation is of the stored receipt');
   const { result_artifact: artifact, result_size_bytes: size } = input;
   assert(isCompressed(artifact) || artifact.length === size, 'the artifact has its stated size');

@@ -11,7 +11,7 @@ import { executionText, recordExecution } from '../jobs/jobs.ts';
 import { dequeue } from '../jobs/queue.ts';
 import { endedRunning } from '../jobs/tenants.ts';
 import { shortResult } from '../kept/short-results.ts';
-import { prepared } from '../prepared.ts';
+import { prepared, together } from '../prepared.ts';
 import type { FinishAnswer } from '../records/answers.ts';
 import type { PackedFinish } from '../records/inputs.ts';
 import type { JobKey, StoredArtifact } from '../records/rows.ts';
@@ -111,19 +111,23 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   if (job === null || isTerminal(job.status)) return { isStored: false, result: null };
   const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
   const { tail } = linked;
-  insertEvents(db, linked);
   storeArtifacts(db, input);
-  if (executionText(input.execution) !== job.execution) recordExecution(db, input, input.execution);
-  endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
-  if (job.status === 'queued') dequeue(db, input);
-  else endedRunning(db, input.tenant);
-  endClaim(db, input);
+  together(db, () => {
+    insertEvents(db, linked);
+    if (executionText(input.execution) !== job.execution) recordExecution(db, input, input.execution);
+    endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
+    if (job.status === 'queued') dequeue(db, input);
+    else endedRunning(db, input.tenant);
+    endClaim(db, input);
+  });
   const stored = await storedContents(db, tail);
   const facts = terminalFacts({ job, tail, ...stored });
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
-  insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
-  queueForAttestation(db, { tenant, job_id, at: finished_at });
+  together(db, () => {
+    insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
+    queueForAttestation(db, { tenant, job_id, at: finished_at });
+  });
   const { truncated } = facts;
   return {
     isStored: true,

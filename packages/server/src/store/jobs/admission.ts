@@ -8,7 +8,7 @@ import { nameBlob } from '../blobs/blobs.ts';
 import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
 import { submissionEvidence } from '../evidence/submission-evidence.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
-import { prepared } from '../prepared.ts';
+import { prepared, together } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput } from '../records/inputs.ts';
 import type { JobKey, JobSummary } from '../records/rows.ts';
@@ -109,23 +109,25 @@ function accept(db: StoreDatabase, input: AdmitInput, blobs: NamedBlobs): AdmitR
   const linked = linkBehind({ ...key, chain_seq: 0, chain_head: GENESIS_HASH }, firstEvents(input));
   const { language, runtime } = spec;
   const status = start === undefined ? 'queued' : 'running';
-  insertJob.send(db, {
-    ...linked.tail,
-    status,
-    language,
-    runtime,
-    created_at,
-    started_at: start?.started_at ?? null,
-  });
   const evidence = canonicalJson(submissionEvidence(spec, blobs));
   const execution = executionText(start?.execution ?? null);
-  insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
-  for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
-  if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
-  insertEvents(db, linked);
-  if (start === undefined) enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
-  else startedAtOnce(db, tenant);
-  if (start !== undefined) claim(db, key);
+  together(db, () => {
+    insertJob.send(db, {
+      ...linked.tail,
+      status,
+      language,
+      runtime,
+      created_at,
+      started_at: start?.started_at ?? null,
+    });
+    insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
+    for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
+    if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
+    insertEvents(db, linked);
+    if (start === undefined) enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
+    else startedAtOnce(db, tenant);
+    if (start !== undefined) claim(db, key);
+  });
   return { kind: 'created', job: freshSummary(input) };
 }
 

@@ -5,7 +5,7 @@
 import type { EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
-import { prepared } from '../prepared.ts';
+import { prepared, together } from '../prepared.ts';
 import { summaries, summaryOf } from '../reading/job-columns.ts';
 import type { StartInput } from '../records/inputs.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob } from '../records/rows.ts';
@@ -149,11 +149,13 @@ export async function start(db: StoreDatabase, input: StartInput): Promise<boole
   const { tenant, job_id, started_at, execution } = input;
   const [queued, isMine] = await Promise.all([selectQueued.first(db, { tenant, job_id }), isTaken(db, input)]);
   if (queued === null || !isMine) return false;
-  recordExecution(db, { tenant, job_id }, execution);
   const linked = linkBehind(queued, [startedEvent(started_at, execution)]);
-  insertEvents(db, linked);
-  startQueued.send(db, { ...linked.tail, started_at });
-  startFromQueue(db, queued);
+  together(db, () => {
+    recordExecution(db, { tenant, job_id }, execution);
+    insertEvents(db, linked);
+    startQueued.send(db, { ...linked.tail, started_at });
+    startFromQueue(db, queued);
+  });
   return true;
 }
 

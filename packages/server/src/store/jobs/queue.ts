@@ -63,26 +63,8 @@ interface Contender {
 
 /** Queued jobs in the order they should run: oldest first within a tenant, tenants taking turns. */
 export async function queuedJobs(db: StoreDatabase, choice: QueueChoice): Promise<QueueAnswer> {
-  const [tenants, waiting] = await Promise.all([firstTenants(db), waitingTenants(db)]);
-  const loadMax = fairShare(choice, tenants);
-  const contenders = waiting.map(
-    ({ tenant, last_turn }): Contender => ({
-      tenant,
-      load: choice.held.get(tenant) ?? 0,
-      lastTurn: last_turn,
-      jobs: null,
-    }),
-  );
-  const chosen: QueuedJob[] = [];
-  while (chosen.length < choice.limit) {
-    const next = firstInTurn(contenders, loadMax);
-    if (next === null) break;
-    if (next.jobs === null) next.jobs = await jobsOf(db, next.tenant, choice);
-    else chosen.push(...takeTurn(next));
-  }
-  const specs = await Promise.all(chosen.map((job) => selectShortSpec.first(db, job)));
-  const jobs = chosen.map((job, at) => ({ ...job, requested_spec: specs[at]?.requested_spec ?? null }));
-  return { jobs, isEmpty: contenders.every((contender) => contender.jobs?.length === 0), tenants };
+  const { jobs, ...answer } = await chosenJobs(db, choice);
+  return { ...answer, jobs: await Promise.all(jobs.map((job) => withSpec(db, job))) };
 }
 
 /**
@@ -94,16 +76,46 @@ export async function takeQueuedJobs(db: StoreDatabase, choice: QueueChoice): Pr
   const exclude = [...choice.exclude];
   const held = new Map(choice.held);
   for (;;) {
-    const answer = await queuedJobs(db, { ...choice, exclude, held, limit: choice.limit - taken.length });
-    const isTaken = await Promise.all(answer.jobs.map((job) => takeFromQueue(db, job)));
-    for (const [at, job] of answer.jobs.entries()) {
+    const limit = choice.limit - taken.length;
+    const { jobs, ...answer } = await chosenJobs(db, { ...choice, exclude, held, limit });
+    const tried = await Promise.all(jobs.map((job) => Promise.all([takeFromQueue(db, job), withSpec(db, job)])));
+    for (const [isTaken, job] of tried) {
       exclude.push(job.job_id);
-      if (isTaken[at] !== true) continue;
+      if (!isTaken) continue;
       taken.push(job);
       held.set(job.tenant, (held.get(job.tenant) ?? 0) + 1);
     }
-    if (!isTaken.includes(false)) return { ...answer, jobs: taken };
+    if (tried.every(([isTaken]) => isTaken)) return { ...answer, jobs: taken };
   }
+}
+
+async function chosenJobs(
+  db: StoreDatabase,
+  choice: QueueChoice,
+): Promise<Omit<QueueAnswer, 'jobs'> & { readonly jobs: readonly QueuedJob[] }> {
+  const waiting = await waitingTenants(db);
+  const tenants = waiting.length > 1 ? waiting.slice(0, 2).map(({ tenant }) => tenant) : await firstTenants(db);
+  const loadMax = fairShare(choice, tenants);
+  const contenders = waiting.map(
+    ({ tenant, last_turn }): Contender => ({
+      tenant,
+      load: choice.held.get(tenant) ?? 0,
+      lastTurn: last_turn,
+      jobs: null,
+    }),
+  );
+  const jobs: QueuedJob[] = [];
+  while (jobs.length < choice.limit) {
+    const next = firstInTurn(contenders, loadMax);
+    if (next === null) break;
+    if (next.jobs === null) next.jobs = await jobsOf(db, next.tenant, choice);
+    else jobs.push(...takeTurn(next));
+  }
+  return { jobs, isEmpty: contenders.every((contender) => contender.jobs?.length === 0), tenants };
+}
+
+async function withSpec(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
+  return { ...job, requested_spec: (await selectShortSpec.first(db, job))?.requested_spec ?? null };
 }
 
 /** A tenant's oldest jobs that the caller has not taken yet, up to one more than it can take. */

@@ -19,6 +19,8 @@ export interface Queries {
   /** The same, with its rows as lists of their columns. */
   lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]>;
   send(query: BoundQuery): void;
+  /** Sends what is sent meanwhile, in one statement if it can. */
+  together(sends: () => void): void;
 }
 
 class SessionAdapter extends PostgresAdapter implements StoreAdapter {
@@ -46,6 +48,10 @@ class SessionAdapter extends PostgresAdapter implements StoreAdapter {
 
   send(query: BoundQuery): void {
     this.#queries.send(query);
+  }
+
+  together(sends: () => void): void {
+    this.#queries.together(sends);
   }
 }
 

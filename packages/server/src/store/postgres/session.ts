@@ -16,6 +16,9 @@ import { fromStoredText, toStoredText } from './postgres-text.ts';
 const connectMillisecondsMax = 5000;
 const answerMillisecondsMax = 60_000;
 
+/** The most changes in one statement. Each number and order of them is a text of its own, which the server keeps. */
+const togetherMax = 8;
+
 /** `pg_current_xact_id` and `pg_xact_status`. */
 const versionMin = 130_000;
 
@@ -59,9 +62,13 @@ export class Session implements Queries, AsyncDisposable {
   readonly #client: Client;
   /** By their text, so that the server plans each only once. */
   readonly #names = new Map<string, string>();
+  /** The texts of statements that are made of several changes, by the texts of these. */
+  readonly #joinedTexts = new Map<string, string>();
   #isLost = false;
   /** Whether queries of this turn were given to the driver and are not written yet. */
   #isGathering = false;
+  /** Changes that wait to be sent as one statement; null if each is sent by itself. */
+  #together: BoundQuery[] | null = null;
   /** The error of this transaction's first query that failed while nobody waited for it. */
   #failure: Error | null = null;
 
@@ -125,9 +132,26 @@ export class Session implements Queries, AsyncDisposable {
 
   /** Sends a query. If it fails, the next query that is waited for fails, or the commit. */
   send(query: BoundQuery): void {
+    if (this.#together !== null) {
+      this.#together.push(query);
+      return;
+    }
     this.#ask(this.#named(query), (error) => {
       this.#failure ??= error ?? null;
     });
+  }
+
+  /** Sends the changes that `sends` gives as one statement, if they are few: see `together` of the store. */
+  together(sends: () => void): void {
+    const changes: BoundQuery[] = [];
+    this.#together = changes;
+    try {
+      sends();
+    } finally {
+      this.#together = null;
+    }
+    const isOne = changes.length > 0 && changes.length <= togetherMax;
+    for (const query of isOne ? [this.#joined(changes)] : changes) this.send(query);
   }
 
   /** Sends the beginning of a transaction. */
@@ -183,6 +207,14 @@ export class Session implements Queries, AsyncDisposable {
     this.#isLost = true;
   }
 
+  #joined(changes: readonly BoundQuery[]): BoundQuery {
+    const texts = changes.map(({ sql }) => sql);
+    const name = texts.join(';');
+    const sql = this.#joinedTexts.get(name) ?? joinedText(changes);
+    this.#joinedTexts.set(name, sql);
+    return { sql, parameters: changes.flatMap(({ parameters }) => parameters) };
+  }
+
   #named({ sql, parameters }: BoundQuery) {
     const name = this.#names.get(sql) ?? `q${this.#names.size}`;
     this.#names.set(sql, name);
@@ -198,6 +230,23 @@ export class Session implements Queries, AsyncDisposable {
     if (encoding !== 'UTF8')
       throw new StoreError('unopenable', `the database must have the encoding UTF8, not ${encoding}`);
   }
+}
+
+/**
+ * One statement that makes all these changes. Each is a part of a `with`, and all see the rows as they were before.
+ * https://www.postgresql.org/docs/current/queries-with.html#QUERIES-WITH-MODIFYING
+ */
+function joinedText(changes: readonly BoundQuery[]): string {
+  const parts: string[] = [];
+  let before = 0;
+  for (const { sql, parameters } of changes) {
+    const shift = before;
+    parts.push(sql.replaceAll(/\$(\d+)/g, (_, place: string) => `$${Number(place) + shift}`));
+    before += parameters.length;
+  }
+  const last = parts.pop() ?? '';
+  const named = parts.map((text, at) => `change${at} as (${text})`);
+  return named.length === 0 ? last : `with ${named.join(', ')} ${last}`;
 }
 
 /** A parameter as it is stored; arrays hold texts, too. */

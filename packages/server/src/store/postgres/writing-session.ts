@@ -43,12 +43,14 @@ const insertNode = `with made as (insert into nodes (instance, started_at, lease
 const removeNode = 'delete from nodes where node = $1';
 
 /**
- * Numbers the change in the row of its node; no row if the node is gone. The lock of the node lasts until the end of the
- * transaction, and whoever removes the row waits for it. It does not delay the renewal of the lease.
+ * Numbers the change in the row of its node, and locks the rows of its tenants; no row if the node is gone. The lock of
+ * the node lasts until the end of the transaction, and whoever removes the row waits for it. It does not delay the
+ * renewal of the lease.
  */
-const enter = `with alive as (select node from nodes where node = $1 for key share)
-  update node_changes set number = $2 from alive where node_changes.node = alive.node returning node_changes.node`;
-const lockTenants = 'select 1 from tenants where tenant = any($1) order by tenant for no key update';
+const enter = `with alive as (select node from nodes where node = $1 for key share),
+    locked as (select 1 from tenants where tenant = any($3) order by tenant for no key update)
+  update node_changes set number = $2 from alive where node_changes.node = alive.node
+  returning (select count(*) from locked)`;
 
 /**
  * The number that is stored is that of the last change that was committed. The server's own numbers of transactions do not
@@ -125,9 +127,8 @@ export class WritingSession implements AsyncDisposable {
   async begin(session: Session, tenants: readonly string[]): Promise<number | null> {
     const change = ++this.#changes;
     session.begin('isolation level read committed');
-    const entered = session.execute({ sql: enter, parameters: [this.node, change] });
-    if (tenants.length > 0) session.send({ sql: lockTenants, parameters: [tenants] });
-    return (await entered).rows.length === 0 ? null : change;
+    const { rows } = await session.execute({ sql: enter, parameters: [this.node, change, tenants] });
+    return rows.length === 0 ? null : change;
   }
 
   /** Ends the session: the next change opens another. */

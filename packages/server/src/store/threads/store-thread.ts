@@ -2,12 +2,11 @@
  * The common part of the writer's and the reader's thread. They report that they are open, or why not, take calls as
  * they arrive, and answer them in groups.
  */
-import { setTimeout as rest, setImmediate } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { IdleMemory } from '../../ground/idle-memory.ts';
 import type { StoreError } from '../store-error.ts';
 import { type Call, portable, type Report, type Request } from './messages.ts';
-import { Pace } from './pace.ts';
 
 /** How long calls without a waiting caller wait for one that has a caller. */
 const patienceMilliseconds = 25;
@@ -20,11 +19,6 @@ export interface StoreThread extends AsyncDisposable {
   work(waiting: Call[]): Promise<void>;
   /** Whether no caller waits for the answer to this call. Left out, a caller waits for each. */
   isPatient?(call: Call): boolean;
-  /**
-   * The longest that a thread to which calls come closely waits before each group, in milliseconds, so that the group has
-   * more of them. It never waits for longer than its last group took. Left out, it does not wait.
-   */
-  readonly gatherMillisecondsMax?: number;
 }
 
 export type SendReport = (report: Report) => void;
@@ -58,10 +52,6 @@ class CallService {
   /** Ends a pause that waits for more calls. */
   #wake: () => void = () => {};
   readonly #memory = new IdleMemory();
-  /** Of the calls that a caller waits for. */
-  readonly #pace = new Pace();
-  /** How long the last group took. */
-  #groupMilliseconds = 0;
 
   constructor(port: MessagePort, kind: ThreadKind) {
     this.#port = port;
@@ -70,17 +60,10 @@ class CallService {
 
   receive(request: Request): void {
     if (request.kind === 'open') void this.#openThread();
-    if (request.kind === 'calls') this.#take(request.calls);
+    if (request.kind === 'calls') for (const call of request.calls) this.#waiting.push(call);
     if (request.kind === 'close') this.#closing = true;
     if (!this.#hasTime()) this.#wake();
     void this.#run();
-  }
-
-  #take(calls: readonly Call[]): void {
-    for (const call of calls) {
-      this.#waiting.push(call);
-      if (this.#thread?.isPatient?.(call) !== true) this.#pace.note(performance.now());
-    }
   }
 
   async #openThread(): Promise<void> {
@@ -102,20 +85,11 @@ class CallService {
     await setImmediate();
     while (this.#thread !== null && this.#waiting.length > 0) {
       if (this.#hasTime()) await this.#pause();
-      else await this.#gather(this.#thread.gatherMillisecondsMax ?? 0);
-      const began = performance.now();
       await this.#thread.work(this.#waiting);
-      this.#groupMilliseconds = performance.now() - began;
       await setImmediate();
     }
     this.#running = false;
     if (this.#closing) await this.#close();
-  }
-
-  /** Waits for as long as the last group took, if more than one call can be expected until this group is done. */
-  async #gather(millisecondsMax: number): Promise<void> {
-    const milliseconds = Math.min(this.#groupMilliseconds, millisecondsMax);
-    if (!this.#closing && this.#pace.isCloserThan(milliseconds * 2)) await rest(milliseconds);
   }
 
   /** Whether no caller waits for any of the calls. */

@@ -9,11 +9,15 @@ import { PATIENT, runCommand, WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, portable } from '../../threads/messages.ts';
 import { isCollision, isLoss, postgresErrorOf } from '../postgres-error.ts';
+import type { Session } from '../session.ts';
 import { takenOver, type WritingSession } from '../writing-session.ts';
+import { Lanes } from './lanes.ts';
 
 /** A group closes when it holds this many changes or took this long. Each of its callers waits for all of it. */
 const groupCommandsMax = 256;
 const groupMillisecondsMax = 20;
+/** Each holds what it sends until the database has taken it. */
+const sideBySideMax = 16;
 
 /** How long callers wait to learn what became of their commit, and the pause between two tries to look it up. */
 const outcomeMillisecondsMax = 60_000;
@@ -85,12 +89,13 @@ export class GroupCommit {
     const begun = this.#writing.begin(session, [...tenants]).catch(() => undefined);
     const closesAt = performance.now() + groupMillisecondsMax;
     // Calls that arrive meanwhile take part if the rows of their tenants are locked already.
-    const next = () => again.shift() ?? (waiting[0] && isLocked(waiting[0], tenants) ? waiting.shift() : undefined);
-    for (let call = next(); call !== undefined; call = next()) {
-      progress.group.push(call);
-      progress.answers.push({ id: call.id, value: await runCommand(WRITES, call, session.db) });
-      if (again.length === 0 && isFull(progress.group, closesAt)) break;
-    }
+    const next = () => {
+      if (again.length > 0) return again.shift();
+      return waiting[0] && isLocked(waiting[0], tenants) && !isFull(progress.group, closesAt)
+        ? waiting.shift()
+        : undefined;
+    };
+    await makeChanges(session, progress, next);
     const change = await begun;
     if (change === null) throw takenOver();
     progress.change = change ?? null;
@@ -137,6 +142,36 @@ export class GroupCommit {
       if (outcome instanceof StoreError) this.#report(refuse(waiting.splice(0), outcome));
       await pause(outcomePauseMilliseconds);
     }
+  }
+}
+
+/** Makes changes side by side, as far as they may be, until there is no next one. All have ended when it resolves or rejects. */
+async function makeChanges({ db }: Session, progress: Progress, next: () => Call | undefined): Promise<void> {
+  const lanes = new Lanes();
+  const running = new Set<Promise<void>>();
+  const begin = (call: Call) => {
+    progress.group.push(call);
+    const made = lanes
+      .run(call, () => runCommand(WRITES, call, db))
+      .then((value) => {
+        progress.answers.push({ id: call.id, value });
+        running.delete(made);
+      });
+    running.add(made);
+  };
+  try {
+    for (;;) {
+      while (running.size < sideBySideMax) {
+        const call = next();
+        if (call === undefined) break;
+        begin(call);
+      }
+      if (running.size === 0) return;
+      await Promise.race(running);
+    }
+  } catch (error) {
+    await Promise.allSettled(running);
+    throw error;
   }
 }
 

@@ -11,12 +11,6 @@ import { WritingSession } from '../writing-session.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { PostgresThreadData } from './thread-data.ts';
 
-/**
- * With several jobs under way, their changes come some milliseconds after each other. Each commit costs the database and
- * this process more than the wait costs a job.
- */
-const gatherMillisecondsMax = 10;
-
 export async function openWriter(
   { place, check, instance, steps }: PostgresThreadData,
   report: SendReport,
@@ -38,7 +32,6 @@ export async function openWriter(
   return {
     names: Object.keys(WRITES),
     isPatient: ({ name }) => PATIENT.has(name),
-    gatherMillisecondsMax,
     async work(waiting) {
       report({ kind: 'answers', answers: await group.take(waiting) });
     },

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { Lanes } from './lanes.ts';
+
+/** Changes that end when they are told to, and the names of those that began. */
+function heldChanges() {
+  const lanes = new Lanes();
+  const began: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<string>>();
+  let calls = 0;
+  const run = (what: string, { name, input }: { name: string; input: unknown }): Promise<string> => {
+    const end = Promise.withResolvers<string>();
+    ends.set(what, end);
+    calls += 1;
+    return lanes.run({ id: calls, name, input }, () => {
+      began.push(what);
+      return end.promise;
+    });
+  };
+  return {
+    run,
+    began,
+    end: (what: string) => ends.get(what)?.resolve(what),
+    fail: (what: string) => ends.get(what)?.reject(new Error(what)),
+  };
+}
+
+const ofJob = (name: string, job_id: string) => ({ name, input: { tenant: 'acme', job_id } });
+
+test('changes of different jobs are made side by side, those of one job in their order', async () => {
+  const { run, began, end } = heldChanges();
+  const append = { name: 'append', input: { key: { tenant: 'acme', job_id: 'one' }, events: [] } };
+  const all = [
+    run('append one', append),
+    run('finish one', ofJob('finish', 'one')),
+    run('start two', ofJob('start', 'two')),
+  ];
+  expect(began).toEqual(['append one', 'start two']);
+  end('append one');
+  await all[0];
+  await expect.poll(() => began).toEqual(['append one', 'start two', 'finish one']);
+  end('finish one');
+  end('start two');
+  expect(await Promise.all(all)).toEqual(['append one', 'finish one', 'start two']);
+});
+
+test('two submissions are never decided side by side, and neither are two choices from the queue', () => {
+  const { run, began } = heldChanges();
+  void run('submission', ofJob('admit', 'one'));
+  void run('choice', { name: 'takeQueuedJobs', input: {} });
+  void run('next submission', ofJob('admit', 'two'));
+  void run('next choice', { name: 'takeQueuedJobs', input: {} });
+  expect(began).toEqual(['submission', 'choice']);
+});
+
+test('any other change is made alone', async () => {
+  const { run, began, end } = heldChanges();
+  void run('finish', ofJob('finish', 'one'));
+  const alone = run('credential', { name: 'createCredential', input: {} });
+  void run('start', ofJob('start', 'two'));
+  expect(began).toEqual(['finish']);
+  end('finish');
+  await expect.poll(() => began).toEqual(['finish', 'credential']);
+  end('credential');
+  await alone;
+  await expect.poll(() => began).toEqual(['finish', 'credential', 'start']);
+});
+
+test('a change behind one that failed is not made', async () => {
+  const { run, began, fail } = heldChanges();
+  const all = [run('start', ofJob('start', 'one')), run('finish', ofJob('finish', 'one'))];
+  fail('start');
+  const ends = await Promise.allSettled(all);
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(began).toEqual(['start']);
+});

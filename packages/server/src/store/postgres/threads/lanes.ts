@@ -1,0 +1,49 @@
+/**
+ * Changes of one transaction that are made side by side. Most of the time of a change goes into waiting for answers of
+ * the database, so a session that made one after the other would mostly wait.
+ */
+import type { Writes } from '../../commands.ts';
+import type { Call } from '../../threads/messages.ts';
+
+/** They read and change rows of one job, and add to the counts of its tenant. */
+const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
+  'append',
+  'finish',
+  'postponeAttestation',
+  'requestCancel',
+  'start',
+  'storeAttestation',
+]);
+
+/** They choose by what others of the same name did, and by nothing that a change of a job does. */
+const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>(['admit', 'takeQueuedJobs']);
+
+/** Changes in one lane are made in the order in which they came, those of two lanes side by side. */
+export class Lanes {
+  /** The last change in each lane. */
+  readonly #last = new Map<string, Promise<unknown>>();
+  /** The last change that needed to be alone. */
+  #alone: Promise<unknown> | undefined;
+
+  /**
+   * Makes the change of a call when those before it in its lane are made. A change without a lane is made alone. If one
+   * before it failed, it is not made, and fails as that one did: the transaction cannot be committed any more.
+   */
+  run<Value>(call: Call, make: () => Promise<Value>): Promise<Value> {
+    const lane = laneOf(call);
+    const last = lane === null ? [...this.#last.values()] : [this.#last.get(lane)];
+    const before = [this.#alone, ...last].filter((change) => change !== undefined);
+    const made = before.length > 0 ? Promise.all(before).then(make) : make();
+    if (lane === null) this.#alone = made;
+    else this.#last.set(lane, made);
+    return made;
+  }
+}
+
+function laneOf({ name, input }: Call): string | null {
+  if (OF_ONE_NAME.has(name)) return name;
+  if (!OF_ONE_JOB.has(name)) return null;
+  const { key = input } = input as { readonly key?: unknown };
+  const { tenant, job_id } = key as { readonly tenant: string; readonly job_id: string };
+  return `${tenant} ${job_id}`;
+}
