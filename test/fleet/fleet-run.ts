@@ -148,6 +148,11 @@ interface LoadOptions {
 }
 
 const followedShare = 0.2;
+/**
+ * Each follower asks for a new ticket after a failure, and looks at the store now and then. A queue that only grows would
+ * have more of them than three nodes can serve, so clients wait for the fleet.
+ */
+const followedAtOnceMax = 40;
 /** Jobs that write for some seconds, so that failures come in the middle of their streams. All are followed. */
 const slowShare = 0.03;
 
@@ -172,7 +177,7 @@ class Load {
     const { workload, followers, anyUrl, random, jobsMax } = this.#options;
     while (!this.#isOver && workload.promises.length < jobsMax) {
       const url = anyUrl();
-      if (url === null) {
+      if (url === null || followers.underWay >= followedAtOnceMax) {
         await delay(100);
         continue;
       }

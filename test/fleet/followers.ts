@@ -20,6 +20,7 @@ export class Followers {
   readonly #anyUrl: () => string | null;
   readonly #following: Promise<Followed>[] = [];
   #resumed = 0;
+  #underWay = 0;
 
   constructor(anyUrl: () => string | null) {
     this.#anyUrl = anyUrl;
@@ -27,7 +28,13 @@ export class Followers {
 
   /** Begins to follow a job to its end. */
   follow(job_id: string): void {
-    this.#following.push(this.#follow({ job_id, events: [] }));
+    this.#underWay += 1;
+    this.#following.push(this.#follow({ job_id, events: [] }).finally(() => (this.#underWay -= 1)));
+  }
+
+  /** How many jobs have not been followed to their ends yet. */
+  get underWay(): number {
+    return this.#underWay;
   }
 
   /** Resolves when every job was followed to its end, as what was wrong. `url` is that of a node that serves. */

@@ -10,13 +10,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeCheckout } from './checkout.ts';
-import type { Host } from './host.ts';
+import { HOSTS, type Host } from './host.ts';
 import { runMachine } from './machine.ts';
 import { keepObserved, type ObservedTrial, writeTable } from './observed.ts';
 import { planOf } from './plan.ts';
 import { requireTools } from './required-tools.ts';
 import { buildRoot } from './root.ts';
 import type { Reported } from './within/outcome.ts';
+import { TRIALS } from './within/trials.ts';
 
 /** Not below `node_modules`, which `npm ci` removes. */
 const CACHE = join(tmpdir(), 'vouchbox-hosts');
@@ -24,17 +25,37 @@ const START_SECONDS_MAX = 300;
 /** Only ends what hangs: trials have bounds of their own. */
 const SECONDS_MAX = 90 * 60;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  // Only these trials of the hosts, separated by commas: what the others showed before is kept.
-  // `rest`: only those that have not held yet.
-  // `at-once`: machines. One alone leaves processors idle, since most of a trial is one thing after another.
-  options: {
-    trials: { type: 'string' },
-    rest: { type: 'boolean', default: false },
-    'at-once': { type: 'string', default: '2' },
-  },
-});
+const USAGE = `npm run hosts -- [--trials ID,…] [--rest] [--at-once N] [NAME…]
+  --trials ID,…  only these trials: what the others showed before is kept
+  --rest         only those that have not held yet
+  --at-once N    machines at a time (2): one alone leaves processors idle
+  names:  ${HOSTS.map(({ name }) => name).join(', ')}
+  trials: ${TRIALS.map(({ id }) => id).join(', ')}`;
+
+function wordsGiven() {
+  return parseArgs({
+    allowPositionals: true,
+    options: {
+      trials: { type: 'string' },
+      rest: { type: 'boolean', default: false },
+      'at-once': { type: 'string', default: '2' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+}
+
+/** Ends the process with the usage if it is asked for, or if a word is not understood. */
+function wordsOrUsage(): ReturnType<typeof wordsGiven> {
+  try {
+    const words = wordsGiven();
+    if (!words.values.help) return words;
+    say(USAGE);
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
+    process.exit(2);
+  }
+}
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -115,6 +136,7 @@ async function tryHosts(left: Host[]): Promise<readonly Tried[]> {
   return tried;
 }
 
+const { values, positionals } = wordsOrUsage();
 requireTools();
 const started = performance.now();
 const left = [...planOf(positionals, { trials: values.trials?.split(','), isRest: values.rest })];

@@ -9,10 +9,10 @@ export class TcpProxy implements Disposable {
   #port = 0;
 
   private constructor(target: URL) {
-    this.#server = createServer((client) => {
+    this.#server = createServer({ noDelay: true }, (client) => {
       this.#note(client);
       if (this.#isCut) return;
-      const server = this.#note(connect(Number(target.port), target.hostname));
+      const server = this.#note(connect({ port: Number(target.port), host: target.hostname, noDelay: true }));
       client.pipe(server).pipe(client);
       client.on('close', () => server.destroy());
       server.on('close', () => client.destroy());

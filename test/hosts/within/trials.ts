@@ -40,6 +40,16 @@ const MADE_FOR_A_USER = [...SHORTEST, 'ESC-06', 'ESC-08', 'ESC-10', 'ESC-15', 'E
 /** The rights that `vouchbox` takes by itself, for other commands: root of a user namespace with the user's subordinate ids. */
 const ENTER = ['packages/server/native/svc-enter', '100000', '100000', '65536'];
 const SANDBOX = 'packages/server/src/sandbox';
+const CONTRACT_TESTS = ['test/contract/outcomes.test.ts', 'test/contract/posture.test.ts'];
+/** The limits of the contract, and what a job's detail and receipt say of its cell. */
+const LIMITS_AND_POSTURE = [
+  ...['Submission-14', 'Submission-15', 'Submission-16', 'Submission-17', 'Submission-18'],
+  ...['Detail-1', 'Detail-6', 'Receipt-1'],
+];
+/** What a kernel and an architecture do in ways of their own. */
+const SHORTEST_GROUP_TESTS = ['cgroup', 'launcher/launcher.test.ts', 'watch', 'oci/seccomp'].map(
+  (name) => `${SANDBOX}/${name}`,
+);
 /** Without those of the whole doctor, which has a trial of its own. */
 const GROUP_TESTS = ['cgroup', 'launcher', 'watch', 'doctor/host-posture', 'doctor/probe', 'oci/seccomp', 'sentry'].map(
   (name) => `${SANDBOX}/${name}`,
@@ -75,9 +85,14 @@ export const TRIALS: readonly Trial[] = [
   runTrial('namespace'),
   runTrial('gvisor'),
   sessionTrial(),
-  testsTrial('contract', 'outcomes and posture over HTTP', [
-    'test/contract/outcomes.test.ts',
-    'test/contract/posture.test.ts',
+  testsTrial('contract', 'outcomes and posture over HTTP', CONTRACT_TESTS),
+  testsTrial('outcomes', 'the limits of the contract, and the posture, over HTTP', [
+    ...CONTRACT_TESTS,
+    '--tagsFilter',
+    LIMITS_AND_POSTURE.join(' or '),
+  ]),
+  testsTrial('groups-short', 'control groups, the launcher, limits by time and filters, by their own tests', [
+    ...SHORTEST_GROUP_TESTS,
   ]),
   testsTrial('groups', 'control groups, the launcher, limits and filters, by their own tests', GROUP_TESTS),
   testsTrial('python-ends', 'a forked Python ends as Python itself does', [
@@ -102,6 +117,7 @@ export const TRIALS: readonly Trial[] = [
   },
   userTrial(),
   hostileTrial('limits', 'the shortest attacks on both classes', ['namespace', 'gvisor'], SHORTEST),
+  hostileTrial('limits-gvisor', 'the shortest attacks on a gVisor cell', ['gvisor'], SHORTEST),
   hostileTrial('limits-namespace', 'the shortest attacks on a namespace cell', ['namespace'], SHORTEST),
   {
     id: 'service',
