@@ -52,6 +52,14 @@ test('two submissions are never decided side by side, and neither are two choice
   expect(began).toEqual(['submission', 'choice']);
 });
 
+test('tickets of streams wait for no job', () => {
+  const { run, began } = heldChanges();
+  void run('finish', ofJob('finish', 'one'));
+  void run('ticket', { name: 'storeTicket', input: {} });
+  void run('its use', { name: 'consumeTicket', input: {} });
+  expect(began).toEqual(['finish', 'ticket', 'its use']);
+});
+
 test('any other change is made alone', async () => {
   const { run, began, end } = heldChanges();
   void run('finish', ofJob('finish', 'one'));

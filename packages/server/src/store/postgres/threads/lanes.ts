@@ -15,8 +15,13 @@ const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
   'storeAttestation',
 ]);
 
-/** They choose by what others of the same name did, and by nothing that a change of a job does. */
-const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>(['admit', 'takeQueuedJobs']);
+/** They depend on what others of the same name did, and on nothing that a change of a job does. */
+const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
+  'admit',
+  'consumeTicket',
+  'storeTicket',
+  'takeQueuedJobs',
+]);
 
 /** Changes in one lane are made in the order in which they came, those of two lanes side by side. */
 export class Lanes {
