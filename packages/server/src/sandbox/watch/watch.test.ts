@@ -32,7 +32,11 @@ describe('the thread that watches limits', () => {
   afterEach(() => rmSync(directory, { recursive: true }));
 
   test.each(ALL)('ends a %s program at its wall limit while the thread of the service blocks', async (choice) => {
-    const { ending, usage } = await runWhileBlocked(choice, SLEEPING, { wall_seconds: seconds });
+    const { ending, usage } = await runWhileBlocked(choice, SLEEPING, {
+      wall_seconds: seconds,
+      // On a slow host gVisor itself takes seconds of it.
+      cpu_seconds: 20 * seconds,
+    });
     expect(ending).toEqual({ kind: 'wall_limit' });
     expect(usage.wall_ms).toBeGreaterThanOrEqual(1000 * seconds);
   });
