@@ -18,9 +18,10 @@ const MACHINES = {
 
 /**
  * What an emulated processor needs no protection against takes a good part of its time. A busy machine is too late for the
- * kernel's check of its timer, which would end the start.
+ * kernel's checks of its clocks: the one of its timer would end the start, and without its time stamp counter each program
+ * that reads the time would wait for an emulated device.
  */
-const PATIENT = ['mitigations=off', 'no_timer_check'];
+const PATIENT = ['mitigations=off', 'no_timer_check', 'tsc=reliable'];
 
 export interface MachineOptions {
   readonly host: Host;

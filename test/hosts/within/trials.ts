@@ -33,6 +33,8 @@ const HELD_BY_THE_KERNEL = [
 ];
 /** One case starts sixteen cells to tell something about clocks, which no host changes. */
 const NOT_A_CROWD = '^(?!.*every one of many spinning)';
+/** Fork bombs in gVisor take five minutes, and are tried on the host that has the whole list. */
+const NOT_A_BOMB_IN_GVISOR = `${NOT_A_CROWD}(?!the gvisor class.*RES-01)`;
 /** One of each kind, for a host that differs little from one on which all of these were tried. */
 const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'RES-11', 'RES-15'];
 /** Attacks on what is made in another way for an ordinary user: users, devices, mounts and groups. */
@@ -120,8 +122,14 @@ export const TRIALS: readonly Trial[] = [
     judge: judgeUsersDoctor,
   },
   userTrial(),
-  hostileTrial('limits', 'the shortest attacks on both classes', ['namespace', 'gvisor'], SHORTEST),
-  hostileTrial('limits-gvisor', 'the shortest attacks on a gVisor cell', ['gvisor'], SHORTEST),
+  hostileTrial(
+    'limits',
+    'the shortest attacks on both classes',
+    ['namespace', 'gvisor'],
+    SHORTEST,
+    NOT_A_BOMB_IN_GVISOR,
+  ),
+  hostileTrial('limits-gvisor', 'the shortest attacks on a gVisor cell', ['gvisor'], SHORTEST, NOT_A_BOMB_IN_GVISOR),
   hostileTrial('limits-namespace', 'the shortest attacks on a namespace cell', ['namespace'], SHORTEST),
   {
     id: 'service',
@@ -192,9 +200,16 @@ function judgeRun({ output }: Ended): Outcome {
   return { held: isHeard && status === 'oom_killed', observed };
 }
 
-function hostileTrial(id: string, title: string, classes: readonly string[], ids: readonly string[]): Trial {
+/** `titles` is what the title of a case matches, beside its id. */
+function hostileTrial(
+  id: string,
+  title: string,
+  classes: readonly string[],
+  ids: readonly string[],
+  titles = NOT_A_CROWD,
+): Trial {
   const files = classes.map((name) => `test/hostile/${name}.test.ts`);
-  return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or '), '-t', NOT_A_CROWD]);
+  return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or '), '-t', titles]);
 }
 
 interface Missing {
