@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
 import type { JobKey } from '../records/rows.ts';
@@ -8,6 +6,7 @@ import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
 import { openPostgresStore } from './postgres-store.ts';
+import { proxyTo } from './proxy.fixture.ts';
 import { dropSchema, newSchema } from './schema.fixture.ts';
 import { Session } from './session.ts';
 
@@ -94,43 +93,6 @@ test('damage is found by a full check', async () => {
   expect((await refusal(opened(own))).message).toMatch(/is broken at 3/);
   await dropSchema(own);
 });
-
-/** Forwards to the server. `cut` ends the next connection that commits, once the server has answered the commit. */
-async function proxyTo(target: string) {
-  const { hostname, port } = new URL(target);
-  let isCutting = false;
-  const sockets = new Set<Socket>();
-  const proxy = createServer((client) => {
-    const server = connect(Number(port), hostname);
-    let isDoomed = false;
-    for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
-    client.pipe(server);
-    server.on('data', (bytes: Buffer) => {
-      isDoomed ||= isCutting && bytes.includes('COMMIT\0');
-      if (!isDoomed) client.write(bytes);
-      if (!isDoomed) return;
-      isCutting = false;
-      client.destroy();
-      server.destroy();
-    });
-    client.on('close', () => server.destroy());
-    server.on('close', () => client.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  const through = new URL(target);
-  const address = proxy.address();
-  through.port = String(typeof address === 'object' ? address?.port : '');
-  return {
-    url: through.href,
-    cut: () => {
-      isCutting = true;
-    },
-    [Symbol.dispose]: () => {
-      for (const socket of sockets) socket.destroy();
-      proxy.close();
-    },
-  };
-}
 
 test('a change whose commit got no answer is acknowledged once and stored once', async () => {
   using proxy = await proxyTo(url);

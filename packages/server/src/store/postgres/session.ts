@@ -162,10 +162,20 @@ export class Session implements Queries, AsyncDisposable {
 
   /** Resolves when the transaction is on disk. @throws the error of the first query of it that failed */
   async commit(): Promise<void> {
+    const failure = await this.tryCommit();
+    if (failure !== null) throw failure;
+  }
+
+  /**
+   * Resolves as null when the transaction is on disk, and as the error of the first query of it that failed when the
+   * server has undone it.
+   *
+   * @throws whatever came in place of these two answers. The transaction may be on disk then, whatever the error says.
+   */
+  async tryCommit(): Promise<Error | null> {
     const { command } = await this.execute({ sql: 'commit', parameters: [] });
-    if (this.#failure !== null) throw this.#failure;
-    // This is the server's answer to the commit of a transaction in which a query failed.
-    if (command !== 'COMMIT') throw new StoreError('internal', 'the transaction had failed');
+    if (command === 'COMMIT') return null;
+    return this.#failure ?? new StoreError('internal', 'the transaction had failed');
   }
 
   /** Calls `listener` with what others send to this channel of the database, until the session ends. */

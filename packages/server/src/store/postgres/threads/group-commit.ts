@@ -1,8 +1,8 @@
 /**
  * Changes that wait together share one transaction, and so one commit. It locks the rows of their tenants first: see
  * `WritingSession.begin`. If one of them fails, the transaction is undone and each change gets its own. No caller is
- * answered before the commit, and a commit whose answer is lost with the connection is looked up when the database is
- * back: a caller is told what is true, and nothing is done twice.
+ * answered before the commit. A commit to which the server says neither that it is done nor that it is undone is looked
+ * up when the database is back, whatever came in its place: a caller is told what is true, and nothing is done twice.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { PATIENT, runCommand, WRITES } from '../../commands.ts';
@@ -34,7 +34,8 @@ interface Progress {
   answers: Answer[];
   /** Its number; null before the server took it. */
   change: number | null;
-  isCommitSent: boolean;
+  /** Whether the commit was sent, and the server has not said that it is done or undone. */
+  isOpen: boolean;
 }
 
 export class GroupCommit {
@@ -53,7 +54,7 @@ export class GroupCommit {
     let collisions = 0;
     // A lost connection is replaced once: what was not committed is done again.
     for (let tries = 1; ; tries++) {
-      const progress: Progress = { group, again: [], answers: [], change: null, isCommitSent: false };
+      const progress: Progress = { group, again: [], answers: [], change: null, isOpen: false };
       try {
         await this.#runTransaction(progress, tries === 1 ? waiting : []);
         return progress.answers;
@@ -62,18 +63,22 @@ export class GroupCommit {
         progress.group.push(...progress.again.splice(0));
         // It ends this thread, and with it the store.
         if (error.code === 'locked') throw error;
-        if (isCollision(thrown) && progress.group.length === 1 && collisions < collisionsMax) {
-          collisions += 1;
-          group = progress.group;
-          if (await this.#isUndone()) continue;
+        if (!progress.isOpen) {
+          if (isCollision(thrown) && progress.group.length === 1 && collisions < collisionsMax) {
+            collisions += 1;
+            group = progress.group;
+            if (await this.#isUndone()) continue;
+          }
+          if (!isLoss(error)) return await this.#eachAlone(progress, error);
         }
-        if (!isLoss(error)) return await this.#eachAlone(progress, error);
         await this.#writing.drop();
         const fate = await this.#isCommitted(progress, waiting).catch((unknown: unknown) => postgresErrorOf(unknown));
         if (fate === true) return progress.answers;
         if (fate !== false && fate.code === 'locked') throw fate;
         if (fate !== false) return refuse(progress.group, fate);
-        if (tries > 1 || progress.group.length === 0) return refuse([...progress.group, ...waiting.splice(0)], error);
+        if (tries > 1 || progress.group.length === 0) {
+          return refuse([...progress.group, ...(isLoss(error) ? waiting.splice(0) : [])], error);
+        }
         group = progress.group;
       }
     }
@@ -99,8 +104,10 @@ export class GroupCommit {
     const change = await begun;
     if (change === null) throw takenOver();
     progress.change = change ?? null;
-    progress.isCommitSent = true;
-    await session.commit();
+    progress.isOpen = true;
+    const failure = await session.tryCommit();
+    progress.isOpen = false;
+    if (failure !== null) throw failure;
   }
 
   /** Whether the transaction that failed could be rolled back. */
@@ -127,12 +134,13 @@ export class GroupCommit {
   }
 
   /**
-   * Whether the transaction of a lost session is committed. Until the database says so, other changes are refused.
+   * Whether the transaction of a session that was given up is committed. Until the database says so, other changes are
+   * refused.
    *
    * @throws StoreError `io` if it does not say in time
    */
-  async #isCommitted({ isCommitSent, change }: Progress, waiting: Call[]): Promise<boolean> {
-    if (!isCommitSent || change === null) return false;
+  async #isCommitted({ isOpen, change }: Progress, waiting: Call[]): Promise<boolean> {
+    if (!isOpen || change === null) return false;
     const givesUpAt = performance.now() + outcomeMillisecondsMax;
     for (;;) {
       const outcome = await this.#writing.outcomeOf(change).catch((thrown: unknown) => postgresErrorOf(thrown));

@@ -1,0 +1,62 @@
+/** For tests: a way to a PostgreSQL server on which the answer to a commit is lost. */
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** The server's answer to a commit: a CommandComplete message, whose tag has a type and a length before it. */
+const COMMITTED = 'COMMIT\0';
+const headBytes = 5;
+
+/** What a server says that cannot write its log, before it ends. */
+const PANIC = errorResponse({ severity: 'PANIC', state: '53100', message: 'could not write to file' });
+
+/** Forwards to the server. It ends the next connection that commits, once the server has answered the commit. */
+export async function proxyTo(target: string) {
+  const { hostname, port } = new URL(target);
+  /** What the next commit gets for an answer; null if that of the server. */
+  let lastWords: Buffer | null = null;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
+    client.pipe(server);
+    server.on('data', (bytes: Buffer) => {
+      if (client.writableEnded) return;
+      const at = lastWords === null ? -1 : bytes.indexOf(COMMITTED);
+      if (lastWords === null || at === -1) {
+        client.write(bytes);
+        return;
+      }
+      client.end(Buffer.concat([bytes.subarray(0, at - headBytes), lastWords]));
+      lastWords = null;
+    });
+    client.on('close', () => server.destroy());
+    server.on('close', () => client.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const through = new URL(target);
+  const address = proxy.address();
+  through.port = String(typeof address === 'object' ? address?.port : '');
+  return {
+    url: through.href,
+    /** The next commit gets no answer. */
+    cut: () => {
+      lastWords = Buffer.of();
+    },
+    /** The next commit is on disk, and answered with the end of the server. */
+    panic: () => {
+      lastWords = PANIC;
+    },
+    [Symbol.dispose]: () => {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    },
+  };
+}
+
+/** https://www.postgresql.org/docs/current/protocol-error-fields.html */
+function errorResponse({ severity, state, message }: Record<'severity' | 'state' | 'message', string>): Buffer {
+  const fields = Buffer.from(`S${severity}\0V${severity}\0C${state}\0M${message}\0\0`);
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
