@@ -6,6 +6,7 @@ import { POSTGRES_SAME_THREAD } from '../../threads.fixture.ts';
 import { openPostgresStore } from '../postgres-store.ts';
 import { proxyTo } from '../proxy.fixture.ts';
 import { dropSchema, newSchema } from '../schema.fixture.ts';
+import { Session } from '../session.ts';
 
 let url: string;
 beforeEach(async () => {
@@ -15,6 +16,12 @@ afterEach(() => dropSchema(url));
 
 function opened(at = url): Promise<Store> {
   return openPostgresStore({ url: at, check: 'off', onProblem: () => {}, threads: POSTGRES_SAME_THREAD });
+}
+
+/** Runs a statement as an operator does, beside the service. */
+async function operate(sql: string, at = url): Promise<void> {
+  await using session = await Session.open(at, {});
+  await session.execute({ sql, parameters: [] });
 }
 
 async function texts(store: Store, key: JobKey): Promise<unknown[]> {
@@ -39,4 +46,24 @@ test('a group that is on disk when the server ends in a panic is acknowledged on
   const appended = await Promise.all(keys.map((key) => store.append(key, [stdout('once')])));
   expect(appended).toEqual([true, true]);
   for (const key of keys) expect(await texts(store, key)).toEqual([{ text: 'once' }]);
+});
+
+test.each([
+  ['XX001', 'corrupt'],
+  ['58030', 'io'],
+])('a change that meets a damaged row (%s) fails alone, and others of its group are stored', async (state, code) => {
+  await using store = await opened();
+  const [bad, good] = [await runJob(store), await runJob(store)];
+  await operate(`create function fail() returns trigger language plpgsql as $$ begin
+    if new.job_id = '${bad.job_id}' then raise 'damaged' using errcode = '${state}'; end if;
+    return new; end $$`);
+  await operate('create trigger fail before insert on events for each row execute function fail()');
+  const appended = [bad, good].map((key) => store.append(key, [stdout('once')]));
+  const answers = await Promise.allSettled(appended);
+  expect(answers).toEqual([
+    { status: 'rejected', reason: expect.objectContaining({ code }) as unknown },
+    { status: 'fulfilled', value: true },
+  ]);
+  expect(await texts(store, good)).toEqual([{ text: 'once' }]);
+  expect(await texts(store, bad)).toEqual([]);
 });

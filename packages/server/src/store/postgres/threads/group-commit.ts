@@ -120,14 +120,17 @@ export class GroupCommit {
     }
   }
 
-  /** The transaction failed, and nothing of it is stored. */
+  /**
+   * The transaction failed, and nothing of it is stored. Even damage may be that of one row, which other changes of the
+   * group do not touch. So all are refused only if no session is left.
+   */
   async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
     try {
       await (await this.#writing.current()).rollback();
     } catch (thrown) {
       return refuse(group, postgresErrorOf(thrown));
     }
-    if (group.length <= 1 || error.code === 'io' || error.code === 'corrupt') return refuse(group, error);
+    if (group.length <= 1) return refuse(group, error);
     const answers: Answer[] = [];
     for (const call of group) answers.push(...(await this.take([call])));
     return answers;
