@@ -14,8 +14,10 @@ export async function proxyTo(target: string) {
   const { hostname, port } = new URL(target);
   /** What the next commit gets for an answer; null if that of the server. */
   let lastWords: Buffer | null = null;
+  let connections = 0;
   const sockets = new Set<Socket>();
   const proxy = createServer((client) => {
+    connections += 1;
     const server = connect(Number(port), hostname);
     for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
     client.pipe(server);
@@ -38,6 +40,10 @@ export async function proxyTo(target: string) {
   through.port = String(typeof address === 'object' ? address?.port : '');
   return {
     url: through.href,
+    /** How many there were. */
+    get connections() {
+      return connections;
+    },
     /** The next commit gets no answer. */
     cut: () => {
       lastWords = Buffer.of();

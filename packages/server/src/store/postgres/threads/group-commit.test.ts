@@ -67,3 +67,27 @@ test.each([
   expect(await texts(store, good)).toEqual([{ text: 'once' }]);
   expect(await texts(store, bad)).toEqual([]);
 });
+
+test('a commit that got no answer is looked up until the database can be written again', async () => {
+  const own = new URL(inject('postgresUrl'));
+  own.pathname = '/switched_over';
+  // As an operator who is not bound by what new sessions may do.
+  const writable = `${own.href}?options=-c%20default_transaction_read_only%3Doff`;
+  await operate('create database switched_over');
+  using proxy = await proxyTo(own.href);
+  const store = await opened(proxy.url);
+  const key = await runJob(store);
+  // New sessions are refused changes, as by a server that is not the primary yet.
+  await operate('alter database switched_over set default_transaction_read_only = on', writable);
+  const before = proxy.connections;
+  proxy.cut();
+  const becomesPrimary = async () => {
+    await expect.poll(() => proxy.connections).toBeGreaterThan(before + 1);
+    await operate('alter database switched_over reset default_transaction_read_only', writable);
+  };
+  const [isStored] = await Promise.all([store.append(key, [stdout('once')]), becomesPrimary()]);
+  expect(isStored).toBe(true);
+  expect(await texts(store, key)).toEqual([{ text: 'once' }]);
+  await store[Symbol.asyncDispose]();
+  await operate('drop database switched_over with (force)');
+});

@@ -148,9 +148,13 @@ export class GroupCommit {
     for (;;) {
       const outcome = await this.#writing.outcomeOf(change).catch((thrown: unknown) => postgresErrorOf(thrown));
       if (outcome === 'committed' || outcome === 'aborted') return outcome === 'committed';
-      if (outcome instanceof StoreError && !isLoss(outcome)) throw outcome;
+      if (outcome instanceof StoreError && outcome.code === 'locked') throw outcome;
       if (performance.now() >= givesUpAt) throw new StoreError('io', 'it is unknown whether the last change is stored');
-      if (outcome instanceof StoreError) this.#report(refuse(waiting.splice(0), outcome));
+      if (outcome instanceof StoreError) {
+        // A standby that is not the primary yet cannot tell, nor can one that lets nobody in: another session may.
+        await this.#writing.drop();
+        this.#report(refuse(waiting.splice(0), new StoreError('unreachable', outcome.message)));
+      }
       await pause(outcomePauseMilliseconds);
     }
   }
