@@ -207,11 +207,13 @@ export const kernelCases: readonly HostileCase[] = [
     title: 'a program has one user, one group, no capability and no way to gain any, also as the host sees it',
     holds: 'process 1 drops everything before it starts the interpreter; the cell is observed before it is used',
     async scenario(target) {
-      const running = await target.start({ program: 'closed-output.py', limits: { wall_seconds: 1 } });
+      const running = await target.start({ program: 'closed-output.py' });
+      await running.said('closing');
       const members = groupMembers(target.dataDirectory, running.group).map((pid) => ({
         user: statusOf(pid, 'Uid'),
         held: ['CapEff', 'CapPrm', 'CapBnd', 'NoNewPrivs', 'Seccomp'].map((name) => statusOf(pid, name)),
       }));
+      running.run.stop('cancelled');
       const [inside] = await Promise.all([target.attack({ program: 'privileges.py' }), running.seen]);
       if (target.hostileClass === 'namespace') {
         const nothing = ['0000000000000000', '0000000000000000', '0000000000000000', '1', '2'];

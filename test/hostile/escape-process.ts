@@ -166,11 +166,13 @@ export const processCases: readonly HostileCase[] = [
 
 /** The standard descriptors of the runtime of a running cell, by name. */
 async function openInRuntime(target: Target): Promise<string[]> {
-  const running = await target.start({ program: 'closed-output.py', limits: { wall_seconds: 0.5 } });
+  const running = await target.start({ program: 'closed-output.py' });
+  await running.said('closing');
   const members = groupMembers(target.dataDirectory, running.group);
   // A forked cell has no runtime. Process 1, whose host user differs from the program's, takes its place.
   const runtime = members.find((pid) => / run -/.test(commandOf(pid))) ?? Math.min(...members);
   const open = [0, 1, 2].map((number) => readlinkSync(`/proc/${runtime}/fd/${number}`));
+  running.run.stop('cancelled');
   await running.seen;
   return open;
 }

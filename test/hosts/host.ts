@@ -21,13 +21,15 @@ export interface Host {
   readonly rights: Rights;
   /** Ids of the trials of `within/trials.ts`, in their order. */
   readonly trials: readonly string[];
+  /** Those that only `--long` adds: what others already say in less time. */
+  readonly longTrials: readonly string[];
 }
 
 const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBackports: ['runsc'] };
 const START = ['facts', 'set-up', 'doctor', 'quickstart'];
 const RUN = ['run-namespace', 'run-gvisor'];
 /** Long lists of tests are whole on one of the hosts for x86-64, and short on the others. */
-const MIDDLE = [...START, ...RUN, 'outcomes', 'groups-short', 'hostile-namespace', 'limits-gvisor'];
+const MIDDLE = [...START, 'outcomes', 'groups-short', 'hostile-namespace', 'limits-gvisor'];
 /**
  * For a host that has the root and the kernel of `debian-12`: what may be different there, and `vouchbox doctor`, which runs
  * every language in both classes.
@@ -41,6 +43,7 @@ const usual = {
   kernelWords: [],
   rights: 'root',
   trials: MIDDLE,
+  longTrials: [],
 } as const;
 
 export const HOSTS: readonly Host[] = [
@@ -48,7 +51,8 @@ export const HOSTS: readonly Host[] = [
     ...usual,
     name: 'debian-12',
     title: 'Debian 12, x86-64, cgroup v2 alone',
-    trials: [...START, ...RUN, 'contract', 'groups-short', 'hostile-namespace', 'limits-gvisor'],
+    trials: [...START, 'contract', 'groups-short', 'hostile-namespace', 'limits-gvisor'],
+    longTrials: RUN,
   },
   {
     ...usual,
@@ -62,13 +66,15 @@ export const HOSTS: readonly Host[] = [
     name: 'debian-13',
     title: 'Debian 13, x86-64, with its own crun, runsc and Python',
     root: { suite: 'trixie', architecture: 'amd64', fromBackports: [] },
-    trials: [...START, 'outcomes', 'groups', 'hostile-namespace', 'hostile-gvisor', 'python-ends'],
+    trials: [...START, 'outcomes', 'groups', 'hostile-namespace', 'limits-gvisor', 'python-ends'],
+    longTrials: ['hostile-gvisor'],
   },
   {
     ...usual,
     name: 'debian-12-arm64',
     title: 'Debian 12, arm64, cgroup v2 alone',
     root: { ...BOOKWORM, architecture: 'arm64' },
+    longTrials: RUN,
   },
   {
     ...usual,
@@ -95,3 +101,8 @@ export const HOSTS: readonly Host[] = [
     trials: ['facts', 'undelegated', 'doctor-user', 'run-session', 'hostile-user', 'service-user'],
   },
 ];
+
+/** Ids of all trials that a host has. */
+export function allTrials({ trials, longTrials }: Host): readonly string[] {
+  return [...trials, ...longTrials];
+}

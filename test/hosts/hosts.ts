@@ -1,9 +1,9 @@
 /**
- * `npm run hosts -- [--trials ID,…] [--rest] [--at-once N] [NAME…]`: builds each host, starts it in QEMU's own emulation,
- * two at a time, and runs the trials of `within/trials.ts` there. It writes what each trial showed to `observed.json` as soon
- * as it is over, and docs/HOSTS.md from that. What was not tried keeps what it showed before, so a run that was cut off goes
- * on with `--rest`, which tries what has not held yet. At its end it prints a line for each host and the time of the whole, and
- * exits with 1 if a trial of these hosts did not hold or was not reached.
+ * `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N] [NAME…]`: builds each host, starts it in QEMU's own
+ * emulation, two at a time, and runs the trials of `within/trials.ts` there. It writes what each trial showed to
+ * `observed.json` as soon as it is over, and docs/HOSTS.md from that. What was not tried keeps what it showed before, so a run
+ * that was cut off goes on with `--rest`, which tries what has not held yet. At its end it prints a line for each host and the
+ * time of the whole, and exits with 1 if a trial of these hosts did not hold or was not reached.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,9 +25,10 @@ const START_SECONDS_MAX = 300;
 /** Only ends what hangs: trials have bounds of their own. */
 const SECONDS_MAX = 90 * 60;
 
-const USAGE = `npm run hosts -- [--trials ID,…] [--rest] [--at-once N] [NAME…]
+const USAGE = `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N] [NAME…]
   --trials ID,…  only these trials: what the others showed before is kept
   --rest         only those that have not held yet
+  --long         also those that take longest
   --at-once N    machines at a time (2): one alone leaves processors idle
   names:  ${HOSTS.map(({ name }) => name).join(', ')}
   trials: ${TRIALS.map(({ id }) => id).join(', ')}`;
@@ -38,6 +39,7 @@ function wordsGiven() {
     options: {
       trials: { type: 'string' },
       rest: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
       'at-once': { type: 'string', default: '2' },
       help: { type: 'boolean', default: false },
     },
@@ -139,7 +141,7 @@ async function tryHosts(left: Host[]): Promise<readonly Tried[]> {
 const { values, positionals } = wordsOrUsage();
 requireTools();
 const started = performance.now();
-const left = [...planOf(positionals, { trials: values.trials?.split(','), isRest: values.rest })];
+const left = [...planOf(positionals, { trials: values.trials?.split(','), isRest: values.rest, isLong: values.long })];
 const tried = (await Promise.all(Array.from({ length: Number(values['at-once']) }, () => tryHosts(left)))).flat();
 writeTable();
 say(['', ...tried.map(endOf), `${secondsSince(started)} s in all`].join('\n'));

@@ -1,7 +1,7 @@
 /** What the hosts showed when they were last tried: `observed.json`, and docs/HOSTS.md, which is made of it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HOSTS, type Host } from './host.ts';
+import { allTrials, HOSTS, type Host } from './host.ts';
 import { TRIALS } from './within/trials.ts';
 
 const FILE = join(import.meta.dirname, 'observed.json');
@@ -29,7 +29,7 @@ export function readObserved(): Observed {
 /** Replaces what was kept of the same trials of a host, and forgets those that it no longer has. */
 export function keepObserved({ name }: Host, observed: readonly ObservedTrial[]): void {
   const all = readObserved();
-  const has = (trial: string) => HOSTS.some((host) => host.name === name && host.trials.includes(trial));
+  const has = (trial: string) => HOSTS.some((host) => host.name === name && allTrials(host).includes(trial));
   const others = (all[name] ?? []).filter(({ trial }) => has(trial) && observed.every((one) => one.trial !== trial));
   const ids = TRIALS.map(({ id }) => id);
   const trials = [...others, ...observed].toSorted((one, other) => ids.indexOf(one.trial) - ids.indexOf(other.trial));
@@ -61,12 +61,15 @@ const HEAD = `# Hosts on which Vouchbox was tried
 
 \`npm run hosts\` writes this page. It builds each host from the packages of Debian, starts it in QEMU's own emulation, without a network,
 copies the checkout into it and runs these trials, two hosts at a time. A host that has the packages and the kernel of another is tried in
-what may differ. Long lists of tests are whole on one of the hosts for x86-64 and short on the others. An emulated host is some ten times
-slower than a real one, and slower still while others use the machine: the times say how long a trial takes there and nothing about the
+what may differ. Long lists of tests are whole on one of the hosts for x86-64 and short on the others; what takes longest is run only with
+\`--long\`, and the row says when it was. An emulated host is some ten times slower than a real one, and slower still while others use the
+machine: the times say how long a trial takes there and nothing about the
 service. A trial that ran out of time counts as not held. A dash stands for a trial that was not run.`;
 
 /** What was kept of trials that this host no longer has is left out. */
-function section({ name, title, cores, memoryMb, trials }: Host, kept: readonly ObservedTrial[]): string {
+function section(host: Host, kept: readonly ObservedTrial[]): string {
+  const { name, title, cores, memoryMb } = host;
+  const trials = allTrials(host);
   const seen = kept.filter(({ trial }) => trials.includes(trial));
   const rows = TRIALS.filter(({ id }) => trials.includes(id)).map(({ id }) => {
     const one = seen.find(({ trial }) => trial === id);

@@ -3,14 +3,15 @@ import { HOSTS } from './host.ts';
 import { secondsOf } from './observed.ts';
 import { planOf } from './plan.ts';
 
-const ALL = { trials: undefined, isRest: false };
+const ALL = { trials: undefined, isRest: false, isLong: false };
 
 describe('the plan of a run', () => {
-  test('has every trial of every host, unless some are named', () => {
+  test('has every trial of every host but the long ones, unless it is told otherwise', () => {
     const planned = planOf([], ALL);
     expect(new Map(planned.map(({ name, trials }) => [name, trials]))).toEqual(
       new Map(HOSTS.map(({ name, trials }) => [name, trials])),
     );
+    expect(planOf([], { ...ALL, isLong: true }).flatMap(({ trials }) => trials)).toContain('hostile-gvisor');
     expect(planOf(['debian-12-small'], ALL).map(({ name }) => name)).toEqual(['debian-12-small']);
   });
 

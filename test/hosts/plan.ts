@@ -1,5 +1,5 @@
 /** Which hosts and which of their trials a run takes, and in which order. */
-import { HOSTS, type Host } from './host.ts';
+import { allTrials, HOSTS, type Host } from './host.ts';
 import { hasHeld, secondsOf } from './observed.ts';
 
 /** Compiles what starts cells, without which no other trial can be made. */
@@ -10,6 +10,8 @@ export interface Choice {
   readonly trials: readonly string[] | undefined;
   /** Whether trials that have held are left out. */
   readonly isRest: boolean;
+  /** Whether each host has its long trials, too. */
+  readonly isLong: boolean;
 }
 
 /**
@@ -28,8 +30,9 @@ export function planOf(names: readonly string[], choice: Choice): readonly Host[
     .toSorted((one, other) => secondsOf(other) - secondsOf(one));
 }
 
-function trialsOf(host: Host, { trials, isRest }: Choice): readonly string[] {
-  const wanted = (trials ?? host.trials).filter((id) => !isRest || !hasHeld(host, id));
+function trialsOf(host: Host, { trials, isRest, isLong }: Choice): readonly string[] {
+  const usual = isLong ? allTrials(host) : host.trials;
+  const wanted = (trials ?? usual).filter((id) => !isRest || !hasHeld(host, id));
   return needsSetUp(host, wanted) ? [SET_UP, ...wanted] : wanted;
 }
 
