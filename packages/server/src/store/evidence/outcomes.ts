@@ -118,7 +118,6 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
     endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
     if (job.status === 'queued') dequeue(db, input);
     else endedRunning(db, input.tenant);
-    endClaim(db, input);
   });
   const stored = await storedContents(db, tail);
   const facts = terminalFacts({ job, tail, ...stored });
@@ -127,6 +126,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   together(db, () => {
     insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
     queueForAttestation(db, { tenant, job_id, at: finished_at });
+    endClaim(db, input);
   });
   const { truncated } = facts;
   return {

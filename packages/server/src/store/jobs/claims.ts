@@ -67,12 +67,15 @@ const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')
     .where((row) =>
-      row.exists(
-        row
-          .selectFrom('queue')
-          .select('queue.job_id')
-          .whereRef('queue.tenant', '=', 'claims.tenant')
-          .whereRef('queue.job_id', '=', 'claims.job_id'),
+      row.not(
+        row.exists(
+          row
+            .selectFrom('jobs')
+            .select('jobs.job_id')
+            .whereRef('jobs.tenant', '=', 'claims.tenant')
+            .whereRef('jobs.job_id', '=', 'claims.job_id')
+            .where('jobs.status', '=', sql.lit('running')),
+        ),
       ),
     )
     .where((row) =>
@@ -159,7 +162,10 @@ export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Pr
   return await takeFromQueue(db, { tenant, job_id });
 }
 
-/** Removes the claim of a job; part of the transaction that ends it. */
+/**
+ * Removes the claim of a job; part of the transaction that ends it, and a statement after the one that takes the job from
+ * the queue: that one may wait for a node which is taking the job, and sees no claim that was made meanwhile.
+ */
 export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   if (nodeOf(db) !== null) deleteClaim.send(db, { tenant, job_id });
 }
@@ -174,7 +180,10 @@ export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): P
   );
 }
 
-/** Gives the jobs that nodes took and did not start before they were gone back to the queue. Returns how many. */
+/**
+ * Gives the jobs that nodes took and did not start before they were gone back to the queue, and removes what they left of
+ * jobs that have ended. Returns how many.
+ */
 export async function releaseOrphans(db: StoreDatabase): Promise<number> {
   return nodeOf(db) === null ? 0 : await deleteOrphans.run(db, {});
 }

@@ -79,6 +79,31 @@ test('a job that another node has taken cannot be started, and one that it gave 
   expect(await other.start(startOf(key))).toBe(true);
 });
 
+test('a job that is cancelled while another node takes it leaves no claim behind', async () => {
+  await using store = await node();
+  const { tenant, job_id } = await admitJob(store);
+  await using taking = await Session.open(url, {});
+  const run = (sql: string) => taking.execute({ sql, parameters: [] });
+  await run('begin');
+  await run(`select from queue where job_id = '${job_id}' for update`);
+  await run(`insert into claims (tenant, job_id, node) select '${tenant}', '${job_id}', min(node) from nodes`);
+  const cancelled = store.requestCancel({ tenant, job_id, principal: 'p', at: new Date().toISOString() });
+  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%queue%'`;
+  await expect.poll(() => operate(waiting)).toHaveLength(1);
+  await run('commit');
+  await cancelled;
+  expect(await operate('select * from claims')).toEqual([]);
+});
+
+test('what a node that is gone left of an ended job is removed', async () => {
+  await using store = await node();
+  const { tenant, job_id } = await runJob(store);
+  await store.finish(finishOf({ tenant, job_id }));
+  await operate(`insert into claims (tenant, job_id, node) values ('${tenant}', '${job_id}', 1000000)`);
+  await store.releaseOrphans();
+  expect(await operate('select * from claims')).toEqual([]);
+});
+
 test('a node takes only what it can run', async () => {
   await using store = await node();
   const spec = SPEC;
