@@ -39,7 +39,8 @@ export async function openSigning({ config, ...options }: OpenSigningOptions): P
   try {
     if (store.fleet !== null && knownKeys(config.dataDir).length === 0) await refuseSecondKey(store);
     const own = openSigningKeys(config.dataDir);
-    const keys = store.fleet === null ? own : await agreedKeys(own, store);
+    const retired = knownKeys(config.dataDir).filter(({ isCurrent }) => !isCurrent);
+    const keys = store.fleet === null ? own : await agreedKeys(own, store, retired);
     return { keys, attestor: new Attestor({ ...options, keys }) };
   } catch (error) {
     if (!(error instanceof SigningKeyError)) throw error;

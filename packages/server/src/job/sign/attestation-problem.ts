@@ -31,6 +31,13 @@ export async function attestationProblem(
   return brokenLink(statement.statement, row, key);
 }
 
+/** Whether each signature of an envelope names a key that is not known. False for what is no envelope. */
+export function isSignedByStrangers(envelope: Uint8Array, keys: Pick<SigningKeys, 'publicKey'>): boolean {
+  const decoded = decodeEnvelope(envelope);
+  if (decoded.kind === 'refused') return false;
+  return decoded.envelope.signatures.every(({ keyid }) => keys.publicKey(keyid) === null);
+}
+
 /** Tenant, job, receipt and digests of the statement are those of the row and the job. Spec § Versioning 6. */
 function brokenLink({ subject, predicate }: Statement, row: AttestationRow, { tenant, job_id }: JobKey): string | null {
   const read = readPredicate(predicate);

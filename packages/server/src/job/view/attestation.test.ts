@@ -112,6 +112,35 @@ describe('with signing off', { tags: ['Evidence-8'] }, () => {
   });
 });
 
+describe('in a fleet', () => {
+  const knowing = (publicKey: SigningKeys['publicKey']) => ({
+    ...optionsOf(),
+    keys: { publicKey, learn: async () => {} },
+  });
+
+  test('an attestation of a key that no node knows is not returned, and is kept', async () => {
+    const key = await attestedJob();
+    const before = await store.attestation({ key, part: 'envelope' });
+    const refused = attestationBytes(
+      key,
+      'envelope',
+      knowing(() => null),
+    );
+    await expect(refused).rejects.toMatchObject({ code: 'attestation_unavailable', retryAfterSeconds: 60 });
+    expect(await store.attestation({ key, part: 'envelope' })).toEqual(before);
+    const known = knowing((key_id) => keys.publicKey(key_id));
+    expect((await attestationBytes(key, 'envelope', known)).sha256).toBe(before?.row.envelope_sha256);
+  });
+
+  test('a changed attestation is withdrawn, whatever key its row names', async () => {
+    const key = await attestedJob();
+    tamper(`update attestations set key_id = 'sha256:f'`);
+    const known = knowing((key_id) => keys.publicKey(key_id));
+    await expect(attestationBytes(key, 'envelope', known)).rejects.toMatchObject({ retryAfterSeconds: 1 });
+    expect(await store.attestation({ key, part: 'envelope' })).toBeNull();
+  });
+});
+
 describe('tampered bytes are never returned, but withdrawn and signed again (ATT-10)', {
   tags: ['ATT-10'],
 }, () => {

@@ -1,7 +1,7 @@
 /**
  * The exact bytes of the signed evidence of a job, for its owner, even if signing is off now. Bytes that differ from
- * what was signed are never served: they are withdrawn and signed again, or left as they are if signing is off. Spec §
- * GET attestation and result-artifact.
+ * what was signed are never served: they are withdrawn and signed again, or left as they are if signing is off, or if a
+ * fleet does not know their key. Spec § GET attestation and result-artifact.
  */
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -15,7 +15,7 @@ import type { ExactBytes } from '../jobs.ts';
 import type { Nudges } from '../nudges.ts';
 import type { ObjectContents } from '../object-contents.ts';
 import { jobNotFound } from '../refusals.ts';
-import { attestationProblem } from '../sign/attestation-problem.ts';
+import { attestationProblem, isSignedByStrangers } from '../sign/attestation-problem.ts';
 import type { SigningKeys } from '../sign/keys/signing-keys.ts';
 
 export interface AttestationOptions {
@@ -54,6 +54,10 @@ export async function attestationBytes(
     log.error({ job_id: key.job_id }, `an attestation is not served: ${problem}`);
     throw disabled();
   }
+  if (problem !== null && isMadeElsewhere(stored, keys)) {
+    log.error({ job_id: key.job_id, key_id: stored.row.key_id }, `an attestation is kept and not served: ${problem}`);
+    throw unknownKey();
+  }
   if (problem !== null) {
     await withdraw(key, problem, options);
     throw unavailable();
@@ -62,6 +66,14 @@ export async function attestationBytes(
   return part === 'envelope'
     ? { bytes: envelope, sha256: row.envelope_sha256 }
     : { bytes: result.bytes ?? envelope.subarray(0, 0), sha256: row.result_sha256 };
+}
+
+/**
+ * Whether an attestation is whole, and its key is one that no node has registered. The service may have signed it before it
+ * had several nodes, so it is not replaced.
+ */
+function isMadeElsewhere({ isIntact, envelope }: StoredAttestation, keys: AttestationOptions['keys']): boolean {
+  return keys.learn !== undefined && isIntact && isSignedByStrangers(envelope, keys);
 }
 
 /**
@@ -99,6 +111,12 @@ function unattested(job: Awaited<ReturnType<Store['jobSummary']>>, isSigning: bo
 
 function disabled(): ServiceError {
   return new ServiceError('attestation_disabled', 'The operator has turned signing off.');
+}
+
+function unknownKey(): ServiceError {
+  const message =
+    'The attestation was signed with a key that no node of the service knows: the operator can start a node that signs with the directory attestation-keys that has it.';
+  return new ServiceError('attestation_unavailable', message, { retryAfterSeconds: 60 });
 }
 
 function unavailable(): ServiceError {

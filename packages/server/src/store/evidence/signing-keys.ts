@@ -19,6 +19,18 @@ const insertKey = prepared((db, { key_id, public_key_pem }: RegisteredKey) =>
     .onConflict((conflict) => conflict.doNothing()),
 );
 
+/** Before all that are there, so that the last one stays the one that signs. */
+const insertRetired = prepared((db, { key_id, public_key_pem }: RegisteredKey) =>
+  db
+    .insertInto('signing_keys')
+    .values({
+      key_id,
+      public_key_pem,
+      since: sql`coalesce((select min(since) from signing_keys), now()) - interval '1 millisecond'`,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
 const noteUse = prepared((db, { key_id, node }: { key_id: string; node: number }) =>
   db.updateTable('nodes').set({ signs_with: key_id }).where('node', '=', node),
 );
@@ -39,19 +51,28 @@ const selectKeys = prepared((db) =>
   db.selectFrom('signing_keys').select(['key_id', 'public_key_pem']).orderBy('since'),
 );
 
+/** The key of a node, and what else it knows of keys. */
+export interface KeyRegistration extends RegisteredKey {
+  readonly isRotation: boolean;
+  /** Public halves of keys that signed before this one, oldest first. */
+  readonly retired: readonly RegisteredKey[];
+}
+
 /**
  * Says which key this node signs with, unless a living node signs with another: that one is then returned, and nothing
- * is stored. A rotation replaces the key of this node whatever the others use.
+ * is stored. A rotation replaces the key of this node whatever the others use. What retired keys signed, before the store
+ * had several nodes for instance, can then be checked on every node.
  */
 export async function registerKey(
   db: StoreDatabase,
-  { isRotation, ...key }: RegisteredKey & { readonly isRotation: boolean },
+  { isRotation, retired, ...key }: KeyRegistration,
 ): Promise<string | null> {
   const node = nodeOf(db);
   if (node === null) return null;
   await lockUse.first(db, {});
   const other = await selectOther.first(db, { key_id: key.key_id, node });
   if (other !== null && !isRotation) return other.signs_with;
+  for (const one of retired.toReversed()) insertRetired.send(db, one);
   insertKey.send(db, key);
   noteUse.send(db, { key_id: key.key_id, node });
   return null;

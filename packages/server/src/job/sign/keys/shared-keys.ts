@@ -55,7 +55,7 @@ export class RegisteredKeys {
  * @throws SigningKeyError
  */
 export async function refuseSecondKey(store: KeyStore): Promise<void> {
-  const [key] = await store.registeredKeys();
+  const key = (await store.registeredKeys()).at(-1);
   if (key === undefined) return;
   throw new SigningKeyError('missing', `this node has no signing key, and the service signs with ${key.key_id}`, {
     hint: COPY_HINT,
@@ -64,16 +64,18 @@ export async function refuseSecondKey(store: KeyStore): Promise<void> {
 
 /**
  * The keys of a node, agreed with the other nodes. A key that replaces another is used once its public half is stored.
+ * `retired` are the keys that its directory has beside the current one, oldest first: every node learns them.
  *
  * @throws SigningKeyError if a living node signs with another key
  */
 export async function agreedKeys(
   keys: SigningKeys,
   store: KeyStore,
+  retired: readonly RegisteredKey[],
 ): Promise<SigningKeys & Pick<RegisteredKeys, 'learn'>> {
   const registered = new RegisteredKeys(store);
   const own = keys.current();
-  const other = await store.registerKey({ ...publicHalf(own), isRotation: false });
+  const other = await store.registerKey({ ...publicHalf(own), isRotation: false, retired: retired.map(publicHalf) });
   if (other !== null) {
     throw new SigningKeyError('unusable', `this node would sign with ${own.key_id}, and another signs with ${other}`, {
       hint: COPY_HINT,
@@ -85,7 +87,7 @@ export async function agreedKeys(
     if (isStoring) return;
     isStoring = true;
     try {
-      await store.registerKey({ ...publicHalf(key), isRotation: true });
+      await store.registerKey({ ...publicHalf(key), isRotation: true, retired: [] });
       await registered.refresh();
     } finally {
       isStoring = false;
