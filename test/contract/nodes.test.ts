@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { openCredentials } from '@vouchbox/server';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { openPostgresStore } from '../../packages/server/src/store/postgres/postgres-store.ts';
 import { dropSchema, newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';
+import { newKey, runJob } from '../../packages/server/src/store/store.fixture.ts';
+import { POSTGRES_SAME_THREAD } from '../../packages/server/src/store/threads.fixture.ts';
 import { Rig, type RigSettings } from '../rig/rig.ts';
 
 let url: string;
@@ -59,6 +62,38 @@ test('a job that came to a node without a free slot runs on the other, and a wai
   expect((await one.ended(second)).result).toMatchObject({ status: 'cancelled', stdout: 'started\n' });
   await other.alpha.client.cancel(first);
   expect((await other.ended(first)).result.status).toBe('cancelled');
+});
+
+/** Makes a job one that a living node has taken, though it knows nothing of it. */
+async function giveTo(job_id: string): Promise<void> {
+  await using session = await Session.open(url, {});
+  const sql = `insert into claims (tenant, job_id, node) select 'alpha', '${job_id}', min(node) from nodes
+    on conflict (tenant, job_id) do update set node = excluded.node`;
+  await session.execute({ sql, parameters: [] });
+}
+
+test('a queued job that a node has taken and knows nothing of runs all the same', async () => {
+  const sleeping = [await running(one), await running(one)];
+  const { job_id } = await one.alpha.client.submit({ language: 'bash', code: 'echo found' });
+  await giveTo(job_id);
+  for (const each of sleeping) await one.alpha.client.cancel(each);
+  expect((await one.ended(job_id)).result).toMatchObject({ status: 'succeeded', stdout: 'found\n' });
+});
+
+test('a job that may run on a node which knows nothing of it ends as an error', async () => {
+  const key = newKey('alpha');
+  await using third = await openPostgresStore({
+    url,
+    check: 'off',
+    onProblem: () => {},
+    threads: POSTGRES_SAME_THREAD,
+  });
+  await runJob(third, key);
+  await giveTo(key.job_id);
+  expect((await other.ended(key.job_id)).detail).toMatchObject({
+    status: 'error',
+    terminal_reason: 'server_restarted',
+  });
 });
 
 test('a job is followed live at one node while it runs at the other', async () => {

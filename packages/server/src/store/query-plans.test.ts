@@ -39,6 +39,7 @@ const OF_NODES: ReadonlySet<string> = new Set([
   'releaseJobs',
   'releaseOrphans',
   'takeQueuedJobs',
+  'takenJobs',
 ]);
 
 const READS_THROUGH = /^SCAN|AUTOMATIC|\(tenant=\?\)/;

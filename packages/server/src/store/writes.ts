@@ -15,7 +15,7 @@ export { probe } from './health.ts';
 export { append } from './history/events.ts';
 export { admit } from './jobs/admission.ts';
 export { requestCancel } from './jobs/cancellation.ts';
-export { node, releaseJobs, releaseOrphans } from './jobs/claims.ts';
+export { node, releaseJobs, releaseOrphans, takenJobs } from './jobs/claims.ts';
 export { orphanedJobs, start } from './jobs/jobs.ts';
 export { takeQueuedJobs } from './jobs/queue.ts';
 export { beginObject, condemnObjects, forgetObject, placeObject, postponeObject } from './objects/objects.ts';

@@ -23,6 +23,7 @@ import { launchAtOnce } from '../execute/launch-at-once.ts';
 import type { LaunchedJob } from '../execute/launched-job.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
+import { ForgottenJobs } from './forgotten-jobs.ts';
 import { QueueKnowledge } from './queue-knowledge.ts';
 
 export interface DispatcherOptions {
@@ -58,10 +59,13 @@ export class Dispatcher implements AsyncDisposable {
   readonly #queue = new QueueKnowledge();
   readonly #giveUp = new AbortController();
   readonly #loop = new StandingLoop((signal) => this.#fillWhenNudged(signal));
+  readonly #forgotten: ForgottenJobs | null;
   #isRoom = true;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    const isKnown = (job_id: string) => this.#launched.has(job_id);
+    this.#forgotten = options.store.fleet === null ? null : new ForgottenJobs({ ...options, isKnown });
   }
 
   /** Begins to take jobs; without effect a second time. */
@@ -123,6 +127,7 @@ export class Dispatcher implements AsyncDisposable {
   async #fillWhenNudged(signal: AbortSignal): Promise<void> {
     using nudge = this.#options.nudges.next('queue', signal);
     try {
+      if (await this.#forgotten?.resolve()) this.#queue.doubt();
       await this.#fill();
     } catch (error) {
       this.#options.log.error({ err: error }, 'no job could be started');

@@ -3,6 +3,7 @@
  * programs ended, and their receipts claim nothing about it. Spec § States and transitions 2; § Receipt, recovery
  * receipt.
  */
+import type { RunningJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { startClock } from '../execute/clock.ts';
@@ -20,24 +21,30 @@ export interface RecoverOptions {
  * a crash, running it again completes the work. Rejects if the store does.
  * Resolves with how many it ended.
  */
-export async function recover({ store, history, log }: RecoverOptions): Promise<number> {
+export async function recover({ store, ...options }: RecoverOptions): Promise<number> {
   let ended = 0;
-  for (const { tenant, job_id, started_at } of await store.runningJobs()) {
-    const isEnded = await history.finish({
-      tenant,
-      job_id,
-      ...errorOutcome('server_restarted'),
-      finished_at: startClock(started_at).timestamp(),
-      duration_ms: null,
-      events: [],
-      artifacts: [],
-      execution: null,
-      usage: null,
-      output: null,
-      recovery: true,
-    });
-    if (isEnded) ended++;
-    if (isEnded) log.warn({ job_id }, 'a job was running when its service stopped; it ended as an error');
-  }
+  for (const job of await store.runningJobs()) if (await endLeftRunning(job, options)) ended++;
   return ended;
+}
+
+/** Ends one job that nobody runs. False if it had ended. */
+export async function endLeftRunning(
+  { tenant, job_id, started_at }: Omit<RunningJob, 'cancellation_requested'>,
+  { history, log }: Omit<RecoverOptions, 'store'>,
+): Promise<boolean> {
+  const isEnded = await history.finish({
+    tenant,
+    job_id,
+    ...errorOutcome('server_restarted'),
+    finished_at: startClock(started_at).timestamp(),
+    duration_ms: null,
+    events: [],
+    artifacts: [],
+    execution: null,
+    usage: null,
+    output: null,
+    recovery: true,
+  });
+  if (isEnded) log.warn({ job_id }, 'a job was running when its service stopped; it ended as an error');
+  return isEnded;
 }

@@ -6,7 +6,7 @@
  */
 import { sql } from 'kysely';
 import { nodeOf, prepared } from '../prepared.ts';
-import type { JobKey, QueuedJob } from '../records/rows.ts';
+import type { JobKey, QueuedJob, TakenJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 /** What a node can run. A job that needs more is left to another. */
@@ -52,6 +52,16 @@ const selectClaim = prepared((db, { tenant, job_id, node }: Claim) =>
     .where('tenant', '=', tenant)
     .where('job_id', '=', job_id)
     .where('node', '=', node),
+);
+
+const selectTaken = prepared((db, { node }: { node: number }) =>
+  db
+    .selectFrom('claims')
+    .innerJoin('jobs', (join) =>
+      join.onRef('jobs.tenant', '=', 'claims.tenant').onRef('jobs.job_id', '=', 'claims.job_id'),
+    )
+    .select(['jobs.tenant', 'jobs.job_id', 'jobs.status', 'jobs.created_at', 'jobs.started_at'])
+    .where('claims.node', '=', node),
 );
 
 const deleteClaim = prepared((db, { tenant, job_id }: JobKey) =>
@@ -168,6 +178,14 @@ export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Pr
  */
 export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   if (nodeOf(db) !== null) deleteClaim.send(db, { tenant, job_id });
+}
+
+/** What this node has taken, in the store's own view. */
+export async function takenJobs(db: StoreDatabase): Promise<readonly TakenJob[]> {
+  const node = nodeOf(db);
+  if (node === null) return [];
+  const rows = await selectTaken.all(db, { node });
+  return rows.map(({ created_at, started_at, ...job }) => ({ ...job, started_at: started_at ?? created_at }));
 }
 
 /** Gives jobs back to the queue that this node took and did not start. */

@@ -69,6 +69,13 @@ export interface RunningJob extends JobKey {
   readonly cancellation_requested: boolean;
 }
 
+/** A job that this node has taken, in a store that several nodes share. */
+export interface TakenJob extends JobKey {
+  readonly status: JobStatus;
+  /** When it was accepted, if it has not started. */
+  readonly started_at: string;
+}
+
 /** What a detail says about a stored attestation. The bytes are read separately. */
 export interface AttestationRow {
   readonly tenant: string;

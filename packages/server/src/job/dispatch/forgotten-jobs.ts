@@ -1,0 +1,57 @@
+/**
+ * Finds jobs that this node has taken in a store that several nodes share, and of which it knows nothing. So they are left
+ * where the answer to a change was lost and what had become of it could not be asked: the job was taken, started or given
+ * back, and the node believes the opposite. No other node touches them while this one lives.
+ */
+import type { TakenJob } from '../../store/records/rows.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import type { History } from '../history.ts';
+import { endLeftRunning } from './recover.ts';
+
+export interface ForgottenJobsOptions {
+  readonly store: Pick<Store, 'takenJobs' | 'releaseJobs'>;
+  readonly history: Pick<History, 'finish'>;
+  readonly log: Log;
+  /** Whether this node is preparing, running or ending the job. */
+  readonly isKnown: (job_id: string) => boolean;
+}
+
+/** The store is asked at most this often. */
+const pauseMilliseconds = 5000;
+
+export class ForgottenJobs {
+  readonly #options: ForgottenJobsOptions;
+  /**
+   * Jobs that were unknown when it last looked. A job that ended meanwhile, or is just being given back, is unknown once; one
+   * that starts is known before it is in the store.
+   */
+  #unknown: ReadonlySet<string> = new Set();
+  #lookedAt = performance.now();
+
+  constructor(options: ForgottenJobsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Gives unknown jobs back to the queue, and ends those that may have begun as `server_restarted`: nobody knows whether they
+   * did. Resolves to whether there were any. Rejects if the store does.
+   */
+  async resolve(): Promise<boolean> {
+    if (performance.now() - this.#lookedAt < pauseMilliseconds) return false;
+    this.#lookedAt = performance.now();
+    const { store, isKnown } = this.#options;
+    const unknown = (await store.takenJobs()).filter(({ job_id }) => !isKnown(job_id));
+    const forgotten = unknown.filter(({ job_id }) => this.#unknown.has(job_id));
+    this.#unknown = new Set(unknown.map(({ job_id }) => job_id));
+    for (const job of forgotten) await this.#resolveOne(job);
+    return forgotten.length > 0;
+  }
+
+  async #resolveOne(job: TakenJob): Promise<void> {
+    const { store, log, history } = this.#options;
+    log.warn({ job_id: job.job_id, status: job.status }, 'this node has a job in the store that it does not run');
+    if (job.status === 'running') await endLeftRunning(job, { history, log });
+    else await store.releaseJobs([job]);
+  }
+}
