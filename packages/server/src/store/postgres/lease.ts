@@ -12,3 +12,6 @@ export const startingLeaseSeconds = 60;
 
 /** How often a node renews its lease and looks at what the others did. */
 export const beatMilliseconds = 1000;
+
+/** How long a beat waits for its answer. Afterwards there is time for another connection before the lease is over. */
+export const beatAnswerMilliseconds = leaseSeconds * 1000 - 2 * beatMilliseconds;

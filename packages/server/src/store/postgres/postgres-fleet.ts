@@ -6,7 +6,7 @@
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, Fleet, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
 import { StoreError } from '../store-error.ts';
-import { beatMilliseconds, leaseSeconds, startingLeaseSeconds } from './lease.ts';
+import { beatAnswerMilliseconds, beatMilliseconds, leaseSeconds, startingLeaseSeconds } from './lease.ts';
 import { shutOutBelow } from './migrations/schema-state.ts';
 import { firstWithObjects } from './migrations/steps.ts';
 import { postgresErrorOf } from './postgres-error.ts';
@@ -246,10 +246,15 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
 
   async #opened(): Promise<Session> {
     if (this.#session !== null && !this.#session.isLost) return this.#session;
-    const session = await Session.open(this.#options.url, {});
-    session.send({ sql: SETTINGS, parameters: [] });
-    const { rows } = await session.execute<{ name: string }>({ sql: CHANNEL, parameters: [] });
-    await session.listen(rows[0]?.name ?? '', (payload) => this.#hear(payload));
+    const session = await Session.open(this.#options.url, {}, beatAnswerMilliseconds);
+    try {
+      session.send({ sql: SETTINGS, parameters: [] });
+      const { rows } = await session.execute<{ name: string }>({ sql: CHANNEL, parameters: [] });
+      await session.listen(rows[0]?.name ?? '', (payload) => this.#hear(payload));
+    } catch (thrown) {
+      await session[Symbol.asyncDispose]();
+      throw thrown;
+    }
     this.#session = session;
     return session;
   }

@@ -1,4 +1,4 @@
-/** For tests: a way to a PostgreSQL server on which the answer to a commit is lost. */
+/** For tests: a way to a PostgreSQL server on which the answer to a commit is lost, or connections fall silent. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -15,6 +15,7 @@ export async function proxyTo(target: string) {
   /** What the next commit gets for an answer; null if that of the server. */
   let lastWords: Buffer | null = null;
   let connections = 0;
+  const silent = new Set<Socket>();
   const sockets = new Set<Socket>();
   const proxy = createServer((client) => {
     connections += 1;
@@ -22,7 +23,7 @@ export async function proxyTo(target: string) {
     for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
     client.pipe(server);
     server.on('data', (bytes: Buffer) => {
-      if (client.writableEnded) return;
+      if (client.writableEnded || silent.has(client)) return;
       const at = lastWords === null ? -1 : bytes.indexOf(COMMITTED);
       if (lastWords === null || at === -1) {
         client.write(bytes);
@@ -51,6 +52,10 @@ export async function proxyTo(target: string) {
     /** The next commit is on disk, and answered with the end of the server. */
     panic: () => {
       lastWords = PANIC;
+    },
+    /** Nothing more comes on the connections that there are, and they stay open. */
+    silence: () => {
+      for (const socket of sockets) silent.add(socket);
     },
     [Symbol.dispose]: () => {
       for (const socket of sockets) socket.destroy();

@@ -12,7 +12,7 @@ import { postgresDialect, type Queries } from './postgres-dialect.ts';
 import { postgresErrorOf } from './postgres-error.ts';
 import { fromStoredText, toStoredText } from './postgres-text.ts';
 
-/** How long to wait for a connection, and for the answer to one query. */
+/** How long to wait for a connection, and for the answer to one query if nobody says less. */
 const connectMillisecondsMax = 5000;
 const answerMillisecondsMax = 60_000;
 
@@ -80,15 +80,19 @@ export class Session implements Queries, AsyncDisposable {
     client.on('end', () => this.#lose());
   }
 
-  /** `store` stands for the open store on all its connections. @throws StoreError */
-  static async open(url: string, store: object): Promise<Session> {
+  /**
+   * `store` stands for the open store on all its connections. A query that is not answered in time ends the session.
+   *
+   * @throws StoreError
+   */
+  static async open(url: string, store: object, answerMilliseconds = answerMillisecondsMax): Promise<Session> {
     const { url: connectionString, ssl } = encryptionOf(url);
     const client = await newClient({
       connectionString,
       ...(ssl !== undefined && { ssl }),
       application_name: 'vouchbox',
       connectionTimeoutMillis: connectMillisecondsMax,
-      query_timeout: answerMillisecondsMax,
+      query_timeout: answerMilliseconds,
       keepAlive: true,
       pipeline: true,
       types: { getTypeParser: ((oid: number) => TYPES[oid] ?? String) as never },

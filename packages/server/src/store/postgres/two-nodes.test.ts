@@ -16,7 +16,9 @@ import {
 import type { Store } from '../store.ts';
 import type { StoreError } from '../store-error.ts';
 import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
+import { PostgresFleet } from './postgres-fleet.ts';
 import { openPostgresStore } from './postgres-store.ts';
+import { proxyTo } from './proxy.fixture.ts';
 import { dropSchema, newSchema } from './schema.fixture.ts';
 import { Session } from './session.ts';
 
@@ -216,6 +218,24 @@ test('a node that does not renew its lease is removed by another, and its queued
   await left.promise;
   expect(await survivor.releaseOrphans()).toBe(1);
   expect(await ids(survivor, 1)).toEqual([key.job_id]);
+});
+
+test('a node whose connection falls silent renews its lease on another', async () => {
+  await (await node())[Symbol.asyncDispose]();
+  await operate(`insert into nodes values (1000, 'cut off', now(), now())`);
+  using proxy = await proxyTo(url);
+  const problems: StoreError[] = [];
+  await using fleet = await PostgresFleet.open({
+    url: proxy.url,
+    node: 1000,
+    onProblem: (error) => problems.push(error),
+  });
+  await fleet.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null }));
+  proxy.silence();
+  await expect.poll(() => proxy.connections, { timeout: 30_000 }).toBe(2);
+  await fleet.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null }));
+  expect(problems).toHaveLength(1);
+  expect(fleet.lateBeats).toBe(1);
 });
 
 test('the other nodes hear what one node tells, and the node itself does not', async () => {

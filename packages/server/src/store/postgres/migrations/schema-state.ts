@@ -27,7 +27,9 @@ const createHistory =
 const selectState = 'select version, oldest_code from schema_state';
 const selectOlder = `select node, facts, lease_until >= now() as is_alive from nodes
   where schema_knows < $1 and ($2::text is null or instance <> $2) order by node`;
-const removeNode = 'delete from nodes where node = $1 and lease_until < now()';
+/** A node that renews its lease in this moment is waited for, and stays. */
+const removeOlderDead = `delete from nodes
+  where schema_knows < $1 and ($2::text is null or instance <> $2) and lease_until < now()`;
 const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code, $1)';
 
 /**
@@ -122,9 +124,8 @@ export async function shutOutBelow(
   session.send({ sql: lockTimeout, parameters: [] });
   session.send({ sql: enterAlone, parameters: [] });
   try {
-    const { rows } = await session.execute<OlderNode>({ sql: selectOlder, parameters: [version, instance] });
-    const staying = rows.filter(({ is_alive }) => is_alive || !removesDead);
-    for (const { node } of rows) if (removesDead) session.send({ sql: removeNode, parameters: [node] });
+    if (removesDead) session.send({ sql: removeOlderDead, parameters: [version, instance] });
+    const { rows: staying } = await session.execute<OlderNode>({ sql: selectOlder, parameters: [version, instance] });
     if (staying.length === 0) session.send({ sql: raiseOldest, parameters: [version] });
     await session.commit();
     return staying;

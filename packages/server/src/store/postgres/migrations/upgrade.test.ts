@@ -8,6 +8,7 @@ import { openPostgresStore } from '../postgres-store.ts';
 import { dropSchema, newSchema } from '../schema.fixture.ts';
 import { Session } from '../session.ts';
 import { NEXT_STEPS } from './next-version.fixture.ts';
+import { shutOutBelow } from './schema-state.ts';
 import { STEPS, type Step } from './steps.ts';
 import { backfillRowsMax } from './take-step.ts';
 
@@ -160,6 +161,35 @@ test('a start that a living older node would not survive is refused in one line 
   await using _newest = await node('newest', [...NEXT_STEPS, later]);
   expect(await version()).toBe(whole + 1);
 });
+
+test('an older node that renews its lease in the moment in which it is shut out stays', async () => {
+  await (await node('first'))[Symbol.asyncDispose]();
+  await asked(`insert into nodes (node, instance, started_at, lease_until, schema_knows)
+    values (1000, 'late', now(), now() - interval '1 s', ${STEPS.length})`);
+  const [before] = await asked<{ oldest_code: number }>('select oldest_code from schema_state');
+  await using newer = await Session.open(url, {});
+  const shutOut = () => shutOutBelow(newer, whole, { instance: 'newer', removesDead: true });
+  await expect.poll(() => whileRenewed(shutOut)).toMatchObject([{ node: 1000, is_alive: true }]);
+  expect(await asked('select oldest_code from schema_state')).toEqual([before]);
+});
+
+/** Every lease is renewed in a transaction that is committed once `work` waits for it. Null if that did not wait so long. */
+async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result | null> {
+  await using renewing = await Session.open(url, {});
+  renewing.begin();
+  await renewing.execute({ sql: `update nodes set lease_until = now() + interval '1 h'`, parameters: [] });
+  let isOver = false;
+  const ended = work()
+    .catch((error: StoreError) => (error.code === 'busy' ? null : Promise.reject(error)))
+    .finally(() => {
+      isOver = true;
+    });
+  const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'delete from nodes%'
+    and datname = current_database()`;
+  await expect.poll(async () => isOver || (await asked(waiting)).length > 0, { interval: 5 }).toBe(true);
+  await (isOver ? renewing.rollback() : renewing.commit());
+  return await ended;
+}
 
 test('a start waits for its locks without holding up what asks for the same tables', async () => {
   await using older = await node('older');
