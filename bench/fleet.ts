@@ -202,7 +202,7 @@ async function pathOfOneJob(server: PostgresServer): Promise<Measurement> {
   return {
     what: 'commits on the path of a job, one at a time',
     value: median(commits),
-    unit: 'of it',
+    unit: '',
     baseline: { what: 'the mean, with the signature', value: all / jobsAlone },
     valueMax: commitsMax,
     note: `${commits.filter((count) => count > commitsMax).length} of ${jobsAlone} jobs took more than ${commitsMax}`,
@@ -245,11 +245,11 @@ function* costsInDatabase(runs: readonly Run[]): Generator<Measurement> {
     baseline: { what: 'with 1 node', value: of(one) },
   });
   for (const [name, words] of Object.entries(figures)) {
-    yield beside(`${words}, a job`, 'of it', ({ database }) => database[name as keyof typeof figures] / jobs);
+    yield beside(`${words}, a job`, '', ({ database }) => database[name as keyof typeof figures] / jobs);
   }
   yield beside('bytes of the log, a job', 'KiB', ({ database }) => database.logBytes / jobs / 1024);
   yield beside('bytes stored, a job', 'KiB', ({ database }) => database.storedBytes / jobs / 1024);
-  yield beside('connections, a node', 'of it', ({ database, nodes }) => database.connections / nodes);
+  yield beside('connections, a node', '', ({ database, nodes }) => database.connections / nodes);
 }
 
 function* processorTimes(cost: JobCost): Generator<Measurement> {

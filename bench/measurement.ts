@@ -4,7 +4,8 @@ export interface Measurement {
   /** What was measured, in a few words. */
   readonly what: string;
   readonly value: number;
-  readonly unit: 'ms' | 'µs' | '/s' | 'KiB' | 'MiB' | 'MiB/s' | 'cases' | 'left' | 'of it' | '%';
+  /** Empty for a count of what `what` names. */
+  readonly unit: 'ms' | 'µs' | '/s' | 'KiB' | 'MiB' | 'MiB/s' | 'cases' | 'left' | '' | '%';
   /** The same work without the service, in the same run. */
   readonly baseline: { readonly what: string; readonly value: number };
   /** The figure's lower and upper end over its rounds. */
@@ -27,12 +28,19 @@ export function rowOf(measurement: Measurement): string {
 
 function wanted({ target, valueMax, value, unit }: Measurement): string {
   if (target !== undefined) return `  (${target.is} ${target.ratio})`;
-  return valueMax === undefined ? '' : `  (at most ${valueMax} ${unit}: ${value <= valueMax ? 'held' : 'NOT HELD'})`;
+  return valueMax === undefined
+    ? ''
+    : `  (at most ${withUnit(`${valueMax}`, unit)}: ${value <= valueMax ? 'held' : 'NOT HELD'})`;
 }
 
 /** The lower and the upper end, if they are known. */
 function range(spread: Measurement['spread']): string {
   return (spread === undefined ? '' : `[${format(spread[0])}–${format(spread[1])}]`).padEnd(17);
+}
+
+/** `2.0 ms`, or `2.0` for a count. */
+export function withUnit(figure: string, unit: Measurement['unit']): string {
+  return `${figure} ${unit}`.trimEnd();
 }
 
 /** A figure with its significant digits. */

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { format, type Measurement } from './measurement.ts';
+import { format, type Measurement, withUnit } from './measurement.ts';
 
 export interface Report {
   readonly schema: 'svc.bench.v1';
@@ -49,7 +49,7 @@ export function thisMachine(): Machine {
   return {
     cores: availableParallelism(),
     memory_mb: Math.round(totalmem() / 2 ** 20),
-    kernel: release(),
+    kernel: /^[\d.]+/.exec(release())?.[0] ?? release(),
     processor: cpus()[0]?.model ?? 'unknown',
     versions: Object.fromEntries(versions),
   };
@@ -142,9 +142,9 @@ function tableRow(measurement: ReportedMeasurement): string {
   const { what, value, unit, spread, baseline, ratio, held, note } = measurement;
   const cells = [
     note === undefined ? what.trim() : `${what.trim()} (${note})`,
-    `${format(value)} ${unit}`,
+    withUnit(format(value), unit),
     spread === undefined ? '' : `${format(spread[0])} – ${format(spread[1])}`,
-    `${baseline.what}: ${format(baseline.value)} ${unit}`,
+    `${baseline.what}: ${withUnit(format(baseline.value), unit)}`,
     ratio === null ? '' : ratio.toFixed(2),
     targetOf(measurement),
     held === null ? '' : held ? 'yes' : '**no**',
@@ -154,5 +154,5 @@ function tableRow(measurement: ReportedMeasurement): string {
 
 function targetOf({ target, valueMax, unit }: Measurement): string {
   if (target !== undefined) return `${target.is === 'at most' ? '≤' : '≥'} ${target.ratio}`;
-  return valueMax === undefined ? '' : `≤ ${valueMax} ${unit}`;
+  return valueMax === undefined ? '' : `≤ ${withUnit(`${valueMax}`, unit)}`;
 }

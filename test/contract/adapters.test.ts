@@ -257,6 +257,11 @@ describe('in place of SandboxFusion', () => {
       { run_result: { status: 'TimeLimitExceeded', return_code: null } },
     ],
     [
+      'more output than is recorded',
+      { code: 'print("x" * (2 << 20))' },
+      { status: 'Success', message: expect.stringMatching(/the output is cut/) },
+    ],
+    [
       'a compiler error',
       { code: DOES_NOT_COMPILE, language: 'cpp' },
       { run_result: null, compile_result: { return_code: 1 } },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { GradeTest } from '@vouchbox/client';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { vouchbox } from '../rig/command.ts';
+import { Command, vouchbox } from '../rig/command.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -139,6 +139,20 @@ describe('a verdict', () => {
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'));
     expect(texts.join('\n')).not.toMatch(/print\(3\)|1000000 1|"expected":/);
     expect((await verified('out', 'beta')).exitCode).not.toBe(0);
+  });
+
+  test('is not given by an interrupted grading, which cancels its jobs', async () => {
+    const { client } = rig().alpha;
+    const running = async () => (await client.list({ limit: 10 })).items.filter(({ status }) => status === 'running');
+    writeFileSync(join(scratch, 'slow.py'), 'import time; time.sleep(300)');
+    const words = ['grade', 'slow.py', '--tests', 'tests', '--limit', 'wall_seconds=300'];
+    await using command = new Command(words, { cwd: scratch, env: env() });
+    await expect.poll(running).not.toEqual([]);
+    command.kill('SIGINT');
+    const { code, stdout, stderr } = await command.ended();
+    expect([code, stdout, stderr]).toEqual([130, '', 'vouchbox: interrupted: there is no verdict\n']);
+    await expect.poll(running).toEqual([]);
+    expect((await client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
   const jobs = (directory: string) => readdirSync(join(scratch, directory, 'jobs')).sort();

@@ -63,8 +63,8 @@ const HEAD = `# Hosts on which Vouchbox was tried
 copies the checkout into it and runs these trials, two hosts at a time. A host that has the packages and the kernel of another is tried in
 what may differ. Long lists of tests are whole on one of the hosts for x86-64 and short on the others; what takes longest is run only with
 \`--long\`, and the row says when it was. An emulated host is some ten times slower than a real one, and slower still while others use the
-machine: the times say how long a trial takes there and nothing about the
-service. A trial that ran out of time counts as not held. A dash stands for a trial that was not run.`;
+machine: the times say how long a trial takes there, and nothing about the service. A trial that ran out of time counts as not held. A dash
+stands for a trial that was not run.`;
 
 /** What was kept of trials that this host no longer has is left out. */
 function section(host: Host, kept: readonly ObservedTrial[]): string {

@@ -43,7 +43,7 @@ function summaryOf({ makes_cells, usable, providers, checks, host_posture }: Doc
   const classes = providers.map(({ provider, languages }) => `${provider}: ${languages.join(', ') || 'nothing runs'}`);
   return [
     '',
-    `${count('pass')} passed, ${count('warn')} warnings, ${count('fail')} failed, ${count('not_tried')} not tried`,
+    `${count('pass')} passed, ${count('warn') === 1 ? '1 warning' : `${count('warn')} warnings`}, ${count('fail')} failed, ${count('not_tried')} not tried`,
     classes.join('; '),
     makes_cells ? isolationOf(usable) : 'this node runs no programs, and nothing that cells need was tried',
     `host posture sha256 ${host_posture.sha256}`,

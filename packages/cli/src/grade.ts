@@ -14,7 +14,7 @@ import { type AccessOptions, namedService } from './service/service-access.ts';
 import { serviceOrOwn } from './service/service-or-own.ts';
 import { readFromService } from './service-export.ts';
 import { readSubmission, type SubmissionOptions } from './submission-options.ts';
-import { takeInterrupts } from './terminal/interrupts.ts';
+import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { note } from './terminal/print.ts';
 import { tableOf } from './terminal/table.ts';
 
@@ -30,7 +30,7 @@ export interface GradeCommandOptions extends AccessOptions, Pick<SubmissionOptio
   readonly json?: true;
 }
 
-/** Returns 0 if every test was accepted, and 1 if not. */
+/** Returns 0 if every test was accepted, 1 if not, and 130 if it was interrupted: its jobs are cancelled then. */
 export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
   await enterOwnUsers(namedService(options));
   const { code, language, limits, runtime, requirements } = await readSubmission(file, {
@@ -50,12 +50,13 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     ...(runtime && { runtime }),
     ...(requirements && { requirements }),
   };
-  const graded = await service.client.grade(program, {
-    tests,
-    checker,
-    concurrency: concurrencyOf(options.jobs),
-    signal: interrupts.asked,
-  });
+  const graded = await unlessInterrupted(interrupts.asked, (signal) =>
+    service.client.grade(program, { tests, checker, concurrency: concurrencyOf(options.jobs), signal }),
+  );
+  if (graded === null) {
+    note('interrupted: there is no verdict');
+    return EXIT.cancelled;
+  }
   if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
   process.stdout.write(options.json ? new TextDecoder().decode(graded.bytes) : asText(graded.verdict));
   note(`the judge was ${graded.job_id}`);

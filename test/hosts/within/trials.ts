@@ -150,7 +150,7 @@ export const TRIALS: readonly Trial[] = [
 
 function factsScript(): string {
   return [
-    '. /etc/os-release; echo "$PRETTY_NAME"; uname -sr; uname -m; nproc | sed "s/$/ cores/"',
+    '. /etc/os-release; echo "$PRETTY_NAME"; uname -sr; uname -m; nproc | sed "s/$/ cores/; s/^1 cores$/1 core/"',
     "awk '/MemTotal/ { print int($2 / 1024) \" MiB\" }' /proc/meminfo; stat -fc 'cgroup %T' /sys/fs/cgroup",
     'systemctl --version | head -n 1 | cut -d" " -f1,2; crun --version | head -n 1; runsc --version | head -n 1',
     'python3 --version; perl -e \'print "perl $^V\\n"\'; node --version | sed "s/^/node /"',

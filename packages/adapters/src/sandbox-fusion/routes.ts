@@ -5,7 +5,7 @@ import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError, unsupported } from '../adapter-error.ts';
 import { type NamedFile, type Program, submissionOf } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
-import { type Ended, runProgram } from '../run-program.ts';
+import { type Ended, messageOf, runProgram } from '../run-program.ts';
 
 /** Its names of our languages. */
 const LANGUAGES: Readonly<Record<string, string>> = {
@@ -84,7 +84,7 @@ function answerOf(ended: Ended) {
   const isGood = ended.kind === 'exited' && ended.exitCode === 0;
   return {
     status: isGood ? 'Success' : 'Failed',
-    message: ended.remarks.join('; '),
+    message: messageOf(ended),
     compile_result: isCompile ? stage : null,
     run_result: isCompile ? null : stage,
     executor_pod_name: null,

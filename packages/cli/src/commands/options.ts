@@ -32,7 +32,7 @@ export function withStore(command: Command): Command {
   );
 }
 
-/** `--json`, which every command has: what it prints on stdout is then one JSON document. */
+/** `--json`, which every command but `completion` has: what it prints on stdout is then one JSON document. */
 export function withJson(command: Command): Command {
   return command.option('--json', 'as JSON');
 }

@@ -28,6 +28,19 @@ export function takeInterrupts(): Interrupts {
   };
 }
 
+/** What `work` resolves to; null if it fails because of an interrupt. */
+export async function unlessInterrupted<Result>(
+  asked: AbortSignal,
+  work: (asked: AbortSignal) => Promise<Result>,
+): Promise<Result | null> {
+  try {
+    return await work(asked);
+  } catch (error) {
+    if (asked.aborted) return null;
+    throw error;
+  }
+}
+
 /** Resolves once the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

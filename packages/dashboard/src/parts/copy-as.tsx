@@ -16,7 +16,7 @@ export function CopyAs({ submission }: { readonly submission: JobSubmission }) {
       </button>
       <Modal title="The same job, from elsewhere" isOpen={isOpen} onClose={() => setOpen(false)}>
         <p className="small soft">
-          Put your key into the variable <code>VOUCHBOX_KEY</code>.
+          Put your key into the variable <code>SERVICE_KEY</code>.
         </p>
         <Tabs.Root className="stack" defaultValue={SNIPPETS[0]?.name}>
           <Tabs.List className="tabs" aria-label="Languages">

@@ -15,7 +15,7 @@ export const SNIPPETS: readonly Snippet[] = [
 function curl(submission: JobSubmission, baseUrl: string): string {
   return [
     `curl -s ${shellWord(`${baseUrl}/v1/jobs?wait_seconds=30`)} \\`,
-    '  -H "Authorization: Bearer $VOUCHBOX_KEY" \\',
+    '  -H "Authorization: Bearer $SERVICE_KEY" \\',
     "  -H 'Content-Type: application/json' \\",
     `  --data-binary ${shellWord(JSON.stringify(submission))}`,
     '',
@@ -26,7 +26,7 @@ function typescript(submission: JobSubmission, baseUrl: string): string {
   return [
     "import { createServiceClient } from '@vouchbox/client';",
     '',
-    `const client = createServiceClient({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.VOUCHBOX_KEY! });`,
+    `const client = createServiceClient({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.SERVICE_KEY! });`,
     `const result = await client.run(${JSON.stringify(submission, null, 2)});`,
     '// result.status, result.exit_code, result.stdout, result.files',
     '',
@@ -44,7 +44,7 @@ function python(submission: JobSubmission, baseUrl: string): string {
     `submission = json.loads(${JSON.stringify(JSON.stringify(submission))})`,
     'answer = httpx.post(',
     `    ${JSON.stringify(`${baseUrl}/v1/jobs?wait_seconds=30`)},`,
-    '    headers={"Authorization": "Bearer " + os.environ["VOUCHBOX_KEY"]},',
+    '    headers={"Authorization": "Bearer " + os.environ["SERVICE_KEY"]},',
     '    json=submission,',
     '    timeout=60,',
     ')',
