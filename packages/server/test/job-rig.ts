@@ -60,6 +60,7 @@ export class JobRig implements AsyncDisposable {
   readonly dispatcher: Dispatcher;
   readonly jobs: Jobs;
   readonly #directory: string;
+  readonly #looked = Promise.withResolvers<void>();
 
   private constructor(directory: string, store: Store, { faults = () => ({}), ...options }: RigOptions) {
     this.#directory = directory;
@@ -85,6 +86,7 @@ export class JobRig implements AsyncDisposable {
       drainSeconds: 0,
       ...options,
       ...shared,
+      store: withFaults(this.store, { queuedJobs: (input) => this.#queuedJobs(input) }),
     });
     this.dispatcher.start();
     this.jobs = createJobs({
@@ -114,8 +116,13 @@ export class JobRig implements AsyncDisposable {
     return { tenant: caller.tenant, job_id: answer.job_id };
   }
 
-  /** Resolves once nothing waits in the queue and the rig is idle. */
-  async idle(): Promise<void> {
+  /** Resolves once the dispatcher has looked at the queue, and knows what it found. */
+  queueSeen(): Promise<void> {
+    return this.#looked.promise;
+  }
+
+  /** Resolves once all that was asked of the store's reader before is answered, and whoever asked has gone on. */
+  async readsAnswered(): Promise<void> {
     await this.store.queuedJobs({ exclude: [], held: new Map(), limit: 0, slots: 1, tenantSlots: null });
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -164,6 +171,13 @@ export class JobRig implements AsyncDisposable {
     const page = await this.store.events({ key, after: 0, limit: 1000 });
     if (page === null) throw new Error('there is no such job');
     return page.events.map(({ kind, data }) => [kind, data]);
+  }
+
+  /** What the dispatcher asks. It has taken the answer in before the next turn of the event loop. */
+  async #queuedJobs(input: Parameters<Store['queuedJobs']>[0]): ReturnType<Store['queuedJobs']> {
+    const answer = await this.store.queuedJobs(input);
+    setImmediate(() => this.#looked.resolve());
+    return answer;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

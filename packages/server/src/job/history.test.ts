@@ -73,7 +73,7 @@ describe('a follower', () => {
     const { job_id } = await rig.submit();
     const following = followed(rig, job_id, { after: 0, signal: never });
     const waiting = rig.result(job_id, { waitSeconds: 3600, signal: never });
-    await rig.idle();
+    await rig.readsAnswered();
     await rig.cancel(job_id);
     expect(await following).toEqual([1, 2, 3]);
     expect(await waiting).toMatchObject({ status: 'cancelled' });
@@ -94,7 +94,7 @@ test('a request to cancel a running job reaches its followers at once, and ends 
   const afterTheWait = rig.history.ended(key, never).then(() => rig.row(key));
   const following = rig.history.tail(key, { after: 2, signal: never });
   const live = following.next();
-  await rig.idle();
+  await rig.readsAnswered();
   await rig.history.requestCancel({ ...key, principal: acme.principal, at: new Date().toISOString() });
   expect((await live).value).toMatchObject([{ kind: 'cancel_requested' }]);
   await following.return(undefined);

@@ -9,7 +9,7 @@ const exited = { kind: 'exited', exit_code: 0 } as const;
 /** A rig whose dispatcher has looked at its empty queue. */
 async function idleRig(options: Parameters<typeof JobRig.open>[0] = {}): Promise<JobRig> {
   const rig = await JobRig.open(options);
-  await rig.idle();
+  await rig.queueSeen();
   return rig;
 }
 
