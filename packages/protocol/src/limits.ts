@@ -86,6 +86,9 @@ export const connectionsMax = 256;
 export const headMillisecondsMax = 30_000;
 export const headBytesMax = 16 * KIB;
 export const bodyMillisecondsMax = 30_000;
+/** A body of this age and less than this rate ends while places for bodies are scarce. */
+export const bodyUnhurriedMilliseconds = 5000;
+export const bodyBytesPerSecondMin = KIB;
 export const writeProgressMillisecondsMax = 30_000;
 export const connectionMillisecondsMax = 600_000;
 export const responsePumpBytes = 64 * KIB;

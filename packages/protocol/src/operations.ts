@@ -172,8 +172,8 @@ export const OPERATIONS = {
     summary: 'Follow the events of a job over a WebSocket.',
     description:
       'Each text frame is one event, the same object as in replay: first the stored ones, then each as it happens. After ' +
-      '`finished` it closes with 1000. Other close codes: 1001 its lifetime is over, 1012 the service restarts, 4401 the ' +
-      'credential ended, 4408 the reader lags. A refused upgrade is answered over HTTP. A handshake that is not right leaves ' +
+      '`finished` it closes with 1000. Other close codes: 1001 its lifetime is over, 1012 the service restarts, 1013 ' +
+      'another tenant needs the place, 4401 the credential ended, 4408 the reader lags. A refused upgrade is answered over HTTP. A handshake that is not right leaves ' +
       'its ticket unspent; any other refusal spends it.',
     access: 'jobs:read',
     ticket: true,

@@ -14,6 +14,8 @@ export const STREAM_CLOSE_CODES = {
   lifetimeReached: 1001,
   /** The service is stopping. */
   restarting: 1012,
+  /** The tenant had most of the streams, and another needed a place: come again later. */
+  gaveWay: 1013,
   /** The credential behind the stream expired, was rotated or was revoked. */
   credentialEnded: 4401,
   /** The reader's socket did not drain. */

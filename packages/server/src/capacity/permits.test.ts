@@ -1,39 +1,42 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { ServiceError } from '../ground/service-error.ts';
 import { createPermits, PERMIT_KINDS, type PermitBound, type PermitKind } from './permits.ts';
 
 const bounds = (bound: PermitBound) =>
   Object.fromEntries(PERMIT_KINDS.map((kind) => [kind, bound])) as Record<PermitKind, PermitBound>;
 
+const stay = () => {};
+
 test('a tenant holds permits up to its bound, and the next is refused with tenant_capacity_exhausted', () => {
   const permits = createPermits(bounds({ total: 10, perTenant: 2 }));
-  permits.take('wait', 'a');
-  permits.take('wait', 'a');
-  expect(() => permits.take('wait', 'a')).toThrow(
+  permits.take('wait', 'a', stay);
+  permits.take('wait', 'a', stay);
+  expect(() => permits.take('wait', 'a', stay)).toThrow(
     expect.objectContaining({ code: 'tenant_capacity_exhausted', status: 429, retryAfterSeconds: 1 }),
   );
-  permits.take('wait', 'b');
+  permits.take('wait', 'b', stay);
   expect(permits.held('wait')).toBe(3);
 });
 
 test('the service grants permits up to its bound, and refuses the next with capacity_exhausted', () => {
   const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
-  permits.take('stream', 'a');
-  permits.take('stream', 'b');
-  expect(() => permits.take('stream', 'c')).toThrow(
+  permits.take('stream', 'a', stay);
+  permits.take('stream', 'b', stay);
+  expect(() => permits.take('stream', 'c', stay)).toThrow(
     expect.objectContaining({ code: 'capacity_exhausted', status: 503 }),
   );
 });
 
 test('kinds are counted separately', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
-  for (const kind of PERMIT_KINDS) permits.take(kind, 'a');
+  for (const kind of PERMIT_KINDS) permits.take(kind, 'a', stay);
   expect(PERMIT_KINDS.map((kind) => permits.held(kind))).toEqual([1, 1, 1, 1]);
 });
 
 test('a permit is returned once, however often it is disposed', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 5 }));
-  const first = permits.take('body', 'a');
-  permits.take('body', 'a');
+  const first = permits.take('body', 'a', stay);
+  permits.take('body', 'a', stay);
   first[Symbol.dispose]();
   first[Symbol.dispose]();
   expect(permits.held('body')).toBe(1);
@@ -42,16 +45,95 @@ test('a permit is returned once, however often it is disposed', () => {
 test('a refused request leaves nothing behind', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
   {
-    using _held = permits.take('response', 'a');
-    expect(() => permits.take('response', 'b')).toThrow('in flight');
+    using _held = permits.take('response', 'a', stay);
+    expect(() => permits.take('response', 'b', stay)).toThrow('in flight');
   }
   expect(permits.held('response')).toBe(0);
-  using _next = permits.take('response', 'b');
+  using _next = permits.take('response', 'b', stay);
   expect(permits.held('response')).toBe(1);
 });
 
 test('a tenant with the name of an inherited property is like any other', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 1 }));
-  permits.take('wait', '__proto__');
-  expect(() => permits.take('wait', '__proto__')).toThrow('in flight');
+  permits.take('wait', '__proto__', stay);
+  expect(() => permits.take('wait', '__proto__', stay)).toThrow('in flight');
+});
+
+describe('where all are held', () => {
+  /** Permits for bodies, and what gave way, in order. */
+  function crowd(bound: PermitBound) {
+    const permits = createPermits(bounds(bound));
+    const gaveWay: string[] = [];
+    const refusals: ServiceError[] = [];
+    return {
+      permits,
+      gaveWay,
+      refusals,
+      take: (tenant: string, name = tenant) =>
+        permits.take('body', tenant, (refusal) => {
+          gaveWay.push(name);
+          refusals.push(refusal);
+        }),
+    };
+  }
+  const hold = ({ take }: ReturnType<typeof crowd>, tenant: string, count: number) => {
+    for (let index = 1; index <= count; index++) take(tenant, `${tenant}${index}`);
+  };
+
+  test.each([
+    [1, 24],
+    [3, 8],
+    [10, 3],
+    [12, 2],
+  ])(
+    'by %i tenants, one that holds none gets a place at once',
+    { tags: ['Errors-18a', 'CROWD-01'] },
+    (tenants, each) => {
+      const held = crowd({ total: tenants * each, perTenant: each });
+      for (let tenant = 0; tenant < tenants; tenant++) hold(held, `t${tenant}-`, each);
+      using _place = held.take('newcomer');
+      expect(held.gaveWay).toEqual(['t0-1']);
+      expect(held.permits.held('body')).toBe(tenants * each);
+      expect(held.refusals[0]).toMatchObject({ code: 'tenant_capacity_exhausted', status: 429, retryAfterSeconds: 1 });
+    },
+  );
+
+  test('the oldest of whoever holds most gives way, until no tenant holds two more than another', {
+    tags: ['Errors-18a'],
+  }, () => {
+    const held = crowd({ total: 9, perTenant: 8 });
+    hold(held, 'few', 2);
+    hold(held, 'many', 7);
+    for (let index = 0; index < 3; index++) held.take('third');
+    expect(held.gaveWay).toEqual(['many1', 'many2', 'many3']);
+    held.take('few', 'few3');
+    expect(held.gaveWay.at(-1)).toBe('many4');
+    for (const tenant of ['few', 'many', 'third']) expect(() => held.take(tenant)).toThrow('The service has 9');
+  });
+
+  test('the only permit of a tenant does not give way', () => {
+    const held = crowd({ total: 2, perTenant: 8 });
+    hold(held, 'a', 1);
+    hold(held, 'b', 1);
+    expect(() => held.take('c')).toThrow(expect.objectContaining({ code: 'capacity_exhausted' }));
+    expect(held.gaveWay).toEqual([]);
+  });
+
+  test('a permit that gave way returns nothing a second time', () => {
+    const held = crowd({ total: 2, perTenant: 2 });
+    const first = held.take('a');
+    held.take('a');
+    held.take('b');
+    first[Symbol.dispose]();
+    expect(held.permits.held('body')).toBe(2);
+  });
+});
+
+test('more than half of all is a crowd', () => {
+  const permits = createPermits(bounds({ total: 4, perTenant: 4 }));
+  const crowded = [1, 2, 3].map(() => {
+    permits.take('body', 'a', stay);
+    return permits.isCrowded('body');
+  });
+  expect(crowded).toEqual([false, false, true]);
 });

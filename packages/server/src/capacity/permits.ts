@@ -1,6 +1,7 @@
 /**
  * How many bodies, waits, streams and large responses may be in flight, for the service and for one tenant. A permit is
- * held for the whole life of what it admits and returned exactly once. Spec § Response transfer rules, § Errors.
+ * held for the whole life of what it admits and returned exactly once. Where all are held, whoever holds most gives way
+ * to whoever holds less, so that no number of tenants keeps out another. Spec § Response transfer rules, § Errors.
  */
 import { ServiceError } from '../ground/service-error.ts';
 
@@ -16,16 +17,24 @@ export interface PermitBound {
 /** Disposing returns it; a second time does nothing. */
 export type Permit = Disposable;
 
+/**
+ * Ends what a permit admits, because another tenant has the place from now on. Called at most once, while the other takes
+ * it, with what the caller should be told. It must not throw.
+ */
+export type GiveWay = (refusal: ServiceError) => void;
+
 export interface Permits {
   /**
-   * Takes one permit at once or not at all.
+   * Takes one permit at once or not at all. If the service holds its bound, the oldest permit of the tenant that holds
+   * most gives way, if that tenant still holds as many as this one afterwards.
    *
-   * @throws ServiceError `capacity_exhausted` if the service holds its bound, `tenant_capacity_exhausted` if the tenant
-   * does
+   * @throws ServiceError `capacity_exhausted` if none gives way, `tenant_capacity_exhausted` if the tenant holds its bound
    */
-  take(kind: PermitKind, tenant: string): Permit;
+  take(kind: PermitKind, tenant: string, giveWay: GiveWay): Permit;
   /** How many are held now. */
   held(kind: PermitKind): number;
+  /** Whether more than half of all are held: then what is slow must not stay. */
+  isCrowded(kind: PermitKind): boolean;
 }
 
 const NAMES: Readonly<Record<PermitKind, string>> = {
@@ -40,52 +49,70 @@ const NAMES: Readonly<Record<PermitKind, string>> = {
  */
 const retryAfterSeconds = 1;
 
-interface Held {
+/** The permits of one kind. A tenant that holds none has no entry; the others have theirs, the oldest first. */
+interface Pool {
   total: number;
-  readonly tenants: Map<string, number>;
+  readonly tenants: Map<string, Set<HeldPermit>>;
 }
 
 /** Permits of one process, none held. */
 export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>): Permits {
-  const held = Object.fromEntries(
-    PERMIT_KINDS.map((kind) => [kind, { total: 0, tenants: new Map<string, number>() }]),
-  ) as Record<PermitKind, Held>;
+  const pools = Object.fromEntries(
+    PERMIT_KINDS.map((kind) => [kind, { total: 0, tenants: new Map<string, Set<HeldPermit>>() }]),
+  ) as Record<PermitKind, Pool>;
   return {
-    take(kind, tenant) {
-      const { total, tenants } = held[kind];
-      const ofTenant = tenants.get(tenant) ?? 0;
-      if (ofTenant >= bounds[kind].perTenant) {
-        throw refusal('tenant_capacity_exhausted', `The tenant has ${ofTenant} ${NAMES[kind]} in flight already.`);
+    take(kind, tenant, giveWay) {
+      const pool = pools[kind];
+      const { total, perTenant } = bounds[kind];
+      const own = pool.tenants.get(tenant)?.size ?? 0;
+      if (own >= perTenant) {
+        throw refusal('tenant_capacity_exhausted', `The tenant has ${own} ${NAMES[kind]} in flight already.`);
       }
-      if (total >= bounds[kind].total) {
-        throw refusal('capacity_exhausted', `The service has ${total} ${NAMES[kind]} in flight already.`);
+      if (pool.total >= total) {
+        const other = whoGivesWay(pool, own);
+        if (other === null) {
+          throw refusal('capacity_exhausted', `The service has ${pool.total} ${NAMES[kind]} in flight already.`);
+        }
+        other[Symbol.dispose]();
+        const message = `The tenant has most of the ${NAMES[kind]} in flight, and another needed a place.`;
+        other.giveWay(refusal('tenant_capacity_exhausted', message));
       }
-      held[kind].total = total + 1;
-      tenants.set(tenant, ofTenant + 1);
-      return new HeldPermit(held[kind], tenant);
+      return new HeldPermit(pool, tenant, giveWay);
     },
-    held: (kind) => held[kind].total,
+    held: (kind) => pools[kind].total,
+    isCrowded: (kind) => pools[kind].total * 2 > bounds[kind].total,
   };
 }
 
-class HeldPermit implements Permit {
-  readonly #held: Held;
-  readonly #tenant: string;
-  #isHeld = true;
+/** The permit that makes room for a tenant that holds `own`; null if each tenant has its fair share. */
+function whoGivesWay({ tenants }: Pool, own: number): HeldPermit | null {
+  let most: ReadonlySet<HeldPermit> = new Set();
+  for (const held of tenants.values()) if (held.size > most.size) most = held;
+  const [oldest] = most;
+  return oldest !== undefined && most.size >= own + 2 ? oldest : null;
+}
 
-  constructor(held: Held, tenant: string) {
-    this.#held = held;
+class HeldPermit implements Permit {
+  readonly #pool: Pool;
+  readonly #tenant: string;
+  readonly giveWay: GiveWay;
+
+  constructor(pool: Pool, tenant: string, giveWay: GiveWay) {
+    this.#pool = pool;
     this.#tenant = tenant;
+    this.giveWay = giveWay;
+    const held = pool.tenants.get(tenant);
+    if (held === undefined) pool.tenants.set(tenant, new Set([this]));
+    else held.add(this);
+    pool.total += 1;
   }
 
   [Symbol.dispose](): void {
-    if (!this.#isHeld) return;
-    this.#isHeld = false;
-    const { tenants } = this.#held;
-    this.#held.total -= 1;
-    const left = (tenants.get(this.#tenant) ?? 1) - 1;
-    if (left === 0) tenants.delete(this.#tenant);
-    else tenants.set(this.#tenant, left);
+    const { tenants } = this.#pool;
+    const held = tenants.get(this.#tenant);
+    if (held?.delete(this) !== true) return;
+    this.#pool.total -= 1;
+    if (held.size === 0) tenants.delete(this.#tenant);
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type RefusedWith,
 } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Permit, PermitKind, Permits } from '../capacity/permits.ts';
+import type { GiveWay, Permit, PermitKind, Permits } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';
 import { shuttingDown } from '../job/refusals.ts';
 import { onAnswerEnd } from './answer/answer-end.ts';
@@ -83,18 +83,27 @@ export class Call<Id extends OperationId> {
     return readQuery(query, this.request.query) as FilledQueryOf<Id>;
   }
 
-  /** @throws ServiceError if no such permit is free */
-  take<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
-    return this.context.permits.take(kind, callerOf(this.request).tenant);
+  /**
+   * Takes a permit; `giveWay` ends what it admits when another tenant needs the place.
+   *
+   * @throws ServiceError if no such permit is free
+   */
+  take<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay: GiveWay): Permit {
+    return this.context.permits.take(kind, callerOf(this.request).tenant, giveWay);
   }
 
   /**
-   * Takes a permit that the answer holds to its end, unless it is returned before.
+   * Takes a permit that the answer holds to its end, unless it is returned before. Left out, `giveWay` resets the
+   * connection, as for an answer that is being sent.
    *
    * @throws ServiceError if none is free
    */
-  hold<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
-    const permit = this.take(kind);
+  hold<Kind extends PermitKind>(
+    this: Call<HolderOf<Kind>>,
+    kind: Kind,
+    giveWay: GiveWay = () => resetConnection(this.request.raw.socket),
+  ): Permit {
+    const permit = this.take(kind, giveWay);
     onAnswerEnd(this.reply.raw, () => permit[Symbol.dispose]());
     return permit;
   }
@@ -104,8 +113,8 @@ export class Call<Id extends OperationId> {
    *
    * @throws ServiceError if none is free
    */
-  holdWatched<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
-    const permit = this.hold(kind);
+  holdWatched<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay?: GiveWay): Permit {
+    const permit = this.hold(kind, giveWay);
     const { raw } = this.request;
     const unwatch = this.context.authority.watch(callerOf(this.request), () => resetConnection(raw.socket));
     onAnswerEnd(this.reply.raw, unwatch);

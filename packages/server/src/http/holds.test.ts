@@ -7,12 +7,13 @@ import type { PermitKind } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';
 import type { Jobs } from '../job/jobs.ts';
 import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, RESULT, resultOf } from './server.fixture.ts';
-import { RawSocket } from './socket.fixture.ts';
+import { type RawAnswer, RawSocket } from './socket.fixture.ts';
 import { AuthorityWatch } from './stream/authority.ts';
 
 const HEAD = 'Host: svc.example\r\nAuthorization: Bearer key-of-acme\r\n';
 const WAIT = `GET /v1/jobs/${JOB}/result?wait_seconds=60 HTTP/1.1\r\n${HEAD}\r\n`;
 const RESULT_NOW = `GET /v1/jobs/${JOB}/result HTTP/1.1\r\n${HEAD}\r\n`;
+const OTHER = HEAD.replace('key-of-acme', KEY_OF_OTHER);
 const BODY = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{`;
 
 /** Waits are endless, and results do not fit into the kernel's buffers. */
@@ -22,6 +23,11 @@ const HOLDING: Partial<Jobs> = {
     return resultOf({ ...RESULT, stdout: 'x'.repeat(16 * 1024 * 1024) });
   },
 };
+
+function refusalIn({ status, headers, body }: RawAnswer) {
+  const { error } = JSON.parse(body) as { error: { code: string } };
+  return { status, retryAfter: headers['retry-after'], code: error.code };
+}
 
 describe.each<[PermitKind, string]>([
   ['body', BODY],
@@ -35,12 +41,7 @@ describe.each<[PermitKind, string]>([
   };
   const ask = async (port: number) => {
     using raw = await RawSocket.open(port);
-    const { status, headers, body } = await raw.send(bytes).answer();
-    return {
-      status,
-      retryAfter: headers['retry-after'],
-      code: (JSON.parse(body) as { error: { code: string } }).error.code,
-    };
+    return refusalIn(await raw.send(bytes).answer());
   };
 
   test('a tenant holds permits up to its bound, the next is refused with 429, and a returned one makes room', {
@@ -66,6 +67,27 @@ describe.each<[PermitKind, string]>([
     expect(await ask(server.port)).toEqual({ status: 503, retryAfter: '1', code: 'capacity_exhausted' });
   });
 
+  test('a tenant without any gets the place of the oldest of whoever holds most', {
+    tags: ['Errors-18a', 'CROWD-01'],
+  }, async () => {
+    await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 2, perTenant: 2 } } });
+    using first = await hold(server.port);
+    await expect.poll(() => server.permits.held(kind)).toBe(1);
+    using second = await hold(server.port);
+    await expect.poll(() => server.permits.held(kind)).toBe(2);
+    first.socket.on('error', () => {}).resume();
+    using other = await RawSocket.open(server.port);
+    other.socket.pause();
+    other.send(bytes.replace(HEAD, OTHER));
+    // What is being sent cannot be answered any more.
+    const ended = kind === 'response' ? (await first.untilClosed())[0] : await first.answer();
+    const refusal = { status: 429, retryAfter: '1', code: 'tenant_capacity_exhausted' };
+    expect(ended && refusalIn(ended)).toEqual(kind === 'response' ? undefined : refusal);
+    expect([server.permits.held(kind), second.isClosed]).toEqual([2, false]);
+    other[Symbol.dispose]();
+    await expect.poll(() => server.permits.held(kind)).toBe(1);
+  });
+
   test('health, status and a small read of another tenant are answered meanwhile', async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 1 } } });
     using _held = await hold(server.port);
@@ -74,6 +96,58 @@ describe.each<[PermitKind, string]>([
       return (await fetch(`${server.url}${path}`, { headers: bearer(KEY_OF_OTHER) })).status;
     });
     expect(await Promise.all(statuses)).toEqual([200, 200, 200]);
+  });
+});
+
+test('a submission whose wait gives way is answered without a result, and its job is stored', {
+  tags: ['Errors-18a'],
+}, async () => {
+  await using server = await openServer({ jobs: HOLDING, permits: { wait: { total: 2, perTenant: 2 } } });
+  const submit = `POST /v1/jobs?wait_seconds=60 HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
+  using first = await RawSocket.open(server.port);
+  first.send(submit);
+  await expect.poll(() => server.submissions.length).toBe(1);
+  using second = await RawSocket.open(server.port);
+  second.send(WAIT);
+  await expect.poll(() => server.permits.held('wait')).toBe(2);
+  using other = await RawSocket.open(server.port);
+  other.send(WAIT.replace(HEAD, OTHER));
+  const { status, body } = await first.answer();
+  expect([status, Object.keys(JSON.parse(body) as object)]).toEqual([201, expect.not.arrayContaining(['result'])]);
+});
+
+describe('a body of less than the least rate', () => {
+  const bounds = { bodyUnhurriedMilliseconds: 200, bodyBytesPerSecond: 100 };
+  const slow = async (port: number) => (await RawSocket.open(port)).send(BODY);
+
+  test('ends with 408 while more than half of the places are taken, and no sooner', {
+    tags: ['Limits-8a', 'CROWD-02'],
+  }, async () => {
+    await using server = await openServer({ bounds, permits: { body: { total: 3, perTenant: 3 } } });
+    const began = performance.now();
+    using first = await slow(server.port);
+    using second = await slow(server.port);
+    const [answer] = await first.untilClosed();
+    expect(performance.now() - began).toBeGreaterThanOrEqual(200);
+    expect(answer?.status).toBe(408);
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { code: 'body_timeout', retryable: true } });
+    // The other one has room now.
+    expect([second.isClosed, server.permits.held('body')]).toEqual([false, 1]);
+  });
+
+  test('is read for as long as any other if it is fast enough, or if there is room', {
+    tags: ['Limits-8a'],
+  }, async () => {
+    await using server = await openServer({ bounds, permits: { body: { total: 1, perTenant: 1 } } });
+    using fast = await RawSocket.open(server.port);
+    fast.send(BODY.replace('Content-Length: 2', 'Content-Length: 1000'), ' '.repeat(500));
+    // Fast on average for five seconds, and looked at within one.
+    await delay(1500);
+    expect([fast.isClosed, server.permits.held('body')]).toEqual([false, 1]);
+    await using roomy = await openServer({ bounds, permits: { body: { total: 2, perTenant: 2 } } });
+    using alone = await slow(roomy.port);
+    await delay(1500);
+    expect([alone.isClosed, roomy.permits.held('body')]).toEqual([false, 1]);
   });
 });
 

@@ -7,22 +7,22 @@ export function onAnswerEnd(response: ServerResponse, callback: () => void): voi
   else response.once('close', callback);
 }
 
-/** Aborts when the answer can no longer be sent or when the service stops. Disposing removes both listeners. */
+/** Aborts when the answer can no longer be sent, or when one of the signals does. Disposing removes the listeners. */
 export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
 
-export function interruptionOf(response: ServerResponse, stopping: AbortSignal): Interruption {
+export function interruptionOf(response: ServerResponse, ...signals: readonly AbortSignal[]): Interruption {
   const controller = new AbortController();
   const abort = () => controller.abort();
   response.once('close', abort);
-  stopping.addEventListener('abort', abort);
-  if (stopping.aborted || response.destroyed) abort();
+  for (const signal of signals) signal.addEventListener('abort', abort);
+  if (response.destroyed || signals.some(({ aborted }) => aborted)) abort();
   return {
     signal: controller.signal,
     [Symbol.dispose]() {
       response.off('close', abort);
-      stopping.removeEventListener('abort', abort);
+      for (const signal of signals) signal.removeEventListener('abort', abort);
     },
   };
 }

@@ -3,7 +3,9 @@
  * accident. Tests pass shorter times. Spec § Limits.
  */
 import {
+  bodyBytesPerSecondMin,
   bodyMillisecondsMax,
+  bodyUnhurriedMilliseconds,
   connectionMillisecondsMax,
   connectionsMax,
   headBytesMax,
@@ -21,6 +23,10 @@ export interface TransportBounds {
   readonly headMilliseconds: number;
   /** From the end of the head to the end of the body. */
   readonly bodyMilliseconds: number;
+  /** From this age on, a body that came more slowly than the least rate ends while more than half of the places are taken. */
+  readonly bodyUnhurriedMilliseconds: number;
+  /** The least rate of a body: its average since the end of the head. */
+  readonly bodyBytesPerSecond: number;
   /** The time without one byte accepted by the socket while there is something to send. */
   readonly writeProgressMilliseconds: number;
   /** From accept to close, whatever happens in between. */
@@ -39,6 +45,8 @@ export const TRANSPORT_BOUNDS: TransportBounds = {
   headBytes: headBytesMax,
   headMilliseconds: headMillisecondsMax,
   bodyMilliseconds: bodyMillisecondsMax,
+  bodyUnhurriedMilliseconds,
+  bodyBytesPerSecond: bodyBytesPerSecondMin,
   writeProgressMilliseconds: writeProgressMillisecondsMax,
   connectionMilliseconds: connectionMillisecondsMax,
   idleMilliseconds: 65_000,

@@ -4,11 +4,10 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyOperationId } from '@vouchbox/protocol';
-import { unknownCredential } from '../../access/authenticate.ts';
-import type { Permit } from '../../capacity/permits.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { parseStrictJson } from '../../ground/strict-json.ts';
 import type { Call } from '../call.ts';
+import { type AdmittedBody, admitBody, bodyTooLarge } from './admitted-body.ts';
 import { hasBody } from './unread-body.ts';
 
 /** The client left while its request was read: nobody can be answered. */
@@ -29,41 +28,16 @@ const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(
  */
 export async function readJsonBody(call: Call<JsonOperationId>): Promise<unknown> {
   checkMediaType(call.request.raw);
-  using _permit = takePermit(call);
-  return await parseStrictJson(await takeBytes(call), { approximateIn: 'limits' });
+  using admitted = admitBody(call);
+  return await parseStrictJson(await readAdmitted(call, admitted), { approximateIn: 'limits' });
 }
 
-/** Takes none if the head shows that the body is too large. */
-function takePermit(call: Call<JsonOperationId | BodyOperationId<true>>): Permit {
-  const { bytesMax } = call.operation.body;
-  if (Number(call.request.headers['content-length'] ?? 0) > bytesMax) throw bodyTooLarge(bytesMax);
-  return call.take('body');
-}
-
-/** Tells a waiting client to continue, and reads what it sends, while its credential is valid. */
-async function takeBytes({
-  request,
-  reply,
-  operation,
-  caller,
-  context,
-}: Call<JsonOperationId | BodyOperationId<true>>): Promise<Buffer> {
+function readAdmitted(
+  { request, operation }: Call<JsonOperationId | BodyOperationId<true>>,
+  { ended }: AdmittedBody,
+): Promise<Buffer> {
   const { bytesMax } = operation.body;
-  const millisecondsMax = context.bounds.bodyMilliseconds;
-  if (request.headers.expect !== undefined) reply.raw.writeContinue();
-  const ended = new AbortController();
-  const unwatch = context.authority.watch(caller, () => ended.abort());
-  try {
-    return await readBytes(request.raw, {
-      bytesMax,
-      millisecondsMax,
-      ended: ended.signal,
-      onTooLarge: () => bodyTooLarge(bytesMax),
-      onLate: () => bodyTooLate(millisecondsMax),
-    });
-  } finally {
-    unwatch();
-  }
+  return readBytes(request.raw, { bytesMax, ended, onTooLarge: () => bodyTooLarge(bytesMax) });
 }
 
 /**
@@ -77,8 +51,8 @@ export async function readEmptyBody(call: Call<BodyOperationId<true>>): Promise<
   const isChunked = request.headers['transfer-encoding'] !== undefined;
   // A chunked body may be empty, which shows only when it arrives. An empty body needs no media type.
   if (!isChunked) checkMediaType(request.raw);
-  using _permit = takePermit(call);
-  const bytes = await takeBytes(call);
+  using admitted = admitBody(call);
+  const bytes = await readAdmitted(call, admitted);
   if (bytes.length === 0 && isChunked) return;
   checkMediaType(request.raw);
   const body = await parseStrictJson(bytes);
@@ -99,7 +73,13 @@ export function bodyNotTaken(): ServiceError {
  */
 export async function readNothing(request: IncomingMessage, millisecondsMax: number): Promise<undefined> {
   if (request.headers.expect !== undefined) throw bodyNotTaken();
-  await readBytes(request, { bytesMax: 0, millisecondsMax, onTooLarge: bodyNotTaken, onLate: bodyNotTaken });
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(bodyNotTaken()), millisecondsMax);
+  try {
+    await readBytes(request, { bytesMax: 0, ended: late.signal, onTooLarge: bodyNotTaken });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** @throws ServiceError `unsupported_media_type` */
@@ -118,24 +98,19 @@ function checkMediaType(request: IncomingMessage): void {
 
 interface ReadOptions {
   readonly bytesMax: number;
-  readonly millisecondsMax: number;
-  /** Aborted once the caller's authority has ended. */
-  readonly ended?: AbortSignal;
+  /** Aborted once nothing more may be read; its reason is the refusal. */
+  readonly ended: AbortSignal;
   readonly onTooLarge: () => ServiceError;
-  readonly onLate: () => ServiceError;
 }
 
-function readBytes(request: IncomingMessage, options: ReadOptions): Promise<Buffer> {
-  const { bytesMax, millisecondsMax, ended, onTooLarge, onLate } = options;
+function readBytes(request: IncomingMessage, { bytesMax, ended, onTooLarge }: ReadOptions): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => stop(() => reject(onLate())), millisecondsMax);
-    const endReading = () => stop(() => reject(unknownCredential()));
-    ended?.addEventListener('abort', endReading);
+    const endReading = () => stop(() => reject(ended.reason as ServiceError));
+    ended.addEventListener('abort', endReading);
     function stop(settle: () => void): void {
-      clearTimeout(timer);
-      ended?.removeEventListener('abort', endReading);
+      ended.removeEventListener('abort', endReading);
       request.off('data', take).off('end', end).off('close', gone);
       request.pause();
       settle();
@@ -156,12 +131,4 @@ function readBytes(request: IncomingMessage, options: ReadOptions): Promise<Buff
     request.on('data', take).on('end', end).on('close', gone);
     if (request.destroyed) gone();
   });
-}
-
-export function bodyTooLate(millisecondsMax: number): ServiceError {
-  return new ServiceError('body_timeout', `The body did not arrive within ${millisecondsMax / 1000} seconds.`);
-}
-
-export function bodyTooLarge(bytesMax: number): ServiceError {
-  return new ServiceError('payload_too_large', `The body is larger than ${bytesMax} bytes.`);
 }

@@ -3,10 +3,10 @@
  * the credential. The connection is read only as fast as the pieces are taken. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
-import { unknownCredential } from '../../access/authenticate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { Call } from '../call.ts';
-import { bodyTooLarge, bodyTooLate, ClientGone, refuseEncoded } from './body.ts';
+import { admitBody, bodyTooLarge, declaredBytes } from './admitted-body.ts';
+import { ClientGone, refuseEncoded } from './body.ts';
 
 export interface Upload extends Disposable {
   /** The most that may come: what the head declares, if it declares a length. */
@@ -18,34 +18,26 @@ export interface Upload extends Disposable {
  * Takes a permit, and tells a waiting client to continue. Disposing returns the permit.
  *
  * @throws ServiceError `unsupported_media_type`, `payload_too_large`, or for lack of a permit; the chunks reject with
- * `payload_too_large`, `body_timeout`, `unauthorized`, or ClientGone
+ * `payload_too_large`, `body_timeout`, `unauthorized`, `tenant_capacity_exhausted`, or ClientGone
  */
 export function uploadOf(call: Call<'putBlob'>): Upload {
-  const { request, reply, operation, caller, context } = call;
-  refuseEncoded(request.raw);
-  const { bytesMax } = operation.body;
-  const declared = declaredBytes(request.raw);
-  if (declared !== null && declared > bytesMax) throw bodyTooLarge(bytesMax);
-  const held = new DisposableStack();
-  held.use(call.take('body'));
-  const ended = Promise.withResolvers<never>();
-  ended.promise.catch(() => {});
-  const { bodyMilliseconds } = context.bounds;
-  const timer = setTimeout(() => ended.reject(bodyTooLate(bodyMilliseconds)), bodyMilliseconds);
-  held.defer(() => clearTimeout(timer));
-  held.defer(context.authority.watch(caller, () => ended.reject(unknownCredential())));
-  if (request.headers.expect !== undefined) reply.raw.writeContinue();
+  const { raw } = call.request;
+  refuseEncoded(raw);
+  const { bytesMax } = call.operation.body;
+  const admitted = admitBody(call);
   return {
-    bytesMax: declared ?? bytesMax,
-    chunks: chunksOf(request.raw, { bytesMax, ended: ended.promise }),
-    [Symbol.dispose]: () => held.dispose(),
+    bytesMax: declaredBytes(raw) ?? bytesMax,
+    chunks: chunksOf(raw, { bytesMax, ended: rejectionOf(admitted.ended) }),
+    [Symbol.dispose]: () => admitted[Symbol.dispose](),
   };
 }
 
-/** Null if the body is sent in chunks, whose sum shows only at the end. */
-function declaredBytes({ headers }: IncomingMessage): number | null {
-  if (headers['transfer-encoding'] !== undefined) return null;
-  return Number(headers['content-length'] ?? 0);
+/** Rejects with the signal's reason, and is nobody's concern if nobody waits for it. */
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => {});
+  signal.addEventListener('abort', () => reject(signal.reason as ServiceError));
+  return promise;
 }
 
 async function* chunksOf(

@@ -34,12 +34,13 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     refuseWhenStopping(call);
     const { after } = call.readQuery();
     await jobs.replay(caller, job_id, { after: 0, limit: 1 });
-    call.hold('stream');
+    const gaveWay = new AbortController();
+    call.hold('stream', () => gaveWay.abort());
     if (!webSockets.has(request)) throw new ServiceError('invalid_request', 'This operation is opened as a WebSocket.');
     // For the log: the WebSocket server writes the answer itself.
     reply.raw.statusCode = 101;
     const connection = request.raw.socket;
-    const stream = { caller, job_id, after, requestId: request.id, connection };
+    const stream = { caller, job_id, after, requestId: request.id, connection, gaveWay: gaveWay.signal };
     webSockets.accept(request, reply, (socket) =>
       serveStream(socket, { ...stream, jobs, connections, authority, stopping, log }),
     );

@@ -10,6 +10,7 @@ import type { Body } from '../../job/body.ts';
 import { shuttingDown } from '../../job/refusals.ts';
 import { interruptionOf } from '../answer/answer-end.ts';
 import { type Call, refuseWhenStopping } from '../call.ts';
+import { resetConnection } from '../connections/connection.ts';
 import { ClientGone } from '../request/body.ts';
 
 type WaitingOperation = 'submitJob' | 'getResult' | 'replayEvents';
@@ -19,32 +20,38 @@ export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Permit;
+  /** Aborted with a refusal when another tenant needs the place of the wait. */
+  readonly #gaveWay = new AbortController();
+  #isOver = false;
 
   /** @throws ServiceError if no permit is free, and `shutting_down` if it would wait while the service stops */
   constructor(call: Call<WaitingOperation>, waitSeconds: number) {
     if (waitSeconds > 0) refuseWhenStopping(call);
     this.waitSeconds = waitSeconds;
     this.#call = call;
-    this.#held = call.holdWatched(waitSeconds > 0 ? 'wait' : 'response');
+    this.#held = waitSeconds > 0 ? call.holdWatched('wait', this.#giveWay) : call.holdWatched('response');
   }
 
   /**
    * Calls `work`, which may wait until the signal aborts. An interrupted answer is not returned.
    *
-   * @throws ServiceError `shutting_down` if the service stopped meanwhile
+   * @throws ServiceError `shutting_down` if the service stopped meanwhile, `tenant_capacity_exhausted` if the wait had to
+   * give way
    * @throws ClientGone if the client has left
    */
   async ask<T>(work: (signal: AbortSignal) => Promise<T>, isWhole: (answer: T) => boolean): Promise<T> {
     const { stopping } = this.#call.context;
-    using interruption = interruptionOf(this.#call.reply.raw, stopping);
+    using interruption = interruptionOf(this.#call.reply.raw, stopping, this.#gaveWay.signal);
     const { signal } = interruption;
     try {
       const answer = await work(signal);
-      if (this.waitSeconds > 0 && signal.aborted && !isWhole(answer)) throw interrupted(stopping);
+      if (this.waitSeconds > 0 && signal.aborted && !isWhole(answer)) throw this.#interrupted();
       return answer;
     } catch (error) {
       if (this.waitSeconds === 0 || !signal.aborted || error instanceof ServiceError) throw error;
-      throw interrupted(stopping);
+      throw this.#interrupted();
+    } finally {
+      this.#isOver = true;
     }
   }
 
@@ -58,8 +65,16 @@ export class Waiting {
     this.#call.hold('response');
     this.#held[Symbol.dispose]();
   }
-}
+  #interrupted(): Error {
+    const { stopping } = this.#call.context;
+    if (stopping.aborted) return shuttingDown();
+    const { signal } = this.#gaveWay;
+    return signal.aborted ? (signal.reason as ServiceError) : new ClientGone();
+  }
 
-function interrupted(stopping: AbortSignal): Error {
-  return stopping.aborted ? shuttingDown() : new ClientGone();
+  /** Ends the wait. What is being sent when it is over is cut off. */
+  readonly #giveWay = (refusal: ServiceError): void => {
+    if (this.#isOver) resetConnection(this.#call.request.raw.socket);
+    else this.#gaveWay.abort(refusal);
+  };
 }

@@ -13,7 +13,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A stream whose socket only records what is done with it. */
-function opened({ stopping = new AbortController() } = {}) {
+function opened({ stopping = new AbortController(), gaveWay = new AbortController() } = {}) {
   const done: string[] = [];
   const socket = Object.assign(new EventEmitter(), {
     bufferedAmount: 0,
@@ -42,12 +42,14 @@ function opened({ stopping = new AbortController() } = {}) {
     connections: connections as unknown as Connections,
     authority: authority as unknown as AuthorityWatch,
     stopping: stopping.signal,
+    gaveWay: gaveWay.signal,
   });
   return {
     done,
     socket,
     life,
     stopping,
+    gaveWay,
     end: (why: Ending) => endFor(why),
     endAuthority: () => endAuthority(),
   };
@@ -87,6 +89,7 @@ describe('a stream', () => {
 
   test.each([
     ['the service stops', (stream: Opened) => stream.stopping.abort(), STREAM_CLOSE_CODES.restarting],
+    ['another tenant needs the place', (stream: Opened) => stream.gaveWay.abort(), STREAM_CLOSE_CODES.gaveWay],
     ['the credential ends', (stream: Opened) => stream.endAuthority(), STREAM_CLOSE_CODES.credentialEnded],
     ['its connection is old', (stream: Opened) => stream.end('old'), STREAM_CLOSE_CODES.lifetimeReached],
     ['its reader takes nothing', (stream: Opened) => stream.end('stuck'), STREAM_CLOSE_CODES.lagged],
@@ -106,6 +109,12 @@ describe('a stream', () => {
     expect(done).toEqual([`close ${STREAM_CLOSE_CODES.restarting}`, 'closed']);
   });
 
+  test('closes at once if it had to give way before it was open', () => {
+    const gaveWay = new AbortController();
+    gaveWay.abort();
+    expect(opened({ gaveWay }).done).toEqual([`close ${STREAM_CLOSE_CODES.gaveWay}`, 'closed']);
+  });
+
   test('that its client closed is over, and is not closed again', () => {
     const { done, socket, life, stopping } = opened();
     socket.emit('close');
@@ -115,10 +124,11 @@ describe('a stream', () => {
   });
 
   test('that was disposed is neither watched nor pinged nor closed', () => {
-    const { done, life, stopping } = opened();
+    const { done, life, stopping, gaveWay } = opened();
     life[Symbol.dispose]();
     passIntervals(3);
     stopping.abort();
+    gaveWay.abort();
     expect(done).toEqual(['unwatched']);
   });
 });

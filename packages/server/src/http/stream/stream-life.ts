@@ -1,7 +1,7 @@
 /**
  * Everything that may end a stream before its job does, each with its close code: the service stops, the credential
- * ends, the connection reaches its lifetime, or the reader is stuck, gone, or breaks the protocol. Spec § WebSocket
- * stream.
+ * ends, another tenant needs the place, the connection reaches its lifetime, or the reader is stuck, gone, or breaks the
+ * protocol. Spec § WebSocket stream.
  */
 import type { Socket } from 'node:net';
 import { STREAM_CLOSE_CODES, type StreamCloseReason, streamPingMilliseconds } from '@vouchbox/protocol';
@@ -23,6 +23,8 @@ export interface StreamLifeOptions {
   readonly connections: Connections;
   readonly authority: AuthorityWatch;
   readonly stopping: AbortSignal;
+  /** Aborted once another tenant needs the place. */
+  readonly gaveWay: AbortSignal;
 }
 
 /** Disposing removes everything that could end it. */
@@ -33,7 +35,7 @@ export interface StreamLife extends Disposable {
 
 /** Watches an open stream from now on. */
 export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): StreamLife {
-  const { caller, connection, connections, authority, stopping } = options;
+  const { caller, connection, connections, authority, stopping, gaveWay } = options;
   const ended = new AbortController();
   const endWith = (code: number) => {
     if (ended.signal.aborted) return;
@@ -45,16 +47,20 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
   const endFor = (reason: StreamCloseReason) => endWith(STREAM_CLOSE_CODES[reason]);
   const onStopping = () => endFor('restarting');
   stopping.addEventListener('abort', onStopping);
+  const onGaveWay = () => endFor('gaveWay');
+  gaveWay.addEventListener('abort', onGaveWay);
   const unwatch = authority.watch(caller, () => endFor('credentialEnded'));
   connections.onEnding(connection, (why) => endFor(why === 'old' ? 'lifetimeReached' : 'lagged'));
   socket.on('close', () => ended.abort());
   socket.on('message', () => endWith(policyViolation));
   const stopHeartbeat = beat(socket);
   if (stopping.aborted) onStopping();
+  if (gaveWay.aborted) onGaveWay();
   return {
     signal: ended.signal,
     [Symbol.dispose]() {
       stopping.removeEventListener('abort', onStopping);
+      gaveWay.removeEventListener('abort', onGaveWay);
       unwatch();
       stopHeartbeat();
     },

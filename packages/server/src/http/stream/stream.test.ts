@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { type JobEvent, STREAM_CLOSE_CODES, type StreamTicket } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../access/authenticate.ts';
+import { bodyOf, LongJson } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, type TestServer } from '../server.fixture.ts';
 import { RawSocket } from '../socket.fixture.ts';
@@ -307,6 +308,25 @@ describe('a stream ends before its job', () => {
     expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
     expect(await attempt(stopping, handshake(stream_url))).toMatchObject({ status: 503, code: 'shutting_down' });
     expect(stopping.permits.held('stream')).toBe(0);
+  });
+
+  test('with 1013 when its tenant has most of them and another needs a place', {
+    tags: ['Stream-3c', 'Errors-18a', 'CROWD-01'],
+  }, async () => {
+    const own = livingJob(1);
+    const jobs: Partial<Jobs> = {
+      tail: own.tail,
+      replay: async () => ({ isEmpty: true, body: bodyOf(new LongJson('{}')) }),
+    };
+    await using full = await openServer({ jobs, permits: { stream: { total: 2, perTenant: 2 } } });
+    const [first, second] = [await open(full), await open(full)];
+    expect(await attempt(full, handshake(STREAM, 'Authorization: Bearer key-of-other\r\n'))).toMatchObject({
+      status: 101,
+    });
+    expect(await first.closed).toBe(STREAM_CLOSE_CODES.gaveWay);
+    expect(second.socket.readyState).toBe(WebSocket.OPEN);
+    second.socket.close();
+    await expect.poll(() => [own.state.following, full.permits.held('stream')]).toEqual([0, 0]);
   });
 
   test('with 1001 when its connection reaches its lifetime', { tags: ['Stream-3c', 'Limits-18'] }, async () => {

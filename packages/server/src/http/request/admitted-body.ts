@@ -1,0 +1,82 @@
+/**
+ * A body that may be read: it has a permit, and nothing of it was read yet. It says when it must not be read any further:
+ * it came too late or too slowly, the credential ended, or another tenant needs the place. Spec § Limits.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { BodyOperationId } from '@vouchbox/protocol';
+import { unknownCredential } from '../../access/authenticate.ts';
+import { ServiceError } from '../../ground/service-error.ts';
+import type { Call } from '../call.ts';
+
+/** Disposing returns the permit. */
+export interface AdmittedBody extends Disposable {
+  /** Aborted once the body must not be read any further; its reason is the refusal. */
+  readonly ended: AbortSignal;
+}
+
+/** How often a body that was not slow at first is looked at again. */
+const lookMilliseconds = 1000;
+
+/**
+ * Takes a permit, and tells a waiting client to continue.
+ *
+ * @throws ServiceError `payload_too_large` if the head shows it, or for lack of a permit: both before a byte is read
+ */
+export function admitBody(call: Call<BodyOperationId<false> | BodyOperationId<true>>): AdmittedBody {
+  const { request, reply, operation, caller, context } = call;
+  const { bytesMax } = operation.body;
+  if ((declaredBytes(request.raw) ?? 0) > bytesMax) throw bodyTooLarge(bytesMax);
+  const ending = new AbortController();
+  const end = (refusal: ServiceError) => ending.abort(refusal);
+  const held = new DisposableStack();
+  held.use(call.take('body', end));
+  held.defer(context.authority.watch(caller, () => end(unknownCredential())));
+  held.defer(watchPace(call, end));
+  if (request.headers.expect !== undefined) reply.raw.writeContinue();
+  return { ended: ending.signal, [Symbol.dispose]: () => held.dispose() };
+}
+
+/** Null if the body is sent in chunks, whose sum shows only at the end. */
+export function declaredBytes({ headers }: IncomingMessage): number | null {
+  if (headers['transfer-encoding'] !== undefined) return null;
+  return Number(headers['content-length'] ?? 0);
+}
+
+/**
+ * Calls `end` at the deadline. While places are scarce it calls it sooner for a body that has brought less than the least
+ * rate on average since its head. The returned function stops the watch.
+ */
+function watchPace(
+  { request, context }: Call<BodyOperationId<false> | BodyOperationId<true>>,
+  end: (refusal: ServiceError) => void,
+): () => void {
+  const { bodyMilliseconds, bodyUnhurriedMilliseconds, bodyBytesPerSecond } = context.bounds;
+  const { socket, readableLength } = request.raw;
+  const beganAt = performance.now();
+  // The first bytes of a body often arrive with its head.
+  const bytesBefore = socket.bytesRead - readableLength;
+  const isSlow = (milliseconds: number) =>
+    socket.bytesRead - bytesBefore < (bodyBytesPerSecond * milliseconds) / 1000 && context.permits.isCrowded('body');
+  const look = () => {
+    const elapsed = performance.now() - beganAt;
+    const left = bodyMilliseconds - elapsed;
+    if (left < 1) end(bodyTooLate(bodyMilliseconds));
+    else if (isSlow(elapsed)) end(bodyTooSlow(bodyBytesPerSecond));
+    else timer = setTimeout(look, Math.min(left, lookMilliseconds));
+  };
+  let timer = setTimeout(look, Math.min(bodyMilliseconds, bodyUnhurriedMilliseconds));
+  return () => clearTimeout(timer);
+}
+
+function bodyTooLate(millisecondsMax: number): ServiceError {
+  return new ServiceError('body_timeout', `The body did not arrive within ${millisecondsMax / 1000} seconds.`);
+}
+
+function bodyTooSlow(bytesPerSecond: number): ServiceError {
+  const message = `The body came at less than ${bytesPerSecond} bytes a second, and others need the place.`;
+  return new ServiceError('body_timeout', message);
+}
+
+export function bodyTooLarge(bytesMax: number): ServiceError {
+  return new ServiceError('payload_too_large', `The body is larger than ${bytesMax} bytes.`);
+}
