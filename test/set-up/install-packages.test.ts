@@ -1,0 +1,116 @@
+/** What the set-up does before any package of ours is there. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
+
+interface Host {
+  readonly platform: string;
+  readonly arch: string;
+  readonly version: string;
+}
+interface Lock {
+  readonly packages: Record<string, unknown>;
+}
+interface SetUp {
+  installPackages(root: string, options: { say: (line: string) => void; host: Host }): void;
+  pinnedNode(lock: Lock, host: Host): { name: string; version: string; integrity: string; program: string };
+}
+
+const root = join(import.meta.dirname, '../..');
+// Plain JavaScript, which any Node from 18 on reads: it has no types of its own.
+const module = join(root, 'tools/install-packages.mjs');
+const { installPackages, pinnedNode } = (await import(module)) as SetUp;
+const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
+const debian12: Host = { platform: 'linux', arch: 'x64', version: 'v18.20.4' };
+
+describe('the Node that is pinned for a host', () => {
+  test.each([
+    ['linux', 'x64'],
+    ['linux', 'arm64'],
+    ['darwin', 'x64'],
+    ['darwin', 'arm64'],
+  ])('is one package of the lock, with its digest: %s-%s', (platform, arch) => {
+    const { name, integrity } = pinnedNode(lock, { platform, arch, version: 'v18.20.4' });
+    expect(name).toMatch(new RegExp(`^node.*-${platform}-${arch}$`));
+    expect(integrity).toMatch(/^sha512-/);
+  });
+
+  test('is asked for in one line where there is none', () => {
+    expect(() => pinnedNode(lock, { ...debian12, arch: 'ppc64' })).toThrow(
+      /^no Node is pinned for linux-ppc64, and this one is v18\.20\.4: install Node 26\.4 or newer$/,
+    );
+  });
+});
+
+/** One start of npm: the Node that it ran on, what it was asked, where, and the packages of the lock there. */
+interface Start {
+  readonly node: string;
+  readonly words: readonly string[];
+  readonly directory: string;
+  readonly first: string;
+  readonly locked: Record<string, unknown>;
+}
+
+/** Stands in for npm, which would need a registry: it notes how it was started, and puts a Node where one is asked for. */
+const NPM = `
+  const { appendFileSync, mkdirSync, readFileSync, symlinkSync } = require('node:fs');
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const { argv, argv0, env } = process;
+  const start = { node: argv0, words: argv.slice(2), directory: process.cwd(), first: env.PATH.split(':')[0], locked: packages };
+  appendFileSync(env.STARTS, JSON.stringify(start) + '\\n');
+  const [name] = Object.keys(packages).filter((path) => path.startsWith('node_modules/node-'));
+  mkdirSync(name + '/bin', { recursive: true });
+  if (Object.keys(packages).length === 2) symlinkSync(env.NODE, name + '/bin/node');
+`;
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'svc-set-up-'));
+  mkdirSync(join(directory, 'checkout'));
+  writeFileSync(join(directory, 'checkout/package-lock.json'), JSON.stringify(lock));
+  writeFileSync(join(directory, 'npm-cli.js'), NPM);
+  vi.stubEnv('npm_execpath', join(directory, 'npm-cli.js'));
+  vi.stubEnv('STARTS', join(directory, 'starts'));
+  vi.stubEnv('NODE', process.execPath);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(directory, { recursive: true });
+});
+
+function install(host: Host): { readonly starts: readonly Start[]; readonly said: readonly string[] } {
+  const said: string[] = [];
+  installPackages(join(directory, 'checkout'), { say: (line) => said.push(line), host });
+  const lines = readFileSync(join(directory, 'starts'), 'utf8').trim().split('\n');
+  return { starts: lines.map((line) => JSON.parse(line) as Start), said };
+}
+
+it('npm of an old Node fetches the pinned one, alone and by its digest in the lock, and then runs on it', () => {
+  const { starts, said } = install(debian12);
+  expect(said).toEqual([
+    `npm runs on Node v18.20.4, which is too old for some packages: fetching ${pinnedNode(lock, debian12).version} first`,
+  ]);
+  const [fetching, installing] = starts;
+  const { name, version, integrity, program } = pinnedNode(lock, debian12);
+  expect(fetching?.locked).toEqual({
+    '': expect.objectContaining({ dependencies: { [name]: version } }),
+    [`node_modules/${name}`]: { version, integrity },
+  });
+  const pinned = join(String(fetching?.directory), 'node_modules', name, program);
+  expect(installing).toMatchObject({ node: pinned, first: join(pinned, '..'), locked: lock.packages });
+  expect(installing?.directory).toBe(join(directory, 'checkout'));
+  expect(starts.map(({ words }) => words[0])).toEqual(['ci', 'ci']);
+  expect(existsSync(String(fetching?.directory))).toBe(false);
+});
+
+it('npm of a new Node installs at once', () => {
+  const { starts, said } = install({ ...debian12, version: 'v26.4.0' });
+  expect(said).toEqual([]);
+  expect(starts).toMatchObject([{ node: process.execPath, directory: join(directory, 'checkout') }]);
+});
+
+it('a host without a pinned Node gets nothing installed', () => {
+  expect(() => install({ ...debian12, arch: 'ppc64' })).toThrow(/install Node 26\.4 or newer/);
+  expect(existsSync(join(directory, 'starts'))).toBe(false);
+});
