@@ -9,6 +9,7 @@ import { Command, vouchbox } from '../rig/command.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
+const MIB = 1024 * 1024;
 const SUM = 'print(sum(map(int, input().split())))';
 const SUMS: readonly GradeTest[] = [
   { name: 'small', stdin: '1 2', expected: '3' },
@@ -89,9 +90,74 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
 
   test.each([
     ['no test', [], /at least one test/],
-    ['two tests of one name', [{ name: 'a' }, { name: 'a' }], /same name/],
-  ])('refuses %s', async (_what, tests, message) => {
-    await expect(grade(SUM, tests)).rejects.toThrow(message);
+    ['two tests of one name', [{ name: 'a' }, { name: 'a' }], /same name: a/],
+    [
+      'input that is too large',
+      [{ name: 'a' }, { name: 'b', stdin: 'x'.repeat(MIB + 1) }],
+      /^test b: its input has 1048577 bytes; at most 1048576/,
+    ],
+    ['too many arguments', [{ name: 'a', args: Array(65).fill('1') }], /^test a: it has 65 arguments; at most 64/],
+    ['an argument that is too long', [{ name: 'a', args: ['é'.repeat(2049)] }], /^test a: an argument has 4098 bytes/],
+    [
+      'arguments that are too long',
+      [{ name: 'a', args: Array(9).fill('1'.repeat(4096)) }],
+      /together have 36864 bytes/,
+    ],
+    [
+      'a file that is too large',
+      [{ name: 'a', files: { big: new Uint8Array(2 * MIB + 1) } }],
+      /^test a: big has 2097153/,
+    ],
+    [
+      'files that are too large',
+      [{ name: 'a', files: { a: new Uint8Array(2 * MIB), b: new Uint8Array(2 * MIB), c: 'x' } }],
+      /^test a: its files together have 4194305 bytes; at most 4194304/,
+    ],
+    [
+      'output that no record holds',
+      [{ name: 'a', expected: 'x'.repeat(MIB + 1) }],
+      /^test a: what is expected has 1048577/,
+    ],
+    [
+      'lines that no record holds',
+      [{ name: 'a', expected: 'x\n'.repeat(10_001) }],
+      /^test a: .* has 10001 lines; at most 10000/,
+    ],
+    [
+      'more than a judge can take',
+      Array.from({ length: 40 }, (_, at) => ({ name: `${at}`, expected: 'x'.repeat(MIB) })),
+      /at most 67108864 can be judged together/,
+    ],
+    ['points that are no number', [{ name: 'a', points: Number.NaN }], /^test a: its points/],
+    ['text without a form in UTF-8', [{ name: 'a', expected: '\ud800' }], /^test a: .* no UTF-8 form/],
+  ])('refuses %s, before any job', async (_what, tests, message) => {
+    const { client } = rig().alpha;
+    const newest = async () => (await client.list({ limit: 1 })).items[0]?.job_id;
+    const before = await newest();
+    await expect(grade(SUM, tests)).rejects.toThrow(
+      expect.objectContaining({ message: expect.stringMatching(message) }),
+    );
+    expect(await newest()).toBe(before);
+  });
+
+  test.each([
+    ['', {}, /^the program is empty/],
+    ['#'.repeat(MIB + 1), {}, /^the program has 1048577 bytes; at most 1048576/],
+    ['1', { checker: { language: 'python', code: '' } }, /^the checker is empty/],
+  ])('refuses a program or a checker of the wrong size', async (code, more, message) => {
+    await expect(grade(code, SUMS, more)).rejects.toThrow(message);
+  });
+
+  test('judges outputs that are together larger than a file of a job', async () => {
+    const line = `${'x'.repeat(450_000)}\n`;
+    const tests = ['a', 'b', 'c'].map((name) => ({ name, expected: line }));
+    const { verdict } = await grade(`print("x" * 450000)`, tests);
+    expect(verdict).toMatchObject({ accepted: true, points: 3 });
+  });
+
+  test('judges a whole output of which only stderr is cut', async () => {
+    const code = `import sys; print(3); sys.stderr.write("x" * (2 << 20))`;
+    expect(await verdictsOf(code, [{ name: 'one', expected: '3' }])).toEqual(['accepted']);
   });
 });
 
@@ -107,6 +173,9 @@ describe('a verdict', () => {
     }
     writeFileSync(join(scratch, 'sum.py'), SUM);
     writeFileSync(join(scratch, 'three.py'), 'print(3)');
+    writeFileSync(join(scratch, 'empty.py'), '');
+    mkdirSync(join(scratch, 'large'));
+    writeFileSync(join(scratch, 'large/big.in'), 'x'.repeat(MIB + 1));
     key = join(scratch, 'key.pem');
     writeFileSync(key, (await rig().alpha.client.publicKey()).public_key_pem);
   });
@@ -207,6 +276,9 @@ describe('a verdict', () => {
   test.each([
     ['no tests', ['sum.py', '--tests', '.'], /has no tests/],
     ['an unknown comparison', ['sum.py', '--tests', 'tests', '--compare', 'roughly'], /lines, words, exact/],
+    ['a directory that is there already', ['sum.py', '--tests', 'tests', '--output', 'tests'], /tests exists already/],
+    ['an input that is too large', ['sum.py', '--tests', 'large'], /test big: its input has 1048577 bytes/],
+    ['an empty program', ['empty.py', '--tests', 'tests'], /the program is empty/],
     ['a wrong number of jobs', ['sum.py', '--tests', 'tests', '--jobs', '0'], /from 1 to 999/],
   ])('%s is wrong usage', async (_what, words, says) => {
     const { code, stderr } = await graded(...words);

@@ -3,11 +3,11 @@
  * with the evidence of every job, for `service-verify verdict`.
  */
 import type { GradeResult, ServiceClient } from '@vouchbox/client';
-import type { Verdict } from '@vouchbox/protocol/grading';
+import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { exportFiles } from './files/export-files.ts';
-import { writeDirectory } from './files/new-directory.ts';
+import { checkNew, writeDirectory } from './files/new-directory.ts';
 import { comparisonOf, readTests } from './grade-tests.ts';
 import { enterOwnUsers } from './service/own-users.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
@@ -41,6 +41,8 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   });
   const tests = await readTests(options.tests, comparisonOf(options.compare));
   const checker = options.checker === undefined ? undefined : await readChecker(options.checker);
+  const concurrency = concurrencyOf(options.jobs);
+  if (options.output !== undefined) await checkNew(options.output);
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'on');
   const program = {
@@ -51,16 +53,25 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     ...(requirements && { requirements }),
   };
   const graded = await unlessInterrupted(interrupts.asked, (signal) =>
-    service.client.grade(program, { tests, checker, concurrency: concurrencyOf(options.jobs), signal }),
+    service.client.grade(program, { tests, checker, concurrency, signal }).catch(rethrowInWords),
   );
   if (graded === null) {
     note('interrupted: there is no verdict');
     return EXIT.cancelled;
   }
   if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
-  process.stdout.write(options.json ? new TextDecoder().decode(graded.bytes) : asText(graded.verdict));
+  process.stdout.write(options.json ? new TextDecoder().decode(graded.bytes) : asText(graded));
+  if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   note(`the judge was ${graded.job_id}`);
   return graded.verdict.accepted ? EXIT.ok : 1;
+}
+
+/** The library says what is wrong with a grading; here it was typed, or is in a file. */
+function rethrowInWords(error: unknown): never {
+  if (error instanceof TypeError && error.name === 'GradingRefusal')
+    throw new UsageError(error.message, { cause: error });
+  if (error instanceof RangeError) throw new CommandFailure(error.message, { cause: error });
+  throw error;
 }
 
 async function readChecker(file: string) {
@@ -101,7 +112,10 @@ async function addExport(
   for (const [path, bytes] of exportFiles(source, { program: 'left_out' })) files.set(`${directory}/${path}`, bytes);
 }
 
-function asText({ tests, points, points_max, accepted }: Verdict): string {
-  const rows = tests.map(({ name, verdict, points: won, points_max: most }) => [name, verdict, `${won}/${most}`]);
+function asText({ verdict: { tests, points, points_max, accepted }, notRun }: GradeResult): string {
+  const rows = tests.map(({ name, verdict, points: won, points_max: most }) => {
+    const why = notRun.get(name);
+    return [name, verdict, `${won}/${most}`, ...(why === undefined ? [] : [why])];
+  });
   return `${tableOf(rows)}${accepted ? 'accepted' : 'not accepted'}: ${points} of ${points_max} points\n`;
 }

@@ -6,6 +6,7 @@
 import {
   type CheckerRun,
   type Comparison,
+  compilerProblem,
   GRADING_FILE,
   type GradedTest,
   type Grading,
@@ -13,32 +14,11 @@ import {
   VERDICT_FILE,
   type Verdict,
 } from '@vouchbox/protocol/grading';
-import type { JobSubmission } from './contract-types.ts';
+import type { JobSubmission, StoredBlob } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
+import { BOUNDS, type Checker, checkGrading, type GradeTest } from './grade-test.ts';
 import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
-import type { ProgramOptions } from './submission.ts';
-
-/** One test: what the program is given, and how its output is judged. */
-export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files'> {
-  /** A name that no other test of the grading has. */
-  readonly name: string;
-  /** What the program should print; without it and without a checker, its end alone counts. */
-  readonly expected?: string | undefined;
-  /** `lines` (the default) ignores white space at the ends of lines and of the whole, `words` all but the words. */
-  readonly compare?: Comparison | undefined;
-  /** What an accepted test counts. Default 1. */
-  readonly points?: number | undefined;
-}
-
-/**
- * A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, accepts by ending with 0
- * and refuses by ending with 1.
- */
-export interface Checker {
-  readonly language: string;
-  readonly code: string;
-}
 
 export interface GradeOptions
   extends CallOptions,
@@ -58,29 +38,32 @@ export interface GradeResult {
   /** The job that judged. Its attestation is the signature of the verdict. */
   readonly job_id: string;
   readonly receipt_sha256: string;
+  /** Why a test is `not_run`, by its name: such as that its compiler met a limit. The verdict does not have it. */
+  readonly notRun: ReadonlyMap<string, string>;
 }
 
-export type { Comparison, Verdict };
-
-/** The most bytes of an input file of a job. */
-const fileBytesMax = 2 * 1024 * 1024;
+export type { Checker, Comparison, GradeTest, Verdict };
 
 type Run = (program: string | JobSubmission, options: RunOptions) => Promise<RunResult>;
 
 /** What a grading needs of a client. */
 export interface GradingClient {
   readonly run: Run;
+  readonly upload: (content: string, options: CallOptions) => Promise<StoredBlob>;
 }
 
-/** @throws TypeError if there are no tests, or two of one name */
+/**
+ * @throws TypeError before the first job, if there are no tests, two of one name, or one that no job can take
+ * @throws RangeError if a judge cannot be given all that the program wrote
+ */
 export async function gradeProgram(
-  { run }: GradingClient,
+  client: GradingClient,
   program: string | JobSubmission,
   options: GradeOptions,
 ): Promise<GradeResult> {
-  const { tests, signal } = options;
-  if (tests.length === 0) throw new TypeError('a grading needs at least one test');
-  if (new Set(tests.map(({ name }) => name)).size < tests.length) throw new TypeError('two tests have the same name');
+  const { run } = client;
+  const { tests } = options;
+  checkGrading(program, options);
   const graded = await inTurns(tests, options.concurrency ?? 4, (test) => runTest(run, program, { test, options }));
   const [first] = graded;
   const language = options.language ?? (typeof program === 'string' ? 'python' : program.language);
@@ -88,23 +71,38 @@ export async function gradeProgram(
     program: { language, code_sha256: first?.code_sha256 ?? null },
     tests: graded.map(({ test }) => test),
   };
-  const text = JSON.stringify(grading);
-  if (new TextEncoder().encode(text).length > fileBytesMax) {
-    throw new TypeError(`the outputs and what is expected of them are more than ${fileBytesMax} bytes together`);
-  }
-  const files = { [GRADING_FILE]: text };
-  const judged = await run(JUDGE, { language: 'python', files, outputs: [VERDICT_FILE], signal });
+  const judged = await judge(client, grading, options);
   const bytes = judged.files.get(VERDICT_FILE);
   if (bytes === undefined || judged.status !== 'succeeded') {
     throw new TransportFailure('undecodable', `${judged.job_id} gave no verdict: ${judged.stderr.slice(-500)}`);
   }
   const verdict = JSON.parse(new TextDecoder().decode(bytes)) as Verdict;
-  return { verdict, bytes, job_id: judged.job_id, receipt_sha256: judged.receipt_sha256 };
+  const notRun = new Map(graded.flatMap(({ test, notRun }) => (notRun === null ? [] : [[test.name, notRun]])));
+  return { verdict, bytes, job_id: judged.job_id, receipt_sha256: judged.receipt_sha256, notRun };
+}
+
+/** What a job may have of each limit that a large grading needs; a ceiling that is lower holds. */
+const LARGE = { cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
+
+/** Runs the judge. A grading that is too large to be sent with its job is uploaded before. */
+async function judge({ run, upload }: GradingClient, grading: Grading, { signal }: CallOptions): Promise<RunResult> {
+  const text = JSON.stringify(grading);
+  const bytes = new TextEncoder().encode(text).length;
+  if (bytes > BOUNDS.blobBytesMax) {
+    const most = `at most ${BOUNDS.blobBytesMax} can be judged together`;
+    throw new RangeError(`there is no verdict: what the program wrote and should write has ${bytes} bytes; ${most}`);
+  }
+  const given = { language: 'python', outputs: [VERDICT_FILE], signal };
+  if (bytes <= BOUNDS.fileBytesMax) return await run(JUDGE, { ...given, files: { [GRADING_FILE]: text } });
+  const files = { [GRADING_FILE]: await upload(text, { signal }) };
+  return await run(JUDGE, { ...given, files, limits: LARGE });
 }
 
 interface Graded {
   readonly test: GradedTest;
   readonly code_sha256: string | undefined;
+  /** Why it is `not_run`; null if it ran. */
+  readonly notRun: string | null;
 }
 
 /** Runs one test, and its checker if there is one and the program ended well. */
@@ -118,21 +116,41 @@ async function runTest(
   const given = { language, limits, runtime, minimumIsolation, signal, stdin, args, files, outputs: [] };
   const ended = await run(program, given);
   await onTest?.(name, ended);
-  const isChecked = checker !== undefined && ended.status === 'succeeded' && !ended.truncated;
+  const notRun = problemOf(ended);
+  const truncated = isStdoutCut(ended);
+  const isChecked = checker !== undefined && ended.status === 'succeeded' && !truncated;
   const record = {
     name,
     points,
     job_id: ended.job_id,
     receipt_sha256: ended.receipt_sha256,
-    terminal_reason: ended.terminal_reason,
+    // Without a reason, the judge says `not_run`.
+    terminal_reason: notRun === null ? ended.terminal_reason : null,
     exit_code: ended.exit_code,
-    truncated: ended.truncated,
+    truncated,
     stdout: ended.stdout,
     expected: expected ?? null,
     compare,
     checker: isChecked ? await checkerRun(run, checker, { test, output: ended.stdout, signal }) : null,
   };
-  return { test: record, code_sha256: ended.receipt.code_sha256 };
+  return { test: record, code_sha256: ended.receipt.code_sha256, notRun };
+}
+
+/** How a program itself can end. With any other reason it did not run, or not to an end of its own. */
+const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
+
+/** Why there is nothing to judge; null if there is. */
+function problemOf(ended: RunResult): string | null {
+  const { job_id, status, terminal_reason } = ended;
+  if (terminal_reason === null || !ENDS.has(terminal_reason)) {
+    return `${job_id} ended as ${status}: ${terminal_reason ?? 'no reason is recorded'}`;
+  }
+  return compilerProblem(ended);
+}
+
+/** Whether some of the output that is judged is unknown. What a compiler or the program said on stderr does not count. */
+function isStdoutCut({ receipt, truncated }: RunResult): boolean {
+  return receipt.executor_output?.stdout.executor_truncated ?? truncated;
 }
 
 async function checkerRun(

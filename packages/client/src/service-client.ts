@@ -57,7 +57,8 @@ export interface ServiceClient {
   /**
    * Grades a program against tests that it does not see, each in a job of its own. The verdict is the output of one more job,
    * and so signed.
-   * @throws TypeError if there are no tests, two of one name, or more output than a judge can be given
+   * @throws TypeError before the first job, if there are no tests, two of one name, or one that no job can take
+   * @throws RangeError if the program wrote more than a judge can be given
    */
   grade(program: string | JobSubmission, options: GradeOptions): Promise<GradeResult>;
   /** An empty workspace: files that stay between runs, on the caller's side. */

@@ -44,6 +44,58 @@ export interface GradedTest {
   readonly checker: CheckerRun | null;
 }
 
+/** What is recorded of how a test ended. */
+export interface TestEnd {
+  readonly terminal_reason: string | null;
+  readonly violations: readonly SaidViolation[];
+  readonly stderr: string;
+}
+
+/** A violation as far as a grading reads it. */
+export interface SaidViolation {
+  readonly type: string;
+  readonly message: string;
+  readonly phase?: string;
+}
+
+/** A compiler says so of the program: it names a line of it, or a symbol. */
+const ABOUT_PROGRAM =
+  /^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit/im;
+/** It says so where a limit stopped it or a part of it, even if it also names a line. */
+const ABOUT_LIMIT =
+  /no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory|out of resources|signal terminated program|terminated with signal/i;
+
+/** Whether the service says that the compiler met a limit of the job. The program then did not run. */
+export function isLimitOfCompiler({ type, phase }: SaidViolation): boolean {
+  return phase === 'compile' && type !== 'compile';
+}
+
+/**
+ * Why the end of a test says nothing of the program: its compiler met a limit. Null if the program ran, and if the
+ * compiler found an error in it. A service says in a violation which limit a compiler met, where its kernel counts it;
+ * of the others only the compiler knows. Such a test is `not_run`, so its judge is given no terminal reason.
+ */
+export function compilerProblem({ terminal_reason, violations, stderr }: TestEnd): string | null {
+  const met = violations.filter(isLimitOfCompiler);
+  if (met.length > 0) return `the compiler met a limit: ${met.map(({ message }) => message).join('; ')}`;
+  if (terminal_reason !== 'compile_failed') return null;
+  const limit = lineWith(ABOUT_LIMIT, stderr);
+  if (limit !== null) return `the compiler met a limit: ${limit}`;
+  return ABOUT_PROGRAM.test(stderr)
+    ? null
+    : 'the compiler failed, and what is recorded of it names no error in the program';
+}
+
+/** The first line that it matches, cut to what a report can show. */
+function lineWith(pattern: RegExp, text: string): string | null {
+  return (
+    text
+      .split('\n')
+      .find((line) => pattern.test(line))
+      ?.slice(0, 300) ?? null
+  );
+}
+
 /** A program that judged an output: it accepts by 0 and refuses by 1. */
 export interface CheckerRun {
   readonly job_id: string;

@@ -14,7 +14,9 @@ import {
 } from '@vouchbox/evidence';
 import {
   type CheckerRun,
+  isLimitOfCompiler,
   JUDGE,
+  type SaidViolation,
   type TestResult,
   type TestVerdict,
   VERDICT_FILE,
@@ -68,6 +70,7 @@ export async function verifyVerdict(given: VerdictFiles, expected: VerdictExpect
 interface Attested {
   readonly receipt: StoredReceipt;
   readonly stdoutSha256: string;
+  readonly violations: readonly SaidViolation[];
   readonly detail: string;
 }
 
@@ -87,7 +90,7 @@ async function attested(
 }
 
 /** The receipt and the output of an export that was found good: both were signed. */
-function recordOf({ files }: ExportedJob): Pick<Attested, 'receipt' | 'stdoutSha256'> {
+function recordOf({ files }: ExportedJob): Omit<Attested, 'detail'> {
   const receipt = parseStrictJson(files.get(EXPORT_FILES.receipt) ?? new Uint8Array());
   const history = parseLines(files.get(EXPORT_FILES.events) ?? new Uint8Array());
   const events = 'problem' in history ? [] : history.events;
@@ -95,6 +98,7 @@ function recordOf({ files }: ExportedJob): Pick<Attested, 'receipt' | 'stdoutSha
   return {
     receipt: receipt.kind === 'value' && isJsonObject(receipt.value) ? (receipt.value as StoredReceipt) : {},
     stdoutSha256: sha256Hex(new TextEncoder().encode(stdout)),
+    violations: events.flatMap(({ kind, data }) => (kind === 'violation' ? [data as SaidViolation] : [])),
   };
 }
 
@@ -140,22 +144,24 @@ async function testCheck(test: TestResult, { verdict, given, expected }: Known):
   return checked(name, checkerProblem(test, test.checker, checker), `${test.verdict}; ${run.detail}, and its checker`);
 }
 
-function testProblem(test: TestResult, { receipt, stdoutSha256 }: Attested, code: string | null): string | null {
+function testProblem(test: TestResult, run: Attested, code: string | null): string | null {
+  const { receipt, stdoutSha256 } = run;
   if (receipt['receipt_sha256'] !== test.receipt_sha256) return 'the verdict names another receipt';
   if (receipt['code_sha256'] !== code) return 'it ran another program';
   if (stdoutSha256 !== test.stdout_sha256) return 'the judge was given another output';
-  return endings(receipt).includes(test.verdict) ? null : `it ended otherwise than ${test.verdict} says`;
+  return endings(run).includes(test.verdict) ? null : `it ended otherwise than ${test.verdict} says`;
 }
 
 /**
- * The verdicts that a test may have after this end. A test that ended well has two, since the expected output is not
- * known here.
+ * The verdicts that a test may have after this end. One that ended well has several, since the expected output is not
+ * known here. Of a program whose compiler met a limit nothing is known.
  */
-function endings({ terminal_reason, exit_code, truncated }: StoredReceipt): readonly TestVerdict[] {
+function endings(run: Attested): readonly TestVerdict[] {
+  const { terminal_reason, exit_code } = run.receipt;
+  if (run.violations.some(isLimitOfCompiler)) return ['not_run'];
   switch (terminal_reason) {
     case 'exited':
-      if (exit_code !== 0) return ['runtime_error'];
-      return truncated === true ? ['output_limit'] : ['accepted', 'wrong_answer', 'checker_failed'];
+      return exit_code === 0 ? endingsWell(run.receipt) : ['runtime_error'];
     case 'signaled':
       return ['runtime_error'];
     case 'wall_limit':
@@ -164,10 +170,21 @@ function endings({ terminal_reason, exit_code, truncated }: StoredReceipt): read
     case 'memory_limit':
       return ['memory_limit'];
     case 'compile_failed':
-      return ['compile_error'];
+      // Only what the compiler wrote tells them apart, and that is for a grader to read.
+      return ['compile_error', 'not_run'];
     default:
       return ['not_run'];
   }
+}
+
+const JUDGED: readonly TestVerdict[] = ['accepted', 'wrong_answer', 'checker_failed'];
+
+/** Where only stderr is cut, the output is known. Graders of older versions did not judge it. */
+function endingsWell({ truncated, executor_output }: StoredReceipt): readonly TestVerdict[] {
+  if (truncated !== true) return JUDGED;
+  const stdout = isJsonObject(executor_output) ? executor_output['stdout'] : null;
+  const isWhole = isJsonObject(stdout) && stdout['executor_truncated'] === false;
+  return isWhole ? [...JUDGED, 'output_limit'] : ['output_limit'];
 }
 
 function checkerProblem(test: TestResult, said: CheckerRun, { receipt }: Attested): string | null {

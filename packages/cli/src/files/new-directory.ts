@@ -23,14 +23,21 @@ export async function writeDirectory(target: string, files: ReadonlyMap<string, 
   }
 }
 
+/** Before work that ends in such a directory: refuses a name that is taken already. @throws UsageError */
+export async function checkNew(target: string): Promise<void> {
+  if (await stat(target).catch(() => null)) throw taken(target);
+}
+
+function taken(target: string): UsageError {
+  return new UsageError(`${target} exists already; name another with --output`);
+}
+
 /** A rename can replace an empty directory, but no other. */
 async function makeNew(target: string): Promise<void> {
   try {
     await mkdir(target);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(
-      code === 'EEXIST' ? `${target} exists already; name another with --output` : `${target} cannot be made: ${code}`,
-    );
+    throw code === 'EEXIST' ? taken(target) : new UsageError(`${target} cannot be made: ${code}`);
   }
 }

@@ -15,6 +15,11 @@ const signaled = (signal: string, isCpuTimeUsedUp: boolean): Partial<EndingFacts
   status: { signal },
   isCpuTimeUsedUp,
 });
+const outOfTime = (exitCode: number): Partial<EndingFacts> => ({
+  status: { exitCode },
+  isCompiling: true,
+  isCpuTimeUsedUp: true,
+});
 const counters = { wallMilliseconds: 1234.5678, cpuMilliseconds: 987.6543, processesRefused: 0 };
 
 describe('how a program ended', () => {
@@ -30,6 +35,12 @@ describe('how a program ended', () => {
     ['the kernel killing a process that ignored SIGXCPU is the CPU limit', signaled('SIGKILL', true), 'cpu_limit'],
     ['a program that kills itself with time to spare reached no limit', signaled('SIGKILL', false), 'signaled'],
     ['any other signal is of its own making, whatever time was used', signaled('SIGTERM', true), 'signaled'],
+    ['a compiler that fails when its CPU time is used up met the limit', outOfTime(1), 'cpu_limit'],
+    [
+      'a compiler that fails with time to spare found an error',
+      { ...outOfTime(1), isCpuTimeUsedUp: false },
+      'compile_failed',
+    ],
     ['an exit code of 137 is an exit code', { status: { exitCode: 137 } }, 'exited'],
   ])('%s', (_, facts, kind) => {
     expect(endingOf({ ...exited, ...facts }).kind).toBe(kind);

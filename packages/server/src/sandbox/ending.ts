@@ -50,6 +50,8 @@ export function endingOf(facts: EndingFacts): Ending {
     return { kind: 'runtime_failed', message: facts.diagnostics || 'its end was not observed' };
   const { status, isCompiling, isCpuTimeUsedUp } = facts;
   if ('signal' in status && CPU_SIGNALS.has(status.signal) && isCpuTimeUsedUp) return { kind: 'cpu_limit' };
+  // The kernel may end one process of a compiler for its CPU time. The compiler's own process then exits with a code.
+  if (isCompiling && isCpuTimeUsedUp) return { kind: 'cpu_limit' };
   if (isCompiling) return { kind: 'compile_failed', how: describe(status) };
   return 'exitCode' in status
     ? { kind: 'exited', exit_code: status.exitCode }
