@@ -176,6 +176,17 @@ function rateOf({ rate }: Config, fleet: Fleet | null): RateBudget {
   return fleet === null ? budget : sharedRate(budget, fleet);
 }
 
+/** Less than this would be a bound on small uploads. */
+const uploadBytesMin = 2 ** 30;
+const uploadRefillSeconds = 256;
+
+/** As many bytes as a tenant may have in blobs, and they come back within some four minutes. */
+function uploadBudgetOf({ blobs }: Config, fleet: Fleet | null): RateBudget {
+  const burst = Math.max(uploadBytesMin, blobs.bytesPerTenant);
+  const budget = createRateBudget({ perSecond: burst / uploadRefillSeconds, burst });
+  return fleet === null ? budget : sharedRate(budget, fleet, 'uploaded');
+}
+
 export type HttpApp = ReturnType<typeof createApp>;
 
 interface HttpParts extends JobParts {
@@ -196,6 +207,7 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
       blobsMax: blobs.perTenant,
       bytesMax: blobs.bytesPerTenant,
       keepMilliseconds: blobs.keepSeconds * 1000,
+      received: uploadBudgetOf(config, store.fleet),
       checkFreeSpace: () => reserve.check(),
     }),
     access,

@@ -1,6 +1,7 @@
 /**
- * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one
- * token. There are no time windows, so nobody gets twice the rate at the edge of a window.
+ * A budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one token; where
+ * bytes are counted, each takes one when it comes. There are no time windows, so nobody gets twice the rate at the edge
+ * of a window.
  */
 
 export interface RateBound {
@@ -25,7 +26,7 @@ export interface RateDecision {
 export interface RateBudget {
   /** Takes one token of the tenant if there is one. A refused request takes none. */
   spend(tenant: string): RateDecision;
-  /** Takes tokens that the tenant has spent elsewhere, even if there are none: it then waits for longer. */
+  /** Takes tokens that the tenant has spent already, even if there are none: it then waits for longer. */
   charge(tenant: string, tokens: number): void;
 }
 

@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 /** Budgets of nodes that hear each other at once, on a clock that stands still unless it is moved. */
-function nodes(count: number) {
+function nodes(count: number, words: readonly string[] = []) {
   const listeners: ((topics: readonly string[]) => void)[] = [];
   const clock = { milliseconds: 0 };
   const budgets = Array.from({ length: count }, (_, node) =>
@@ -22,6 +22,7 @@ function nodes(count: number) {
         },
         listen: (listener) => listeners.push((topics) => listener.heard(topics)),
       },
+      words[node],
     ),
   );
   return { budgets, clock };
@@ -45,4 +46,11 @@ test('a tenant that spent its burst at two nodes at once waits until both are ea
   expect(budgets.map((budget) => budget.spend('acme').allowed)).toEqual([false, false]);
   clock.milliseconds = 5000;
   expect(budgets[0]?.spend('acme').allowed).toBe(true);
+});
+
+test('what is charged at one node is charged at the others, and to no other budget', { tags: ['Blobs-11'] }, () => {
+  const { budgets } = nodes(3, ['received', 'received', 'spent']);
+  budgets[0]?.charge('acme', 3);
+  vi.runAllTimers();
+  expect(budgets.map((budget) => budget.spend('acme').remaining)).toEqual([0, 0, 3]);
 });

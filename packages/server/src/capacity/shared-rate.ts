@@ -12,33 +12,38 @@ export interface Others {
 }
 
 const tellMilliseconds = 200;
-/** A tenant's name has no blanks. */
-const SPENT = /^spent (\S+) (\d{1,6})$/;
+/** A word for the budget, a tenant, whose name has no blanks, and tokens. */
+const SPENT = /^(\S+) (\S+) (\d{1,12})$/;
 
-/** The same budget, of which other nodes take what they spent. */
-export function sharedRate(budget: RateBudget, others: Others): RateBudget {
+/** The same budget, of which other nodes take what they spent. `word` is its name among the budgets of a service. */
+export function sharedRate(budget: RateBudget, others: Others, word = 'spent'): RateBudget {
   const untold = new Map<string, number>();
   others.listen({
     heard(topics) {
       for (const topic of topics ?? []) {
-        const [, tenant, tokens] = SPENT.exec(topic) ?? [];
-        if (tenant !== undefined) budget.charge(tenant, Number(tokens));
+        const [, budgetWord, tenant, tokens] = SPENT.exec(topic) ?? [];
+        if (budgetWord === word && tenant !== undefined) budget.charge(tenant, Number(tokens));
       }
     },
     beat() {},
   });
   const tellAll = () => {
-    for (const [tenant, tokens] of untold) others.tell(`spent ${tenant} ${tokens}`);
+    for (const [tenant, tokens] of untold) others.tell(`${word} ${tenant} ${tokens}`);
     untold.clear();
   };
+  const note = (tenant: string, tokens: number) => {
+    if (untold.size === 0) setTimeout(tellAll, tellMilliseconds).unref();
+    untold.set(tenant, (untold.get(tenant) ?? 0) + tokens);
+  };
   return {
-    ...budget,
     spend(tenant) {
       const decision = budget.spend(tenant);
-      if (!decision.allowed) return decision;
-      if (untold.size === 0) setTimeout(tellAll, tellMilliseconds).unref();
-      untold.set(tenant, (untold.get(tenant) ?? 0) + 1);
+      if (decision.allowed) note(tenant, 1);
       return decision;
+    },
+    charge(tenant, tokens) {
+      budget.charge(tenant, tokens);
+      note(tenant, tokens);
     },
   };
 }

@@ -253,6 +253,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
 function memoryBlobs(): Blobs {
   const missing = () => new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
   return {
+    checkBudget() {},
     async receive(_caller, { sha256, chunks }) {
       let size_bytes = 0;
       for await (const chunk of chunks) size_bytes += chunk.length;

@@ -75,6 +75,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
     ...reads,
     ...runsOver(change, details, fleet),
     fleet,
+    addPiece: (input) => writer.call('addPiece', input, ownBufferOf(input.content)),
     storeAttestation: (input) => change('storeAttestation', input),
     withdrawAttestation: (input) => details.change(() => change('withdrawAttestation', input)),
     jobDetail: (input) => details.read(input, () => reads.jobDetail(input)),
@@ -155,6 +156,11 @@ function runsOver(change: Change, details: FinalDetails, fleet: Fleet | null): R
       return removed;
     },
   };
+}
+
+/** A piece of an upload is moved and not copied. A view of a buffer that has more in it is copied. */
+function ownBufferOf({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
 /** The tenant whose jobs a command changes; null if it may change any tenant's. */

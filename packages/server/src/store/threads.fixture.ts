@@ -28,7 +28,7 @@ function served(kind: ThreadKind): Thread {
   const { port1, port2 } = new MessageChannel();
   serveStore(port2, kind);
   return {
-    postMessage: (request) => port1.postMessage(request),
+    postMessage: (request, moved = []) => port1.postMessage(request, moved),
     on(event: 'message' | 'error' | 'exit', listener: (report: Report) => void) {
       if (event === 'message') port1.on('message', listener);
       if (event === 'exit') port1.on('close', listener);

@@ -11,6 +11,7 @@ export function blobHandlers({ blobs }: Pick<RouteContext, 'blobs'>): Handlers<'
     async putBlob(call) {
       refuseWhenStopping(call);
       const sha256 = uploadDigestOf(call.request);
+      blobs.checkBudget(call.caller);
       using upload = uploadOf(call);
       const { isKnown, stored } = await blobs.receive(call.caller, { sha256, ...upload });
       return sendJson(call, isKnown ? 200 : 201, stored);

@@ -4,8 +4,10 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { StoredBlob } from '@vouchbox/protocol';
+import type { RateBudget } from '../../capacity/rate.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
+import { Turns } from '../../ground/waiting/turns.ts';
 import type { UploadKey } from '../../store/blobs/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { answered } from '../answered.ts';
@@ -29,8 +31,10 @@ export interface Received {
 }
 
 export interface Blobs {
+  /** @throws ServiceError `rate_limited` if the tenant has sent more than its budget of bytes, whatever became of them */
+  checkBudget(caller: Caller): void;
   /**
-   * Stores an upload; durable when it resolves.
+   * Stores an upload; durable when it resolves. What arrives of it spends the tenant's budget.
    *
    * @throws ServiceError `digest_mismatch`, `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */
@@ -49,6 +53,8 @@ export interface BlobOptions {
   readonly bytesMax: number;
   /** How long a blob is kept after it was last uploaded or named. */
   readonly keepMilliseconds: number;
+  /** Bytes that a tenant may send, whether they are stored or refused. */
+  readonly received: RateBudget;
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
   readonly checkFreeSpace: () => void;
 }
@@ -56,10 +62,30 @@ export interface BlobOptions {
 /** How long a tenant with too many blobs should wait: they leave after hours. */
 const retryAfterSeconds = 60;
 
+/**
+ * Pieces of all uploads that may wait for the store at once. A commit of anybody else waits for no more than one, however
+ * many uploads there are.
+ */
+const piecesAtOnce = 1;
+
+interface Receiving extends BlobOptions {
+  readonly pieces: Turns;
+}
+
 export function createBlobs(options: BlobOptions): Blobs {
-  const { store } = options;
+  const { store, received } = options;
+  const receiving: Receiving = { ...options, pieces: new Turns(piecesAtOnce) };
   return {
-    receive: ({ tenant }, upload) => answered(receive(tenant, upload, options)),
+    checkBudget({ tenant }) {
+      const { allowed, retryAfterSeconds: seconds } = received.spend(tenant);
+      if (allowed) return;
+      const message = "The tenant's budget of bytes for uploads is spent.";
+      throw new ServiceError('rate_limited', message, { retryAfterSeconds: seconds });
+    },
+    receive({ tenant }, upload) {
+      const chunks = counted(upload.chunks, (bytes) => received.charge(tenant, bytes));
+      return answered(receive(tenant, { ...upload, chunks }, receiving));
+    },
     async content({ tenant }, sha256) {
       const found = await answered(store.blob({ tenant, sha256 }));
       if (found === null) throw new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
@@ -68,7 +94,14 @@ export function createBlobs(options: BlobOptions): Blobs {
   };
 }
 
-async function receive(tenant: string, upload: Upload, options: BlobOptions): Promise<Received> {
+async function* counted(chunks: AsyncIterable<Uint8Array>, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    count(chunk.length);
+    yield chunk;
+  }
+}
+
+async function receive(tenant: string, upload: Upload, options: Receiving): Promise<Received> {
   const { store, keepMilliseconds } = options;
   const { sha256 } = upload;
   const now = Date.now();
@@ -91,8 +124,8 @@ async function compare({ sha256, chunks }: Upload): Promise<number> {
   return bytes;
 }
 
-async function receiveNew(tenant: string, upload: Upload, options: BlobOptions): Promise<number> {
-  const { store, blobsMax, bytesMax, checkFreeSpace } = options;
+async function receiveNew(tenant: string, upload: Upload, options: Receiving): Promise<number> {
+  const { store, blobsMax, bytesMax, checkFreeSpace, pieces } = options;
   const { sha256, bytesMax: size_bytes } = upload;
   checkFreeSpace();
   const key: UploadKey = { tenant, blob_id: randomUUID() };
@@ -106,16 +139,16 @@ async function receiveNew(tenant: string, upload: Upload, options: BlobOptions):
     return await receiveBegun(key, upload, options);
   } catch (error) {
     // What cannot be removed now is removed later, with all that was never completed.
-    await store.dropUpload(key).catch(() => {});
+    await pieces.take(() => store.dropUpload(key)).catch(() => {});
     throw error;
   }
 }
 
-async function receiveBegun(key: UploadKey, { sha256, chunks }: Upload, options: BlobOptions): Promise<number> {
-  const { store, checkFreeSpace } = options;
+async function receiveBegun(key: UploadKey, { sha256, chunks }: Upload, options: Receiving): Promise<number> {
+  const { store, checkFreeSpace, pieces } = options;
   const received = await storePieces(chunks, async (position, content) => {
     checkFreeSpace();
-    if (!(await store.addPiece({ ...key, position, content }))) throw removed();
+    if (!(await pieces.take(() => store.addPiece({ ...key, position, content })))) throw removed();
   });
   if (received.sha256 !== sha256) throw digestMismatch();
   const { bytes: size_bytes } = received;

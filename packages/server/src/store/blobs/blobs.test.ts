@@ -40,7 +40,7 @@ async function begun(content: Uint8Array, { tenant = 'acme', time = 0, ...bounds
 /** Stores content as a blob of pieces of these lengths, and answers its digest. */
 async function stored(content: Uint8Array, { tenant = 'acme', time = 0 } = {}): Promise<string> {
   const key = await begun(content, { tenant, time });
-  expect(await store.addPiece({ ...key, position: 0, content })).toBe(true);
+  expect(await store.addPiece({ ...key, position: 0, content: content.slice() })).toBe(true);
   expect(await store.completeUpload({ ...key, size_bytes: content.length, at: at(time) })).toBe('stored');
   return sha256Hex(content);
 }
@@ -66,10 +66,18 @@ test('an upload is a blob once it is complete, and not before', async () => {
   ]);
 });
 
+test('a piece is moved to the store, and a view of more is copied', async () => {
+  const [piece, more] = [newContent(), new Uint8Array([...newContent(), 0])];
+  const key = await begun(piece);
+  await store.addPiece({ ...key, position: 0, content: piece });
+  await store.addPiece({ ...key, position: 1, content: more.subarray(0, 3) });
+  expect([piece.length, more.length]).toEqual([0, 4]);
+});
+
 test('of two uploads of one content the second is dropped, and the blob is used anew', async () => {
   const content = newContent();
   const [first, second] = [await begun(content), await begun(content)];
-  for (const key of [first, second]) await store.addPiece({ ...key, position: 0, content });
+  for (const key of [first, second]) await store.addPiece({ ...key, position: 0, content: content.slice() });
   expect(await store.completeUpload({ ...first, size_bytes: 3, at: at(1) })).toBe('stored');
   expect(await store.completeUpload({ ...second, size_bytes: 3, at: at(500) })).toBe('known');
   expect(await store.blobPiece({ ...second, position: 0 })).toBeNull();
@@ -163,7 +171,7 @@ test('a job that is removed leaves its blob to others', async () => {
 test('an upload that was left half done is removed', { tags: ['Blobs-10'] }, async () => {
   const content = newContent();
   const key = await begun(content, { time: 100 });
-  await store.addPiece({ ...key, position: 0, content });
+  await store.addPiece({ ...key, position: 0, content: content.slice() });
   await remove(0, 100);
   expect(await store.blobPiece({ ...key, position: 0 })).not.toBeNull();
   await remove(0, 101);
@@ -191,7 +199,7 @@ test('what was answered is there when the store is opened again', async () => {
   const [content, half] = [newContent(), newContent()];
   const sha256 = await stored(content, { time: 20_000 });
   const key = await begun(half, { time: 20_000 });
-  await store.addPiece({ ...key, position: 0, content: half });
+  await store.addPiece({ ...key, position: 0, content: half.slice() });
   store = await testStore.reopen();
   const found = await blobOf(sha256);
   const piece = await store.blobPiece({ tenant: 'acme', blob_id: found?.blob_id ?? '', position: 0 });

@@ -168,7 +168,10 @@ export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promis
   return 'begun';
 }
 
-/** Adds a piece to an upload under way. False if the upload was removed: then nothing is stored. */
+/**
+ * Adds a piece to an upload under way; the caller no longer has its content. False if the upload was removed: then
+ * nothing is stored.
+ */
 export async function addPiece(db: StoreDatabase, piece: BlobPieceTable): Promise<boolean> {
   if ((await selectUpload.first(db, piece)) === null) return false;
   insertPiece.send(db, piece);

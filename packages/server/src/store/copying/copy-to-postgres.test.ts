@@ -43,7 +43,7 @@ beforeEach(async () => {
   for (let index = 0; index < 20; index++) await admitJob(store, newKey(`tenant ${index % 3}`));
   const upload = { tenant: 'acme', blob_id: 'upload', sha256: 'c'.repeat(64), size_bytes: content.length, at: at(0) };
   await store.beginUpload({ ...upload, blobsMax: 1, bytesMax: content.length });
-  await store.addPiece({ tenant: 'acme', blob_id: 'upload', position: 0, content });
+  await store.addPiece({ tenant: 'acme', blob_id: 'upload', position: 0, content: content.slice() });
   await store.completeUpload(upload);
   const files = [{ path: 'input/a', blob: `sha256:${upload.sha256}` }];
   await admitJob(store, { ...newKey(), requested_spec: { ...admission().requested_spec, files } });

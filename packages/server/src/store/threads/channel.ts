@@ -31,6 +31,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #opened = Promise.withResolvers<readonly string[]>();
   readonly #ended = Promise.withResolvers<void>();
   #unsent: Call[] = [];
+  #moved: ArrayBuffer[] = [];
   #lastId = 0;
   /** Why calls are rejected; null while they are accepted. */
   #refusal: StoreError | null = null;
@@ -65,7 +66,12 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     return Object.fromEntries(names.map((name) => [name, ask(name)])) as unknown as Methods<Known>;
   }
 
-  call<Name extends string & keyof Known>(name: Name, input: InputOf<Known[Name]>): Promise<AnswerOf<Known[Name]>> {
+  /** `moved` are buffers of the input that go to the thread and are empty here afterwards; the rest is copied. */
+  call<Name extends string & keyof Known>(
+    name: Name,
+    input: InputOf<Known[Name]>,
+    moved: readonly ArrayBuffer[] = [],
+  ): Promise<AnswerOf<Known[Name]>> {
     if (this.#refusal !== null) return Promise.reject(this.#refusal);
     if (this.#waiting.size >= callsWaitingMax) {
       return Promise.reject(new StoreError('busy', 'too many calls wait for the store'));
@@ -73,6 +79,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const id = ++this.#lastId;
     this.#waiting.set(id, { resolve, reject });
+    this.#moved.push(...moved);
     if (this.#unsent.push({ id, name, input }) === 1) setImmediate(() => this.#send());
     return promise as Promise<AnswerOf<Known[Name]>>;
   }
@@ -87,11 +94,11 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   }
 
   #send(): void {
-    const calls = this.#unsent;
+    const [calls, moved] = [this.#unsent, this.#moved];
     if (calls.length === 0) return;
-    this.#unsent = [];
+    [this.#unsent, this.#moved] = [[], []];
     try {
-      this.#thread.postMessage({ kind: 'calls', calls } satisfies Request);
+      this.#thread.postMessage({ kind: 'calls', calls } satisfies Request, moved);
     } catch (cause) {
       const error = new StoreError('internal', 'a call of the store cannot be sent', { cause });
       for (const { id } of calls) this.#take(id)?.reject(error);

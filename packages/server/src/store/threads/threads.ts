@@ -4,7 +4,8 @@ import type { Report, Request, ThreadData } from './messages.ts';
 
 /** The service's end of a thread. A `Worker` is one. */
 export interface Thread {
-  postMessage(request: Request): void;
+  /** Buffers that are moved are empty here afterwards. */
+  postMessage(request: Request, moved?: ArrayBuffer[]): void;
   on(event: 'message', listener: (report: Report) => void): unknown;
   /** It died; `exit` comes after. */
   on(event: 'error', listener: (cause: unknown) => void): unknown;
