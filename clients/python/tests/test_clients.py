@@ -9,7 +9,7 @@ import pytest
 
 from fault_proxy import FaultProxy
 from service import Service
-from vouchbox import AsyncClient, BlobNotFound, BlobUnavailable, Checker, Client, GradeTest, Retry, StoredBlob
+from vouchbox import AsyncClient, BlobNotFound, BlobUnavailable, Client, Retry, StoredBlob
 from vouchbox.jobs import submission_request
 from vouchbox.submission import submission_of
 
@@ -146,46 +146,6 @@ def test_the_same_submission_has_the_same_bytes() -> None:
     said = {"files": {"b": b"1", "a": "2"}, "env": {"A": "1"}}
     bodies = {submission_request(submission_of("x", **said), "key").body for _ in range(3)}  # pyright: ignore[reportArgumentType]
     assert len(bodies) == 1
-
-
-def test_a_program_is_graded_by_tests_that_it_does_not_see(service: Service, api_key: str) -> None:
-    told: list[str] = []
-    with Client(service.url, api_key) as client:
-        graded = client.grade(
-            "print(sum(map(int, input().split())))",
-            tests=[
-                GradeTest(name="small", stdin="1 2", expected="3", points=2),
-                GradeTest(name="wrong", stdin="1 1", expected="3\n"),
-                GradeTest(name="broken", stdin="one", expected="1"),
-            ],
-            limits={"wall_seconds": 5},
-            on_test=lambda name, ran: told.append(f"{name} {ran.exit_code}"),
-        )
-        assert client.result(graded.job_id).files["output/verdict.json"] == graded.data
-        assert len(list(client.jobs())) == 4
-    assert told == ["small 0", "wrong 0", "broken 1"]
-    assert [test["verdict"] for test in graded.verdict["tests"]] == ["accepted", "wrong_answer", "runtime_error"]
-    assert (graded.verdict["accepted"], graded.verdict["points"], graded.verdict["points_max"]) == (False, 2, 4)
-
-
-def test_a_checker_judges_the_output_of_each_test(service: Service, api_key: str) -> None:
-    checker = Checker("python", "raise SystemExit(open('input/output').read() != open('input/stdin').read())")
-
-    async def main() -> list[str]:
-        async with AsyncClient(service.url, api_key) as client:
-            tests = [GradeTest(name=text, stdin=text) for text in ("a", "b")]
-            graded = await client.grade("print('a', end='')", tests=tests, checker=checker)
-            return [test["verdict"] for test in graded.verdict["tests"]]
-
-    assert asyncio.run(main()) == ["accepted", "wrong_answer"]
-
-
-@pytest.mark.parametrize("tests", [[], [GradeTest(name="one"), GradeTest(name="one")]])
-def test_a_grading_without_tests_or_with_two_of_one_name_is_refused(
-    service: Service, api_key: str, tests: list[GradeTest]
-) -> None:
-    with Client(service.url, api_key) as client, pytest.raises(ValueError, match="test"):
-        client.grade("print(1)", tests=tests)
 
 
 def test_a_file_is_uploaded_once_and_named_by_jobs(service: Service, api_key: str) -> None:

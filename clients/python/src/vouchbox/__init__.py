@@ -67,7 +67,8 @@ from .failures import (
     VouchboxError,
     WorkerUnavailable,
 )
-from .grade import Checker, GradeResult, GradeTest
+from .grade import GradeResult
+from .grade_input import Checker, GradeTest
 from .outcome import ExactBytes, Result, RunResult, Submitted
 from .record import Verified, receipt_sha256, verify_record
 from .workspace import Step

@@ -11,47 +11,25 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files as resources
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 from .contract import FileContent, IsolationClass, JobSubmission, LimitsInput
 from .effects import Call, Flow
 from .failures import TransportFailure
+from .grade_input import BLOB_BYTES_MAX, FILE_BYTES_MAX, Checker, GradeTest, check_grading, compiler_problem
+from .jobs import upload
 from .outcome import RunResult
 from .run import run
 from .session import Session
 
-Comparison: TypeAlias = Literal["lines", "words", "exact"]
-
 GRADING_FILE = "input/grading.json"
 VERDICT_FILE = "output/verdict.json"
-FILE_BYTES_MAX = 2 * 1024 * 1024
-"""The most bytes of an input file of a job."""
 
+LARGE: LimitsInput = {"cpu_seconds": 60, "wall_seconds": 120, "mem_mb": 1024}
+"""What a large grading needs of its judge. A ceiling that is lower holds."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradeTest:
-    """One test: what the program is given, and how its output is judged."""
-
-    name: str
-    """A name that no other test of the grading has."""
-    stdin: str | None = None
-    args: Sequence[str] | None = None
-    files: Mapping[str, FileContent] | None = None
-    expected: str | None = None
-    """What the program should print. Without it and without a checker, its end alone counts."""
-    compare: Comparison = "lines"
-    """`lines` ignores white space at the ends of lines and of the whole, `words` all but the words."""
-    points: float = 1
-    """What the test counts if it is accepted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checker:
-    """A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, accepts by ending with
-    0 and refuses by ending with 1."""
-
-    language: str
-    code: str
+ENDS = frozenset(("exited", "signaled", "wall_limit", "cpu_limit", "memory_limit", "compile_failed"))
+"""How a program itself can end. With any other reason it did not run, or not to an end of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +43,8 @@ class GradeResult:
     job_id: str
     """The job that judged. Its attestation is the signature of the verdict."""
     receipt_sha256: str
+    not_run: Mapping[str, str]
+    """Why a test is `not_run`, by its name: such as that its compiler met a limit. The verdict does not have it."""
 
 
 def judge() -> str:
@@ -86,14 +66,13 @@ def grade(
 ) -> Flow[GradeResult]:
     """Grades a program and returns the verdict. A program that fails its tests is a verdict, not an error.
 
-    The tests run one after the other. `on_test` is called with the name of each as it has run. Raises ValueError if there are
-    no tests, if two have the same name, or if all outputs and what is expected of them are more than 2 MiB together.
+    The tests run one after the other. `on_test` is called with the name of each as it has run. Raises ValueError before the
+    first job if there are no tests, two of one name, or one that no job can take; and after the tests if the program wrote
+    more than a judge can be given.
     """
-    if not tests:
-        raise ValueError("a grading needs at least one test")
-    if len({test.name for test in tests}) < len(tests):
-        raise ValueError("two tests have the same name")
+    check_grading(program, tests, checker)
     records: list[dict[str, Any]] = []
+    not_run: dict[str, str] = {}
     code_sha256 = None
     for test in tests:
         ended = yield from run(
@@ -111,28 +90,49 @@ def grade(
         if on_test is not None:
             yield Call(functools.partial(_told, on_test, ended), test.name)
         code_sha256 = code_sha256 or ended.receipt.get("code_sha256")
-        records.append((yield from _record_of(session, test, ended, checker)))
+        problem = _problem_of(ended)
+        if problem is not None:
+            not_run[test.name] = problem
+        records.append((yield from _record_of(session, test, ended, checker, problem)))
     said = language or ("python" if isinstance(program, str) else program["language"])
-    return (yield from _judged(session, {"program": {"language": said, "code_sha256": code_sha256}, "tests": records}))
+    grading = {"program": {"language": said, "code_sha256": code_sha256}, "tests": records}
+    return (yield from _judged(session, grading, not_run))
 
 
 def _told(on_test: Callable[[str, RunResult], object], ended: RunResult, name: str) -> object:
     return on_test(name, ended)
 
 
+def _problem_of(ended: RunResult) -> str | None:
+    """Why there is nothing to judge. None if there is."""
+    if ended.terminal_reason not in ENDS:
+        return f"{ended.job_id} ended as {ended.status}: {ended.terminal_reason or 'no reason is recorded'}"
+    return compiler_problem(ended.terminal_reason, ended.violations, ended.stderr)
+
+
+def _is_stdout_cut(ended: RunResult) -> bool:
+    """Whether some of the output that is judged is unknown. What a compiler or the program said on stderr does not count."""
+    seen = ended.receipt.get("executor_output")
+    return ended.truncated if seen is None else bool(seen["stdout"]["executor_truncated"])
+
+
 def _record_of(
-    session: Session, test: GradeTest, ended: RunResult, checker: Checker | None
+    session: Session, test: GradeTest, ended: RunResult, checker: Checker | None, problem: str | None
 ) -> Flow[dict[str, Any]]:
-    """A test as the judge gets it, after its checker ran if there is one and the program ended well."""
-    is_checked = checker is not None and ended.ok and not ended.truncated
+    """A test as the judge gets it, after its checker ran if there is one and the program ended well.
+
+    Without a terminal reason, the judge says `not_run`.
+    """
+    truncated = _is_stdout_cut(ended)
+    is_checked = checker is not None and ended.ok and not truncated
     return {
         "name": test.name,
         "points": test.points,
         "job_id": ended.job_id,
         "receipt_sha256": ended.receipt_sha256,
-        "terminal_reason": ended.terminal_reason,
+        "terminal_reason": ended.terminal_reason if problem is None else None,
         "exit_code": ended.exit_code,
-        "truncated": ended.truncated,
+        "truncated": truncated,
         "stdout": ended.stdout,
         "expected": test.expected,
         "compare": test.compare,
@@ -152,11 +152,22 @@ def _checked(session: Session, test: GradeTest, ended: RunResult, checker: Check
     }
 
 
-def _judged(session: Session, grading: Mapping[str, Any]) -> Flow[GradeResult]:
+def _judged(session: Session, grading: Mapping[str, Any], not_run: Mapping[str, str]) -> Flow[GradeResult]:
+    """The verdict. A grading that is too large to be sent with the job of its judge is uploaded before."""
     text = json.dumps(grading, ensure_ascii=False, allow_nan=False).encode()
-    if len(text) > FILE_BYTES_MAX:
-        raise ValueError(f"the outputs and what is expected of them are more than {FILE_BYTES_MAX} bytes together")
-    judged = yield from run(session, judge(), language="python", files={GRADING_FILE: text}, outputs=(VERDICT_FILE,))
+    if len(text) > BLOB_BYTES_MAX:
+        most = f"at most {BLOB_BYTES_MAX} can be judged together"
+        raise ValueError(f"there is no verdict: what the program wrote and should write has {len(text)} bytes; {most}")
+    is_large = len(text) > FILE_BYTES_MAX
+    given: FileContent = (yield from upload(session, text)) if is_large else text
+    judged = yield from run(
+        session,
+        judge(),
+        language="python",
+        files={GRADING_FILE: given},
+        outputs=(VERDICT_FILE,),
+        limits=LARGE if is_large else None,
+    )
     data = judged.files.get(VERDICT_FILE)
     if data is None or not judged.ok:
         raise TransportFailure("undecodable", f"{judged.job_id} gave no verdict: {judged.stderr[-500:]}")
@@ -165,4 +176,5 @@ def _judged(session: Session, grading: Mapping[str, Any]) -> Flow[GradeResult]:
         data=data,
         job_id=judged.job_id,
         receipt_sha256=judged.receipt_sha256,
+        not_run=not_run,
     )
