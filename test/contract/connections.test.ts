@@ -102,6 +102,29 @@ describe('callers', () => {
   });
 });
 
+describe('a tenant that holds every place and uses each of its connections', () => {
+  const rig = useRig({ provider: 'subprocess', concurrency: '1' });
+
+  test('gives way to the connections of another', { tags: ['Limits-16', 'CROWD-04'] }, async () => {
+    using stack = new DisposableStack();
+    const ask = (key: string) => `GET /v1/whoami HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n\r\n`;
+    const { alpha, beta } = rig();
+    const crowd: RawSocket[] = [];
+    const open = async (key: string) => stack.use(await RawSocket.open(rig().port)).send(ask(key));
+    for (let index = 0; index < connectionsMax; index += 1) crowd.push(await open(alpha.key));
+    await Promise.all(crowd.map((one) => one.answer().catch(() => undefined)));
+    const others: RawSocket[] = [];
+    for (let index = 0; index < 20; index += 1) {
+      for (const one of crowd) if (!one.isClosed) one.send(ask(alpha.key));
+      const other = await open(beta.key);
+      expect((await other.answer()).status).toBe(200);
+      others.push(other);
+    }
+    const again = await Promise.all(others.map((other) => other.send(ask(beta.key)).answers(2)));
+    expect(new Set(again.map(([, second]) => second?.status))).toEqual(new Set([200]));
+  });
+});
+
 describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['E-26'] }, () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 

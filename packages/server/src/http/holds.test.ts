@@ -5,8 +5,9 @@ import { describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../access/authenticate.ts';
 import type { PermitKind } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';
+import { ServiceError } from '../ground/service-error.ts';
 import type { Jobs } from '../job/jobs.ts';
-import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, RESULT, resultOf } from './server.fixture.ts';
+import { BLOB, bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, RESULT, resultOf } from './server.fixture.ts';
 import { type RawAnswer, RawSocket } from './socket.fixture.ts';
 import { AuthorityWatch } from './stream/authority.ts';
 
@@ -114,6 +115,19 @@ test('a submission whose wait gives way is answered without a result, and its jo
   other.send(WAIT.replace(HEAD, OTHER));
   const { status, body } = await first.answer();
   expect([status, Object.keys(JSON.parse(body) as object)]).toEqual([201, expect.not.arrayContaining(['result'])]);
+});
+
+test('an upload beyond the budget of bytes is refused before its body is asked for', {
+  tags: ['Blobs-11'],
+}, async () => {
+  const checkBudget = () => {
+    throw new ServiceError('rate_limited', 'The budget is spent.', { retryAfterSeconds: 7 });
+  };
+  await using server = await openServer({ blobs: { checkBudget } });
+  using raw = await RawSocket.open(server.port);
+  raw.send(`PUT /v1/blobs/sha256/${BLOB} HTTP/1.1\r\n${HEAD}Content-Length: 9\r\nExpect: 100-continue\r\n\r\n`);
+  expect(refusalIn(await raw.answer())).toEqual({ status: 429, retryAfter: '7', code: 'rate_limited' });
+  expect(raw.text).not.toContain('100 Continue');
 });
 
 describe('a body of less than the least rate', () => {

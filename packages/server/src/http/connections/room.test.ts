@@ -91,6 +91,36 @@ describe('callers', () => {
     expect(crowd).toContain(leaver([...others, ...crowd]));
   });
 
+  test.each([1, 3, 10])(
+    'of %i tenants that hold all places, an idle one gives way to a newcomer, however short it was idle',
+    {
+      tags: ['CROWD-04'],
+    },
+    (tenants) => {
+      const held = many(full - 1, (at) => connection({ tenant: `tenant ${at % tenants}`, restsFor: at / full }));
+      const newcomer = connection();
+      expect(leaver([...held, newcomer])?.tenant).toMatch(/^tenant /);
+      const one = connection({ tenant: 'quiet', restsFor: 60_000 });
+      expect(leaver([...held, one])?.tenant).toMatch(/^tenant /);
+    },
+  );
+
+  test('of a tenant with many are idle for longest, or else stalled, to give way', { tags: ['CROWD-04'] }, () => {
+    const busy = many(full - 3, () => connection({ tenant: 'crowd', answers: underWay, socket: waiting }));
+    const newcomer = connection();
+    const slow = { tenant: 'crowd', answers: underWay, socket: waiting };
+    const [stalled, staller] = [2000, 2500].map((age) => connection({ ...slow, progressAt: now - age }));
+    expect(leaver([...busy, stalled, staller, newcomer] as Connection[])).toBe(staller);
+    const idle = connection({ tenant: 'crowd', restsFor: 1 });
+    expect(leaver([...busy, staller, idle, newcomer] as Connection[])).toBe(idle);
+  });
+
+  test('do not give way to a crowd of strangers', { tags: ['CROWD-04'] }, () => {
+    const held = many(full - 9, (at) => connection({ tenant: 'crowd', restsFor: at }));
+    const strangers = many(9, () => connection());
+    expect(strangers).toContain(leaver([...held, ...strangers]));
+  });
+
   test('do not give way while they are answered, are streams, or are being closed', () => {
     const held = [{ answers: underWay }, { onEnding: () => {} }, { closesAt: now + 500 }].flatMap((given) =>
       callers(full / 3, { restsFor: 60_000, ...given }),

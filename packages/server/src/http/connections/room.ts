@@ -1,7 +1,8 @@
 /**
  * Chooses the connection that gives way when too many are open. A *stranger* is a connection on which no live
  * credential was shown. Strangers of one peer have a bound, and all strangers together leave a reserve for callers. A
- * few places are kept free, so that the next connection is accepted and can show its credential. Spec § Limits, row on
+ * few places are kept free, so that the next connection is accepted and can show its credential. Where callers have taken
+ * the rest, the tenant with the most connections gives way. Spec § Limits, row on
  * concurrent connections.
  */
 import type { Connection } from './connection.ts';
@@ -22,7 +23,8 @@ const freshMilliseconds = 1000;
 /** A stranger that made more requests than this on one connection may have to give way between two of them. */
 const requestsMany = 8;
 
-/** A caller's connection gives way only if it had no request for this long. */
+/** A tenant with at most this many connections keeps one for so long after its last request. */
+const callerFew = 8;
 const callerRestMilliseconds = 5000;
 
 /** How many strangers there may be. */
@@ -44,9 +46,20 @@ export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now:
     const one = givesWay(crowded);
     if (one !== null) return one;
   }
-  const isFull = all.length > bounds.connections - Math.floor(bounds.connections * shareFree);
+  const placesFree = Math.floor(bounds.connections * shareFree);
+  const isFull = all.length > bounds.connections - placesFree;
   if (!isFull && strangers.length <= placesOfStrangers(bounds)) return null;
-  return givesWay(strangers) ?? (isFull ? callerThatRests(all, now) : null);
+  if (!isFull) return givesWay(strangers);
+  const callers = callersInOrder(all, now);
+  // Where callers have nearly all places, the few strangers are the newcomers that need one.
+  const newcomers = strangers.length > placesFree ? [] : strangers.filter((one) => isFresh(one, now));
+  const settled = strangers.filter((one) => !newcomers.includes(one));
+  return givesWay(settled) ?? first(callers.crowded) ?? givesWay(newcomers) ?? first(callers.resting);
+}
+
+/** A stranger that may be about to send its first request. */
+function isFresh({ answers, quietSince }: Connection, now: number): boolean {
+  return answers.length === 0 && now - quietSince < freshMilliseconds;
 }
 
 /**
@@ -74,28 +87,36 @@ function strangerPlace(connection: Connection, { crowds, now }: Surroundings): P
     { connection, place: [-(crowds.get(connection.peer) ?? 0), rank, since] },
   ];
   if (isLeaving(connection)) return [];
-  if (answers.length === 0) return at(now - quietSince >= freshMilliseconds ? 0 : 4, quietSince);
+  if (answers.length === 0) return at(isFresh(connection, now) ? 4 : 0, quietSince);
   if (socket.writableLength > 0 && now - progressAt >= stalledMilliseconds) return at(1, progressAt);
   if (answers.some(({ headersSent, req }) => headersSent && !req.complete)) return at(2, connection.openedAt);
   return requests > requestsMany ? at(3, -requests) : [];
 }
 
-/** From the tenant with the most connections, the one that was idle for longest. */
-function callerThatRests(all: readonly Connection[], now: number): Connection | null {
+/**
+ * From the tenant with the most connections, the one that was idle for longest, else one whose reader takes nothing.
+ * `crowded` are those of tenants with more than a few, `resting` those of the others.
+ */
+function callersInOrder(all: readonly Connection[], now: number): { crowded: Placed[]; resting: Placed[] } {
   const callers = all.filter(({ tenant }) => tenant !== null);
   const crowds = sizesOf(callers, ({ tenant }) => tenant ?? '');
-  const resting = callers.filter(
-    (connection) =>
-      !isLeaving(connection) &&
-      connection.answers.length === 0 &&
-      now - connection.quietSince >= callerRestMilliseconds,
-  );
-  return first(
-    resting.map((connection) => ({
-      connection,
-      place: [-(crowds.get(connection.tenant ?? '') ?? 0), connection.quietSince],
-    })),
-  );
+  const sizeOf = ({ tenant }: Connection) => crowds.get(tenant ?? '') ?? 0;
+  const place = (connection: Connection) => callerPlace(connection, { size: sizeOf(connection), now });
+  return {
+    crowded: callers.filter((connection) => sizeOf(connection) > callerFew).flatMap(place),
+    resting: callers.filter((connection) => sizeOf(connection) <= callerFew).flatMap(place),
+  };
+}
+
+function callerPlace(connection: Connection, { size, now }: { readonly size: number; readonly now: number }): Placed[] {
+  const { answers, quietSince, progressAt, socket } = connection;
+  if (isLeaving(connection)) return [];
+  if (answers.length === 0) {
+    const mayRest = size <= callerFew && now - quietSince < callerRestMilliseconds;
+    return mayRest ? [] : [{ connection, place: [-size, 0, quietSince] }];
+  }
+  const isStalled = socket.writableLength > 0 && now - progressAt >= stalledMilliseconds;
+  return isStalled ? [{ connection, place: [-size, 1, progressAt] }] : [];
 }
 
 /** A stream ends by its own rules, and a closing connection is gone in a moment. */
