@@ -30,7 +30,12 @@ function numbered(id: string): Record<string, number> {
 }
 
 /** How the table under Endpoints names who may call an operation. */
-function accessWords({ access, path }: Operation): string {
+function accessWords({ queryAccess = {}, ...operation }: Operation): string {
+  const more = Object.entries(queryAccess).map(([name, scope]) => `; with \`${name}\` also \`${scope}\``);
+  return [plainAccessWords(operation), ...more].join('');
+}
+
+function plainAccessWords({ access, path }: Pick<Operation, 'access' | 'path'>): string {
   if (path.endsWith('/stream')) return `\`${access}\`, or a ticket`;
   if (access === 'credential') return 'any credential';
   if (access === 'metrics_token') return 'the metrics token';

@@ -10,7 +10,7 @@ import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { vouchbox } from '../rig/command.ts';
 import { secretOf } from '../rig/credentials.ts';
-import { Rig, useRig } from '../rig/rig.ts';
+import { type Answer, Rig, useRig } from '../rig/rig.ts';
 
 const issuer = await openTokenIssuer();
 afterAll(() => issuer[Symbol.dispose]());
@@ -231,7 +231,9 @@ describe('once vouchbox keys revoke has answered', { tags: ['Authentication-8'] 
   });
 });
 
-describe('what a credential holds open ends with it:', { tags: ['Authentication-8', 'AUTH-12'] }, () => {
+describe('what a credential holds open ends with it:', {
+  tags: ['Authentication-8', 'Authentication-8b', 'Submit-8d', 'AUTH-12'],
+}, () => {
   const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
   /** Larger than the buffers of the sockets. */
   const large = {
@@ -275,6 +277,20 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
       ),
     ];
   }
+
+  /** A submission that waits for its job, whose cell has begun. */
+  async function openSubmission(key: string): Promise<Promise<Answer>[]> {
+    const headers = { 'idempotency-key': `waits-${submitted.length}` };
+    const waiting = rig().request('/v1/jobs?wait_seconds=60', { method: 'POST', body: sleeper, key, headers });
+    // The same key names the job once it is stored.
+    const { json } = await rig().post(sleeper, { key, headers });
+    submitted.push(json.job_id);
+    return [waiting];
+  }
+  const submitted: string[] = [];
+  afterAll(async () => {
+    for (const job_id of submitted) await rig().alpha.client.cancel(job_id);
+  });
 
   /** A reader that took the beginning of a large answer. When told to, it reads the rest and counts the bytes. */
   async function openTransfer(key: string) {
@@ -323,7 +339,9 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
     ],
     [
       'of an expired access token',
-      async () => ({ key: await issuer.token({ scope: 'jobs:read', lifetimeSeconds: lastingSeconds + 1 }) }),
+      async () => ({
+        key: await issuer.token({ scope: 'jobs:submit jobs:read', lifetimeSeconds: lastingSeconds + 1 }),
+      }),
     ],
   ];
 
@@ -331,6 +349,7 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
     const { key, end } = await open();
     const [closed] = await openStream(key);
     const [cut] = await openWait(key);
+    const [stored] = await openSubmission(key);
     const readOn = await openTransfer(key);
     await end?.();
     let code: number | undefined;
@@ -339,6 +358,12 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
     });
     await expect.poll(() => code, heededWithin).toBe(STREAM_CLOSE_CODES.credentialEnded);
     expect(await cut).toBe(true);
+    const answer = (await stored) as Answer;
+    expect([answer.status, answer.headers.get('connection')]).toEqual([201, 'close']);
+    expect(answer.json).toEqual({
+      ...{ job_id: submitted.at(-1), status: 'queued', created_at: expect.any(String) },
+      ...{ stream_url: expect.any(String), history_url: expect.any(String), result_url: expect.any(String) },
+    });
     // Nothing was read meanwhile: if the connection were still open, the whole rest would come now.
     const { came, declared } = await readOn();
     expect(declared).toBeGreaterThan(5_000_000);

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
-import { OPERATIONS, type OperationId } from '@vouchbox/protocol';
+import { OPERATIONS, type OperationId, type Scope } from '@vouchbox/protocol';
+import { openCredentials } from '@vouchbox/server';
 import type { TSchema } from 'typebox';
 import { Errors } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
@@ -101,6 +102,33 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
       }
     }
     await expect(client.serviceMetrics(rig().alpha.key)).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+});
+
+describe('a client whose key may submit and not read', { tags: ['Submit-8c'] }, () => {
+  const keyWith = async (...scopes: Scope[]) => {
+    await using operator = await openCredentials({ dataDir: rig().dataDir });
+    return (await operator.create({ tenant: 'alpha', principal: null, scopes, expires_at: null })).key;
+  };
+  const clientWith = async (...scopes: Scope[]) =>
+    createServiceClient({ baseUrl: rig().service.url, apiKey: await keyWith(...scopes) });
+  const refused = { code: 'insufficient_scope', status: 403, message: expect.stringContaining('"jobs:read"') };
+
+  test('stores jobs, and is told which scope a read needs', async () => {
+    const client = await clientWith('jobs:submit');
+    const { job_id } = await client.submit({ language: 'bash', code: 'true' });
+    await expect(client.result(job_id)).rejects.toMatchObject(refused);
+    await expect(client.waitForResult(job_id)).rejects.toMatchObject(refused);
+    await expect(Array.fromAsync(client.follow(job_id))).rejects.toMatchObject(refused);
+    await expect(client.run({ language: 'bash', code: 'true' })).rejects.toMatchObject(refused);
+    expect((await rig().ended(job_id)).result.status).toBe('succeeded');
+  });
+
+  test('runs nothing whose result it could not read, where it knows that the service can wait', async () => {
+    const client = await clientWith('jobs:submit', 'service:read');
+    const before = await rig().jobCount();
+    await expect(client.run({ language: 'bash', code: 'true' })).rejects.toMatchObject(refused);
+    expect(await rig().jobCount()).toBe(before);
   });
 });
 

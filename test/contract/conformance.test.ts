@@ -33,9 +33,15 @@ const unknown = () => `${mine.slice(0, -4)}${mine.endsWith('0000') ? '1111' : '0
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const bodyOf = ({ method }: Operation) => (method === 'PUT' ? '' : { language: 'bash', code: 'true' });
 
-async function ask(operation: Operation, options: RequestOptions & { readonly job_id?: string } = {}): Promise<Answer> {
-  const { job_id = mine, ...request } = options;
-  const path = operation.path.replace('{id}', job_id).replace('{sha256}', EMPTY);
+interface AskOptions extends RequestOptions {
+  readonly job_id?: string;
+  readonly query?: string;
+}
+
+async function ask(operation: Operation, options: AskOptions = {}): Promise<Answer> {
+  const { job_id = mine, query, ...request } = options;
+  const plainPath = operation.path.replace('{id}', job_id).replace('{sha256}', EMPTY);
+  const path = query === undefined ? plainPath : `${plainPath}?${query}`;
   const body = operation.body?.isOptional !== false ? {} : { body: bodyOf(operation) };
   const answer = await rig().request(path, { method: operation.method, ...body, ...request });
   const promised = contract.operations.find(
@@ -99,6 +105,26 @@ describe('with every scope but its own', { tags: ['Routes-7', 'Authentication-3a
   test.each(scoped)('%s is refused before a job is looked for', async (_id, operation) => {
     const answer = await ask(operation, { key: without[operation.access as Scope], job_id: unknown() });
     expect(answer.status).toBe(403);
+  });
+});
+
+/** A parameter, the operation that takes it, and the scope that it needs beside the operation's own. */
+const scopedParameters = scoped.flatMap(([id, operation]) =>
+  Object.entries(operation.queryAccess ?? {}).map(([name, scope]) => [id, name, scope, operation] as const),
+);
+
+describe('a parameter that needs one more scope:', { tags: ['Submit-8c', 'Authentication-3a', 'AUTH-06'] }, () => {
+  test.each(scopedParameters)('%s with %s is refused without %s', async (_id, name, scope, operation) => {
+    const jobs = await rig().jobCount();
+    const answer = await ask(operation, { key: without[scope], query: `${name}=1` });
+    expect([answer.status, answer.json.error.code]).toEqual([403, 'insufficient_scope']);
+    expect(answer.headers.get('www-authenticate')).toBe(
+      `Bearer realm="svc", error="insufficient_scope", scope="${scope}"`,
+    );
+    expect(answer.json.error.message).toContain(`"${name}"`);
+    expect(await rig().jobCount()).toBe(jobs);
+    const plain = await ask(operation, { key: without[scope], query: `${name}=0` });
+    expect(plain.status).toBe(201);
   });
 });
 

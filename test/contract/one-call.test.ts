@@ -1,5 +1,6 @@
 /** Running a program in one call, and following it by long polls: waits that older clients never ask for. */
 import type { JobEvent, ReplayPage } from '@vouchbox/protocol';
+import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
@@ -65,6 +66,28 @@ describe('a submission with wait_seconds', () => {
     });
     expect(refused.answer).toMatchObject({ status: 429, json: { error: { code: 'tenant_capacity_exhausted' } } });
     expect(refused.jobsAfter).toBe(refused.jobs);
+  });
+
+  test('shows no result to a key that may submit and not read, not even of a job whose idempotency key it knows', {
+    tags: ['Submit-8c'],
+  }, async () => {
+    const body = { language: 'bash', code: 'echo a secret' };
+    const headers = { 'idempotency-key': 'of-another-principal' };
+    const { json } = await submit(body, '?wait_seconds=60', headers);
+    await using operator = await openCredentials({ dataDir: rig().dataDir });
+    const issued = await operator.create({
+      tenant: 'alpha',
+      principal: 'ci',
+      scopes: ['jobs:submit'],
+      expires_at: null,
+    });
+    const { key } = issued;
+    const asked = await rig().request('/v1/jobs?wait_seconds=10', { method: 'POST', body, key, headers });
+    expect([asked.status, asked.json.error.code]).toEqual([403, 'insufficient_scope']);
+    expect(asked.text).not.toContain('a secret');
+    const replayed = await rig().post(body, { key, headers });
+    expect([replayed.status, replayed.json.job_id, replayed.json.status]).toEqual([201, json.job_id, 'queued']);
+    expect((await rig().request(json.result_url, { key })).status).toBe(403);
   });
 
   test.each(['-1', '301', 'soon', ''])('is refused with a wait of %j', async (wait) => {

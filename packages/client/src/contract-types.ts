@@ -174,7 +174,7 @@ export interface StoredBlob {
 export interface SubmissionAnswer {
   /** A job id: opaque, and no authorization by itself. */
   job_id: string;
-  status: JobStatus;
+  status: 'queued';
   /** UTC with milliseconds. */
   created_at: string;
   /** Relative to the service. */

@@ -17,7 +17,11 @@ export const ERRORS = {
   unsupported_language: { status: 400, retryable: false, meaning: 'The language is not one the service knows.' },
   network_not_allowed: { status: 400, retryable: false, meaning: 'Network egress is never granted.' },
   unauthorized: { status: 401, retryable: false, meaning: 'The credential is missing or invalid.' },
-  insufficient_scope: { status: 403, retryable: false, meaning: 'The credential lacks the scope of the route.' },
+  insufficient_scope: {
+    status: 403,
+    retryable: false,
+    meaning: 'The credential lacks a scope that the request needs.',
+  },
   job_not_found: { status: 404, retryable: false, meaning: 'No such job belongs to the tenant.' },
   blob_not_found: { status: 404, retryable: false, meaning: 'The tenant has no such blob, or no longer.' },
   route_not_found: { status: 404, retryable: false, meaning: 'No such route.' },

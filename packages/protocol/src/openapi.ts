@@ -157,7 +157,9 @@ const SECURITY_SCHEMES = {
   credential: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An indexed key, an RFC 9068 JWT or a legacy key. The names listed with it are the scopes it needs.',
+    description:
+      'An indexed key, an RFC 9068 JWT or a legacy key. The names listed with it are the scopes it needs. `x-scope` of a ' +
+      'parameter is one more scope, which it needs where it does not have its default.',
   },
   streamTicket: {
     type: 'apiKey',
@@ -228,7 +230,8 @@ function parametersIn(place: 'query' | 'header', operation: Operation): Node[] {
       const { description, ...schema } = withReferences(property) as Node;
       const required = schemas?.required?.includes(name) ?? false;
       const list = schema['type'] === 'array' ? { style: 'form', explode: false } : {};
-      return { name, in: place, required, description, ...list, schema };
+      const scope = place === 'query' ? operation.queryAccess?.[name] : undefined;
+      return { name, in: place, required, description, ...list, 'x-scope': scope, schema };
     });
 }
 

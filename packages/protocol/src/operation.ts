@@ -57,6 +57,8 @@ export interface Operation extends OperationEndpoint {
   readonly ticket?: true;
   /** Values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;
+  /** Parameters that ask for one more scope, unless they have their default. */
+  readonly queryAccess?: Readonly<Record<string, Scope>>;
   readonly headers?: TObject;
   readonly body?: RequestBody;
   readonly answers: Readonly<Record<number, Answer>>;

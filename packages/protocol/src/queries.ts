@@ -52,20 +52,23 @@ export const ListQuery = Type.Object({
 });
 export type ListQuery = Static<typeof ListQuery>;
 
-/** `whatFor` completes "Seconds to wait for". Fractions and exponents are taken: the number as languages print it. */
-function waitSeconds(whatFor: string) {
+/**
+ * `whatFor` completes "Seconds to wait for"; `note` is whole sentences after it. Fractions and exponents are taken: the
+ * number as languages print it.
+ */
+function waitSeconds(whatFor: string, note = '') {
   return withDefault(
     0,
     Type.Number({
       minimum: 0,
       maximum: waitSecondsMax,
-      description: `Seconds to wait for ${whatFor}.`,
+      description: `Seconds to wait for ${whatFor}.${note}`,
     }),
   );
 }
 
 export const SubmissionQuery = Type.Object({
-  wait_seconds: waitSeconds('the end of the job once it is stored'),
+  wait_seconds: waitSeconds('the end of the job once it is stored', ' More than 0 needs the scope `jobs:read` too.'),
 });
 export type SubmissionQuery = Static<typeof SubmissionQuery>;
 

@@ -16,7 +16,6 @@ import {
   variableNameCharsMax,
 } from './limits.ts';
 import { JobId, RelativeUrl, Timestamp } from './spellings.ts';
-import { JOB_STATUSES } from './status.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 export const LanguageName = Type.Enum([...LANGUAGES]);
@@ -187,7 +186,8 @@ export type StoredSpec = Static<typeof StoredSpec>;
 /** Answer of POST /v1/jobs: where the new (or the earlier) job is. URLs are relative. */
 export const SubmissionAnswer = Type.Object({
   job_id: JobId,
-  status: Type.Enum([...JOB_STATUSES]),
+  /** That of the acceptance, also where the key names a job that has ended since. */
+  status: Type.Literal('queued'),
   created_at: Timestamp,
   stream_url: RelativeUrl,
   history_url: RelativeUrl,

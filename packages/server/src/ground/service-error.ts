@@ -1,9 +1,11 @@
 /** A refusal that a caller can act on. Details for the operator are in `cause`, never in the message. */
-import { ERRORS, type ErrorCode } from '@vouchbox/protocol/vocabulary';
+import { ERRORS, type ErrorCode, type Scope } from '@vouchbox/protocol/vocabulary';
 
 export interface ServiceErrorOptions {
   /** Whole seconds for `Retry-After`. */
   readonly retryAfterSeconds?: number;
+  /** The scope that a credential lacks, for its challenge. */
+  readonly scope?: Scope;
   readonly cause?: unknown;
 }
 
@@ -12,12 +14,14 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | null;
+  readonly scope: Scope | null;
 
   /** `publicMessage` reaches the client: it must contain no secret, path of the host or SQL. */
   constructor(code: ErrorCode, publicMessage: string, options: ServiceErrorOptions = {}) {
     super(publicMessage, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds ?? null;
+    this.scope = options.scope ?? null;
   }
 
   get status(): number {

@@ -15,7 +15,7 @@ import {
 } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GiveWay, Permit, PermitKind, Permits } from '../capacity/permits.ts';
-import type { Caller } from '../ground/caller.ts';
+import { type Caller, requireScope } from '../ground/caller.ts';
 import { shuttingDown } from '../job/refusals.ts';
 import { onAnswerEnd } from './answer/answer-end.ts';
 import { resetConnection } from './connections/connection.ts';
@@ -63,6 +63,8 @@ export class Call<Id extends OperationId> {
     this.context = context;
   }
 
+  readonly #reset = (): void => resetConnection(this.request.raw.socket);
+
   get operation(): (typeof OPERATIONS)[Id] {
     return OPERATIONS[this.id];
   }
@@ -76,11 +78,19 @@ export class Call<Id extends OperationId> {
     return jobIdOf(this.request) as Id extends JobOperationId ? string : never;
   }
 
-  /** @throws ServiceError `invalid_request` naming the first wrong parameter */
+  /**
+   * @throws ServiceError `invalid_request` naming the first wrong parameter, `insufficient_scope` naming the scope that
+   * one of them needs
+   */
   readQuery(): FilledQueryOf<Id> {
-    const { query } = operationOf(this.id);
+    const { query, queryAccess = {} } = operationOf(this.id);
     if (query === undefined) throw new Error(`the operation ${this.id} has no query`);
-    return readQuery(query, this.request.query) as FilledQueryOf<Id>;
+    const filled: Readonly<Record<string, unknown>> = readQuery(query, this.request.query);
+    for (const [name, scope] of Object.entries(queryAccess)) {
+      const { default: plain } = query.properties[name] as { readonly default?: unknown };
+      if (filled[name] !== plain) requireScope(callerOf(this.request), scope, ` for "${name}"`);
+    }
+    return filled as FilledQueryOf<Id>;
   }
 
   /**
@@ -98,26 +108,26 @@ export class Call<Id extends OperationId> {
    *
    * @throws ServiceError if none is free
    */
-  hold<Kind extends PermitKind>(
-    this: Call<HolderOf<Kind>>,
-    kind: Kind,
-    giveWay: GiveWay = () => resetConnection(this.request.raw.socket),
-  ): Permit {
+  hold<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay: GiveWay = this.#reset): Permit {
     const permit = this.take(kind, giveWay);
     onAnswerEnd(this.reply.raw, () => permit[Symbol.dispose]());
     return permit;
   }
 
   /**
-   * The same for a long answer: its connection ends when the caller's authority does. Spec § Response transfer rules.
+   * The same for a long answer: when the caller's authority ends, so does its connection, or what `onEnded` ends instead.
+   * Spec § Response transfer rules.
    *
    * @throws ServiceError if none is free
    */
-  holdWatched<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay?: GiveWay): Permit {
+  holdWatched<Kind extends PermitKind>(
+    this: Call<HolderOf<Kind>>,
+    kind: Kind,
+    giveWay: GiveWay = this.#reset,
+    onEnded: () => void = this.#reset,
+  ): Permit {
     const permit = this.hold(kind, giveWay);
-    const { raw } = this.request;
-    const unwatch = this.context.authority.watch(callerOf(this.request), () => resetConnection(raw.socket));
-    onAnswerEnd(this.reply.raw, unwatch);
+    onAnswerEnd(this.reply.raw, this.context.authority.watch(callerOf(this.request), onEnded));
     return permit;
   }
 }

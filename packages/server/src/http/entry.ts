@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Access, bearerToken } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { RateBudget } from '../capacity/rate.ts';
-import type { Caller } from '../ground/caller.ts';
+import { type Caller, requireScope } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { answered } from '../job/answered.ts';
 import { noSuchRoute, PLAIN_HEADERS } from './answer/refusal.ts';
@@ -113,8 +113,7 @@ function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): voi
 
 function checkScope(caller: Caller, access: Operation['access']): void {
   const scope = SCOPES.find((candidate) => candidate === access);
-  if (scope === undefined || caller.scopes.includes(scope)) return;
-  throw new ServiceError('insufficient_scope', `The credential lacks the scope "${scope}".`);
+  if (scope !== undefined) requireScope(caller, scope);
 }
 
 /**

@@ -16,8 +16,6 @@ export interface RefusalContext {
   readonly requestId: string;
   /** Whether the request carried a token: this decides the form of the challenge. */
   readonly hasToken: boolean;
-  /** The scope that the route requires, if any. */
-  readonly scope: string | null;
 }
 
 /** An answer that is ready to be sent. `headers` include `content-length`. */
@@ -63,12 +61,12 @@ function retryAfter(error: ServiceError): Record<string, string> {
   return seconds === null ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) };
 }
 
-function challenge(error: ServiceError, { hasToken, scope }: RefusalContext): Record<string, string> {
+function challenge(error: ServiceError, { hasToken }: RefusalContext): Record<string, string> {
   const realm = 'Bearer realm="svc"';
   if (error.code === 'unauthorized')
     return { 'www-authenticate': hasToken ? `${realm}, error="invalid_token"` : realm };
   if (error.code !== 'insufficient_scope') return {};
-  const wanted = scope === null ? '' : `, scope="${scope}"`;
+  const wanted = error.scope === null ? '' : `, scope="${error.scope}"`;
   return { 'www-authenticate': `${realm}, error="insufficient_scope"${wanted}` };
 }
 

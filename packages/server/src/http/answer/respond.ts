@@ -113,11 +113,9 @@ export function sendRefusal(
   reply: FastifyReply,
   { error, headers = {} }: { error: ServiceError; headers?: Readonly<Record<string, string>> },
 ): FastifyReply {
-  const { access } = request.routeOptions.config.operation ?? {};
   const refusal = refusalOf(error, {
     requestId: request.id,
     hasToken: /^Bearer\s+\S/i.test(request.headers.authorization ?? ''),
-    scope: access?.includes(':') ? access : null,
   });
   reply.code(refusal.status).headers(refusal.headers).headers(headers);
   if (!hasUnreadBody(request.raw)) return reply.send(refusal.body);

@@ -176,7 +176,7 @@ function reasonOf(status: number): string {
 
 function loggedRefusal(error: ServiceError, { log, observer }: Pick<Listener, 'log' | 'observer'>): Refusal {
   observer.headRefused(error.status);
-  const refusal = refusalOf(error, { requestId: newRequestId(), hasToken: false, scope: null });
+  const refusal = refusalOf(error, { requestId: newRequestId(), hasToken: false });
   log.info(
     { request_id: refusal.headers['x-request-id'], status: error.status, refusal: error.code },
     'request refused',

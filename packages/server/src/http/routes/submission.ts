@@ -18,9 +18,11 @@ export function submitHandler(context: RouteContext): Handler<'submitJob'> {
     refuseWhenStopping(call);
     const { wait_seconds } = call.readQuery();
     // Taken before the job is stored, so that a caller who cannot wait is refused and no job is made.
-    const waiting = wait_seconds > 0 ? new Waiting(call, wait_seconds) : null;
+    const waiting = wait_seconds > 0 ? new Waiting(call, wait_seconds, { outlives: true }) : null;
     const { answer, headers } = await submit(call, context);
     const result = waiting === null ? null : await resultInTime(call, { waiting, context, job_id: answer.job_id });
+    // The id of a job that is stored is told, and nothing more. Spec § Authentication 8.
+    if (waiting?.isOrphan) call.reply.header('connection', 'close');
     if (result === null) return sendJson(call, 201, answer, headers);
     const members = { ...answer, result: new LongJson<FoldedResult>(result.text ?? result) };
     return sendBody(call, 201, bodyOf(longObject<AwaitedSubmission>(members)), headers);
@@ -39,7 +41,7 @@ async function submit(call: Call<'submitJob'>, { jobs, access }: RouteContext) {
   return { answer, headers };
 }
 
-/** Null if the job did not end in time, the service stops, or no permit for a long answer is free. */
+/** Null if the job did not end in time, the service stops, the authority ends, or no permit for a long answer is free. */
 async function resultInTime(
   { caller }: Call<'submitJob'>,
   { waiting, context, job_id }: { waiting: Waiting; context: RouteContext; job_id: string },

@@ -4,6 +4,7 @@
  * Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
  */
 import { responsePumpBytes } from '@vouchbox/protocol';
+import { unknownCredential } from '../../access/authenticate.ts';
 import type { Permit } from '../../capacity/permits.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { Body } from '../../job/body.ts';
@@ -20,23 +21,35 @@ export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Permit;
-  /** Aborted with a refusal when another tenant needs the place of the wait. */
+  /** Aborted with a refusal when another tenant needs the place of the wait, or when `outlives` and the credential ends. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
 
-  /** @throws ServiceError if no permit is free, and `shutting_down` if it would wait while the service stops */
-  constructor(call: Call<WaitingOperation>, waitSeconds: number) {
+  /**
+   * When the credential ends, so does the connection; a wait that `outlives` it ends alone, since something is answered
+   * without what it waited for.
+   *
+   * @throws ServiceError if no permit is free, and `shutting_down` if it would wait while the service stops
+   */
+  constructor(call: Call<WaitingOperation>, waitSeconds: number, { outlives = false } = {}) {
     if (waitSeconds > 0) refuseWhenStopping(call);
     this.waitSeconds = waitSeconds;
     this.#call = call;
-    this.#held = waitSeconds > 0 ? call.holdWatched('wait', this.#giveWay) : call.holdWatched('response');
+    const onEnded = outlives ? () => this.#giveWay(unknownCredential()) : undefined;
+    this.#held = waitSeconds > 0 ? call.holdWatched('wait', this.#giveWay, onEnded) : call.holdWatched('response');
+  }
+
+  /** Whether the wait outlived its credential. */
+  get isOrphan(): boolean {
+    const { signal } = this.#gaveWay;
+    return signal.aborted && (signal.reason as ServiceError).code === 'unauthorized';
   }
 
   /**
    * Calls `work`, which may wait until the signal aborts. An interrupted answer is not returned.
    *
    * @throws ServiceError `shutting_down` if the service stopped meanwhile, `tenant_capacity_exhausted` if the wait had to
-   * give way
+   * give way, `unauthorized` if it outlived its credential
    * @throws ClientGone if the client has left
    */
   async ask<T>(work: (signal: AbortSignal) => Promise<T>, isWhole: (answer: T) => boolean): Promise<T> {
@@ -46,6 +59,7 @@ export class Waiting {
     try {
       const answer = await work(signal);
       if (this.waitSeconds > 0 && signal.aborted && !isWhole(answer)) throw this.#interrupted();
+      if (this.isOrphan) throw unknownCredential();
       return answer;
     } catch (error) {
       if (this.waitSeconds === 0 || !signal.aborted || error instanceof ServiceError) throw error;

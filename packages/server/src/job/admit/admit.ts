@@ -143,10 +143,11 @@ function keyReused(): ServiceError {
   return new ServiceError('idempotency_key_reused', 'The Idempotency-Key was used for another job specification.');
 }
 
-function answerOf({ job_id, status, created_at }: JobSummary): SubmissionAnswer {
+/** The same for every submission with one key: what became of the job since is for those who may read it. */
+function answerOf({ job_id, created_at }: JobSummary): SubmissionAnswer {
   return {
     job_id,
-    status,
+    status: 'queued',
     created_at,
     stream_url: jobPath('streamEvents', job_id),
     history_url: jobPath('replayEvents', job_id),
