@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { ExecutorOutput, Language, OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import {
+  BootstrapError,
   type CellKind,
   type CellOrigin,
   type CollectedArtifact,
@@ -157,6 +158,8 @@ export class ScriptedProvider implements Provider {
   readonly cells: ScriptedCell[] = [];
   /** The posture of the next cell, perhaps later. */
   script: () => Posture | Promise<Posture> = () => readyPosture;
+  /** Languages of which no cell can be made. */
+  readonly failing = new Set<Language>();
   readonly #failures: Error[] = [];
   readonly #parked: ScriptedCell[] = [];
   #waiting: (() => void)[] = [];
@@ -164,6 +167,7 @@ export class ScriptedProvider implements Provider {
   async prepare({ language }: { readonly language: Language }): Promise<PreparedCell> {
     const failure = this.#failures.shift();
     if (failure !== undefined) throw failure;
+    if (this.failing.has(language)) throw new BootstrapError('bootstrap', 'it cannot be started', unready);
     const cell = new ScriptedCell(language, await this.script());
     this.cells.push(cell);
     for (const wake of this.#waiting.splice(0)) wake();

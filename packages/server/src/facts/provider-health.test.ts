@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readyPosture, ScriptedProvider, unready } from '../../test/scripted-provider.ts';
-import { BootstrapError, NotReadyInTime } from '../sandbox/sandbox.ts';
+import { BootstrapError, NotReadyInTime, Unanswered } from '../sandbox/sandbox.ts';
 import { createLog } from '../telemetry/log/log.ts';
 import { ProviderHealth } from './provider-health.ts';
 
@@ -76,13 +76,44 @@ test('a provider that is not ready tries a cell at most once a second, and is re
   };
   await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
   await expect.poll(() => health.isReady()).toBe(false);
-  expect([health.isReady(), health.isReady(), calls]).toEqual([false, false, 2]);
+  // One for the job, one of its language, and one of another.
+  expect([health.isReady(), health.isReady(), calls]).toEqual([false, false, 3]);
   provider.script = () => readyPosture;
   pass(999);
   expect([health.isReady(), provider.cells.length]).toEqual([false, 0]);
   pass(1);
   await expect.poll(() => health.isReady()).toBe(true);
   expect(provider.cells).toHaveLength(1);
+});
+
+test('a language that alone cannot be started is known until one of its cells comes up', async () => {
+  const { provider, health, pass } = rig();
+  provider.failing.add('node');
+  await expect(health.prepare({ language: 'node', runtime: null })).rejects.toBeInstanceOf(BootstrapError);
+  await expect.poll(() => health.isWhole()).toBe(false);
+  expect(health.isReady()).toBe(true);
+  await (await health.prepare({ language: 'python', runtime: null }))[Symbol.asyncDispose]();
+  expect(health.isWhole()).toBe(false);
+  provider.failing.clear();
+  pass(1000);
+  await expect.poll(() => health.isWhole()).toBe(true);
+});
+
+test('the first language alone that cannot be started stops no other', async () => {
+  const { provider, health } = rig();
+  provider.failing.add('python');
+  await expect(health.prepare({ language: 'python', runtime: null })).rejects.toBeInstanceOf(BootstrapError);
+  await expect.poll(() => health.isWhole()).toBe(false);
+  expect(await health.proven()).toBe(true);
+});
+
+test('a parked cell that got no answer at all is followed by a trial', async () => {
+  const { provider, health } = rig();
+  provider.failOnce(new BootstrapError('bootstrap', 'silent', unready, { cause: new Unanswered(10_000) }));
+  const aheadUntil = new AbortController().signal;
+  await expect(health.prepare({ ...request, aheadUntil })).rejects.toThrow('silent');
+  await health[Symbol.asyncDispose]();
+  expect(provider.cells.map(({ language }) => language)).toEqual(['bash']);
 });
 
 test('a cell that a job gets proves that cells can be made', async () => {

@@ -1,7 +1,8 @@
 /**
  * Whether cells can be made now, and not only when the service started: a runtime may vanish, or a host may run out of
- * a resource. Every preparation is evidence. After one that failed, a trial cell is made. So one broken pack does not
- * count as a broken host, and a service without jobs notices when the host is repaired.
+ * a resource. Every preparation is evidence. After one that failed, a trial cell of its language is made in the usual
+ * pack and, if that fails, one of another language. So one broken pack does not count as a broken host, a language that
+ * alone cannot be started is known, and a service without jobs notices when the host is repaired.
  */
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import type { Cells } from '../job/execute/cells.ts';
@@ -13,6 +14,7 @@ import {
   type Program,
   type Provider,
   wasLate,
+  wasUnanswered,
 } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
@@ -32,6 +34,8 @@ export interface ProviderHealthOptions {
 export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   readonly #options: ProviderHealthOptions;
   readonly #now: () => number;
+  /** Languages of which no cell can be made, while cells of others can. */
+  readonly #failing = new Set<Language>();
   #isReady: boolean;
   #triedAt = Number.NEGATIVE_INFINITY;
   #trial: Promise<void> | null = null;
@@ -46,8 +50,14 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
 
   /** See `Cells`. */
   isReady(): boolean {
-    if (!this.#isReady && this.#now() - this.#triedAt >= retryMilliseconds) this.#try();
+    this.#tryAgain();
     return this.#isReady;
+  }
+
+  /** Whether cells of every language can be made, as far as is known. The call may begin a trial. */
+  isWhole(): boolean {
+    this.#tryAgain();
+    return this.#isReady && this.#failing.size === 0;
   }
 
   /** See `Cells`. A trial under way is shared by everybody who asks meanwhile. */
@@ -66,15 +76,15 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     try {
       return this.#noted(await provider.prepare(request));
     } catch (error) {
-      if (!wasLate(error)) throw this.#failed(error);
+      if (!wasLate(error)) throw this.#failed(error, request);
       // The cell had a small share of the processors, so its failure may only mean that the machine is busy.
-      if (isAhead(request)) throw error;
+      if (isAhead(request)) throw wasUnanswered(error) ? this.#failed(error, request) : error;
       log.warn({ err: error }, 'a cell was not ready in time: another is made');
     }
     try {
       return this.#noted(await provider.prepare(request));
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#failed(error, request);
     }
   }
 
@@ -84,43 +94,76 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   }
 
   #noted(cell: PreparedCell): PreparedCell {
-    this.#note(true);
+    this.#noteMade(cell.language);
     return cell;
   }
 
-  #failed(error: unknown): unknown {
-    if (error instanceof BootstrapError) this.#try();
+  #failed(error: unknown, { language }: CellRequest): unknown {
+    if (error instanceof BootstrapError) this.#try(language);
     return error;
   }
 
-  #try(): void {
+  #tryAgain(): void {
+    const isWhole = this.#isReady && this.#failing.size === 0;
+    if (!isWhole && this.#now() - this.#triedAt >= retryMilliseconds) this.#try();
+  }
+
+  #try(suspect?: Language): void {
     if (this.#trial !== null || this.#isDisposed) return;
     this.#triedAt = this.#now();
-    this.#trial = this.#tryCell().finally(() => {
+    this.#trial = this.#tryCells(suspect).finally(() => {
       this.#trial = null;
     });
   }
 
-  async #tryCell(): Promise<void> {
-    const { provider, log } = this.#options;
-    const [language] = provider.languages;
-    if (language === undefined) return;
+  async #tryCells(asked: Language | undefined): Promise<void> {
+    const { languages } = this.#options.provider;
+    const first = languages.find((language) => !this.#failing.has(language));
+    const suspects = new Set([asked ?? first, ...(this.#isReady ? this.#failing : [])]);
+    for (const suspect of suspects) if (suspect !== undefined) await this.#judge(suspect);
+  }
+
+  /** If neither this language nor another can be started, the host is broken. */
+  async #judge(language: Language): Promise<void> {
+    const { languages } = this.#options.provider;
+    const error = await this.#tryCell(language);
+    if (error === null) return;
+    const other = languages.find((candidate) => candidate !== language && !this.#failing.has(candidate));
+    const isBroken = other === undefined || (await this.#tryCell(other)) !== null;
+    if (isBroken) this.#noteBroken(error);
+    else this.#noteFailing(language, error);
+  }
+
+  /** The error of a cell that cannot be made, or else null. */
+  async #tryCell(language: Language): Promise<unknown> {
     try {
-      await using cell = await provider.prepare({ language, runtime: null });
+      await using cell = await this.#options.provider.prepare({ language, runtime: null });
       await cell.handOver(nothing(language));
-      this.#note(true);
+      this.#noteMade(language);
+      return null;
     } catch (error) {
-      if (this.#isReady) log.error({ err: error }, 'cells cannot be made any more');
-      this.#note(false);
+      return error;
     }
   }
 
-  #note(isReady: boolean): void {
-    const isBack = isReady && !this.#isReady;
-    this.#isReady = isReady;
-    if (!isBack) return;
-    this.#options.log.info('cells can be made again');
-    this.#options.onReady?.();
+  #noteMade(language: Language): void {
+    const { log, onReady } = this.#options;
+    if (this.#failing.delete(language)) log.info({ language }, 'cells of a language can be made again');
+    if (this.#isReady) return;
+    this.#isReady = true;
+    log.info('cells can be made again');
+    onReady?.();
+  }
+
+  #noteBroken(error: unknown): void {
+    if (this.#isReady) this.#options.log.error({ err: error }, 'cells cannot be made any more');
+    this.#isReady = false;
+  }
+
+  #noteFailing(language: Language, error: unknown): void {
+    if (this.#failing.has(language)) return;
+    this.#options.log.error({ err: error, language }, 'cells of a language cannot be made any more');
+    this.#failing.add(language);
   }
 }
 

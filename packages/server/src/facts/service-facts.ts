@@ -58,8 +58,8 @@ interface CellFacts {
   readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
   /** Why stronger providers were passed over at the start; null if none was. */
   readonly passedOver: string | null;
-  /** Whether cells can be made now. */
-  readonly health: Pick<ProviderHealth, 'isReady'>;
+  /** Whether cells of every language can be made now. */
+  readonly health: Pick<ProviderHealth, 'isWhole'>;
   /** The parked cells. */
   readonly parked: Pick<ParkedCells, 'facts'>;
 }
@@ -153,7 +153,7 @@ function offered([first, ...more]: readonly ProviderFacts[]): Pick<
  * executor. One that does neither needs no cells.
  */
 function hasCells({ config, cells, others = () => [] }: FactsOptions): boolean {
-  if (cells !== null) return cells.health.isReady();
+  if (cells !== null) return cells.health.isWhole();
   return !config.roles.includes('api') || others().some(({ isReady }) => isReady);
 }
 

@@ -184,9 +184,9 @@ export interface Provider extends AsyncDisposable {
 
 /** A bootstrap took too long. On a busy machine, another may be fast enough. */
 export class NotReadyInTime extends Error {
-  override readonly name = 'NotReadyInTime';
-  constructor(milliseconds: number) {
-    super(`not ready within ${milliseconds / 1000} s`);
+  override readonly name: string = 'NotReadyInTime';
+  constructor(milliseconds: number, message = `not ready within ${milliseconds / 1000} s`) {
+    super(message);
   }
 }
 
@@ -203,6 +203,16 @@ export class BootstrapError extends Error {
     this.step = step;
     this.posture = posture;
   }
+}
+
+/** What makes cells answered nothing, and was killed. Another may do the same work. */
+export class Unanswered extends NotReadyInTime {
+  override readonly name = 'Unanswered';
+}
+
+/** Whether a cell could not be built because what makes it answered nothing. */
+export function wasUnanswered(error: unknown): boolean {
+  return error instanceof BootstrapError && error.cause instanceof Unanswered;
 }
 
 /** Whether a cell could not be built because it took too long. */

@@ -143,6 +143,16 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
+  test('if its parked cell does not take it in time, and runs once that cell is gone', async () => {
+    await using rig = await idleRig();
+    const cell = rig.provider.park();
+    cell.ready = new Promise(() => {});
+    const key = await rig.submit();
+    (await rig.provider.running(1)).end(exited);
+    expect(await rig.ended(key)).toMatchObject({ status: 'succeeded' });
+    expect(cell).toMatchObject({ isReleased: false, disposed: true });
+  });
+
   test('if the parked cell has less than it demands', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park({ posture: { ...readyPosture, isolation_class: 'none' } });

@@ -3,6 +3,7 @@
  * transaction accepts the job as running, and when that is on disk the program is released. If the process dies before
  * the commit, there is no job; if it dies after it, the next start finds the row running.
  */
+import { within } from '../../ground/waiting/within.ts';
 import type { Posture, PreparedCell } from '../../sandbox/sandbox.ts';
 import type { AdmitResult } from '../../store/records/answers.ts';
 import type { AdmitInput } from '../../store/records/inputs.ts';
@@ -19,6 +20,9 @@ import {
   type Startable,
   takeDown,
 } from './run-program.ts';
+
+/** How long a submission waits for its parked cell to take it. It is then queued, and gets another cell. */
+const takeMillisecondsMax = 2000;
 
 export interface LaunchAtOnce {
   readonly launched: LaunchedJob;
@@ -87,7 +91,8 @@ async function loadedFor(cell: PreparedCell, context: JobContext): Promise<Start
   const isFit = ({ posture }: { posture: Posture }) => control.cause === null && isIsolatedFor(posture, spec);
   try {
     if (!isFit(cell)) return null;
-    const loaded = await cell.handOver(programOf(context));
+    const loaded = await within(cell.handOver(programOf(context)), takeMillisecondsMax, null);
+    if (loaded === null) throw new Error(`it had not taken it within ${takeMillisecondsMax / 1000} s`);
     return isFit(loaded) ? { cell, loaded, execution: executionRecord(loaded) } : null;
   } catch (error) {
     log.warn({ err: error, job_id: key.job_id }, 'a parked cell could not take a job, which is queued');

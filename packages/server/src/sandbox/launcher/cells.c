@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -63,11 +64,26 @@ static pid_t clone_cell(const struct configuration *configuration, const char *i
 
 static void refuse(const struct configuration *configuration, struct cell *cell, const char *reason)
 {
-    if (cell->pid > 0) kill(cell->pid, SIGKILL), waitpid(cell->pid, NULL, 0);
-    cell->pid = 0;
     let_go(cell);
+    if (cell->pid > 0) {
+        kill(cell->pid, SIGKILL);
+        cell->refusal = strdup(reason);
+        if (cell->refusal == NULL) fail("no memory for a reason");
+        return;
+    }
     remove_groups(configuration, cell->request.id);
     answer("refused %s %s\n", cell->request.id, reason);
+}
+
+/* Says that a cell could not be made, once its process 1 has ended. The kernel may take its time for that. */
+static void finish_refusal(const struct configuration *configuration, struct cell *cell)
+{
+    if (waitpid(cell->pid, NULL, WNOHANG) == 0) return;
+    char *reason = cell->refusal;
+    cell->pid = 0;
+    cell->refusal = NULL;
+    refuse(configuration, cell, reason);
+    free(reason);
 }
 
 int make_cell(const struct configuration *configuration, const struct request *request, const char *accesses)
@@ -181,6 +197,7 @@ void bury(const struct configuration *configuration)
     int kept = 0;
     for (int at = 0; at < cell_count; at++) {
         struct cell *cell = &cells[at];
+        if (cell->refusal != NULL) finish_refusal(configuration, cell);
         if (cell->has_ended && cell->is_forgotten) {
             let_go(cell);
             waitpid(cell->pid, NULL, 0);

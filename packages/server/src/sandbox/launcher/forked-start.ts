@@ -3,6 +3,7 @@
  * groups, sets its limits and reads the kernel's reports on it, each in one message. Done here, each would take dozens
  * of system calls on the service's main thread. The reports are judged here.
  */
+import { within } from '../../ground/waiting/within.ts';
 import { type GroupLimits, type Measure, UNLIMITED, type Writing } from '../cgroup/cgroup.ts';
 import { parseEnding } from '../oci/ending-report.ts';
 import { GuestChannel } from '../oci/guest-channel.ts';
@@ -27,15 +28,20 @@ import type { LaunchedCell, Launcher } from './launcher.ts';
 /** The descriptor of process 1 for the cell's own file system: `FILES` in `launcher.h`. */
 const FILES = 23;
 
+/** How long the end of a cell that was killed may take. The kernel may be unable to end a process. */
+const END_MILLISECONDS_MAX = 10_000;
+
 /** Asks the launcher to make a cell and its groups. */
 export function startForked(launcher: Launcher, options: CellOptions, boot: Boot): Start {
   const { group, id, rootUid } = options;
   const ended = Promise.withResolvers<void>();
   let cell: ForkedCell | null = null;
+  const unwanted = new AbortController();
   const accesses = bootWritings(options, boot).map(writingWord).join(' ');
-  const made = launcher.make({ id, rootUid, accesses }).then((launched) => {
+  const made = launcher.make({ id, rootUid, accesses, unwanted: unwanted.signal }).then((launched) => {
     void launched.over.then(() => ended.resolve());
     try {
+      unwanted.signal.throwIfAborted();
       cell = new ForkedCell(options, launched, boot);
       return cell;
     } catch (error) {
@@ -47,10 +53,18 @@ export function startForked(launcher: Launcher, options: CellOptions, boot: Boot
   return {
     ready: made,
     ended: ended.promise,
-    kill: () => group.kill(),
-    said: () => [cell?.channel.diagnostics ?? ''],
+    kill() {
+      unwanted.abort();
+      group.kill();
+    },
+    said: () => cell?.said() ?? [],
     async end() {
-      await made.catch(() => null);
+      await within(
+        made.catch(() => null),
+        END_MILLISECONDS_MAX,
+        null,
+      );
+      unwanted.abort();
       if (cell === null || !(await cell.end())) await group.remove();
     },
   };
@@ -73,6 +87,7 @@ class ForkedCell implements WaitingCell {
   readonly #boot: Boot;
   readonly #report: ReadonlyMap<string, string>;
   #isOver = false;
+  #lost: Error | null = null;
   #heapMb = 0;
 
   constructor(options: CellOptions, launched: LaunchedCell, boot: Boot) {
@@ -84,9 +99,14 @@ class ForkedCell implements WaitingCell {
     this.pipes = openPipesOf(launched.pid);
     this.channel = new GuestChannel(this.pipes);
     this.work = `${files}/work`;
-    void launched.over.then(() => {
+    void launched.over.then((said) => {
       this.#isOver = true;
+      if (said instanceof Error) this.#lost = said;
     });
+  }
+
+  said(): readonly string[] {
+    return [this.#lost?.message ?? '', this.channel.diagnostics].filter((text) => text !== '');
   }
 
   observe(): ObservedPosture {
@@ -138,11 +158,14 @@ class ForkedCell implements WaitingCell {
     this.#options.group.kill();
   }
 
-  /** If the launcher died, the kernel has ended its cells, but their groups still exist. */
+  /** With its launcher the kernel ends a cell, but its groups still exist. */
   async over(): Promise<Over> {
     const said = await this.#launched.over;
-    if (said === null)
+    if (said instanceof Error) {
+      this.kill();
+      await this.pipes.drained;
       return { ending: parseEnding(''), counted: usageOf((measure) => this.#options.group.read(measure)) };
+    }
     const report = sectionsOf(said);
     const counted = usageOf((measure) => this.#measured(report, measure));
     return { ending: parseEnding(report.get('ending') ?? ''), counted };
@@ -152,7 +175,7 @@ class ForkedCell implements WaitingCell {
   async end(): Promise<boolean> {
     if (!this.#isOver) this.kill();
     this.#launched.forget();
-    const areGone = await this.#launched.gone;
+    const areGone = await within(this.#launched.gone, END_MILLISECONDS_MAX, false);
     await this.pipes.drained;
     this.pipes.destroy();
     return areGone;

@@ -131,6 +131,7 @@ struct cell {
     int waiting_count;
     unsigned long held[LIMITS];         /* their resource limits, read back */
     int is_limited;
+    char *refusal;                      /* why it could not be made, until its process 1 has ended; else null */
     char said[LINE_BYTES + 1];          /* the last message of process 1 about its program */
 };
 

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { within } from '../../ground/waiting/within.ts';
 import { type GroupPlan, type GroupRoot, UNLIMITED } from '../cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { sectionsOf } from '../oci/observe/guest-report.ts';
@@ -11,7 +12,7 @@ import type { CellOptions } from '../oci/runtime/runtime.ts';
 import { systemPack } from '../packs/system-pack.ts';
 import { launcherConfiguration } from './configuration.ts';
 import { measured, readingWord, writingWord } from './group-words.ts';
-import { Launcher } from './launcher.ts';
+import { type LaunchedCell, Launcher, type LauncherOptions } from './launcher.ts';
 import { launcherRuntime } from './runtime.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-launcher-test-'));
@@ -54,10 +55,16 @@ async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOpti
 function launcherFor(
   options: CellOptions,
   change: (lines: readonly string[]) => readonly string[] = (lines) => lines,
-  more: { readonly cellsOfOneMax?: number } = {},
+  more: Partial<LauncherOptions> = {},
 ) {
   const configuration = change(launcherConfiguration(options, null));
-  return new Launcher({ program: options.runtime.path, configuration, readyMilliseconds: 10_000, ...more });
+  return new Launcher({
+    program: options.runtime.path,
+    configuration,
+    readyMilliseconds: 10_000,
+    silentMilliseconds: 5_000,
+    ...more,
+  });
 }
 
 /** What is asked of the launcher for a cell. */
@@ -160,18 +167,73 @@ describe('a launcher', () => {
     await made.over;
   });
 
+  it('refuses a cell that cannot be started, of which nothing is left then', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) =>
+      lines.map((line) => (line === 'argument /bin/bash' ? 'argument /nowhere' : line)),
+    );
+    await expect(launcher.make(requestOf(options))).rejects.toThrow(/cannot start \/nowhere/);
+    expect(groups.names()).not.toContain(options.id);
+  });
+
   it('ends with its cells when it is killed, and starts again for the next cell', async () => {
     const first = await cellOptions();
     await using launcher = launcherFor(first);
     const { pid, over, gone } = await launcher.make(requestOf(first));
     process.kill(parentOf(pid), 'SIGKILL');
-    expect([await over, await gone]).toEqual([null, false]);
+    expect([await over, await gone]).toEqual([expect.any(Error), false]);
     await expect.poll(() => first.group.members()).toEqual([]);
     const second = await cellOptions();
     const made = await launcher.make(requestOf(second));
     expect(second.group.members()).toContain(made.pid);
     second.group.kill();
     await made.over;
+  });
+
+  it.each([
+    ['makes a cell', async (launcher: Launcher) => launcher.make(requestOf(await cellOptions()))],
+    ['sets limits', async (_: Launcher, cell: LaunchedCell) => cell.hold(`${MIB} 5 9`)],
+    [
+      'has to tell the end of a program',
+      async (_: Launcher, { over }: LaunchedCell) => {
+        const said = await over;
+        if (said instanceof Error) throw said;
+      },
+    ],
+  ])('that hangs when it %s is killed with its cells, and the next cell gets another', async (_title, ask) => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
+    const cell = await launcher.make(requestOf(options));
+    const hung = parentOf(cell.pid);
+    process.kill(hung, 'SIGSTOP');
+    cell.forget();
+    await expect(ask(launcher, cell)).rejects.toThrow('the launcher was killed: it had not answered for 0.4 s');
+    await expect.poll(() => [processExists(hung), options.group.members()]).toEqual([false, []]);
+    const next = await cellOptions();
+    const made = await launcher.make(requestOf(next));
+    next.group.kill();
+    await made.over;
+  });
+
+  it('may be silent while nothing is awaited of it, and for as long as a program runs', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 100 });
+    const cell = await launcher.make(requestOf(options));
+    await cell.hold(`${MIB} 5 9`);
+    // Ten periods of silence.
+    expect(await within(cell.over, 1000, 'still there')).toBe('still there');
+    options.group.kill();
+    expect(await cell.over).not.toBeInstanceOf(Error);
+  });
+
+  it('that hangs is killed when it is closed', async () => {
+    const options = await cellOptions();
+    const launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
+    const { pid } = await launcher.make(requestOf(options));
+    const hung = parentOf(pid);
+    process.kill(hung, 'SIGSTOP');
+    await launcher[Symbol.asyncDispose]();
+    expect(processExists(hung)).toBe(false);
   });
 
   it('is replaced by a new process after many cells, and ends with its last cell', async () => {

@@ -2,15 +2,20 @@
  * The protocol with one launcher, a small process that forks cells of one language and runtime pack (`launcher.h`). It
  * starts with the first request for a cell, and again after it has died; its cells die with it. After a number of cells
  * or some time another launcher replaces it, so that later cells do not share what the forks of one zygote have in
- * common (decision 0022).
+ * common (decision 0022). One that answers no more is killed, and its cells with it; the next request starts another.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
+import { unless } from '../../ground/waiting/unless.ts';
+import { NotReadyInTime, Unanswered } from '../sandbox.ts';
+import { SignsOfLife } from './signs-of-life.ts';
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const CELLS_OF_ONE_MAX = 256;
 const AGE_MILLISECONDS_MAX = 10 * 60_000;
+/** Of no cell. The launcher answers at once that there is none. */
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** A cell that waits for a job. */
 export interface LaunchedCell {
@@ -19,10 +24,10 @@ export interface LaunchedCell {
   /** The host kernel's report on it, in sections that `guest-report.ts` reads. */
   readonly report: string;
   /**
-   * Resolves once no process of its program is alive, to the report of its end; null if the launcher is gone. Never
-   * rejects.
+   * Resolves once no process of its program is alive, to the report of its end; if the launcher is gone, to the reason.
+   * Never rejects.
    */
-  readonly over: Promise<string | null>;
+  readonly over: Promise<string | Error>;
   /**
    * Resolves once its process 1 is gone, to whether its groups are gone, too. Only after `hold` or `forget`. Never
    * rejects.
@@ -44,6 +49,8 @@ export interface LaunchRequest {
   readonly rootUid: number;
   /** The words to write to its groups before any process is in them, as `groups.c` reads them. */
   readonly accesses: string;
+  /** Aborts when the cell is no longer wanted. It is then not begun. */
+  readonly unwanted?: AbortSignal;
 }
 
 export interface LauncherOptions {
@@ -53,6 +60,8 @@ export interface LauncherOptions {
   readonly configuration: readonly string[];
   /** How long it may take to be ready: a zygote starts an interpreter. */
   readonly readyMilliseconds: number;
+  /** How long it may be silent while an answer is awaited, and once more after it was asked whether it is there. */
+  readonly silentMilliseconds: number;
   /** How many cells one process makes before another replaces it. Default: 256. */
   readonly cellsOfOneMax?: number;
 }
@@ -64,7 +73,7 @@ interface Pending {
 
 /** A cell that was made and still exists. */
 interface Living {
-  readonly over: PromiseWithResolvers<string | null>;
+  readonly over: PromiseWithResolvers<string | Error>;
   readonly gone: PromiseWithResolvers<boolean>;
   held: PromiseWithResolvers<string> | null;
   isForgotten: boolean;
@@ -91,7 +100,7 @@ export class Launcher implements AsyncDisposable {
   /** Makes a cell and its groups. If the cell or the launcher cannot be made, it leaves nothing behind and rejects. */
   async make(request: LaunchRequest): Promise<LaunchedCell> {
     if (this.#isClosed) throw new Error('the launcher is closed');
-    const serving = await this.#usable();
+    const serving = await unless(request.unwanted, this.#usable());
     const made = serving.make(request);
     if (serving.isDue) this.#replace(serving);
     return await made;
@@ -102,7 +111,7 @@ export class Launcher implements AsyncDisposable {
     this.#isClosed = true;
     const starting = [this.#serving, this.#successor].filter((serving) => serving !== null);
     await Promise.allSettled(starting);
-    await Promise.all([...this.#processes].map((serving) => serving.close()));
+    await Promise.all([...this.#processes].map((serving) => serving.close(this.#options.silentMilliseconds)));
   }
 
   async #usable(): Promise<Serving> {
@@ -121,10 +130,8 @@ export class Launcher implements AsyncDisposable {
     };
     starting.then((serving) => {
       this.#processes.add(serving);
-      void serving.ended.then(() => {
-        this.#processes.delete(serving);
-        end();
-      });
+      void serving.lost.then(end);
+      void serving.ended.then(() => this.#processes.delete(serving));
     }, end);
     return starting;
   }
@@ -159,17 +166,20 @@ class Serving {
   #cellsLeft: number;
   #isRetired = false;
   readonly #ready = Promise.withResolvers<void>();
+  readonly #lost = Promise.withResolvers<void>();
+  #isLost = false;
+  readonly #signs: SignsOfLife;
   #said = '';
   #rest = '';
 
   static async start(options: LauncherOptions): Promise<Serving> {
-    const { program, configuration, readyMilliseconds, cellsOfOneMax = CELLS_OF_ONE_MAX } = options;
+    const { program, configuration, readyMilliseconds } = options;
     const child = spawn(program, [], { stdio: ['pipe', 'pipe', 'pipe', 'pipe'], env: {}, cwd: '/', detached: true });
-    const serving = new Serving(child, cellsOfOneMax);
+    const serving = new Serving(child, options);
     const description = child.stdio[3] as Writable;
     description.on('error', () => {}); // The launcher may be gone: its exit says so.
     description.end(`${configuration.join('\n')}\n`);
-    const tooLate = setTimeout(() => child.kill('SIGKILL'), readyMilliseconds);
+    const tooLate = setTimeout(() => serving.#kill(new NotReadyInTime(readyMilliseconds)), readyMilliseconds);
     try {
       await serving.#ready.promise;
       return serving;
@@ -178,8 +188,14 @@ class Serving {
     }
   }
 
-  private constructor(child: ChildProcess, cellsMax: number) {
-    this.#cellsLeft = cellsMax;
+  private constructor(child: ChildProcess, { cellsOfOneMax = CELLS_OF_ONE_MAX, silentMilliseconds }: LauncherOptions) {
+    this.#cellsLeft = cellsOfOneMax;
+    this.#signs = new SignsOfLife({
+      milliseconds: silentMilliseconds,
+      isAwaited: () => this.#isAwaited(),
+      ask: () => this.#input.write(`forget ${NOBODY}\n`),
+      hangs: () => this.#kill(unanswered(2 * silentMilliseconds)),
+    });
     const { stdin, stdout, stderr } = child as ChildProcessWithoutNullStreams;
     this.#child = child;
     this.#input = stdin.on('error', () => {});
@@ -197,6 +213,11 @@ class Serving {
   /** Resolves once the process has ended. Never rejects. */
   get ended(): Promise<void> {
     return this.#exited;
+  }
+
+  /** Resolves once it answers no more, even if the kernel has not ended it yet. Never rejects. */
+  get lost(): Promise<void> {
+    return this.#lost.promise;
   }
 
   /** Whether it has made its number of cells or reached its age. */
@@ -218,21 +239,36 @@ class Serving {
     const { promise, resolve, reject } = Promise.withResolvers<LaunchedCell>();
     this.#pending.set(id, { made: resolve, refused: reject });
     this.#cellsLeft--;
+    this.#signs.expect();
     if (this.#isAlive()) this.#input.write(`cell ${id} ${rootUid} ${accesses}\n`);
     else this.#refuse(id, 'the launcher ended');
     return promise;
   }
 
-  async close(): Promise<void> {
+  /** It ends when its input ends. One that hangs is killed. */
+  async close(silentMilliseconds: number): Promise<void> {
+    const hangs = setTimeout(() => this.#kill(unanswered(silentMilliseconds)), silentMilliseconds);
     this.#input.end();
     await this.#exited;
+    clearTimeout(hangs);
+  }
+
+  /** Whether it has to answer or, at the end of a program, to say so. Of a cell that waits it may say nothing. */
+  #isAwaited(): boolean {
+    return this.#pending.size > 0 || [...this.#living.values()].some(({ held, isForgotten }) => held || isForgotten);
+  }
+
+  #kill(reason: Error): void {
+    this.#child.kill('SIGKILL');
+    this.#end(reason);
   }
 
   #isAlive(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    return !this.#isLost && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
   #hear(text: string): void {
+    this.#signs.hear();
     this.#rest += text;
     for (let line = this.#nextLine(); line !== null; line = this.#nextLine()) this.#take(line.words, line.report);
   }
@@ -300,6 +336,7 @@ class Serving {
   async #hold(id: string, living: Living, words: string): Promise<string> {
     if (!this.#isAlive()) throw new Error('the launcher ended');
     living.held = Promise.withResolvers();
+    this.#signs.expect();
     this.#input.write(`hold ${id} ${words}\n`);
     const report = await living.held.promise;
     living.isForgotten = true;
@@ -309,6 +346,7 @@ class Serving {
   #forget(id: string, living: Living): void {
     if (!living.isForgotten) this.#input.write(`forget ${id}\n`);
     living.isForgotten = true;
+    this.#signs.expect();
   }
 
   #gone(id: string, areGroups: boolean): void {
@@ -329,11 +367,14 @@ class Serving {
 
   /** The kernel ends all cells with their launcher. Their groups are left. */
   #end(reason: Error): void {
+    this.#isLost = true;
+    this.#lost.resolve();
+    this.#signs[Symbol.dispose]();
     this.#ready.reject(reason);
     for (const { refused } of this.#pending.values()) refused(reason);
     for (const { held, over, gone } of this.#living.values()) {
       held?.reject(reason);
-      over.resolve(null);
+      over.resolve(reason);
       gone.resolve(false);
     }
     this.#pending.clear();
@@ -345,4 +386,8 @@ class Serving {
 function errorOf(number: number): Error {
   const code = getSystemErrorName(-number);
   return Object.assign(new Error(`the limits could not be set: ${code}`), { code });
+}
+
+function unanswered(milliseconds: number): Unanswered {
+  return new Unanswered(milliseconds, `the launcher was killed: it had not answered for ${milliseconds / 1000} s`);
 }

@@ -18,6 +18,9 @@ const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
 /** How long a launcher may take to be ready on an ordinary host, longer than a cell that waits for it. */
 const READY_MILLISECONDS_MAX = 30_000;
 
+/** How long one may be silent on an ordinary host, however busy, before it is asked, and then before it is killed. */
+const SILENT_MILLISECONDS_MAX = 5000;
+
 /** Process 1 of the cell is in its group and is not the job's. */
 const OWN_PROCESSES = 1;
 
@@ -34,14 +37,18 @@ export async function launcherRuntime(): Promise<Runtime> {
     );
   }
   const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
-  const readyMilliseconds = READY_MILLISECONDS_MAX * (await hostPatience());
+  const patience = await hostPatience();
+  const deadlines = {
+    readyMilliseconds: READY_MILLISECONDS_MAX * patience,
+    silentMilliseconds: SILENT_MILLISECONDS_MAX * patience,
+  };
   const launchers = new Map<string, Launcher>();
   const launcherOf = (options: CellOptions): Launcher => {
     const kind = `${options.language} ${options.pack.name}`;
     const known = launchers.get(kind);
     if (known !== undefined) return known;
     const configuration = launcherConfiguration(options, zygoteOf(options));
-    const launcher = new Launcher({ program: LAUNCHER_PROGRAM, configuration, readyMilliseconds });
+    const launcher = new Launcher({ program: LAUNCHER_PROGRAM, configuration, ...deadlines });
     launchers.set(kind, launcher);
     return launcher;
   };

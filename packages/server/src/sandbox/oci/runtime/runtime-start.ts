@@ -3,10 +3,12 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '../../../ground/waiting/within.ts';
 import type { Group } from '../../cgroup/cgroup.ts';
+import { hostPatience } from '../../host/patience.ts';
 import { type Pipes, spawnWithPipes } from '../../output/pipes.ts';
 import { Workspace } from '../../output/workspace.ts';
-import type { Program } from '../../sandbox.ts';
+import { type Program, Unanswered } from '../../sandbox.ts';
 import { bundleConfig } from '../bundle.ts';
 import { bundleOptions } from '../cell-layout.ts';
 import { readEnding } from '../ending-report.ts';
@@ -26,6 +28,9 @@ import {
 
 /** How long the kernel may take to free the memory of killed processes. */
 const FREED_MILLISECONDS_MAX = 2000;
+
+/** How long process 1 may take to set limits on an ordinary host. */
+const ANSWER_MILLISECONDS_MAX = 10_000;
 
 /** How a cell is observed: from the host through its runtime's process, or from the report of process 1. */
 type Observe = (runtimePid: number, report: GuestReport) => ObservedPosture;
@@ -124,7 +129,12 @@ class RuntimeCell implements WaitingCell {
   async hold(wanted: WantedLimits): Promise<LimitsInForce> {
     const { group, runtime } = this.#options;
     if (wanted.takesShare) group.write(group.plan.toShare(1));
-    const guest = await this.channel.limit({ ...wanted, processes: wanted.guestProcesses }, wanted.heapMb);
+    const milliseconds = ANSWER_MILLISECONDS_MAX * (await hostPatience());
+    const answer = this.channel.limit({ ...wanted, processes: wanted.guestProcesses }, wanted.heapMb);
+    const guest = await within(answer, milliseconds, null);
+    if (guest === null) {
+      throw new Unanswered(milliseconds, `the cell set no limits within ${milliseconds / 1000} s`);
+    }
     const ownMemoryBytes = runtime.ownMemoryBytes(group);
     const { processes } = wanted;
     const limits = { memoryBytes: wanted.memoryBytes + ownMemoryBytes, processes };

@@ -1,0 +1,61 @@
+/**
+ * Notices that a launcher answers no more. While anything is awaited of it, each period without a word from it ends with
+ * a question, and a further one without a word means that it hangs. Two periods, because after a pause of this process
+ * its timers run before it reads what came meanwhile.
+ */
+
+export interface SignsOfLifeOptions {
+  /** How long each period is. */
+  readonly milliseconds: number;
+  /** Whether anything is awaited. If not, it may be silent. */
+  readonly isAwaited: () => boolean;
+  /** Asks for any answer. */
+  readonly ask: () => void;
+  /** It hangs. Called once at most. */
+  readonly hangs: () => void;
+}
+
+/** It runs no timer while nothing is awaited, and keeps no process alive. */
+export class SignsOfLife implements Disposable {
+  readonly #options: SignsOfLifeOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #isHeard = false;
+  #wasAsked = false;
+
+  constructor(options: SignsOfLifeOptions) {
+    this.#options = options;
+  }
+
+  /** Something is awaited from now on. */
+  expect(): void {
+    this.#timer ??= setTimeout(() => this.#look(), this.#options.milliseconds).unref();
+  }
+
+  /** It said something. */
+  hear(): void {
+    this.#isHeard = true;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+
+  #look(): void {
+    const { isAwaited, ask, hangs } = this.#options;
+    const isSilent = !this.#isHeard;
+    const wasAsked = this.#wasAsked;
+    this.#timer = undefined;
+    this.#isHeard = false;
+    this.#wasAsked = false;
+    if (!isAwaited()) return;
+    if (isSilent && wasAsked) {
+      hangs();
+      return;
+    }
+    if (isSilent) {
+      ask();
+      this.#wasAsked = true;
+    }
+    this.expect();
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * A launcher that answers no more: it is killed and replaced, no request waits for it, and no job is lost. The kernel
+ * stops one here as nothing else can.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Language } from '@vouchbox/protocol';
+import { afterEach, describe, expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const MINUTES = 60_000;
+const rig = useRig({ concurrency: '6', 'tenant-concurrency': '6' });
+const stopped = new Set<number>();
+
+afterEach(() => {
+  for (const pid of stopped) signal(pid, 'SIGCONT');
+  stopped.clear();
+});
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+/** The launchers of the service in this process: all of them, or those that fork an interpreter. */
+function launchers(which: 'all' | 'zygotes' = 'all'): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => new RegExp(`^\\d+ \\(.*\\) \\w ${process.pid} `, 's').test(readText(`/proc/${pid}/stat`)))
+    .filter((pid) => {
+      const command = readText(`/proc/${pid}/cmdline`);
+      return command.includes('zygote.py') || (which === 'all' && command.includes('svc-launcher'));
+    })
+    .map(Number);
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}
+
+function stop(pids: readonly number[]): void {
+  for (const pid of pids) {
+    signal(pid, 'SIGSTOP');
+    stopped.add(pid);
+  }
+}
+
+const SLEEPING: Readonly<Record<string, string>> = {
+  python: 'import time; print("up", flush=True); time.sleep(600)',
+  node: 'console.log("up"); setTimeout(() => {}, 600_000)',
+};
+const LANGUAGES = ['python', 'node'] as const satisfies readonly Language[];
+
+function submit(language: Language, code: string, seconds: number) {
+  const body = { language, code, limits: { wall_seconds: 300 } };
+  return rig().request(`/v1/jobs?wait_seconds=${seconds}`, { method: 'POST', body });
+}
+
+async function whenUp(language: Language): Promise<string> {
+  const { json } = await submit(language, SLEEPING[language] as string, 0);
+  const history = async () => (await rig().request(json.history_url)).text;
+  await expect.poll(history, { timeout: MINUTES / 2 }).toContain('"up"');
+  return json.job_id as string;
+}
+
+/** A job of each language that prints 2 waits for its result for a second. */
+async function submitShort(language: Language) {
+  const began = performance.now();
+  const answer = await submit(language, language === 'python' ? 'print(2)' : 'console.log(2)', 1);
+  return { ...answer, milliseconds: performance.now() - began };
+}
+
+describe('a launcher that hangs', () => {
+  test('keeps no submission waiting, and the job runs', { timeout: MINUTES, tags: ['Submit-8a'] }, async () => {
+    await Promise.all(LANGUAGES.map((language) => rig().run({ language, code: '1' })));
+    const before = launchers();
+    stop(before);
+    for (const { status, json, milliseconds } of await Promise.all(LANGUAGES.map(submitShort))) {
+      expect([status, json.status]).toEqual([201, 'queued']);
+      // Two seconds are the wait for the parked cell, and one is the wait for the result.
+      expect(milliseconds).toBeLessThan(8000);
+      const { result } = await rig().ended(json.job_id);
+      expect(result).toMatchObject({ status: 'succeeded', stdout: '2\n' });
+    }
+    // Those that nobody asked for anything may hang on.
+    const after = launchers();
+    expect(before.filter((pid) => !after.includes(pid)).length).toBeGreaterThanOrEqual(LANGUAGES.length);
+  });
+
+  test('ends its running jobs as errors, and can be told to cancel them', { timeout: MINUTES }, async () => {
+    const [ended, cancelled] = [
+      await Promise.all(LANGUAGES.map(whenUp)),
+      await Promise.all(LANGUAGES.map(whenUp)),
+    ] as const;
+    stop(launchers());
+    await Promise.all(cancelled.map((job_id) => rig().alpha.client.cancel(job_id)));
+    for (const job_id of ended) {
+      const { detail, result } = await rig().ended(job_id);
+      expect(detail).toMatchObject({ status: 'error', terminal_reason: 'runtime_failed' });
+      expect(result.stdout).toBe('up\n');
+    }
+    for (const job_id of cancelled) {
+      expect((await rig().ended(job_id)).detail).toMatchObject({ status: 'cancelled', terminal_reason: 'cancelled' });
+    }
+  });
+
+  test('each time it is started is known to /readyz, until one answers', {
+    timeout: 5 * MINUTES,
+    tags: ['Endpoints-4'],
+  }, async () => {
+    stop(launchers('zygotes'));
+    const each = setInterval(() => stop(launchers('zygotes')), 10);
+    try {
+      await submit('python', 'print(2)', 0);
+      const provider = async () => (await rig().request('/readyz')).json.checks.provider;
+      await expect.poll(provider, { timeout: 2 * MINUTES, interval: 200 }).toBe(false);
+      expect((await submit('node', 'console.log(3)', 60)).json.result.stdout).toBe('3\n');
+      clearInterval(each);
+      await expect.poll(provider, { timeout: 2 * MINUTES, interval: 200 }).toBe(true);
+    } finally {
+      clearInterval(each);
+    }
+  });
+});
