@@ -42,7 +42,7 @@ export function isNewEnough({ version }) {
 
 /**
  * The package of the lock that has the Node for a host.
- * @param {{ packages: Record<string, { version: string, integrity: string, bin?: { node?: string }, os?: string, cpu?: string }> }} lock
+ * @param {{ packages: Record<string, { version: string, integrity: string, bin?: object, os?: string, cpu?: string }> }} lock
  * @param {{ platform: string, arch: string, version: string }} host
  * @throws {Error} that says in one line what is needed, if there is none
  * @returns {{ name: string, version: string, integrity: string, program: string }} `program` is a path in the package

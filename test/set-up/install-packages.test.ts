@@ -13,8 +13,11 @@ interface Lock {
   readonly packages: Record<string, unknown>;
 }
 interface SetUp {
-  installPackages(root: string, options: { say: (line: string) => void; host: Host }): void;
-  pinnedNode(lock: Lock, host: Host): { name: string; version: string; integrity: string; program: string };
+  readonly installPackages: (root: string, options: { say: (line: string) => void; host: Host }) => void;
+  readonly pinnedNode: (
+    lock: Lock,
+    host: Host,
+  ) => { readonly name: string; readonly version: string; readonly integrity: string; readonly program: string };
 }
 
 const root = join(import.meta.dirname, '../..');
