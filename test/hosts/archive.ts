@@ -11,7 +11,7 @@ export function archiveLines(suite: string): readonly string[] {
 }
 
 /** The first mirror of Debian's own releases among this machine's sources. apt-get(8), `indextargets`. */
-function ownMirror(): string {
+export function ownMirror(): string {
   const format = ['--format', '$(ORIGIN)\t$(SITE)\t$(REPO_URI)\t$(SUITE)'];
   const lines = execFileSync('apt-get', ['indextargets', ...format, 'Created-By: Packages'], { encoding: 'utf8' });
   for (const line of lines.split('\n')) {

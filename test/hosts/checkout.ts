@@ -42,7 +42,8 @@ export function makeCheckout({ architecture, isCompiled, cache, image }: Checkou
   }
 }
 
-function copySources(tree: string): void {
+/** Copies what git tracks or would track, as it is now. */
+export function copySources(tree: string): void {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
   for (const file of listed.toString().split('\0')) {
     if (file === '' || !existsSync(join(ROOT, file))) continue;
