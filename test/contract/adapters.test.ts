@@ -276,6 +276,42 @@ describe('in place of SandboxFusion', () => {
   });
 });
 
+describe('a slash too many', () => {
+  const piston = useAdapter('piston');
+  const judge0 = useAdapter('judge0');
+  const sandboxFusion = useAdapter('sandbox-fusion');
+
+  test.each([
+    [
+      'Piston',
+      () => `${piston()}/api/v2/execute/`,
+      { language: 'bash', version: '*', files: [{ content: 'echo 1' }] },
+      200,
+    ],
+    ['Judge0', () => `${judge0()}/submissions/?wait=true`, { language_id: 46, source_code: 'echo 1' }, 201],
+    [
+      'Judge0, behind a base URL that ends with one',
+      () => `${judge0()}//submissions`,
+      { language_id: 46, source_code: '1' },
+      201,
+    ],
+    [
+      'Judge0 for a batch',
+      () => `${judge0()}/submissions/batch/`,
+      { submissions: [{ language_id: 46, source_code: '1' }] },
+      201,
+    ],
+    ['SandboxFusion', () => `${sandboxFusion()}/run_code/`, { language: 'bash', code: 'echo 1' }, 200],
+  ])('is taken as by %s', async (_what, url, body, status) => {
+    expect((await call(url(), body)).status).toBe(status);
+  });
+
+  test('is taken in a list', async () => {
+    expect((await call(`${judge0()}/languages/`)).json).toEqual((await call(`${judge0()}/languages`)).json);
+    expect((await call(`${piston()}/api/v2/runtimes/`)).status).toBe(200);
+  });
+});
+
 describe('who may call an adapter', () => {
   const open = useAdapter('piston');
   const closed = useAdapter('judge0', 'secret');

@@ -1,19 +1,59 @@
-/** An error answer of an adapter: the request cannot be served, or nothing ran. */
+/** What an adapter answers with where a request cannot be served, or where nothing ran. */
+import { ServiceFailure, TransportFailure } from '@vouchbox/client';
+
+interface AdapterErrorOptions extends ErrorOptions {
+  readonly retryAfterSeconds?: number | null;
+}
+
+/** An error answer of an adapter. */
 export class AdapterError extends Error {
   override readonly name = 'AdapterError';
   /** The HTTP status of the answer. */
   readonly status: number;
   /** The member of the request that the message is about; null if it is about none. */
   readonly member: string | null;
+  /** When the service would take the request; null if it did not say. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(status: number, message: string, member: string | null = null) {
-    super(message);
+  constructor(status: number, message: string, member: string | null = null, options: AdapterErrorOptions = {}) {
+    super(message, options);
     this.status = status;
     this.member = member;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
   }
 }
 
 /** A part of another system's interface that has no counterpart here. */
 export function unsupported(member: string, why: string): AdapterError {
   return new AdapterError(422, why, member);
+}
+
+/**
+ * The answer to a request that failed by this error, whatever it is: a refusal of the service stays a refusal, with its
+ * status, wherever it was met. The cause of an internal failure is not shown, and nothing that belongs to the adapter
+ * alone, such as its key.
+ */
+export function adapterErrorOf(error: unknown): AdapterError {
+  if (error instanceof AdapterError) return error;
+  if (error instanceof ServiceFailure) {
+    const { message, retryAfterSeconds } = error;
+    // A problem with the adapter's own key is not the caller's error.
+    const status = error.status === 401 || error.status === 403 ? 502 : error.status;
+    return new AdapterError(status, message, null, { retryAfterSeconds, cause: error });
+  }
+  if (error instanceof TransportFailure) {
+    return new AdapterError(502, 'the service gave no usable answer', null, { cause: error });
+  }
+  const { statusCode = 500 } = (error ?? {}) as { readonly statusCode?: number };
+  const message = statusCode < 500 ? (error as Error).message : 'the adapter failed';
+  return new AdapterError(statusCode, message, null, { cause: error });
+}
+
+/** The same, of work that is still to end. @throws AdapterError */
+export async function refusals<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw adapterErrorOf(error);
+  }
 }

@@ -14,6 +14,8 @@ export interface AdapterParts {
 export interface Adapter {
   readonly routes: (app: FastifyInstance, parts: AdapterParts) => void;
   readonly errorBody: (error: AdapterError) => unknown;
+  /** The status of an answer about a member that is missing or of a wrong type. */
+  readonly invalidStatus: 400 | 422;
   /** A header that may carry the key beside `Authorization: Bearer`. */
   readonly keyHeader?: string;
 }

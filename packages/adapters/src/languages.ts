@@ -1,6 +1,8 @@
 /** The languages that a service offers now, each with the version that its interpreter said of itself in a cell. */
 import type { ServiceClient } from '@vouchbox/client';
+import type { Capabilities } from '@vouchbox/protocol';
 import type { Language } from '@vouchbox/protocol/vocabulary';
+import { refusals } from './adapter-error.ts';
 
 export interface OfferedLanguage {
   readonly language: Language;
@@ -27,28 +29,87 @@ const PROBES: Readonly<Record<Language, string>> = {
   cpp: `#include <cstdio>\nint main() { std::printf("${C_VERSION}); return 0; }`,
 };
 
-/** Remembers the versions until the service offers other languages or packs. */
+/** The packs that programs run in, by language. Of the others the service chooses. */
+export type Runtimes = Readonly<Partial<Record<Language, string>>>;
+
+const COMPILED: ReadonlySet<Language> = new Set(['c', 'cpp', 'java']);
+
+/** Whether a compiler runs before the program. */
+export function isCompiled(language: Language): boolean {
+  return COMPILED.has(language);
+}
+
+/** How long the answer of a service about itself is used again. A pack that is new is seen after this time. */
+const freshMilliseconds = 5000;
+
+/** What the service offers now. Remembers the versions until it offers other languages or packs. */
 export class Languages {
   readonly #client: ServiceClient;
+  readonly #runtimes: Runtimes;
+  #asked: { readonly at: number; readonly answer: Promise<Capabilities> } | null = null;
   #known: { readonly offer: string; readonly languages: Promise<readonly OfferedLanguage[]> } | null = null;
 
-  constructor(client: ServiceClient) {
+  constructor(client: ServiceClient, runtimes: Runtimes = {}) {
     this.#client = client;
+    this.#runtimes = runtimes;
   }
 
-  async offered(): Promise<readonly OfferedLanguage[]> {
-    const { languages, runtime_packs } = await this.#client.capabilities();
-    const offer = JSON.stringify([languages, runtime_packs]);
-    if (this.#known?.offer !== offer) {
-      this.#known = { offer, languages: Promise.all(languages.map((language) => this.#probe(language))) };
+  /** The pack that a program in this language runs in; undefined if the service chooses. */
+  runtimeOf(language: string): string | undefined {
+    return this.#runtimes[language as Language];
+  }
+
+  /** @throws AdapterError if the service cannot say */
+  async capabilities(): Promise<Capabilities> {
+    if (this.#asked === null || performance.now() - this.#asked.at > freshMilliseconds) {
+      this.#asked = { at: performance.now(), answer: this.#client.capabilities() };
     }
-    return await this.#known.languages;
+    const asked = this.#asked;
+    return await refusals(asked.answer).catch((error: unknown) => {
+      if (this.#asked === asked) this.#asked = null;
+      throw error;
+    });
+  }
+
+  /** @throws AdapterError if the service cannot say */
+  async offered(): Promise<readonly OfferedLanguage[]> {
+    const { languages, runtime_packs } = await this.capabilities();
+    const offer = JSON.stringify([languages, runtime_packs]);
+    if (this.#known?.offer !== offer) this.#known = { offer, languages: this.#probed(languages) };
+    const known = this.#known;
+    return await refusals(known.languages).catch((error: unknown) => {
+      if (this.#known === known) this.#known = null;
+      throw error;
+    });
+  }
+
+  /** One after the other: together they could use up what the service gives one caller. */
+  async #probed(languages: readonly Language[]): Promise<readonly OfferedLanguage[]> {
+    const offered: OfferedLanguage[] = [];
+    for (const language of languages) offered.push(await this.#probe(language));
+    return offered;
   }
 
   /** `0.0.0` if the language did not say. */
   async #probe(language: Language): Promise<OfferedLanguage> {
-    const { job_id } = await this.#client.submit({ language, code: PROBES[language] });
+    const runtime = this.runtimeOf(language);
+    const { job_id } = await this.#client.submit({ language, code: PROBES[language], ...(runtime && { runtime }) });
     const { stdout } = await this.#client.waitForResult(job_id);
     return { language, version: stdout.trim() || '0.0.0' };
   }
+}
+
+/**
+ * Why programs cannot run in these packs; null if they can.
+ * @throws AdapterError if the service cannot say
+ */
+export async function runtimesProblem(runtimes: Runtimes, languages: Languages): Promise<string | null> {
+  const { runtime_packs } = await languages.capabilities();
+  for (const [language, name] of Object.entries(runtimes)) {
+    const able = runtime_packs.filter((pack) => pack.languages.some((one) => one === language));
+    if (able.some((pack) => pack.name === name)) continue;
+    const names = [...new Set(able.map((pack) => pack.name))].join(', ');
+    return `the service has no pack ${name} for ${language}; ${names === '' ? 'it has none' : `it has ${names}`}`;
+  }
+  return null;
 }

@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import type { ServiceClient } from '@vouchbox/client';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Adapter } from './adapter.ts';
-import { AdapterError } from './adapter-error.ts';
+import { AdapterError, adapterErrorOf } from './adapter-error.ts';
 import { judge0 } from './judge0/routes.ts';
-import { Languages } from './languages.ts';
+import { Languages, type Runtimes, runtimesProblem } from './languages.ts';
 import { piston } from './piston/routes.ts';
 import { sandboxFusion } from './sandbox-fusion/routes.ts';
 
@@ -23,6 +23,10 @@ export interface AdapterOptions {
   readonly port: number;
   /** What callers must send; null lets every caller of this host in, and is for loopback alone. */
   readonly key: string | null;
+  /** The packs that programs run in, by language; the service chooses for the others. */
+  readonly runtimes?: Runtimes;
+  /** Told each answer that the caller is not to blame for, in one line. */
+  readonly onFailure?: (line: string) => void;
 }
 
 export interface OpenAdapter extends AsyncDisposable {
@@ -39,24 +43,32 @@ export function isLoopback(host: string): boolean {
 /** A program of 1 MiB and files of 4 MiB, escaped or in base64. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
-/** @throws AdapterError if others than this host could call it without a key */
+/** @throws AdapterError if others than this host could call it without a key, or if there is no such pack */
 export async function openAdapter(name: AdapterName, options: AdapterOptions): Promise<OpenAdapter> {
-  const { client, host, port, key } = options;
+  const { client, host, port, key, runtimes = {}, onFailure } = options;
   if (key === null && !isLoopback(host)) {
     throw new AdapterError(500, `${host} can be reached from elsewhere: give a key that callers must send`);
   }
   const adapter: Adapter = ADAPTERS[name];
-  const app = fastify({ bodyLimit: bodyBytesMax, forceCloseConnections: true });
+  const languages = new Languages(client, runtimes);
+  const problem = Object.keys(runtimes).length === 0 ? null : await runtimesProblem(runtimes, languages);
+  if (problem !== null) throw new AdapterError(422, problem, 'runtimes');
+  // The systems themselves take a slash at the end, and callers write both.
+  const routerOptions = { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
+  const app = fastify({ bodyLimit: bodyBytesMax, forceCloseConnections: true, routerOptions });
   readAsJson(app);
   app.addHook('onRequest', async (request) => admit(request, { key, keyHeader: adapter.keyHeader ?? null }));
-  app.setErrorHandler(async (error, _request, reply) => {
-    const said = error instanceof AdapterError ? error : new AdapterError(statusOf(error), messageOf(error));
-    await reply.status(said.status).send(adapter.errorBody(said));
+  app.setErrorHandler(async (error, request, reply) => {
+    const said = adapterErrorOf(error);
+    if (said.status === 429 || said.status >= 500) onFailure?.(failureLine(request, said));
+    if (said.retryAfterSeconds !== null) void reply.header('retry-after', said.retryAfterSeconds);
+    const status = said.status === 400 && said.member !== null ? adapter.invalidStatus : said.status;
+    await reply.status(status).send(adapter.errorBody(said));
   });
   app.setNotFoundHandler(async (_request, reply) => {
     await reply.status(404).send(adapter.errorBody(new AdapterError(404, 'there is no such route here')));
   });
-  adapter.routes(app, { client, languages: new Languages(client) });
+  adapter.routes(app, { client, languages });
   await app.listen({ host, port });
   const { port: taken } = app.server.address() as AddressInfo;
   return {
@@ -98,12 +110,8 @@ function isSame(given: string, key: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function statusOf(error: unknown): number {
-  const { statusCode } = error as { readonly statusCode?: number };
-  return statusCode ?? 500;
-}
-
-/** The cause of an internal failure is not shown. */
-function messageOf(error: unknown): string {
-  return statusOf(error) < 500 ? (error as Error).message : 'the adapter failed';
+/** What was asked, what was answered, and what the service or the adapter itself said of it. */
+function failureLine({ method, url }: FastifyRequest, { status, message, cause }: AdapterError): string {
+  const why = cause instanceof Error && cause.message !== message ? `${message}: ${cause.message}` : message;
+  return `${method} ${url.split('?')[0]} was answered with ${status}: ${why}`;
 }

@@ -1,17 +1,18 @@
 /** Runs a submission to its end, and says what another system's interface needs to know of it. */
-import { type ServiceClient, ServiceFailure, TransportFailure } from '@vouchbox/client';
+import type { ServiceClient } from '@vouchbox/client';
 import type {
   Artifact,
   FoldedResult,
   JobDetail,
-  JobEvent,
   JobSubmission,
   OutputRecord,
   StreamName,
   TerminalReason,
 } from '@vouchbox/protocol';
-import { outputText } from '@vouchbox/protocol/vocabulary';
-import { AdapterError } from './adapter-error.ts';
+import { isTerminal, outputText } from '@vouchbox/protocol/vocabulary';
+import type { AdapterParts } from './adapter.ts';
+import { AdapterError, refusals } from './adapter-error.ts';
+import { type Program, submissionOf } from './program.ts';
 
 /** An end as most such interfaces see it: nothing is guessed from an exit code. */
 export type EndKind = 'exited' | 'signaled' | 'time_limit' | 'memory_limit' | 'compile_failed';
@@ -23,8 +24,6 @@ export interface Ended {
   readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Both streams in the order in which they were written. */
-  readonly output: string;
   readonly truncated: boolean;
   /** What the service says of limits that were broken; empty if none were. */
   readonly remarks: readonly string[];
@@ -34,16 +33,28 @@ export interface Ended {
   readonly artifacts: readonly Artifact[];
 }
 
-/** @throws AdapterError if nothing ran, with the service's reason */
-export async function runProgram(client: ServiceClient, submission: JobSubmission): Promise<Ended> {
-  const job_id = await submitted(client, submission);
-  const result = await refusals(client.waitForResult(job_id));
-  return await endedJob(client, await refusals(client.detail(job_id)), result);
+/** Many proxies cut an exchange at 60 seconds. */
+const waitSeconds = 50;
+
+/** Every request counts against what the service gives one caller, so the job is waited for in that which stores it. */
+export async function runProgram(parts: AdapterParts, program: Program): Promise<Ended> {
+  const { client, languages } = parts;
+  const { features } = await languages.capabilities();
+  const options = features.includes('submission_wait') ? { waitSeconds } : {};
+  const { job_id, result } = await refusals(client.submit(jobOf(program, parts), options));
+  const isEnded = result !== undefined && isTerminal(result.status);
+  const ended = isEnded ? result : await refusals(client.waitForResult(job_id));
+  return await endedJob(client, await refusals(client.detail(job_id)), ended);
 }
 
 /** Stores the job and returns its id. @throws AdapterError if the service refuses it */
-export async function submitted(client: ServiceClient, submission: JobSubmission): Promise<string> {
-  return (await refusals(client.submit(submission))).job_id;
+export async function submitted(parts: AdapterParts, program: Program): Promise<string> {
+  return (await refusals(parts.client.submit(jobOf(program, parts)))).job_id;
+}
+
+function jobOf(program: Program, { languages }: AdapterParts): JobSubmission {
+  const runtime = languages.runtimeOf(program.language);
+  return { ...submissionOf(program), ...(runtime !== undefined && { runtime }) };
 }
 
 /**
@@ -53,7 +64,7 @@ export async function submitted(client: ServiceClient, submission: JobSubmission
  */
 export async function endedJob(client: ServiceClient, detail: JobDetail, read?: FoldedResult): Promise<Ended> {
   const { job_id } = detail;
-  const [result, output] = await refusals(Promise.all([read ?? client.result(job_id), inOrder(client.events(job_id))]));
+  const result = read ?? (await refusals(client.result(job_id)));
   const usage = detail.receipt?.resource_usage;
   return {
     job_id,
@@ -62,7 +73,6 @@ export async function endedJob(client: ServiceClient, detail: JobDetail, read?: 
     signal: detail.signal,
     stdout: result.stdout,
     stderr: result.stderr,
-    output,
     truncated: result.truncated,
     remarks: result.violations.map(({ message }) => message),
     wallMilliseconds: usage?.wall_ms ?? detail.duration_ms,
@@ -99,29 +109,14 @@ function kindOf({ job_id, status, terminal_reason }: JobDetail): EndKind {
   throw new AdapterError(500, `${job_id} has no result of its program: ${status}, ${terminal_reason ?? 'not ended'}`);
 }
 
-/** An adapter never shows what belongs to it alone, such as its key. */
-async function refusals<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof ServiceFailure) {
-      // A problem with the adapter's own key is not the caller's error.
-      const status = error.status === 401 || error.status === 403 ? 502 : error.status;
-      throw new AdapterError(status, error.message);
-    }
-    if (error instanceof TransportFailure) throw new AdapterError(502, 'the service gave no usable answer');
-    throw error;
-  }
-}
-
 const isOutput = (kind: string): kind is StreamName => kind === 'stdout' || kind === 'stderr';
 
-/** The text of both streams, in the order of the job's one history. */
-async function inOrder(events: AsyncIterable<JobEvent>): Promise<string> {
+/** Both streams in the order in which they were written. Only the job's history has it. */
+export async function outputInOrder(client: ServiceClient, { job_id, stdout, stderr }: Ended): Promise<string> {
+  if (stdout === '' || stderr === '') return stdout + stderr;
   const texts: string[] = [];
-  for await (const { kind, data } of events) {
-    if (!isOutput(kind)) continue;
-    texts.push(outputText(data as OutputRecord));
+  for await (const { kind, data } of client.events(job_id)) {
+    if (isOutput(kind)) texts.push(outputText(data as OutputRecord));
   }
   return texts.join('');
 }

@@ -1,5 +1,7 @@
 /** `vouchbox adapter`: the interface of another system in front of a service. */
-import { ADAPTERS, type AdapterName, isLoopback, openAdapter } from '@vouchbox/adapters';
+import { ADAPTERS, AdapterError, type AdapterName, isLoopback, openAdapter, type Runtimes } from '@vouchbox/adapters';
+import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
+import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { ownVariable } from './service/environment.ts';
@@ -7,13 +9,15 @@ import { portOf } from './service/port.ts';
 import type { AccessOptions } from './service/service-access.ts';
 import { serviceOrOwn } from './service/service-or-own.ts';
 import { aborted, takeInterrupts } from './terminal/interrupts.ts';
-import { type JsonOption, printResult } from './terminal/print.ts';
+import { type JsonOption, note, printResult } from './terminal/print.ts';
 
 export interface AdapterCommandOptions extends AccessOptions, JsonOption {
   readonly host: string;
   readonly port: string;
   /** What callers of the adapter must send; without it only this host is served. */
   readonly callerKey?: string;
+  /** `language=pack`. */
+  readonly runtime: readonly string[];
 }
 
 /** Serves until an interrupt ends it. */
@@ -26,6 +30,7 @@ export async function adapter(name: string, options: AdapterCommandOptions): Pro
   if (key === null && !isLoopback(options.host)) {
     throw new UsageError(`${options.host} can be reached from elsewhere; give --caller-key or ADAPTER_KEY as well`);
   }
+  const runtimes = Object.fromEntries(options.runtime.map(runtimeOf)) satisfies Runtimes;
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'off');
   await using opened = await openAdapter(name as AdapterName, {
@@ -33,8 +38,24 @@ export async function adapter(name: string, options: AdapterCommandOptions): Pro
     host: options.host,
     port,
     key,
-  });
+    runtimes,
+    onFailure: note,
+  }).catch(rethrowInWords);
   printResult(options, `listening on ${opened.url}\n`, { url: opened.url });
   await aborted(interrupts.asked);
   return EXIT.ok;
+}
+
+function runtimeOf(text: string): [string, string] {
+  const [, name, pack] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  const language = LANGUAGES.find((one) => one === name);
+  if (language !== undefined && pack !== undefined) return [language, pack];
+  throw new UsageError(`--runtime ${text}: give LANGUAGE=PACK, such as python=python-data, of ${LANGUAGES.join(', ')}`);
+}
+
+/** A pack that is not there was typed; what the service refused was not. */
+function rethrowInWords(error: unknown): never {
+  if (!(error instanceof AdapterError)) throw error;
+  if (error.member === 'runtimes') throw new UsageError(`--runtime: ${error.message}`, { cause: error });
+  throw new CommandFailure(error.message, { cause: error });
 }

@@ -3,8 +3,7 @@ import type { JobDetail } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
-import { AdapterError } from '../adapter-error.ts';
-import { submissionOf as serviceSubmission } from '../program.ts';
+import { AdapterError, refusals } from '../adapter-error.ts';
 import { listOf, objectOf } from '../request-body.ts';
 import { type Ended, endedJob, messageOf, submitted } from '../run-program.ts';
 import { judge0Language, languageOfNumber } from './languages.ts';
@@ -24,10 +23,11 @@ export const judge0: Adapter = {
     addSubmissions(app, parts);
     addBatches(app, parts);
   },
+  invalidStatus: 422,
   errorBody: ({ message, member }) => (member === null ? { error: message } : { [member]: [message] }),
 };
 
-function addLists(app: FastifyInstance, { languages, client }: AdapterParts): void {
+function addLists(app: FastifyInstance, { languages }: AdapterParts): void {
   app.get('/languages', async () => (await languages.offered()).map(judge0Language));
   app.get<{ Params: { id: string } }>('/languages/:id', async ({ params }) => {
     const language = languageOfNumber(Number(params.id), await languages.offered());
@@ -38,7 +38,7 @@ function addLists(app: FastifyInstance, { languages, client }: AdapterParts): vo
     Object.keys(STATUSES).map((number) => statusNumbered(Number(number) as StatusNumber)),
   );
   app.get('/about', async () => ({
-    version: (await client.capabilities()).version,
+    version: (await languages.capabilities()).version,
     homepage: null,
     source_code: null,
   }));
@@ -55,7 +55,7 @@ function addSubmissions(app: FastifyInstance, parts: AdapterParts): void {
     const token = await submit(objectOf(request.body), formOf(query), parts);
     reply.status(201);
     if (!isTrue(query['wait'])) return { token };
-    await parts.client.waitForResult(parseToken(token).job_id);
+    await refusals(parts.client.waitForResult(parseToken(token).job_id));
     return await answer(token, query, parts);
   });
   app.get<{ Params: { token: string } }>('/submissions/:token', async (request) =>
@@ -90,7 +90,7 @@ function addBatches(app: FastifyInstance, parts: AdapterParts): void {
 
 async function submit(body: ReturnType<typeof objectOf>, form: TextForm, parts: AdapterParts): Promise<string> {
   const { program, languageNumber, expectedDigest } = submissionOf(body, form, await parts.languages.offered());
-  const job_id = await submitted(parts.client, serviceSubmission(program));
+  const job_id = await submitted(parts, program);
   return spellToken({ job_id, languageNumber, expectedDigest });
 }
 
@@ -106,8 +106,8 @@ async function answer(text: string, query: Query, parts: AdapterParts): Promise<
 
 async function membersOf(text: string, form: TextForm, { client }: AdapterParts): Promise<Record<string, unknown>> {
   const { job_id, languageNumber, expectedDigest } = parseToken(text);
-  const detail = await client.detail(job_id).catch(() => {
-    throw new AdapterError(404, 'there is no submission with this token');
+  const detail = await refusals(client.detail(job_id)).catch((error: AdapterError) => {
+    throw error.status === 404 ? new AdapterError(404, 'there is no submission with this token') : error;
   });
   const ended = isTerminal(detail.status) ? await endedOrProblem(client, detail) : null;
   const number = ended === null ? (detail.status === 'queued' ? 1 : 2) : numberOf(ended, expectedDigest);

@@ -6,9 +6,9 @@ import type { Capabilities } from '@vouchbox/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError, unsupported } from '../adapter-error.ts';
-import { type NamedFile, type Program, submissionOf } from '../program.ts';
+import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
-import { type Ended, messageOf, runProgram } from '../run-program.ts';
+import { type Ended, messageOf, outputInOrder, runProgram } from '../run-program.ts';
 import { languageNamed, pistonRuntime } from './languages.ts';
 
 const PREFIXES = ['/api/v2', '/api/v2/piston'];
@@ -17,10 +17,12 @@ export const piston: Adapter = {
   routes: (app, parts) => {
     for (const prefix of PREFIXES) addRoutes(app, prefix, parts);
   },
+  invalidStatus: 400,
   errorBody: ({ message }) => ({ message }),
 };
 
-function addRoutes(app: FastifyInstance, prefix: string, { client, languages }: AdapterParts): void {
+function addRoutes(app: FastifyInstance, prefix: string, parts: AdapterParts): void {
+  const { languages } = parts;
   app.get(`${prefix}/runtimes`, async () => (await languages.offered()).map(pistonRuntime));
   app.post(`${prefix}/execute`, async (request) => {
     const body = objectOf(request.body);
@@ -29,9 +31,10 @@ function addRoutes(app: FastifyInstance, prefix: string, { client, languages }: 
     if (offered === undefined) {
       throw new AdapterError(400, `${name}-${optionalText(body, 'version') ?? '*'} runtime is unknown`);
     }
-    const { ceilings } = (await client.capabilities()).limits;
+    const { ceilings } = (await languages.capabilities()).limits;
     const program = programOf(body, { language: offered.language, ceilings });
-    return answerOf(await runProgram(client, submissionOf(program)), pistonRuntime(offered));
+    const ended = await runProgram(parts, program);
+    return answerOf(ended, await outputInOrder(parts.client, ended), pistonRuntime(offered));
   });
 }
 
@@ -111,18 +114,18 @@ interface Stage {
   readonly memory: number | null;
 }
 
-function answerOf(ended: Ended, { language, version }: { language: string; version: string }) {
-  const stage = stageOf(ended);
+function answerOf(ended: Ended, output: string, { language, version }: { language: string; version: string }) {
+  const stage = stageOf(ended, output);
   // As with Piston, a program that does not compile has no run.
   return ended.kind === 'compile_failed' ? { language, version, compile: stage } : { language, version, run: stage };
 }
 
-function stageOf(ended: Ended): Stage {
+function stageOf(ended: Ended, output: string): Stage {
   const killed = ended.kind === 'time_limit' || ended.kind === 'memory_limit';
   return {
     stdout: ended.stdout,
     stderr: ended.stderr,
-    output: ended.output,
+    output,
     code: killed ? null : ended.exitCode,
     signal: killed ? 'SIGKILL' : ended.signal,
     message: messageOf(ended) || null,

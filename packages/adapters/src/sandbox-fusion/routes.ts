@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError, unsupported } from '../adapter-error.ts';
-import { type NamedFile, type Program, submissionOf } from '../program.ts';
+import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
 import { type Ended, messageOf, runProgram } from '../run-program.ts';
 
@@ -33,16 +33,17 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
 };
 
 export const sandboxFusion: Adapter = {
-  routes: (app: FastifyInstance, { client }: AdapterParts) => {
+  routes: (app: FastifyInstance, parts: AdapterParts) => {
     app.post('/run_code', async (request) => {
       try {
-        return answerOf(await runProgram(client, submissionOf(programOf(objectOf(request.body)))));
+        return answerOf(await runProgram(parts, programOf(objectOf(request.body))));
       } catch (error) {
         if (!(error instanceof AdapterError) || error.status < 500) throw error;
         return { ...NOTHING, status: 'SandboxError', message: error.message };
       }
     });
   },
+  invalidStatus: 422,
   errorBody: ({ message, member }) => ({
     detail: [{ loc: ['body', ...(member === null ? [] : [member])], msg: message, type: 'value_error' }],
   }),

@@ -46,6 +46,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   '--language': LANGUAGES,
   '--limit <name=value>': LIMIT_NAMES.map((name) => `${name}=`),
   '--minimum-isolation': ISOLATION_CLASSES,
+  '--runtime <language=pack>': LANGUAGES.map((name) => `${name}=`),
   '--status': JOB_STATUSES,
 };
 

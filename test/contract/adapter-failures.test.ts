@@ -1,0 +1,116 @@
+/** `@vouchbox/adapters` over a service that refuses: what is told to whom. And what is said at the start. */
+import { type AdapterName, openAdapter } from '@vouchbox/adapters';
+import { createServiceClient } from '@vouchbox/client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
+import { vouchbox } from '../rig/command.ts';
+
+const REQUESTS: readonly [AdapterName, string, unknown][] = [
+  ['piston', '/api/v2/execute', { language: 'python', version: '*', files: [{ content: 'print(1)' }] }],
+  ['judge0', '/submissions?wait=true', { language_id: 71, source_code: 'print(1)' }],
+  ['sandbox-fusion', '/run_code', { language: 'python', code: 'print(1)' }],
+];
+const CAPABILITIES = {
+  languages: ['python'],
+  runtime_packs: [{ name: 'python-data', version: '1', languages: ['python'], digest: 'd' }],
+  features: [],
+  limits: { ceilings: { wall_seconds: 300, cpu_seconds: 120, mem_mb: 1024 } },
+};
+const OFFERED: Readonly<Record<string, ReturnType<typeof json>>> = { 'GET /v1/capabilities': json(CAPABILITIES) };
+const ENDED = json({ job_id: 'job_1', status: 'succeeded', stdout: '3.11.2\n', artifacts: [], violations: [] });
+
+const opened: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]();
+});
+
+/** An adapter of a service with these answers, which may change; all other requests are refused for their number. */
+async function adapterOf(name: AdapterName, answers: typeof OFFERED, more: { runtimes?: Record<string, string> } = {}) {
+  const lines: string[] = [];
+  const service: ScriptedService = await scriptedService([
+    (response, { method, url }) => {
+      const answer = answers[`${method} ${url.replace(/\?.*/, '')}`];
+      (answer ?? refusal(429, 'rate_limited', { 'retry-after': '7' }))(response);
+    },
+  ]);
+  opened.push(service);
+  const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'secret-key', sleep: async () => {} });
+  const onFailure = (line: string) => lines.push(line);
+  const adapter = await openAdapter(name, { client, host: '127.0.0.1', port: 0, key: null, onFailure, ...more });
+  opened.push(adapter);
+  const post = (path: string, body: unknown) =>
+    fetch(adapter.url + path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    });
+  return { post, lines, service };
+}
+
+describe.each(REQUESTS)('%s: a service that has no room', (name, path, body) => {
+  test.each([
+    ['for a question about itself', {}],
+    ['for a program that asks for a version', OFFERED],
+    ['for a result', { ...OFFERED, 'POST /v1/jobs': json({ job_id: 'job_1' }, 201) }],
+    [
+      'for a detail',
+      { ...OFFERED, 'POST /v1/jobs': json({ job_id: 'job_1' }, 201), 'GET /v1/jobs/job_1/result': ENDED },
+    ],
+  ])('%s is told as 429, with its time, and logged', async (_what, answers) => {
+    const { post, lines } = await adapterOf(name, answers);
+    const answer = await post(path, body);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
+    expect(await answer.text()).toContain('refused with rate_limited');
+    expect(lines).toEqual([`POST ${path.split('?')[0]} was answered with 429: refused with rate_limited`]);
+  });
+
+  test('is asked again by the next request', async () => {
+    const answers: Record<string, ReturnType<typeof json>> = {};
+    const { post } = await adapterOf(name, answers);
+    expect((await post(path, body)).status).toBe(429);
+    Object.assign(answers, OFFERED, {
+      'POST /v1/jobs': json({ job_id: 'job_1' }, 201),
+      'GET /v1/jobs/job_1/result': ENDED,
+    });
+    answers['GET /v1/jobs/job_1'] = refusal(404, 'job_not_found', {}, false);
+    expect((await post(path, body)).status).toBe(404);
+  });
+});
+
+test('a key that the service refuses is not the caller’s error, and is shown to nobody', async () => {
+  const { post, lines } = await adapterOf('piston', {
+    'GET /v1/capabilities': refusal(401, 'unauthorized', {}, false),
+  });
+  const answer = await post('/api/v2/execute', REQUESTS[0]?.[2]);
+  expect(answer.status).toBe(502);
+  expect(lines).toHaveLength(1);
+  expect((await answer.text()) + lines.join()).not.toContain('secret-key');
+});
+
+test('a program runs in the pack of its language, and its version is asked there', async () => {
+  const answers = { ...OFFERED, 'POST /v1/jobs': json({ job_id: 'job_1' }, 201), 'GET /v1/jobs/job_1/result': ENDED };
+  const { post, service } = await adapterOf('piston', answers, { runtimes: { python: 'python-data' } });
+  await post('/api/v2/execute', REQUESTS[0]?.[2]);
+  const sent = service.seen.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body) as object);
+  expect(sent).toEqual([
+    expect.objectContaining({ code: expect.stringMatching(/version_info/), runtime: 'python-data' }),
+    expect.objectContaining({ code: 'print(1)', runtime: 'python-data' }),
+  ]);
+});
+
+test('a pack that the service does not have is refused at the start', async () => {
+  const opening = adapterOf('piston', OFFERED, { runtimes: { python: 'science' } });
+  await expect(opening).rejects.toThrow('the service has no pack science for python; it has python-data');
+});
+
+test.each([
+  [['--runtime', 'python'], /give LANGUAGE=PACK, such as python=python-data/],
+  [['--runtime', 'cobol=x'], /give LANGUAGE=PACK/],
+  [['--runtime', 'python=science'], /--runtime: the service has no pack science for python/],
+])('vouchbox adapter with %j is wrong usage', async (words, says) => {
+  await using service = await scriptedService([json(CAPABILITIES)]);
+  const env = { SERVICE_URL: service.baseUrl, SERVICE_KEY: 'k' };
+  const { code, stderr } = await vouchbox(['adapter', 'piston', '--port', '0', ...words], { env });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(says)]);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+});
