@@ -1,21 +1,32 @@
 /**
- * Writes what is made from the tables of the contract: the OpenAPI document, the clients' types and judge, and docs/API.md, whose
- * examples stay as they were. Run it after any change of `protocol`.
+ * Writes what is made from the tables of the contract: the OpenAPI document, the clients' types, forms and judge, and
+ * docs/API.md, whose examples stay as they were. Run it after any change of `protocol`.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openApiDocument } from '@vouchbox/protocol';
 import { JUDGE } from '@vouchbox/protocol/grading';
+import { answerForms, answerFormsModule } from './answer-forms.ts';
 import { exchangesIn } from './api-page/exchange.ts';
 import { apiPage } from './api-page/page.ts';
 import { clientTypes } from './client-types.ts';
 
 const root = join(import.meta.dirname, '..');
 const types = join(root, 'packages/client/src/contract-types.ts');
+const forms = join(root, 'packages/client/src/answer-forms.ts');
+const formsOfPython = join(root, 'clients/python/src/vouchbox/answer_forms.json');
 writeFileSync(join(root, 'packages/protocol/openapi.json'), `${JSON.stringify(openApiDocument(), null, 2)}\n`);
 writeFileSync(types, clientTypes());
+writeFileSync(forms, answerFormsModule());
+writeFileSync(formsOfPython, JSON.stringify(answerForms()));
 writeFileSync(join(root, 'clients/python/src/vouchbox/judge.txt'), JUDGE);
-execFileSync(join(root, 'node_modules/.bin/biome'), ['check', '--write', '--log-level=error', types], { cwd: root });
+execFileSync(
+  join(root, 'node_modules/.bin/biome'),
+  ['check', '--write', '--log-level=error', types, forms, formsOfPython],
+  {
+    cwd: root,
+  },
+);
 const page = join(root, 'docs/API.md');
 writeFileSync(page, apiPage(exchangesIn(readFileSync(page, 'utf8'))));

@@ -6,14 +6,21 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { bundleClient } from '../../tools/packages/client-bundle.ts';
 
-const clientBytesMax = 6000;
+const clientBytesMax = 6500;
 
-test('the client is one file of at most 6 kB compressed, and what later calls load is beside it', async () => {
+test('the client is one file of at most 6.5 kB compressed, and what later calls load is beside it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-client-'));
   try {
     await bundleClient(join(import.meta.dirname, '../../packages/client/src/index.ts'), directory);
     const later = globSync('*.js', { cwd: directory }).filter((name) => name !== 'index.js');
-    expect(later.sort()).toEqual(['blobs.js', 'grade.js', 'verify-record.js', 'workspace.js']);
+    expect(later.sort()).toEqual([
+      'answer-check.js',
+      'blobs.js',
+      'canonical-json.js',
+      'grade.js',
+      'verify-record.js',
+      'workspace.js',
+    ]);
     const text = readFileSync(join(directory, 'index.js'), 'utf8');
     expect(text).not.toMatch(/\bfrom ?["'`]|\bimport ?["'`]/);
     const { length } = gzipSync(text, { level: 9 });

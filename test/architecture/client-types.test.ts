@@ -4,16 +4,25 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JUDGE } from '@vouchbox/protocol/grading';
 import { expect, test } from 'vitest';
+import { answerForms, answerFormsModule } from '../../tools/answer-forms.ts';
 import { clientTypes } from '../../tools/client-types.ts';
 
 const root = join(import.meta.dirname, '../..');
-const FILE = 'packages/client/src/contract-types.ts';
 
-test("the client's types are those of the contract; `npm run openapi` writes them", () => {
-  const words = ['check', '--write', `--stdin-file-path=${FILE}`];
+test.each([
+  ['types', 'contract-types.ts', clientTypes],
+  ['forms of answers', 'answer-forms.ts', answerFormsModule],
+])("the client's %s are those of the contract; `npm run openapi` writes them", (_what, name, made) => {
+  const file = `packages/client/src/${name}`;
+  const words = ['check', '--write', `--stdin-file-path=${file}`];
   const biome = join(root, 'node_modules/.bin/biome');
-  const formatted = execFileSync(biome, words, { cwd: root, encoding: 'utf8', input: clientTypes() });
-  expect(readFileSync(join(root, FILE), 'utf8')).toBe(formatted);
+  const formatted = execFileSync(biome, words, { cwd: root, encoding: 'utf8', input: made() });
+  expect(readFileSync(join(root, file), 'utf8')).toBe(formatted);
+});
+
+test('the forms of the Python client are those of the contract, too', () => {
+  const text = readFileSync(join(root, 'clients/python/src/vouchbox/answer_forms.json'), 'utf8');
+  expect(JSON.parse(text)).toEqual(answerForms());
 });
 
 test('the judge of the Python client is that of the contract; `npm run openapi` writes it', () => {

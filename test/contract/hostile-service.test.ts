@@ -1,11 +1,12 @@
 /** The commands that call a service, with a service that answers anything: no part of it acts on a terminal. */
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parsePublicKey, sha256Hex } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
+import { whole } from '../../packages/client/test/whole-answer.ts';
 import { type Ended, vouchbox } from '../rig/command.ts';
 
 let scratch: string;
@@ -34,10 +35,19 @@ function exporting(path: string, receipt: object | null = { output_artifacts: [{
   const answers: Readonly<Record<string, ReturnType<typeof json>>> = {
     attestation: exact,
     'result-artifact': exact,
-    result: json({ status: 'succeeded', artifacts: [{ path, content_base64: 'eA==' }] }),
+    result: json(
+      whole('GET /v1/jobs/{id}/result', { status: 'succeeded', artifacts: [{ path, content_base64: 'eA==' }] }),
+    ),
     replay: json({ events: [], next_cursor: null }),
-    'public-key': json({ public_key_pem }),
-    job_1: json({ tenant: 'a; b', requested_spec: { code: '' }, attestation: { key_id }, receipt }),
+    'public-key': json(whole('GET /v1/attestation/public-key', { public_key_pem })),
+    job_1: json(
+      whole('GET /v1/jobs/{id}', {
+        tenant: 'a; b',
+        requested_spec: { code: '' },
+        attestation: { key_id },
+        receipt,
+      }),
+    ),
   };
   return scriptedService([(response, { url }) => answers[url.split('?')[0]?.split('/').at(-1) ?? '']?.(response)]);
 }
@@ -74,19 +84,22 @@ describe('an export from a hostile service', () => {
 });
 
 describe('text of a hostile service is escaped', () => {
-  const item = { job_id: EVIL, status: EVIL, language: EVIL, created_at: EVIL, duration_ms: 1, exit_code: 0 };
+  const list = whole('GET /v1/jobs', {
+    items: [{ job_id: 'job_1', status: EVIL, language: EVIL, created_at: EVIL, duration_ms: 1, exit_code: 0 }],
+    next_cursor: null,
+  });
 
   test('in the list of jobs', { tags: ['OPER-06'] }, async () => {
-    await using service = await scriptedService([json({ items: [item], next_cursor: null })]);
+    await using service = await scriptedService([json(list)]);
     const listed = await call(service, 'jobs', 'list');
     expect(listed.stdout).toContain(`${SPELLED}  ${SPELLED}`);
     const asJson = await call(service, 'jobs', 'list', '--json');
-    expect(JSON.parse(asJson.stdout)).toEqual([item]);
+    expect(JSON.parse(asJson.stdout)).toEqual(list.items);
     expect([listed, asJson].map(isHarmless)).toEqual([true, true]);
   });
 
   test('in the detail of a job, which stays the same JSON', async () => {
-    const detail = { job_id: 'job_1', requested_spec: { code: EVIL } };
+    const detail = whole('GET /v1/jobs/{id}', { job_id: 'job_1', requested_spec: { code: EVIL } });
     await using service = await scriptedService([json(detail)]);
     const shown = await call(service, 'jobs', 'show', 'job_1');
     expect(JSON.parse(shown.stdout)).toEqual(detail);
@@ -94,7 +107,9 @@ describe('text of a hostile service is escaped', () => {
   });
 
   test('in the answer to a cancellation', async () => {
-    await using service = await scriptedService([json({ job_id: 'job_1', status: EVIL, already_terminal: false })]);
+    await using service = await scriptedService([
+      json(whole('DELETE /v1/jobs/{id}', { job_id: 'job_1', status: EVIL })),
+    ]);
     const cancelled = await call(service, 'jobs', 'cancel', 'job_1');
     expect(cancelled.stdout).toBe(`job_1 is ${SPELLED}\n`);
   });
@@ -116,7 +131,7 @@ describe('text of a hostile service is escaped', () => {
   test('in the events of a running job', { tags: ['OPER-06'] }, async () => {
     const events = [
       { job_id: 'job_1', seq: 1, kind: 'violation', data: { type: EVIL, message: EVIL, path: EVIL } },
-      { job_id: 'job_1', seq: 2, kind: 'truncated', data: { stream: EVIL, bytes_seen: EVIL, bytes_stored: EVIL } },
+      { job_id: 'job_1', seq: 2, kind: 'truncated', data: { stream: EVIL, bytes_seen: 1, bytes_stored: 1 } },
       { job_id: 'job_1', seq: 3, kind: 'finished', data: { status: 'failed', terminal_reason: EVIL, signal: EVIL } },
     ];
     await using service = await scriptedService([
@@ -129,5 +144,88 @@ describe('text of a hostile service is escaped', () => {
     const ran = await call(service, 'run', '-', '--language', 'bash');
     expect(ran.stderr).toContain(SPELLED);
     expect(isHarmless(ran)).toBe(true);
+  });
+});
+
+describe('a grading by a hostile service', () => {
+  const EVIL_JOB = '../../ESCAPED';
+  const sha256 = (text: string) => sha256Hex(new TextEncoder().encode(text));
+
+  /** Runs one test as the job of this id, and answers with this name for it in the verdict. */
+  function grading(ran: string, told: string): Promise<ScriptedService> {
+    const line = { verdict: 'accepted', points: 1, points_max: 1, receipt_sha256: 'r', checker: null };
+    const digests = { stdout_sha256: sha256('1\n'), expected_sha256: sha256('1\n') };
+    const verdict = JSON.stringify({
+      schema: 'urn:svc:verdict:v1',
+      program: { language: 'python', code_sha256: 'c' },
+      accepted: true,
+      points: 1,
+      points_max: 1,
+      tests: [{ name: EVIL, ...line, ...digests, job_id: told }],
+    });
+    const content_base64 = Buffer.from(verdict).toString('base64');
+    const file = {
+      path: 'output/verdict.json',
+      content_base64,
+      size_bytes: Buffer.byteLength(verdict),
+      sha256: sha256(verdict),
+    };
+    return scriptedService([
+      (response, { method, url, body }) => {
+        if (url === '/v1/capabilities') return json({ features: ['submission_wait'] })(response);
+        const isJudge = body.includes('grading.json') || url.includes('judge_1');
+        const ended = {
+          job_id: isJudge ? 'judge_1' : ran,
+          status: 'succeeded',
+          terminal_reason: 'exited',
+          exit_code: 0,
+        };
+        const receipt = { receipt_sha256: 'r', code_sha256: 'c' };
+        if (method === 'GET') return json(whole('GET /v1/jobs/{id}', { ...ended, receipt }))(response);
+        const artifacts = isJudge ? [file] : [];
+        const result = whole('GET /v1/jobs/{id}/result', { ...ended, stdout: '1\n', artifacts });
+        json({ job_id: ended.job_id, status: 'queued', result }, 201)(response);
+      },
+    ]);
+  }
+
+  function tests(): string {
+    const directory = mkdtempSync(join(scratch, 'deep-'));
+    mkdirSync(join(directory, 'a', 'tests'), { recursive: true });
+    writeFileSync(join(directory, 'a', 'tests', `${EVIL}.in`), '1');
+    writeFileSync(join(directory, 'a', 'tests', `${EVIL}.out`), '1\n');
+    writeFileSync(join(directory, 'a', 'sum.py'), 'print(input())');
+    return directory;
+  }
+
+  const namesIn = (directory: string) =>
+    readdirSync(directory, { recursive: true })
+      .map(String)
+      .toSorted((one, other) => (one < other ? -1 : 1));
+
+  const graded = ({ baseUrl }: ScriptedService, directory: string, ...words: string[]) =>
+    vouchbox(['grade', 'sum.py', '--tests', 'tests', '--url', baseUrl, '--key', 'k', ...words], {
+      cwd: join(directory, 'a'),
+    });
+
+  test.each([
+    ['the job of a test', EVIL_JOB, EVIL_JOB],
+    ['another job in its verdict', 'job_1', EVIL_JOB],
+  ])('that names %s by a path writes nothing anywhere, and ends with 125', async (_what, ran, told) => {
+    const directory = tests();
+    const before = namesIn(directory);
+    await using service = await grading(ran, told);
+    const ended = await graded(service, directory, '--output', 'verdict');
+    expect([ended.code, ended.stdout, isHarmless(ended)]).toEqual([125, '', true]);
+    expect(namesIn(directory)).toEqual(before);
+  });
+
+  test('prints no character that acts on a terminal, and with --json the same JSON', {
+    tags: ['OPER-06'],
+  }, async () => {
+    await using service = await grading('job_1', 'job_1');
+    const [asText, asJson] = [await graded(service, tests()), await graded(service, tests(), '--json')];
+    expect([asText.code, isHarmless(asText), asJson.code, isHarmless(asJson)]).toEqual([0, true, 0, true]);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ tests: [{ name: EVIL }] });
   });
 });

@@ -5,6 +5,7 @@ import { type Check, type CheckResult, type DoctorReport, doctor } from '@vouchb
 import { EXIT } from './failures/exit-code.ts';
 import { administeredServiceIfAny } from './operator/administered-service.ts';
 import { enterOwnUsers } from './service/own-users.ts';
+import { printResult } from './terminal/print.ts';
 
 export interface DoctorCommandOptions {
   readonly json?: true;
@@ -17,7 +18,7 @@ export async function doctorCommand({ json, ...options }: DoctorCommandOptions):
   const config = await administeredServiceIfAny(options);
   if (config.roles.includes('executor')) await enterOwnUsers();
   const report = await doctor(config, json ? () => {} : (check) => process.stdout.write(textOf(check)));
-  process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : summaryOf(report));
+  printResult({ json }, summaryOf(report), report);
   return isFit(report) ? EXIT.ok : EXIT.failed;
 }
 

@@ -15,7 +15,7 @@ import { serviceOrOwn } from './service/service-or-own.ts';
 import { readFromService } from './service-export.ts';
 import { readSubmission, type SubmissionOptions } from './submission-options.ts';
 import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
-import { note } from './terminal/print.ts';
+import { note, printResult } from './terminal/print.ts';
 import { tableOf } from './terminal/table.ts';
 
 export interface GradeCommandOptions extends AccessOptions, Pick<SubmissionOptions, 'language' | 'limit' | 'runtime'> {
@@ -60,7 +60,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     return EXIT.cancelled;
   }
   if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
-  process.stdout.write(options.json ? new TextDecoder().decode(graded.bytes) : asText(graded));
+  printResult(options, asText(graded), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   note(`the judge was ${graded.job_id}`);
   return graded.verdict.accepted ? EXIT.ok : 1;

@@ -7,6 +7,8 @@ import type { ExportSource } from './files/export-files.ts';
 
 /** How long to wait for the signature of a job that just ended. */
 const signatureTries = 30;
+/** Whatever the service asks for. */
+const pauseSecondsMax = 5;
 
 /**
  * Reads a job that has ended. A service names its current key only; an older one must be given.
@@ -28,7 +30,7 @@ export async function readFromService(
     job_id,
     envelope,
     result_artifact: result.bytes,
-    receipt_json: canonicalJson(detail.receipt),
+    receipt_json: canonicalJson(detail.receipt ?? null),
     events: await Array.fromAsync(client.events(job_id, { limit: 1000 })),
     public_key_pem: await signerOf(detail.attestation.key_id, client, publicKeyPem),
     requested_spec: detail.requested_spec,
@@ -62,7 +64,7 @@ async function signedEnvelope(job_id: string, client: ServiceClient): Promise<Ui
     } catch (error) {
       const isUnsigned = error instanceof ServiceFailure && error.code === 'attestation_unavailable';
       if (!isUnsigned || tries >= signatureTries) throw error;
-      await pause((error.retryAfterSeconds ?? 1) * 1000);
+      await pause(Math.min(error.retryAfterSeconds ?? 1, pauseSecondsMax) * 1000);
     }
   }
 }

@@ -1,4 +1,5 @@
 /** Files that are uploaded once and then named by submissions. Loaded when a client first needs it. */
+import { checkAnswer } from './answer-check.ts';
 import type { StoredBlob } from './contract-types.ts';
 import type { ExactBytes } from './exact-bytes.ts';
 import { TransportFailure } from './failure.ts';
@@ -6,6 +7,7 @@ import type { CallOptions } from './job-options.ts';
 import { repeated } from './operation.ts';
 import type { Session } from './session.ts';
 import type { FileContent } from './submission.ts';
+import { decodeJson } from './transport.ts';
 
 /** How long a body may take to arrive at the service, and its answer to come back. */
 const blobMilliseconds = 60_000;
@@ -23,7 +25,9 @@ export async function upload(
   const bytes = new Uint8Array(await new Response(content).arrayBuffer());
   const call = { sha256: await session.sha256(bytes), bytes, signal };
   const answer = await repeated(patient(session), 'PUT /v1/blobs/sha256/{sha256}', call);
-  return JSON.parse(new TextDecoder().decode(answer.bytes)) as StoredBlob;
+  const stored = checkAnswer<StoredBlob>('PUT /v1/blobs/sha256/{sha256}', decodeJson(answer));
+  if (stored.blob === `sha256:${call.sha256}`) return stored;
+  throw new TransportFailure('digest', 'the service stored another file');
 }
 
 /**

@@ -1,6 +1,7 @@
 /** One WebSocket connection to a job's stream, as a sequence of events. It neither reconnects nor removes repeats. */
 import type { JobEvent } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
+import { answerCheck } from './operation.ts';
 import { parseJson } from './parse-json.ts';
 
 export interface StreamOptions {
@@ -8,6 +9,9 @@ export interface StreamOptions {
   /** Called once the connection is open. */
   readonly onOpen?: () => void;
 }
+
+/** The most events that wait for their reader. A job has at most 10,000 lines of each stream. */
+const unreadEventsMax = 100_000;
 
 /** How a stream ended: with a close code, or without having opened, for a reason that platforms do not report. */
 export type StreamEnd = number | 'refused';
@@ -17,6 +21,7 @@ export async function* openEventStream(
   url: string,
   { signal, onOpen }: StreamOptions,
 ): AsyncGenerator<JobEvent, StreamEnd, undefined> {
+  const { checkEvent } = await answerCheck();
   signal?.throwIfAborted();
   const socket = new WebSocket(url);
   const arrived: JobEvent[] = [];
@@ -40,7 +45,9 @@ export async function* openEventStream(
   });
   socket.addEventListener('message', ({ data }) => {
     try {
-      arrived.push(decodeFrame(data));
+      arrived.push(checkEvent(parseJson(String(data))));
+      // More than a job has: whoever reads is not slow, but flooded.
+      if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     } catch (error) {
       failure = error;
     }
@@ -62,10 +69,4 @@ export async function* openEventStream(
     signal?.removeEventListener('abort', onAbort);
     socket.close();
   }
-}
-
-function decodeFrame(data: unknown): JobEvent {
-  const event = parseJson(String(data)) as JobEvent | null | undefined;
-  if (event && Number.isInteger(event.seq)) return event;
-  throw new TransportFailure('undecodable', 'a frame of the stream is not an event');
 }

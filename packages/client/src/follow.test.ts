@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { json, noAnswer, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
+import { whole } from '../test/whole-answer.ts';
 import { createServiceClient } from './service-client.ts';
 
 const event = (seq: number, kind = 'stdout') => ({ job_id: 'job_1', seq, kind, data: { text: String(seq) } });
 const frame = (seq: number, kind?: string) => JSON.stringify(event(seq, kind));
-const ticket = json({ ticket: 't', stream_url: '/v1/jobs/job_1/stream?ticket=t' }, 201);
+const ticket = json(whole('POST /v1/jobs/{id}/stream-ticket', { stream_url: '/v1/jobs/job_1/stream?ticket=t' }), 201);
 
 /** Serves one scripted connection after another on the stream's path, and remembers their addresses. */
 function streams(service: ScriptedService, connections: readonly ((socket: WebSocket) => void)[]): string[] {
@@ -115,7 +116,10 @@ describe('following by the stream', () => {
       (response, { method }) =>
         method === 'GET'
           ? refusal(400, 'invalid_request', {}, false)(response)
-          : json({ stream_url: `/v1/jobs/job_1/stream?ticket=t${++minted}` }, 201)(response),
+          : json(
+              whole('POST /v1/jobs/{id}/stream-ticket', { stream_url: `/v1/jobs/job_1/stream?ticket=t${++minted}` }),
+              201,
+            )(response),
     ]);
     const sockets = new WebSocketServer({ noServer: true });
     const asked: (string | undefined)[] = [];

@@ -15,10 +15,12 @@ import {
   type Verdict,
 } from '@vouchbox/protocol/grading';
 import type { JobSubmission, StoredBlob } from './contract-types.ts';
+import type { Sha256 } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import { BOUNDS, type Checker, checkGrading, type GradeTest } from './grade-test.ts';
 import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
+import { verdictOf } from './verdict.ts';
 
 export interface GradeOptions
   extends CallOptions,
@@ -50,10 +52,12 @@ type Run = (program: string | JobSubmission, options: RunOptions) => Promise<Run
 export interface GradingClient {
   readonly run: Run;
   readonly upload: (content: string, options: CallOptions) => Promise<StoredBlob>;
+  readonly sha256: Sha256;
 }
 
 /**
  * @throws TypeError before the first job, if there are no tests, two of one name, or one that no job can take
+ * @throws TransportFailure `undecodable` if the verdict is not one of this grading
  * @throws RangeError if a judge cannot be given all that the program wrote
  */
 export async function gradeProgram(
@@ -76,7 +80,7 @@ export async function gradeProgram(
   if (bytes === undefined || judged.status !== 'succeeded') {
     throw new TransportFailure('undecodable', `${judged.job_id} gave no verdict: ${judged.stderr.slice(-500)}`);
   }
-  const verdict = JSON.parse(new TextDecoder().decode(bytes)) as Verdict;
+  const verdict = await verdictOf(bytes, grading, client.sha256);
   const notRun = new Map(graded.flatMap(({ test, notRun }) => (notRun === null ? [] : [[test.name, notRun]])));
   return { verdict, bytes, job_id: judged.job_id, receipt_sha256: judged.receipt_sha256, notRun };
 }

@@ -1,16 +1,26 @@
 /** What can be asked of a service about jobs. Spec § Endpoints. */
 import { isTerminal, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
 import { delayMilliseconds } from './backoff.ts';
-import type { FoldedResult, JobEvent, JobListItem, JobSubmission, ReplayPage } from './contract-types.ts';
+import type {
+  FoldedResult,
+  JobEvent,
+  JobListItem,
+  JobSubmission,
+  ReplayPage,
+  SubmissionAnswer,
+} from './contract-types.ts';
 import { randomKey } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { orOlder } from './older-route.ts';
 import { olderReplay, olderResult } from './older-server.ts';
-import { once, read, repeated } from './operation.ts';
+import { answerCheck, once, read, repeated } from './operation.ts';
 import type { Session } from './session.ts';
 import { submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
+
+/** Far more events than a job can have: each of its two streams has at most 10,000 lines. */
+const historyEventsMax = 100_000;
 
 /** How long one request waits for a job at most: many proxies cut an exchange at 60 seconds. */
 export const waitSecondsAtOnce = 50;
@@ -26,7 +36,10 @@ export async function submit(
   const call = { body, query: { wait_seconds: waitSeconds }, idempotencyKey, signal };
   const answer = await send(session, 'POST /v1/jobs', call);
   const replayed = answer.headers.get('idempotency-replayed') === 'true';
-  return { ...decodeJson<Omit<Submitted, 'replayed'>>(answer), replayed, idempotencyKey };
+  const { checkAbout, checkAnswer } = await answerCheck();
+  const stored = checkAnswer<SubmissionAnswer & Pick<Submitted, 'result'>>('POST /v1/jobs', decodeJson(answer));
+  if (stored.result !== undefined) checkAbout(stored.result, stored.job_id);
+  return { ...stored, replayed, idempotencyKey };
 }
 
 /** Every job of the tenant, newest first, page by page. */
@@ -96,6 +109,9 @@ export async function* storedEvents(
     const { events, next_cursor } = await replay(session, job_id, { ...options, after: cursor });
     yield* events;
     if (next_cursor === null || events.length === 0) return;
+    if (next_cursor <= cursor || cursor > historyEventsMax) {
+      throw new TransportFailure('undecodable', `the history of ${job_id} has no end`);
+    }
     cursor = next_cursor;
   }
 }

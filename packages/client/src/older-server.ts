@@ -8,9 +8,10 @@ import { openEventStream } from './event-stream.ts';
 import { TransportFailure } from './failure.ts';
 import type { ReplayOptions } from './job-options.ts';
 import { tooOld } from './older-route.ts';
-import { read } from './operation.ts';
+import { answerCheck, repeated } from './operation.ts';
 import type { Session } from './session.ts';
 import { legacyStreamPath, streamAddress } from './stream-address.ts';
+import { decodeJson } from './transport.ts';
 
 interface Asked {
   readonly signal?: AbortSignal | undefined;
@@ -24,7 +25,7 @@ export async function olderReplay(
   job_id: string,
   { after = 0, limit = replayLimitMax, ...asked }: Asked & Pick<ReplayOptions, 'after' | 'limit'>,
 ): Promise<ReplayPage> {
-  const { status } = await read(session, 'GET /v1/jobs/{id}', { ...asked, job_id });
+  const { status } = await olderDetail(session, job_id, asked);
   if (!isTerminal(status)) throw tooOld('the output of a running job cannot be read', asked.missing);
   const events = await streamed(session, job_id, { ...asked, after, limit });
   const last = events.at(-1);
@@ -33,9 +34,14 @@ export async function olderReplay(
 
 /** The result as it is now, made from the detail and the events. An older server gives no output files. */
 export async function olderResult(session: Session, job_id: string, asked: Asked): Promise<FoldedResult> {
-  const detail = await read(session, 'GET /v1/jobs/{id}', { ...asked, job_id });
+  const detail = await olderDetail(session, job_id, asked);
   if (!isTerminal(detail.status)) return resultOf(detail, []);
   return resultOf(detail, await streamed(session, job_id, { ...asked, after: 0, limit: Number.POSITIVE_INFINITY }));
+}
+
+async function olderDetail(session: Session, job_id: string, { signal }: Asked): Promise<JobDetail> {
+  const answer = await repeated(session, 'GET /v1/jobs/{id}', { job_id, signal });
+  return (await answerCheck()).checkOlderDetail(decodeJson(answer), job_id);
 }
 
 async function streamed(

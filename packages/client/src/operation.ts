@@ -43,6 +43,9 @@ type AnyCall = CallOf<'POST /v1/jobs'> & {
   readonly bytes?: Uint8Array<ArrayBuffer>;
 };
 
+/** What checks an answer. A page loads it with the first answer. */
+export const answerCheck = () => import('./answer-check.ts');
+
 /** Sends the request once. */
 export function once<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<Answer> {
   const { query = {}, idempotencyKey, accept, apiKey, job_id = '', sha256 = job_id, ...rest } = call as AnyCall;
@@ -64,15 +67,16 @@ export function repeated<R extends Route>(session: Session, route: R, call: Call
   return retrying(() => once(session, route, call), { ...session, signal, onRetry });
 }
 
-/** The JSON body of the answer, after as many tries as it takes. */
+/** The JSON body of the answer, in its form, after as many tries as it takes. */
 export async function read<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<AnswerBody<IdOf<R>>> {
-  return decodeJson(await repeated(session, route, call));
+  const answer = decodeJson(await repeated(session, route, call));
+  return (await answerCheck()).checkAnswer(route, answer, (call as AnyCall).job_id);
 }
 
 /** Whether the service names a feature. It is asked once. One that may not be asked, or is older, has none. */
 export async function supports(session: Session, feature: string, signal?: AbortSignal): Promise<boolean> {
-  session.features ??= await read(session, 'GET /v1/capabilities', { signal }).then(
-    ({ features }) => features,
+  session.features ??= await repeated(session, 'GET /v1/capabilities', { signal }).then(
+    async (answer) => (await answerCheck()).featuresOf(decodeJson(answer)),
     (error: unknown) => {
       if (isRouteMissing(error) || (error instanceof ServiceFailure && error.status === 403)) return [];
       throw error;

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
+import { whole } from '../test/whole-answer.ts';
 import { createServiceClient } from './service-client.ts';
 
-const folded = { job_id: 'job_1', status: 'succeeded', exit_code: 0, artifacts: [], violations: [] };
-const detail = { ...folded, terminal_reason: 'exited', signal: null, receipt: { receipt_sha256: 'r' } };
+const folded = whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status: 'succeeded', exit_code: 0 });
+const detail = whole('GET /v1/jobs/{id}', {
+  ...folded,
+  terminal_reason: 'exited',
+  receipt: { receipt_sha256: 'r' },
+});
 const routes = {
   'GET /v1/capabilities': json({ features: ['submission_wait', 'output_patterns'] }),
   'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued', result: folded }, 201),
@@ -101,7 +106,7 @@ describe('a run', () => {
     const events = [{ job_id: 'job_1', seq: 1, kind: 'stdout', data: { text: 'a' } }];
     await using service = await serviceWith({
       'GET /v1/jobs/job_1/replay': json({ events, next_cursor: 1 }),
-      'DELETE /v1/jobs/job_1': json(detail),
+      'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: false }),
     });
     const onStdout = async () => Promise.reject(new Error('mine'));
     await expect(clientOf(service).run('x', { onStdout })).rejects.toThrow('mine');

@@ -14,7 +14,7 @@ import { ServiceFailure, TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions } from './job-options.ts';
 import { submit, waitForResult, waitSecondsAtOnce } from './jobs.ts';
-import { once, read, supports } from './operation.ts';
+import { answerCheck, once, read, supports } from './operation.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
@@ -80,8 +80,8 @@ async function abandon(
   idempotencyKey: string,
   job_id: string | null,
 ): Promise<void> {
-  const named =
-    job_id ?? decodeJson<SubmissionAnswer>(await once(session, 'POST /v1/jobs', { body, idempotencyKey })).job_id;
+  const stored = async () => decodeJson(await once(session, 'POST /v1/jobs', { body, idempotencyKey }));
+  const named = job_id ?? (await answerCheck()).checkAnswer<SubmissionAnswer>('POST /v1/jobs', await stored()).job_id;
   await once(session, 'DELETE /v1/jobs/{id}', { job_id: named });
 }
 
@@ -91,13 +91,22 @@ async function runResultOf(session: Session, { artifacts, ...folded }: FoldedRes
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const artifact of artifacts) files.set(artifact.path, await contentOf(session, artifact));
   const { receipt, terminal_reason, signal } = await read(session, 'GET /v1/jobs/{id}', { job_id });
-  if (receipt === undefined) throw new TransportFailure('undecodable', `${job_id} has no receipt`);
+  if (!receipt?.receipt_sha256) throw new TransportFailure('undecodable', `${job_id} has no receipt`);
   const { receipt_sha256, isolation_class = null } = receipt;
   return { ...folded, files, terminal_reason, signal, isolation_class, receipt_sha256, receipt };
 }
 
 async function contentOf(session: Session, { path, content_base64, size_bytes, sha256 }: Artifact) {
-  const bytes = Uint8Array.from(atob(content_base64), (character) => character.charCodeAt(0));
+  const bytes = Uint8Array.from(textOfBase64(content_base64), (character) => character.charCodeAt(0));
   if (bytes.length === size_bytes && (await session.sha256(bytes)) === sha256) return bytes;
   throw new TransportFailure('digest', `${path} is of other bytes`);
+}
+
+/** Text that is no base64 is no content: it has another digest than any that is stated. */
+function textOfBase64(text: string): string {
+  try {
+    return atob(text);
+  } catch {
+    return '';
+  }
 }

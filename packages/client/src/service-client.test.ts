@@ -3,13 +3,14 @@ import type { ServerResponse } from 'node:http';
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { cutShort, json, noAnswer, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
+import { whole } from '../test/whole-answer.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 import { createServiceClient } from './service-client.ts';
 import type { ClientOptions } from './session.ts';
 
 const submission = { language: 'bash', code: 'true' };
-const detail = { job_id: 'job_1', status: 'queued' };
-const folded = (status: string) => ({ job_id: 'job_1', status, exit_code: null, stdout: '' });
+const detail = whole('GET /v1/jobs/{id}', { job_id: 'job_1', status: 'queued' });
+const folded = (status: string) => whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status });
 
 function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> = {}) {
   return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, ...options });
@@ -25,7 +26,8 @@ describe('a request', () => {
 
   test('keeps a path prefix of the service, and escapes a job id to one segment', async () => {
     await using service = await scriptedService([json(detail)]);
-    await createServiceClient({ baseUrl: `${service.baseUrl}/prefix/`, apiKey: null }).detail('../whoami');
+    const client = createServiceClient({ baseUrl: `${service.baseUrl}/prefix/`, apiKey: null });
+    await expect(client.detail('../whoami')).rejects.toThrow('another job');
     expect(service.seen[0]?.url).toBe('/prefix/v1/jobs/..%2Fwhoami');
     expect(service.seen[0]?.headers.authorization).toBeUndefined();
   });
@@ -241,8 +243,8 @@ describe('paging', () => {
 
   test('of the job list passes the cursor through unchanged', { tags: ['List-3'] }, async () => {
     await using service = await scriptedService([
-      json({ items: [{ job_id: 'job_2' }], next_cursor: 'opaque/=' }),
-      json({ items: [{ job_id: 'job_1' }], next_cursor: null }),
+      json(whole('GET /v1/jobs', { items: [{ job_id: 'job_2' }], next_cursor: 'opaque/=' })),
+      json(whole('GET /v1/jobs', { items: [{ job_id: 'job_1' }], next_cursor: null })),
     ]);
     const ids: string[] = [];
     for await (const item of clientOf(service).listAll()) ids.push(item.job_id);

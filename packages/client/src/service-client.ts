@@ -147,7 +147,8 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   const client: ServiceClient = {
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
-    grade: async (program, grading) => (await import('./grade.ts')).gradeProgram(client, program, grading),
+    grade: async (program, grading) =>
+      (await import('./grade.ts')).gradeProgram({ ...session, ...client }, program, grading),
     verify: async (job_id, reading = {}) =>
       (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),

@@ -1,9 +1,17 @@
 /** The address of a stream, made from the service's address and the stream URL it gave. */
+import { TransportFailure } from './failure.ts';
 import type { Endpoint } from './transport.ts';
 
-/** A `ws:` or `wss:` address that starts after a sequence number. `path` begins with a slash and may have a query. */
+/**
+ * A `ws:` or `wss:` address that starts after a sequence number. `path` begins with a slash and may have a query.
+ * @throws TransportFailure `undecodable` for a path that leads away from the service
+ */
 export function streamAddress({ baseUrl }: Endpoint, path: string, after: number): string {
-  const url = new URL(baseUrl.replace(/^http/, 'ws') + path);
+  const base = baseUrl.replace(/^http/, 'ws');
+  const url = URL.canParse(base + path) ? new URL(base + path) : null;
+  if (url === null || !path.startsWith('/') || url.host !== new URL(base).host) {
+    throw new TransportFailure('undecodable', 'the address of the stream is not one of this service');
+  }
   url.searchParams.set('after', String(after));
   return url.href;
 }

@@ -66,9 +66,28 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
     // Without any, this is undefined.
     body: bytes ?? JSON.stringify(body),
   });
-  const received = new Uint8Array(await response.arrayBuffer());
+  const received = await bodyOf(response);
   refuseTruncated(response, received);
   return { status: response.status, headers: response.headers, bytes: received };
+}
+
+/** The most bytes of an answer: those of the largest file that can be uploaded, which no other answer reaches. */
+const answerBytesMax = 64 * 1024 * 1024;
+
+/** The whole body, of which no more is read than an answer can have. */
+async function bodyOf({ body, status }: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  const reader = (body as ReadableStream<Uint8Array<ArrayBuffer>> | null)?.getReader();
+  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
+    length += read.value.length;
+    if (length > answerBytesMax) {
+      await reader?.cancel();
+      throw new TransportFailure('undecodable', `the answer has more than ${answerBytesMax} bytes`, { status });
+    }
+    parts.push(read.value);
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 /** A body whose length is not the declared one is incomplete and must not be parsed. Spec § Response transfer rules. */

@@ -4,8 +4,14 @@ import { dirname, join } from 'node:path';
 import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 
-/** It has a temporary name until it is whole. Only what was made here is removed. */
+/**
+ * It has a temporary name until it is whole. Only what was made here is removed.
+ * @param files by their paths below the directory
+ * @throws CommandFailure before anything is made, for a path that could lead out of it
+ */
 export async function writeDirectory(target: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  const stray = [...files.keys()].find((path) => !isBelow(path));
+  if (stray !== undefined) throw new CommandFailure(`${target} was not written: ${stray} is not a path below it`);
   await makeNew(target);
   const partial = await mkdtemp(`${target}.partial-`);
   try {
@@ -30,6 +36,11 @@ export async function checkNew(target: string): Promise<void> {
 
 function taken(target: string): UsageError {
   return new UsageError(`${target} exists already; name another with --output`);
+}
+
+/** Relative, and spelled in the one way that cannot mean another place. */
+function isBelow(path: string): boolean {
+  return path.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0]/.test(path);
 }
 
 /** A rename can replace an empty directory, but no other. */

@@ -1,4 +1,5 @@
 /** What to paste into the settings of a program that takes MCP servers. */
+import { printableJson } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
 
 export interface ServedBy {
@@ -35,5 +36,5 @@ export function clientConfiguration(
     args: ['mcp'],
     ...(url !== null && { env: { SERVICE_URL: url, SERVICE_KEY: 'the key that `vouchbox keys create` printed' } }),
   };
-  return { where, json: JSON.stringify({ [member]: { vouchbox: server } }, null, 2) };
+  return { where, json: printableJson({ [member]: { vouchbox: server } }, 2) };
 }

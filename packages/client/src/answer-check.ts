@@ -1,0 +1,114 @@
+/**
+ * What a service says is believed only in its form: each member that the contract names is there and has its type. What
+ * the contract does not name is passed on, and nothing may rely on it.
+ *
+ * A form is written briefly, since every page that has a client loads all of them. A text is a type: `s` text, `n` a
+ * number, `i` an integer that a double holds, `b` true or false, `z` null, `j` the id of a job; of several letters any
+ * will do, and of none everything. `[form]` is a list, `[form, null]` a form or null, and an object has a form for each of
+ * its members: `name?` may be missing, and `*` stands for every member.
+ */
+import { ANSWER_FORMS, EVENT_FORMS, type Form } from './answer-forms.ts';
+import type { Capabilities, JobDetail, JobEvent } from './contract-types.ts';
+import { TransportFailure } from './failure.ts';
+
+/** An id is a part of addresses and of names of files: it has no character that means something there. */
+const JOB_ID = /^[\w-]{1,128}$/;
+
+const LETTERS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  s: (value) => typeof value === 'string',
+  n: (value) => Number.isFinite(value),
+  i: (value) => Number.isSafeInteger(value),
+  b: (value) => typeof value === 'boolean',
+  z: (value) => value === null,
+  j: (value) => typeof value === 'string' && JOB_ID.test(value),
+};
+
+/**
+ * The answer of a route, in its form and about the job that was asked for.
+ * @param job_id the job that the request named; undefined if it named none
+ * @throws TransportFailure `undecodable`, naming the member that is wrong
+ */
+export function checkAnswer<Answer>(route: string, answer: unknown, job_id?: string): Answer {
+  const wrong = wrongIn(answer, ANSWER_FORMS[route] ?? '') ?? wrongEvent(answer);
+  if (wrong !== null) refuse(`the answer to ${route} is not what it should be: ${wrong}`);
+  if (job_id !== undefined) checkAbout(answer as { job_id?: string }, job_id);
+  return answer as Answer;
+}
+
+/** @throws TransportFailure `undecodable` if it says that it is about another job than this one */
+export function checkAbout({ job_id: about = '' }: { readonly job_id?: string }, job_id: string): void {
+  if (about !== '' && about !== job_id) refuse(`the service answers about another job than ${job_id}`);
+}
+
+/**
+ * The detail as a server from before v0.4 gives it, which has fewer members.
+ * @throws TransportFailure `undecodable`
+ */
+export function checkOlderDetail(detail: unknown, job_id: string): JobDetail {
+  const wrong = wrongIn(detail, { job_id: 'j', status: 's', 'exit_code?': 'iz', 'duration_ms?': 'iz' });
+  if (wrong !== null) refuse(`the detail of ${job_id} is not what it should be: ${wrong}`);
+  checkAbout(detail as JobDetail, job_id);
+  return detail as JobDetail;
+}
+
+/**
+ * What the capabilities name as features. Those of an older server name none.
+ * @throws TransportFailure `undecodable`
+ */
+export function featuresOf(capabilities: unknown): readonly string[] {
+  const wrong = wrongIn(capabilities, { 'features?': ['s'] });
+  if (wrong !== null) refuse('the capabilities are not what they should be: features');
+  return (capabilities as Partial<Capabilities>).features ?? [];
+}
+
+/** @throws TransportFailure `undecodable` */
+export function checkEvent(event: unknown): JobEvent {
+  const wrong =
+    wrongIn({ events: [event], next_cursor: null }, ANSWER_FORMS[REPLAY] ?? '') ?? wrongEvent({ events: [event] });
+  if (wrong !== null) refuse('a frame of the stream is not an event');
+  return event as JobEvent;
+}
+
+const REPLAY = 'GET /v1/jobs/{id}/replay';
+
+function wrongEvent(answer: unknown): string | null {
+  const { events } = answer as { events?: readonly JobEvent[] };
+  if (!Array.isArray(events)) return null;
+  return first(events, ({ kind, data, seq }: JobEvent) => wrongIn(data, EVENT_FORMS[kind] ?? '', `event ${seq}`));
+}
+
+/** The name of the first member that is wrong; null if none is. */
+function wrongIn(value: unknown, form: Form, name = 'the whole'): string | null {
+  if (typeof form === 'string')
+    return form === '' || Array.from(form).some((letter) => LETTERS[letter]?.(value)) ? null : name;
+  if (isList(form)) {
+    if (form.length === 2 && value === null) return null;
+    if (form.length === 2) return wrongIn(value, form[0], name);
+    return Array.isArray(value) ? first(value, (item) => wrongIn(item, form[0], name)) : name;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return name;
+  const members = value as Readonly<Record<string, unknown>>;
+  return first(Object.keys(form), (key) => {
+    const every = form[key] as Form;
+    if (key === '*') return first(Object.entries(members), ([at, member]) => wrongIn(member, every, at));
+    const at = key.replace('?', '');
+    if (!Object.hasOwn(members, at)) return at === key ? at : null;
+    return wrongIn(members[at], every, at);
+  });
+}
+
+function isList(form: Form): form is readonly [Form] | readonly [Form, null] {
+  return Array.isArray(form);
+}
+
+function first<Item>(items: readonly Item[], look: (item: Item) => string | null): string | null {
+  for (const item of items) {
+    const found = look(item);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function refuse(message: string): never {
+  throw new TransportFailure('undecodable', message);
+}

@@ -1,0 +1,211 @@
+/** A service that answers anything, over real HTTP: nothing that it says is believed before its form was checked. */
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { WebSocketServer } from 'ws';
+import { cutShort, json, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
+import { whole } from '../test/whole-answer.ts';
+import { createServiceClient, type ServiceClient } from './service-client.ts';
+
+const DETAIL = 'GET /v1/jobs/{id}';
+const RESULT = 'GET /v1/jobs/{id}/result';
+const TICKET = 'POST /v1/jobs/{id}/stream-ticket';
+
+function clientOf({ baseUrl }: Pick<ScriptedService, 'baseUrl'>): ServiceClient {
+  const retry = { attemptsMax: 1 };
+  return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, timeoutMilliseconds: 5000, retry });
+}
+
+const undecodable = { name: 'TransportFailure', reason: 'undecodable' };
+const answering = (value: unknown) => scriptedService([json(value)]);
+
+describe('an answer is refused', () => {
+  const result = whole(RESULT, { job_id: 'job_1', status: 'succeeded' });
+  const detail = whole(DETAIL, { job_id: 'job_1', status: 'queued' });
+
+  test.each<[string, unknown, (client: ServiceClient) => Promise<unknown>]>([
+    ['without a member', { ...result, stdout: undefined }, (client) => client.result('job_1')],
+    ['with a member of another type', { ...result, stdout: { length: 1 } }, (client) => client.result('job_1')],
+    ['with null where there is none', { ...result, artifacts: null }, (client) => client.result('job_1')],
+    ['with a number beyond those of a double', { ...result, exit_code: 2 ** 60 }, (client) => client.result('job_1')],
+    ['with a fraction of a byte', { ...result, exit_code: 0.5 }, (client) => client.result('job_1')],
+    ['about another job', { ...result, job_id: 'job_2' }, (client) => client.result('job_1')],
+    ['that is a list', [result], (client) => client.result('job_1')],
+    ['whose receipt is text', { ...detail, receipt: 'r' }, (client) => client.detail('job_1')],
+    ['whose limits are text', { ...detail, effective_spec: { limits: 'x' } }, (client) => client.detail('job_1')],
+    ['that lists jobs without ids', { items: [{}], next_cursor: null }, (client) => client.list()],
+    ['whose cursor is an object', { items: [], next_cursor: {} }, (client) => client.list()],
+    ['whose features are numbers', { features: [1] }, (client) => client.run('x')],
+    ['whose event is text', { events: ['x'], next_cursor: null }, (client) => client.replay('job_1')],
+    [
+      'whose event has other data than its kind',
+      { events: [{ job_id: 'job_1', seq: 1, kind: 'violation', data: { message: [] } }], next_cursor: null },
+      (client) => client.replay('job_1'),
+    ],
+    ['that names no key', { public_key_pem: 1 }, (client) => client.publicKey()],
+  ])('%s', async (_what, value, ask) => {
+    await using service = await answering(value);
+    await expect(ask(clientOf(service))).rejects.toMatchObject(undecodable);
+  });
+
+  test.each(['../../ESCAPED', '..', '', 'a/b', 'a\u001b[2J', 'x'.repeat(129), 'a\\b', 'a.b', null, 7])(
+    'that names a job %j',
+    async (job_id) => {
+      await using service = await answering({ job_id, status: 'queued' });
+      await expect(clientOf(service).submit('x')).rejects.toMatchObject(undecodable);
+    },
+  );
+
+  test('that was cut short, or is no JSON', async () => {
+    await using cut = await scriptedService([cutShort('{}')]);
+    await expect(clientOf(cut).detail('job_1')).rejects.toMatchObject({
+      reason: expect.stringMatching(/truncated|network/),
+    });
+    await using text = await scriptedService([(response) => response.end('{"job_id":')]);
+    await expect(clientOf(text).detail('job_1')).rejects.toMatchObject(undecodable);
+    await using deep = await scriptedService([(response) => response.end('['.repeat(200_000))]);
+    await expect(clientOf(deep).detail('job_1')).rejects.toMatchObject(undecodable);
+  });
+
+  test('that never ends, after as many bytes as an answer can have', async () => {
+    const endless = (response: ServerResponse) => {
+      const piece = Buffer.alloc(1024 * 1024, 0x20);
+      const more = () => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.on('drain', more).on('error', () => {});
+      more();
+    };
+    await using service = await scriptedService([endless]);
+    await expect(clientOf(service).detail('job_1')).rejects.toMatchObject(undecodable);
+  });
+
+  test('whose history never ends, or does not go on', async () => {
+    let seq = 0;
+    const page = (from: number) => ({
+      events: Array.from({ length: 1000 }, (_, at) => ({
+        job_id: 'job_1',
+        seq: from + at,
+        kind: 'stdout',
+        data: { text: '' },
+      })),
+      next_cursor: from + 999,
+    });
+    await using endless = await scriptedService([
+      (response) => {
+        json(page(seq + 1))(response);
+        seq += 1000;
+      },
+    ]);
+    await expect(Array.fromAsync(clientOf(endless).events('job_1'))).rejects.toThrow('has no end');
+    await using still = await answering({ ...page(1), next_cursor: 0 });
+    await expect(Array.fromAsync(clientOf(still).events('job_1'))).rejects.toThrow('has no end');
+  });
+});
+
+describe('the key and the ticket stay with their service', () => {
+  test.each([301, 302, 303, 307, 308])('whatever a redirect with %d says', async (status) => {
+    await using other = await answering({});
+    await using service = await scriptedService([
+      (response) => response.writeHead(status, { location: `${other.baseUrl}/v1/jobs` }).end(),
+    ]);
+    const client = clientOf(service);
+    const blob = `sha256:${'0'.repeat(64)}`;
+    for (const ask of [() => client.submit('x'), () => client.detail('job_1'), () => client.download(blob)]) {
+      await expect(ask()).rejects.toMatchObject({ reason: 'unstructured', status });
+    }
+    expect(other.seen).toEqual([]);
+  });
+
+  test.each(['@HOST/x', '.HOST/x', '//HOST/x', 'ws://HOST/x', '\\HOST\\x', ':1@HOST/'])(
+    'whatever the address of a stream is: %s',
+    async (spelled) => {
+      await using other = await answering({});
+      const opened: string[] = [];
+      new WebSocketServer({ server: other.server }).on('connection', (_socket, { url = '' }) => opened.push(url));
+      const stream_url = spelled.replace('HOST', other.baseUrl.slice('http://'.length));
+      await using service = await scriptedService([json(whole(TICKET, { stream_url }), 201)]);
+      await expect(Array.fromAsync(clientOf(service).follow('job_1'))).rejects.toMatchObject({
+        name: 'TransportFailure',
+      });
+      expect([opened, other.seen]).toEqual([[], []]);
+    },
+  );
+});
+
+describe('a verdict', () => {
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+  const line = {
+    name: 'one',
+    verdict: 'accepted',
+    points: 1,
+    points_max: 1,
+    job_id: 'job_1',
+    receipt_sha256: 'r1',
+    stdout_sha256: sha256('3\n'),
+    expected_sha256: sha256('3'),
+    checker: null,
+  };
+  const VERDICT = {
+    schema: 'urn:svc:verdict:v1',
+    program: { language: 'python', code_sha256: 'c' },
+    accepted: true,
+    points: 1,
+    points_max: 1,
+    tests: [line],
+  };
+
+  /** Runs any program as job_1, and a judge that writes this verdict as job_2. */
+  function judging(verdict: string): Promise<ScriptedService> {
+    const content = Buffer.from(verdict);
+    const file = {
+      path: 'output/verdict.json',
+      content_base64: content.toString('base64'),
+      size_bytes: content.length,
+      sha256: sha256(verdict),
+    };
+    return scriptedService([
+      (response, { method, url, body }) => {
+        if (url === '/v1/capabilities') return json({ features: ['submission_wait'] })(response);
+        const job_id = body.includes('grading.json') || url.includes('job_2') ? 'job_2' : 'job_1';
+        const ended = { job_id, status: 'succeeded', terminal_reason: 'exited', exit_code: 0 };
+        const receipt = { receipt_sha256: job_id.replace('job_', 'r'), code_sha256: 'c' };
+        if (method === 'GET') return json(whole(DETAIL, { ...ended, receipt }))(response);
+        const result = whole(RESULT, { ...ended, stdout: '3\n', artifacts: job_id === 'job_2' ? [file] : [] });
+        json({ job_id, status: 'queued', result }, 201)(response);
+      },
+    ]);
+  }
+
+  const grade = (service: ScriptedService) =>
+    clientOf(service).grade('print(3)', { tests: [{ name: 'one', expected: '3' }] });
+
+  test('of this grading is given back', async () => {
+    await using service = await judging(JSON.stringify(VERDICT));
+    expect((await grade(service)).verdict).toEqual(VERDICT);
+  });
+
+  test.each<[string, unknown]>([
+    ['names another job', { ...VERDICT, tests: [{ ...line, job_id: '../../ESCAPED' }] }],
+    ['names another receipt', { ...VERDICT, tests: [{ ...line, receipt_sha256: 'r9' }] }],
+    ['names another test', { ...VERDICT, tests: [{ ...line, name: 'x\u001b]0;pwn\u0007' }] }],
+    ['judges another output', { ...VERDICT, tests: [{ ...line, stdout_sha256: sha256('4') }] }],
+    ['has a checker that did not run', { ...VERDICT, tests: [{ ...line, checker: { job_id: '../x' } }] }],
+    ['gives points for nothing', { ...VERDICT, points: 9 }],
+    ['accepts what was refused', { ...VERDICT, tests: [{ ...line, verdict: 'wrong_answer', points: 0 }], points: 0 }],
+    ['has a word of its own', { ...VERDICT, tests: [{ ...line, verdict: 'perfect' }] }],
+    ['leaves a test out', { ...VERDICT, tests: [] }],
+    ['adds a test', { ...VERDICT, tests: [line, line] }],
+    ['has another member', { ...VERDICT, more: 1 }],
+    ['has no tests', { ...VERDICT, tests: 'one' }],
+    ['is null', null],
+  ])('that %s is refused', async (_what, verdict) => {
+    await using service = await judging(JSON.stringify(verdict));
+    await expect(grade(service)).rejects.toMatchObject(undecodable);
+  });
+
+  test('that is not JSON is refused', async () => {
+    await using service = await judging('{"schema":');
+    await expect(grade(service)).rejects.toMatchObject(undecodable);
+  });
+});
