@@ -1,0 +1,32 @@
+/** Python modules that our own commands need: installed on Debian where this process may, and named elsewhere. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { installMissing } from '../packages/server/setup/system-packages.mjs';
+
+/** The system's Python has the system's packages; another one in PATH may not. */
+export const PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
+
+/** What builds the wheel of clients/python: each module with the package that has it. */
+export const WHEEL_MODULES = [
+  ['build', 'python3-build'],
+  ['hatchling', 'python3-hatchling'],
+];
+
+function isThere([module]) {
+  return spawnSync(PYTHON, ['-c', `import ${module}`], { stdio: 'ignore' }).status === 0;
+}
+
+/**
+ * Installs what is missing of these modules.
+ * @param {readonly (readonly [module: string, debianPackage: string])[]} modules
+ * @param {string} purpose completes "install … for"
+ * @returns {boolean} whether all are there now
+ */
+export function installModules(modules, purpose) {
+  const missing = modules.filter((module) => !isThere(module));
+  installMissing(
+    missing.map(([, name]) => name),
+    purpose,
+  );
+  return missing.every(isThere);
+}
