@@ -35,9 +35,6 @@ export default defineConfig({
     // Ends what hangs, and judges no speed: a busy machine may take its time.
     testTimeout: 120_000 * PATIENCE,
     hookTimeout: 180_000 * PATIENCE,
-    // Where a change lands, a test that failed once is tried once more, and the summary names it: the machine is shared
-    // with whatever else runs on it, and the run must tell what is broken from what was unlucky. Nowhere else.
-    retry: process.env['CI'] === 'true' ? 1 : 0,
     expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: TestOrder },
     // `--tags-filter Receipt-14` runs what shows that statement, `--list-tags` lists them all. The

@@ -1,19 +1,14 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 import { allStatements, type MarkedTest, strayMarks, unshownStatements } from './statements.ts';
 
 /** Every file of tests. A run of fewer says nothing about what no test shows. */
 export const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
-/** Enough for the difference of two short values. */
-const reasonLinesMax = 24;
-
 /**
- * Ends a run with the plain line `N passed, N failed`, which any tool can read. Before it are the tests that passed
- * only at their second try, which is a fault to be found, and, after a whole run, each statement and each attack that
- * no test showed. Each of those counts as failed, as does a mark that names no statement.
+ * Ends a run with the plain line `N passed, N failed`, which any tool can read. Before it, after a whole run, is each
+ * statement and each attack that no test showed. Each of those counts as failed, as does a mark that names no statement.
  */
 export default class TestSummary implements Reporter {
   #vitest: Vitest | undefined;
@@ -25,7 +20,6 @@ export default class TestSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const states = tests.map((test) => test.result().state);
-    for (const test of tests) if (test.diagnostic()?.flaky) print(`passed at a second try: ${firstTry(test)}`);
     const gaps = this.#gaps(modules, tests.map(markedTest));
     for (const gap of gaps) print(gap);
     if (gaps.length > 0) process.exitCode = 1;
@@ -44,15 +38,6 @@ export default class TestSummary implements Reporter {
     const unshown = unshownStatements(statements, tests).map(({ id, text }) => `no test showed ${id}: ${text}`);
     return [...stray, ...unshown];
   }
-}
-
-/** The name of a test that failed before it passed, and below it why it failed. */
-function firstTry(test: TestCase): string {
-  const reasons = (test.result().errors ?? []).map(({ message, diff = '' }) =>
-    stripVTControlCharacters(`${message}\n${diff}`),
-  );
-  const lines = reasons.flatMap((reason) => reason.split('\n')).filter((line) => line.trim() !== '');
-  return [test.fullName, ...lines.slice(0, reasonLinesMax).map((line) => `    ${line}`)].join('\n');
 }
 
 function markedTest(test: TestCase): MarkedTest {
