@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  ERROR_CODES,
+  ERRORS,
   EVENT_DATA,
   JOB_STATUSES,
   LIMIT_CEILINGS,
@@ -9,6 +11,7 @@ import {
   OPERATIONS,
   type Operation,
   SCOPES,
+  STREAM_CLOSE_CODES,
   TERMINAL_REASONS,
   VIOLATION_TYPES,
 } from '@vouchbox/protocol';
@@ -61,6 +64,23 @@ test('the kinds of events and the types of violations are listed', { tags: ['Eve
 test('defaults and ceilings of the limits are stated', { tags: ['Submission-22', 'Submission-23'] }, () => {
   expect(numbered('Submission-22')).toEqual(LIMIT_DEFAULTS);
   expect(numbered('Submission-23')).toEqual(LIMIT_CEILINGS);
+});
+
+test('the close codes of the stream are listed', { tags: ['Stream-3a', 'Stream-3c', 'Stream-3d', 'Stream-3e'] }, () => {
+  const codesOf = (id: string) =>
+    [...(statements.get(id) ?? '').matchAll(/\b[14]\d{3}\b/g)].map(([code]) => Number(code));
+  const { finished, credentialEnded } = STREAM_CLOSE_CODES;
+  expect(new Set(['Stream-3a', 'Stream-3c', 'Stream-3d'].flatMap(codesOf))).toEqual(
+    new Set(Object.values(STREAM_CLOSE_CODES)),
+  );
+  expect(codesOf('Stream-3e')).toEqual([finished, credentialEnded]);
+  expect(Object.keys(OPERATIONS.streamEvents.closeCodes).map(Number)).toEqual(Object.values(STREAM_CLOSE_CODES));
+});
+
+test('every refusal is stated, and always with its status', { tags: ['Errors-23'] }, () => {
+  const pairs = [...statements.values()].flatMap((text) => [...text.matchAll(/\b(\d{3}) `(\w+)`/g)]);
+  const stated = new Set(pairs.map(([, status, code]) => `${status} ${code}`));
+  expect([...stated].toSorted()).toEqual(ERROR_CODES.map((code) => `${ERRORS[code].status} ${code}`).toSorted());
 });
 
 test('statuses and reasons are listed', { tags: ['States-1g'] }, () => {

@@ -61,6 +61,17 @@ test('the served document has every operation, and no other', { tags: ['Endpoint
   expect(served.toSorted()).toEqual([...OPERATION_IDS].toSorted());
 });
 
+test.each(['getAttestation', 'getResultArtifact'] as const)(
+  '%s of a signed job has the body that is listed',
+  {
+    tags: ['Versioning-1'],
+  },
+  async (id) => {
+    await expect.poll(async () => (await rig().alpha.client.detail(mine)).attestation.available).toBe(true);
+    expect((await ask(operationOf(id))).status).toBe(200);
+  },
+);
+
 describe('without a credential', { tags: ['Endpoints-2', 'Authentication-1', 'Authentication-4'] }, () => {
   test.each(guarded)(
     '%s is refused with a challenge',

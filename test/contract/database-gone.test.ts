@@ -3,7 +3,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../rig/postgres-server.ts';
 import { Rig } from '../rig/rig.ts';
 
-test('while the database is gone a service refuses with 503 and is not ready; a running job ends when it is back', async () => {
+test('while the database is gone a service refuses with 503 and is not ready; a running job ends when it is back', {
+  tags: ['Errors-18b'],
+}, async () => {
   await using server = await startPostgres();
   const rig = await Rig.start({ 'database-url': server.url });
   onTestFinished(async () => {
@@ -19,7 +21,7 @@ test('while the database is gone a service refuses with 503 and is not ready; a 
   const refused = await rig.post({ language: 'python', code: 'print(1)' });
   expect([refused.status, refused.json]).toEqual([
     503,
-    { error: expect.objectContaining({ code: 'capacity_exhausted' }) as unknown },
+    { error: expect.objectContaining({ code: 'store_unavailable' }) as unknown },
   ]);
   expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
   const readiness = () => rig.request('/readyz', { key: null });

@@ -180,6 +180,12 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   queue_full: () => whileQueueIsFull((key) => tight().post(bash, { key })),
   capacity_exhausted: () => whileAWaitIsHeld('beta'),
+  // A database that is gone provokes it; `database-gone.test.ts` stops a real one.
+  async store_unavailable() {
+    const gone = new ServiceError('store_unavailable', 'No store.', { retryAfterSeconds: 5 });
+    await using server = await openServer({ jobs: { list: () => Promise.reject(gone) } });
+    return await raw(server.port, head('GET /v1/jobs', '', KEY_OF_ACME));
+  },
   issuer_unavailable: withoutIssuerKeys,
   // A missing runtime provokes it; `serve.test.ts` removes a real one.
   async worker_unavailable() {

@@ -101,7 +101,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     await server.refuse();
     for (const answer of await Promise.all([resultOf(job_id), resultArtifact(job_id)])) {
       expect(answer.status).toBe(503);
-      expect(answer.json.error).toMatchObject({ code: 'capacity_exhausted', retryable: true });
+      expect(answer.json.error).toMatchObject({ code: 'store_unavailable', retryable: true });
     }
     await server.accept();
     expect((await resultOf(job_id)).status).toBe(200);

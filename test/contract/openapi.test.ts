@@ -173,6 +173,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   },
   queue_full: refusing('queue_full', 'submit'),
   capacity_exhausted: unresolved(new StoreError('busy', 'more is waiting than the store takes')),
+  store_unavailable: unresolved(new StoreError('unreachable', 'the database does not answer')),
   worker_unavailable: refusing('worker_unavailable', 'submit'),
   issuer_unavailable: unresolved(
     new ServiceError('issuer_unavailable', 'The keys of the token issuer cannot be read.'),

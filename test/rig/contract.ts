@@ -12,6 +12,7 @@ export interface JsonSchema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly anyOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly items?: JsonSchema;
@@ -107,6 +108,28 @@ export class Contract {
     return name === undefined ? schema : (this.#document.components.schemas[name] as JsonSchema);
   }
 
+  /** The first member of a fitting value, as a path such as `/signer/key_id`, that its schema does not name; or null. */
+  unlistedIn(schema: JsonSchema, value: unknown, path = ''): string | null {
+    const { anyOf, allOf, properties, items } = this.resolved(schema);
+    if (anyOf !== undefined) {
+      const found = anyOf.filter((one) => this.fits(one, value)).map((one) => this.unlistedIn(one, value, path));
+      return found.includes(null) ? null : (found[0] ?? null);
+    }
+    // The first names the members, and the others narrow it.
+    if (allOf !== undefined) return this.unlistedIn(allOf[0] ?? {}, value, path);
+    if (Array.isArray(value)) {
+      const found = value.map((item, index) => this.unlistedIn(items ?? {}, item, `${path}/${index}`));
+      return found.find((one) => one !== null) ?? null;
+    }
+    if (properties === undefined || value === null) return null;
+    for (const [name, member] of Object.entries(value as object)) {
+      const known = properties[name];
+      const found = known === undefined ? `${path}/${name}` : this.unlistedIn(known, member, `${path}/${name}`);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
   /** Whether a value fits a schema of the document. */
   fits(schema: JsonSchema, value: unknown): boolean {
     const key = JSON.stringify(schema);
@@ -176,9 +199,11 @@ export class Contract {
   #bodyProblem(response: ResponseNode | null, { headers, text }: Answer): string | null {
     const schema = response?.content?.[headers.get('content-type') ?? '']?.schema;
     if (schema === undefined) return text === '' ? null : 'it has a body, and none was promised';
-    if (headers.get('content-type') !== 'application/json') return null;
+    if (!/[/+]json$/.test(headers.get('content-type') ?? '')) return null;
     const body = JSON.parse(text) as { readonly error?: { readonly request_id: string } };
     if (!this.fits(schema, body)) return `the body does not fit: ${text.slice(0, 500)}`;
+    const unlisted = this.unlistedIn(schema, body);
+    if (unlisted !== null) return `the member ${unlisted} is not in the contract`;
     const named = body.error?.request_id;
     return named === undefined || named === headers.get('x-request-id') ? null : 'the request has two ids';
   }

@@ -92,6 +92,7 @@ export type ErrorCode =
   | 'internal'
   | 'queue_full'
   | 'capacity_exhausted'
+  | 'store_unavailable'
   | 'issuer_unavailable'
   | 'worker_unavailable'
   | 'shutting_down'
@@ -446,6 +447,38 @@ export interface StreamTicket {
   /** UTC with milliseconds. */
   expires_at: string;
   expires_in: number;
+}
+
+export interface DsseEnvelope {
+  payload: string;
+  payloadType: string;
+  signatures: Array<{
+    keyid: string;
+    sig: string;
+  }>;
+}
+
+export interface ResultArtifact {
+  _type: string;
+  schema_version: number;
+  tenant: string;
+  job_id: string;
+  status: TerminalStatus;
+  exit_code: number | null;
+  signal: string | null;
+  terminal_reason: TerminalReason | null;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  started_at: string | null;
+  /** UTC with milliseconds. */
+  finished_at: string;
+  duration_ms: number | null;
+  receipt_sha256: string;
+  stdout: string;
+  stderr: string;
+  truncated: boolean;
+  violations: Array<Violation>;
 }
 
 export interface PublicKey {

@@ -1,3 +1,4 @@
+import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { json, noAnswer, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
@@ -64,6 +65,28 @@ describe('following by the stream', () => {
     expect(opened.map((url) => url.split('after=')[1])).toEqual(['0', '2']);
     expect(service.seen).toHaveLength(2);
   });
+
+  const whyClosed = Object.entries(STREAM_CLOSE_CODES).filter(
+    ([why]) => why !== 'finished' && why !== 'credentialEnded',
+  );
+  test.each(whyClosed)(
+    'opens another stream where the last one ended when %s closed it with %i',
+    {
+      tags: ['Stream-3e'],
+    },
+    async (_why, code) => {
+      await using service = await scriptedService([ticket]);
+      const opened = streams(service, [
+        (socket) => {
+          socket.send(frame(1));
+          socket.close(code);
+        },
+        (socket) => socket.send(frame(2, 'finished')),
+      ]);
+      expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2]);
+      expect(opened.map((url) => url.split('after=')[1])).toEqual(['0', '1']);
+    },
+  );
 
   test('reads events that the stream left out from the stored ones, each once', {
     tags: ['Stream-5a'],

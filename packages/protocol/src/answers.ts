@@ -1,4 +1,4 @@
-/** The kinds of answers of operations. */
+/** The kinds of answers of operations, and the bodies that have no home of their own. */
 
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './media-types.ts';
 import { type TSchema, Type } from './type.ts';
@@ -7,8 +7,12 @@ const JSON_TYPE = 'application/json';
 export const Bytes = Type.String({ format: 'binary' });
 
 /** Exact bytes, with the header that a client checks them against. */
-export function storedBytes<MediaType extends string>(description: string, mediaType: MediaType) {
-  const content = { [mediaType]: Bytes } as { readonly [Name in MediaType]: typeof Bytes };
+export function storedBytes<MediaType extends string, T extends TSchema>(
+  description: string,
+  mediaType: MediaType,
+  schema: T,
+) {
+  const content = { [mediaType]: schema } as { readonly [Name in MediaType]: T };
   return { description, content, headers: ['X-Content-Sha256'] } as const;
 }
 
@@ -20,3 +24,16 @@ export function metrics(description: string) {
   const content = { [PROMETHEUS_MEDIA_TYPE]: Type.String(), [OPENMETRICS_MEDIA_TYPE]: Type.String() };
   return { description, content, headers: [] } as const;
 }
+
+/** The body of an operation that needs none and accepts an empty object. */
+export const NoMembers = Type.Object({}, { additionalProperties: false });
+
+/** OpenAPI's own specification says what is in its members. */
+export const OpenApiDocument = Type.Object({
+  openapi: Type.String(),
+  info: Type.Unknown(),
+  servers: Type.Unknown(),
+  tags: Type.Unknown(),
+  paths: Type.Unknown(),
+  components: Type.Unknown(),
+});

@@ -26,7 +26,17 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
   [429, ['rate_limited', 'tenant_capacity_exhausted']],
   [431, ['head_too_large']],
   [500, ['internal']],
-  [503, ['queue_full', 'capacity_exhausted', 'issuer_unavailable', 'worker_unavailable', 'shutting_down']],
+  [
+    503,
+    [
+      'queue_full',
+      'capacity_exhausted',
+      'store_unavailable',
+      'issuer_unavailable',
+      'worker_unavailable',
+      'shutting_down',
+    ],
+  ],
   [507, ['insufficient_storage']],
 ];
 

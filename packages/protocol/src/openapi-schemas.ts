@@ -3,6 +3,7 @@
 import { StoredBlob } from './blob.ts';
 import { ErrorEnvelope } from './error-envelope.ts';
 import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events.ts';
+import { DsseEnvelope, ResultArtifact } from './evidence.ts';
 import {
   Artifact,
   AttestationMember,
@@ -62,6 +63,8 @@ export const COMPONENT_SCHEMAS = {
   JobEvent,
   ReplayPage,
   StreamTicket,
+  DsseEnvelope,
+  ResultArtifact,
   PublicKey,
   Capabilities,
   RuntimePack,

@@ -216,6 +216,7 @@ function operationNode(id: OperationId, operation: Operation): Node {
       content: { [operation.body.mediaType ?? 'application/json']: { schema: withReferences(operation.body.schema) } },
     },
     responses: responses(operation),
+    'x-close-codes': operation.closeCodes,
     'x-error-codes': [...operation.errors].sort(),
     'x-capacity': operation.capacity,
   };

@@ -14,6 +14,7 @@ export const CREDENTIAL_ERRORS = [
   ...REQUEST_ERRORS,
   'unauthorized',
   'capacity_exhausted',
+  'store_unavailable',
   'issuer_unavailable',
 ] as const satisfies readonly ErrorCode[];
 

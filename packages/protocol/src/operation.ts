@@ -55,6 +55,8 @@ export interface Operation extends OperationEndpoint {
   readonly access: Access;
   /** Whether a stream ticket in the query may replace the credential. */
   readonly ticket?: true;
+  /** Of a WebSocket: each code that it is closed with, and what it says. */
+  readonly closeCodes?: Readonly<Record<string, string>>;
   /** Values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;
   /** Parameters that ask for one more scope, unless they have their default. */

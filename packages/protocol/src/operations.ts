@@ -5,10 +5,11 @@
  * Spec § Endpoints.
  */
 
-import { Bytes, json, metrics, storedBytes } from './answers.ts';
+import { Bytes, json, metrics, NoMembers, OpenApiDocument, storedBytes } from './answers.ts';
 import { StoredBlob } from './blob.ts';
 import { ENDPOINTS, type OperationId } from './endpoints.ts';
 import { ReplayPage } from './events.ts';
+import { DsseEnvelope, ResultArtifact } from './evidence.ts';
 import { AwaitedSubmission, CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
 import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
 import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
@@ -24,11 +25,8 @@ import {
 } from './operation-errors.ts';
 import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders, SubmissionQuery } from './queries.ts';
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
+import { STREAM_CLOSE_MEANINGS, STREAM_CLOSES } from './stream.ts';
 import { JobSubmission } from './submission.ts';
-import { Type } from './type.ts';
-
-/** The body of an operation that needs none and accepts an empty object. */
-const NoMembers = Type.Object({}, { additionalProperties: false });
 
 export const OPERATIONS = {
   getHealth: {
@@ -55,7 +53,7 @@ export const OPERATIONS = {
     tag: 'public',
     summary: 'Read this contract.',
     access: 'public',
-    answers: { 200: json('An OpenAPI 3.1 document.', Type.Object({ openapi: Type.String() })) },
+    answers: { 200: json('An OpenAPI 3.1 document.', OpenApiDocument) },
     errors: REQUEST_ERRORS,
     capacity: ['connection'],
   },
@@ -173,12 +171,12 @@ export const OPERATIONS = {
     tag: 'jobs',
     summary: 'Follow the events of a job over a WebSocket.',
     description:
-      'Each text frame is one event, the same object as in replay: first the stored ones, then each as it happens. After ' +
-      '`finished` it closes with 1000. Other close codes: 1001 its lifetime is over, 1012 the service restarts, 1013 ' +
-      'another tenant needs the place, 4401 the credential ended, 4408 the reader lags. A refused upgrade is answered over HTTP. A handshake that is not right leaves ' +
-      'its ticket unspent; any other refusal spends it.',
+      'Each text frame is one event, the same object as in replay: first the stored ones, then each as it happens. It closes ' +
+      `with ${STREAM_CLOSES}. After each but 1000 and 4401, open it again where it ended. A refused upgrade ` +
+      'is answered over HTTP. A handshake that is not right leaves its ticket unspent; any other refusal spends it.',
     access: 'jobs:read',
     ticket: true,
+    closeCodes: STREAM_CLOSE_MEANINGS,
     query: StreamQuery,
     answers: { 101: { description: 'The connection is a WebSocket now.', content: {}, headers: [] } },
     errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage', 'shutting_down'],
@@ -216,7 +214,7 @@ export const OPERATIONS = {
     summary: 'Fetch a file that was uploaded.',
     description: 'HEAD says whether the tenant has it, so that it need not be sent again.',
     access: 'jobs:read',
-    answers: { 200: storedBytes('The file, byte for byte.', BLOB_MEDIA_TYPE) },
+    answers: { 200: storedBytes('The file, byte for byte.', BLOB_MEDIA_TYPE, Bytes) },
     errors: [...SCOPED_ERRORS, 'blob_not_found', 'tenant_capacity_exhausted'],
     capacity: ['connection', 'response'],
   },
@@ -225,7 +223,7 @@ export const OPERATIONS = {
     tag: 'evidence',
     summary: 'Fetch the exact bytes of the signed DSSE envelope.',
     access: 'jobs:read',
-    answers: { 200: storedBytes('The envelope, byte for byte as it was stored.', ENVELOPE_MEDIA_TYPE) },
+    answers: { 200: storedBytes('The envelope, byte for byte as it was stored.', ENVELOPE_MEDIA_TYPE, DsseEnvelope) },
     errors: STORED_BYTES_ERRORS,
     capacity: ['connection', 'response'],
   },
@@ -234,7 +232,9 @@ export const OPERATIONS = {
     tag: 'evidence',
     summary: 'Fetch the exact bytes that the attestation is about.',
     access: 'jobs:read',
-    answers: { 200: storedBytes('The result artifact, byte for byte as it was stored.', RESULT_MEDIA_TYPE) },
+    answers: {
+      200: storedBytes('The result artifact, byte for byte as it was stored.', RESULT_MEDIA_TYPE, ResultArtifact),
+    },
     errors: STORED_BYTES_ERRORS,
     capacity: ['connection', 'response'],
   },

@@ -5,20 +5,39 @@
 
 /**
  * Why the server closes a stream. A client reconnects with its cursor after every code but `finished` and
- * `credentialEnded`.
+ * `credentialEnded`. A client that itself closes with a code gets that code back. RFC 6455 § 7.4.1.
  */
 export const STREAM_CLOSE_CODES = {
-  /** `finished` was delivered, and nothing follows. */
   finished: 1000,
-  /** The connection reached its absolute lifetime. */
   lifetimeReached: 1001,
-  /** The service is stopping. */
+  protocolError: 1002,
+  notUtf8: 1007,
+  messageSent: 1008,
+  messageTooLarge: 1009,
+  failed: 1011,
   restarting: 1012,
-  /** The tenant had most of the streams, and another needed a place: come again later. */
   gaveWay: 1013,
-  /** The credential behind the stream expired, was rotated or was revoked. */
   credentialEnded: 4401,
-  /** The reader's socket did not drain. */
   lagged: 4408,
 } as const;
 export type StreamCloseReason = keyof typeof STREAM_CLOSE_CODES;
+
+/** What each close code says, as words after "when". */
+export const STREAM_CLOSE_MEANINGS = {
+  [STREAM_CLOSE_CODES.finished]: '`finished` was sent, and nothing follows',
+  [STREAM_CLOSE_CODES.lifetimeReached]: 'the connection reached its lifetime',
+  [STREAM_CLOSE_CODES.protocolError]: 'the client broke the WebSocket protocol',
+  [STREAM_CLOSE_CODES.notUtf8]: 'the client sent text that is not UTF-8',
+  [STREAM_CLOSE_CODES.messageSent]: 'the client sent a message',
+  [STREAM_CLOSE_CODES.messageTooLarge]: 'the client sent more than any frame may have',
+  [STREAM_CLOSE_CODES.failed]: 'the service failed, as when its store does not answer',
+  [STREAM_CLOSE_CODES.restarting]: 'the service stops',
+  [STREAM_CLOSE_CODES.gaveWay]: "another tenant needs the place, and the client's tenant has most of them",
+  [STREAM_CLOSE_CODES.credentialEnded]: 'the credential ended',
+  [STREAM_CLOSE_CODES.lagged]: 'the client takes nothing',
+} as const satisfies Record<(typeof STREAM_CLOSE_CODES)[StreamCloseReason], string>;
+
+/** All of them in a sentence. */
+export const STREAM_CLOSES = Object.entries(STREAM_CLOSE_MEANINGS)
+  .map(([code, meaning]) => `${code} when ${meaning}`)
+  .join(', ');

@@ -154,6 +154,10 @@ class CapacityExhausted(ServiceFailure):
     """The service holds as many of these as it may."""
 
 
+class StoreUnavailable(ServiceFailure):
+    """What the service stores cannot be reached at present."""
+
+
 class IssuerUnavailable(ServiceFailure):
     """The keys of the token issuer cannot be read."""
 

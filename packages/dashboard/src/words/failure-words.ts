@@ -24,6 +24,7 @@ const CODES: Readonly<Record<string, string>> = {
   job_not_found: 'There is no job with this id for your tenant.',
   rate_limited: 'Your tenant has made too many requests. Wait a moment.',
   queue_full: 'The queue is full. Try again in a moment.',
+  store_unavailable: 'The service cannot reach its store. Try again in a moment.',
   shutting_down: 'The service is stopping.',
 };
 

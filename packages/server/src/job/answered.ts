@@ -24,11 +24,15 @@ function refusalOf(cause: StoreError): ServiceError {
         retryAfterSeconds,
       });
     case 'busy':
+      return new ServiceError('capacity_exhausted', 'The store cannot take this now.', { cause, retryAfterSeconds });
     case 'io':
     case 'read_only':
     case 'unavailable':
     case 'unreachable':
-      return new ServiceError('capacity_exhausted', 'The store cannot take this now.', { cause, retryAfterSeconds });
+      return new ServiceError('store_unavailable', 'The store does not answer at present.', {
+        cause,
+        retryAfterSeconds,
+      });
     case 'corrupt':
     case 'locked':
     case 'newer_schema':
@@ -43,7 +47,7 @@ function refusalOf(cause: StoreError): ServiceError {
 function objectRefusalOf(cause: ObjectError): ServiceError {
   if (cause.code === 'unreachable') {
     const message = 'A part of the job lies in an object store that does not answer.';
-    return new ServiceError('capacity_exhausted', message, { cause, retryAfterSeconds });
+    return new ServiceError('store_unavailable', message, { cause, retryAfterSeconds });
   }
   const problem = {
     refused: 'cannot be read',

@@ -93,7 +93,7 @@ describe('a stream', () => {
     ['the credential ends', (stream: Opened) => stream.endAuthority(), STREAM_CLOSE_CODES.credentialEnded],
     ['its connection is old', (stream: Opened) => stream.end('old'), STREAM_CLOSE_CODES.lifetimeReached],
     ['its reader takes nothing', (stream: Opened) => stream.end('stuck'), STREAM_CLOSE_CODES.lagged],
-    ['its client sends a message', (stream: Opened) => stream.socket.emit('message'), 1008],
+    ['its client sends a message', (stream: Opened) => stream.socket.emit('message'), STREAM_CLOSE_CODES.messageSent],
   ])('closes once when %s', { tags: ['Stream-3c'] }, (_why, act, code) => {
     const stream = opened();
     act(stream);

@@ -10,9 +10,6 @@ import type { Caller } from '../../ground/caller.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { AuthorityWatch } from './authority.ts';
 
-/** A client may send nothing here but what the protocol itself needs. RFC 6455 § 7.4.1. */
-const policyViolation = 1008;
-
 /** Answers to pings that may wait for a reader before further pings go unanswered. */
 const pongBytesMax = 64 * 1024;
 
@@ -52,7 +49,8 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
   const unwatch = authority.watch(caller, () => endFor('credentialEnded'));
   connections.onEnding(connection, (why) => endFor(why === 'old' ? 'lifetimeReached' : 'lagged'));
   socket.on('close', () => ended.abort());
-  socket.on('message', () => endWith(policyViolation));
+  // A client may send nothing here but what the protocol itself needs.
+  socket.on('message', () => endFor('messageSent'));
   const stopHeartbeat = beat(socket);
   if (stopping.aborted) onStopping();
   if (gaveWay.aborted) onGaveWay();

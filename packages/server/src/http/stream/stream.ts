@@ -12,9 +12,6 @@ import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
 /** Bytes that wait in this process for one reader before the next event is sent. */
 const bufferedBytesMax = 64 * 1024;
 
-/** RFC 6455 § 7.4.1. */
-const internalError = 1011;
-
 export interface StreamOptions extends StreamLifeOptions {
   readonly jobs: Pick<Jobs, 'tail'>;
   readonly job_id: string;
@@ -36,7 +33,7 @@ export async function serveStream(socket: WebSocket, options: StreamOptions): Pr
   } catch (error) {
     if (life.signal.aborted) return;
     options.log.error({ request_id: options.requestId, err: error }, 'stream failed');
-    socket.close(internalError);
+    socket.close(STREAM_CLOSE_CODES.failed);
     options.connections.closeWhenSent(options.connection);
   }
 }

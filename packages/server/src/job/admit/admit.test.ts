@@ -69,7 +69,10 @@ describe('an admitted job', () => {
   test.each([
     ['full', 'insufficient_storage'],
     ['busy', 'capacity_exhausted'],
-    ['unavailable', 'capacity_exhausted'],
+    ['unavailable', 'store_unavailable'],
+    ['unreachable', 'store_unavailable'],
+    ['io', 'store_unavailable'],
+    ['read_only', 'store_unavailable'],
     ['corrupt', 'internal'],
   ] as const)('a store that is %s is answered %s', async (storeCode, code) => {
     const admit = () => Promise.reject(new StoreError(storeCode, 'the store at /secret/path failed'));
