@@ -9,20 +9,32 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';
-import { ATTACKS, type Attack, type AttackName, type Done } from './attacks/attacker.ts';
+import {
+  ATTACKS,
+  type Attack,
+  type AttackingTenant,
+  type AttackName,
+  type Done,
+  type Plan,
+} from './attacks/attacker.ts';
 import { type Experience, experience } from './attacks/bystander.ts';
 import { residentMib, type Served, serveService } from './http/processes.ts';
 import type { Measurement } from './measurement.ts';
 
 const attackerProgram = new URL('./attacks/attacker.ts', import.meta.url);
 
+const tenantsMax = 10;
+const MALLORY = Array.from({ length: tenantsMax }, (_, index) => `mallory-${index + 1}`);
+const keyOf = (tenant: string) => `key-of-${tenant}`;
+const BETA = keyOf('beta');
+
 const SETTINGS = {
-  'legacy-keys': 'mallory=key-of-mallory,beta=key-of-beta',
+  'legacy-keys': [...MALLORY, 'beta'].map((tenant) => `${tenant}=${keyOf(tenant)}`).join(),
   'free-space-reserve-mb': '0',
   'drain-seconds': '0',
 };
-const MALLORY = 'key-of-mallory';
-const BETA = 'key-of-beta';
+/** Slots are another matter: an attacker whose jobs run for long has some of these, and others are left. */
+const SLOTS = { concurrency: '16' };
 
 const secondsDefault = 60;
 /** The baseline is measured for a quarter of the time, and for this long at least. */
@@ -47,15 +59,18 @@ const memoryMibMax = 64;
 
 async function under(name: AttackName, seconds: number): Promise<Measurement[]> {
   using scratch = scratchDirectory();
-  await using service = await serveService(SETTINGS, scratch.path);
-  const result = await largeResult(service);
-  await warmUp(service, result);
-  await experience(service, BETA, baselineSecondsMin);
+  const plan: Plan = ATTACKS[name];
+  const settings = plan.has === 'a running job' ? { ...SETTINGS, ...SLOTS } : SETTINGS;
+  await using service = await serveService(settings, scratch.path);
+  const tenants = await tenantsOf(plan, service);
+  await warmUp(service, tenants[0]);
+  const bystander = { service, key: BETA, job: await endedJob(service) };
+  await experience(bystander, baselineSecondsMin);
   const idle = residentMib(service.pid);
-  const before = await experience(service, BETA, Math.max(baselineSecondsMin, seconds / 4));
+  const before = await experience(bystander, Math.max(baselineSecondsMin, seconds / 4));
   using attacker = new Attacker();
-  attacker.begin({ kind: name, port: service.port, key: MALLORY, result });
-  const during = await experience(service, BETA, seconds);
+  attacker.begin({ kind: name, port: service.port, tenants });
+  const during = await experience(bystander, seconds);
   return rows(name, { idle, before, during, done: await attacker.stop() });
 }
 
@@ -90,9 +105,38 @@ function rows(name: AttackName, { idle, before, during, done }: Told): Measureme
   ];
 }
 
+/** The attacker's tenants, each with what the attack needs. The first has a large result in any case. */
+async function tenantsOf({ tenants = 1, has }: Plan, service: Served): Promise<AttackingTenant[]> {
+  const made: AttackingTenant[] = [];
+  for (const key of MALLORY.slice(0, tenants).map(keyOf)) {
+    const needsResult = made.length === 0 || has === 'a large result';
+    const result = needsResult ? await largeResult(service, key) : '';
+    made.push({ key, result, running: has === 'a running job' ? await runningJob(service, key) : '' });
+  }
+  return made;
+}
+
+const clientOf = ({ port }: Served, apiKey: string) =>
+  createServiceClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey });
+
+/** The path of a job that runs for as long as any attack. */
+async function runningJob(service: Served, key: string): Promise<string> {
+  const limits = { wall_seconds: 300 };
+  const { job_id } = await clientOf(service, key).submit({ language: 'bash', code: 'sleep 300', limits });
+  return `/v1/jobs/${job_id}`;
+}
+
+/** The path of a job of the bystander. */
+async function endedJob(service: Served): Promise<string> {
+  const api = clientOf(service, BETA);
+  const { job_id } = await api.submit({ language: 'bash', code: 'true' });
+  await api.waitForResult(job_id);
+  return `/v1/jobs/${job_id}`;
+}
+
 /** A job of the attacker that has ended with some 7 MB of result; the path of the result. */
-async function largeResult({ port }: Served): Promise<string> {
-  const api = createServiceClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: MALLORY });
+async function largeResult(service: Served, key: string): Promise<string> {
+  const api = clientOf(service, key);
   const code = 'yes | head -c 1000000; for n in 1 2; do head -c 2000000 /dev/urandom > output/$n; done';
   const { job_id } = await api.submit({ language: 'bash', code, outputs: ['output/1', 'output/2'] });
   const { artifacts } = await api.waitForResult(job_id);
@@ -101,9 +145,9 @@ async function largeResult({ port }: Served): Promise<string> {
 }
 
 /** A heap that has served large answers before grows by what is held, and not by being used for the first time. */
-async function warmUp({ port }: Served, result: string): Promise<void> {
-  const headers = { authorization: `Bearer ${MALLORY}` };
-  const read = async () => (await fetch(`http://127.0.0.1:${port}${result}`, { headers })).arrayBuffer();
+async function warmUp({ port }: Served, tenant: AttackingTenant | undefined): Promise<void> {
+  const headers = { authorization: `Bearer ${tenant?.key}` };
+  const read = async () => (await fetch(`http://127.0.0.1:${port}${tenant?.result}`, { headers })).arrayBuffer();
   for (let round = 0; round < 3; round++) await Promise.all(Array.from({ length: 12 }, read));
 }
 

@@ -3,15 +3,23 @@
  * until it is told to stop; it ends with its parent. It reopens whatever the service closes, but never more often than
  * the attack says: attacker and service share the cores, and an attack that takes them all would measure the kernel.
  */
+import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
 /** An attack by name, on this port. */
 export interface Attack {
   readonly kind: AttackName;
   readonly port: number;
-  /** A key of the attacker, and a path of a large result that it may read. */
+  /** As many as the attack has; its connections take turns. */
+  readonly tenants: readonly AttackingTenant[];
+}
+
+/** A tenant of the attacker, and what it may use. */
+export interface AttackingTenant {
   readonly key: string;
+  /** The path of a large result, and the path of a job that runs for long; empty if the attack needs none. */
   readonly result: string;
+  readonly running: string;
 }
 
 /** What an attack has done so far. */
@@ -21,12 +29,15 @@ export interface Done {
 }
 
 /** How an attack opens connections, and what it does with each. */
-interface Plan {
+export interface Plan {
   readonly what: string;
   readonly connections: number;
   /** Connections that it opens in a second, at most. */
   readonly perSecond: number;
-  readonly begin: (socket: Socket, attack: Attack) => void;
+  /** How many tenants the attacker has, one if left out, and what each of them has before the attack. */
+  readonly tenants?: number;
+  readonly has?: 'a large result' | 'a running job';
+  readonly begin: (socket: Socket, tenant: AttackingTenant) => void;
 }
 
 const HOST = 'host: svc.example\r\n';
@@ -34,6 +45,8 @@ const HEALTH = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`;
 const CONTRACT = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`;
 const dripMilliseconds = 1000;
 const slowDripMilliseconds = 5000;
+const askMilliseconds = 4000;
+const uploadMib = 64;
 
 export const ATTACKS = {
   'pipelined, nothing read': {
@@ -101,9 +114,110 @@ export const ATTACKS = {
       drip(socket, ' '.repeat(1000), dripMilliseconds);
     },
   },
+  'slow bodies of 3 tenants': {
+    what: '27 connections, a byte of a body every second',
+    connections: 27,
+    perSecond: 50,
+    tenants: 3,
+    begin: slowBody,
+  },
+  'slow bodies of 10 tenants': {
+    what: '30 connections, a byte of a body every second',
+    connections: 30,
+    perSecond: 50,
+    tenants: 10,
+    begin: slowBody,
+  },
+  'one upload': {
+    what: '1 connection, bodies of 64 MiB with a wrong digest',
+    connections: 1,
+    perSecond: 20,
+    begin: wrongUpload,
+  },
+  'eight uploads': {
+    what: '8 connections, bodies of 64 MiB with a wrong digest',
+    connections: 8,
+    perSecond: 20,
+    begin: wrongUpload,
+  },
+  'waits of 10 tenants': {
+    what: '90 connections, each waits 300 s for a result',
+    connections: 90,
+    perSecond: 50,
+    tenants: 10,
+    has: 'a running job',
+    begin: (socket, { key, running }) => {
+      socket.on('data', () => socket.destroy());
+      socket.write(`GET ${running}/result?wait_seconds=300 HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\n\r\n`);
+    },
+  },
+  'streams of 10 tenants': {
+    what: '90 connections, each a stream of a job that goes on',
+    connections: 90,
+    perSecond: 50,
+    tenants: 10,
+    has: 'a running job',
+    begin: (socket, { key, running }) => {
+      socket.resume();
+      socket.write(
+        `GET ${running}/stream HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\nconnection: Upgrade\r\n` +
+          'upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+      );
+    },
+  },
+  'responses of 10 tenants': {
+    what: '50 connections, each a large answer of which nothing is read',
+    connections: 50,
+    perSecond: 50,
+    tenants: 10,
+    has: 'a large result',
+    begin: (socket, { key, result }) => {
+      socket.pause();
+      socket.write(`GET ${result} HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\n\r\n`);
+    },
+  },
+  'connections of 3 tenants': {
+    what: '300 connections, a small request on each every 4 s',
+    connections: 300,
+    perSecond: 100,
+    tenants: 3,
+    begin: (socket, { key }) => {
+      const ask = () => socket.write(`GET /v1/whoami HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\n\r\n`);
+      const timer = setInterval(ask, askMilliseconds);
+      socket.resume().on('close', () => clearInterval(timer));
+      ask();
+    },
+  },
 } as const satisfies Readonly<Record<string, Plan>>;
 
 export type AttackName = keyof typeof ATTACKS;
+
+function slowBody(socket: Socket, { key }: AttackingTenant): void {
+  socket.resume();
+  socket.write(
+    `POST /v1/jobs HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n`,
+  );
+  drip(socket, ' '.repeat(1000), dripMilliseconds);
+}
+
+const uploadPart = randomBytes(2 ** 20);
+
+/** Ends with the answer, and is begun again. */
+function wrongUpload(socket: Socket, { key }: AttackingTenant): void {
+  let left = uploadMib;
+  const write = () => {
+    while (left > 0 && !socket.destroyed) {
+      left -= 1;
+      if (!socket.write(uploadPart)) return;
+    }
+  };
+  socket.on('drain', write).on('data', () => socket.destroy());
+  const path = `/v1/blobs/sha256/${randomBytes(32).toString('hex')}`;
+  socket.write(
+    `PUT ${path} HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\ncontent-length: ${uploadMib * 2 ** 20}\r\n\r\n`,
+  );
+  write();
+}
 
 function drip(socket: Socket, text: string, milliseconds: number): void {
   let sent = 0;
@@ -125,9 +239,10 @@ function attack(order: Attack): () => Done {
   let allowed = connections;
   const open = () => {
     const socket = connect({ port: order.port, host: '127.0.0.1', noDelay: true });
+    const tenant = order.tenants[done.connections % order.tenants.length];
     sockets.add(socket);
     done.connections += 1;
-    socket.on('connect', () => begin(socket, order));
+    socket.on('connect', () => tenant !== undefined && begin(socket, tenant));
     // An attacker expects to be reset; `close` follows.
     socket.on('error', () => {});
     socket.on('end', () => socket.destroy());

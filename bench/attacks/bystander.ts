@@ -1,6 +1,7 @@
 /**
- * Another client while a service is attacked. It asks for the service's health, submits jobs, each on a new connection
- * from the attacker's address, runs into a wall limit again and again, and reads the memory of the service.
+ * Another client while a service is attacked. It asks for the service's health, submits jobs, reads a result, waits and
+ * opens streams, each on a new connection from the attacker's address, runs into a wall limit again and again, and reads
+ * the memory of the service.
  */
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,7 +15,7 @@ export interface Experience {
   readonly healthP99: number;
   /** Of `POST /v1/jobs`, in the same way. */
   readonly submissionP99: number;
-  /** Tries of both that were refused or cut off, and tried again. */
+  /** Tries of these, and of those that need a place for a response, a wait or a stream, that were refused or cut off. */
   readonly retries: number;
   /** How much longer than its wall limit a job ran, at most. */
   readonly wallLateness: number;
@@ -30,21 +31,32 @@ const againMilliseconds = 5;
 const lookMilliseconds = 100;
 const wallSeconds = 1;
 
-/** What the service is like for this key, for this many seconds. */
-export async function experience(service: Served, key: string, seconds: number): Promise<Experience> {
+export interface Bystander {
+  readonly service: Served;
+  readonly key: string;
+  /** The path of a job of its tenant that has ended. */
+  readonly job: string;
+}
+
+/** What the service is like for a bystander, for this many seconds. */
+export async function experience({ service, key, job }: Bystander, seconds: number): Promise<Experience> {
   const endsAt = performance.now() + seconds * 1000;
   const before = mainThreadSeconds(service.pid);
   const isOn = () => performance.now() < endsAt;
-  const [health, submissions, wallLateness, memory] = await Promise.all([
+  const inTurn = { isOn, pauseMilliseconds: submissionPauseMilliseconds };
+  const [health, submissions, wallLateness, memory, ...places] = await Promise.all([
     asked(service, { path: '/healthz' }, { isOn, pauseMilliseconds: healthPauseMilliseconds }),
-    asked(service, { path: '/v1/jobs', key, body: JOB }, { isOn, pauseMilliseconds: submissionPauseMilliseconds }),
+    asked(service, { path: '/v1/jobs', key, body: JOB }, inTurn),
     latestWallLimit(service, key, isOn),
     mostMemory(service, isOn),
+    asked(service, { path: `${job}/result`, key }, inTurn),
+    asked(service, { path: `${job}/result?wait_seconds=1`, key }, inTurn),
+    asked(service, { path: `${job}/stream`, key, isStream: true }, inTurn),
   ]);
   return {
     healthP99: percentile(health.delays, 0.99),
     submissionP99: percentile(submissions.delays, 0.99),
-    retries: health.retries + submissions.retries,
+    retries: [health, submissions, ...places].reduce((sum, { retries }) => sum + retries, 0),
     wallLateness,
     memory,
     coreWait: coreWaitSince(before, service),
@@ -63,7 +75,15 @@ interface Asked {
   readonly path: string;
   readonly key?: string;
   readonly body?: string;
+  readonly isStream?: boolean;
 }
+
+const UPGRADE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
 
 async function asked(
   { port }: Served,
@@ -82,9 +102,10 @@ async function asked(
 }
 
 /** False if the connection was refused or cut off, or the answer asks to come again later. */
-function isAnswered(port: number, { path, key, body }: Asked): Promise<boolean> {
+function isAnswered(port: number, { path, key, body, isStream = false }: Asked): Promise<boolean> {
   const headers = {
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
+    ...(isStream && UPGRADE),
     ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
   };
   return new Promise((resolve, reject) => {
@@ -96,6 +117,10 @@ function isAnswered(port: number, { path, key, body }: Asked): Promise<boolean> 
       }
       response.resume().on('close', () => resolve(response.complete && statusCode < 300));
     })
+      .on('upgrade', (_response, socket) => {
+        socket.destroy();
+        resolve(true);
+      })
       .on('error', () => resolve(false))
       .end(body);
   });
