@@ -13,9 +13,14 @@ const turnsAtOnce = 16;
 const turnsBesideConnection = 1;
 
 export class Turns {
+  readonly #atOnce: number;
   readonly #asked: (() => void)[] = [];
   #isScheduled = false;
   #hasTakenConnection = false;
+
+  constructor(atOnce = turnsAtOnce) {
+    this.#atOnce = atOnce;
+  }
 
   /** Notes that a connection was accepted in this turn of the event loop. */
   connectionTaken(): void {
@@ -33,7 +38,7 @@ export class Turns {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      const given = this.#hasTakenConnection ? turnsBesideConnection : turnsAtOnce;
+      const given = this.#hasTakenConnection ? turnsBesideConnection : this.#atOnce;
       this.#hasTakenConnection = false;
       for (const callback of this.#asked.splice(0, given)) callback();
       if (this.#asked.length > 0) this.#schedule();

@@ -2,17 +2,19 @@
 import { BLOB_MEDIA_TYPE } from '@vouchbox/protocol';
 import { sendJson, sendPieces } from '../answer/respond.ts';
 import { type Handlers, refuseWhenStopping } from '../call.ts';
+import { Turns } from '../connections/turns.ts';
 import { blobDigestOf, uploadDigestOf } from '../request/blob-digest.ts';
-import { uploadOf } from '../request/upload.ts';
+import { chunksInTurn, uploadOf } from '../request/upload.ts';
 import type { RouteContext } from './context.ts';
 
 export function blobHandlers({ blobs }: Pick<RouteContext, 'blobs'>): Handlers<'putBlob' | 'getBlob'> {
+  const turns = new Turns(chunksInTurn);
   return {
     async putBlob(call) {
       refuseWhenStopping(call);
       const sha256 = uploadDigestOf(call.request);
       blobs.checkBudget(call.caller);
-      using upload = uploadOf(call);
+      using upload = uploadOf(call, turns);
       const { isKnown, stored } = await blobs.receive(call.caller, { sha256, ...upload });
       return sendJson(call, isKnown ? 200 : 201, stored);
     },
