@@ -19,6 +19,9 @@ function useAdapter(name: AdapterName, key: string | null = null): () => string 
   return () => opened.url;
 }
 
+/** The job of a Judge0 token. */
+const jobOf = (token: string) => (token.startsWith('job_') ? (token.split('.')[0] ?? '') : `job_${token}`);
+
 interface Answer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
@@ -33,6 +36,8 @@ async function call(url: string, body?: unknown, headers: Record<string, string>
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const DOES_NOT_COMPILE = 'int main( { return 0; }';
+const HELLO = '#include <stdio.h>\nint main(void) { printf("hello"); return 0; }';
+const SLOW_TO_COMPILE = '#include <bits/stdc++.h>\nint main() { return 0; }';
 const SLOW = 'while True: pass';
 const GREEDY = 'x = bytearray(2 << 30)\nfor i in range(0, len(x), 4096): x[i] = 1';
 
@@ -93,10 +98,30 @@ describe('in place of Piston', () => {
     expect((await python(code, more)).json.run).toMatchObject(run);
   });
 
-  test('a program that does not compile has no run', async () => {
+  test('a program that does not compile has the compiler’s end as its run, too', async () => {
     const { json } = await execute({ language: 'c', files: [{ content: DOES_NOT_COMPILE }] });
     expect(json).toMatchObject({ compile: { stderr: expect.stringMatching(/error/) as string, code: 1 } });
-    expect(json).not.toHaveProperty('run');
+    expect(json.run).toEqual(json.compile);
+  });
+
+  test('a program that compiles has both stages, and one that is not compiled has one', async () => {
+    const { json } = await execute({ language: 'c', files: [{ content: HELLO }] });
+    expect(json).toMatchObject({ compile: { code: 0, signal: null }, run: { code: 0, stdout: 'hello' } });
+    expect((await python('1')).json).not.toHaveProperty('compile');
+  });
+
+  test('a compiler that takes too long is the compiler’s', async () => {
+    const { json } = await execute({ language: 'c++', files: [{ content: SLOW_TO_COMPILE }], run_timeout: 200 });
+    expect(json.compile).toMatchObject({ status: 'TO', signal: 'SIGKILL', code: null });
+  });
+
+  test('a limit of 0, and a memory limit of -1, are the service’s', async () => {
+    expect((await python('print(1)', { run_timeout: 0, run_memory_limit: -1 })).json.run.stdout).toBe('1\n');
+  });
+
+  test('the packages are those that are installed', async () => {
+    const { json } = await call(`${url()}/api/v2/packages`);
+    expect(json).toContainEqual({ language: 'lua', language_version: expect.stringMatching(/^5\./), installed: true });
   });
 
   test.each([
@@ -109,8 +134,19 @@ describe('in place of Piston', () => {
     [
       'a limit above the ceiling',
       { language: 'python', version: '*', files: [{ content: '1' }], run_timeout: 1e9 },
-      /cannot exceed/,
+      /^run_timeout cannot exceed the configured limit of 300000$/,
     ],
+    [
+      'a memory limit above the ceiling',
+      { language: 'python', version: '*', files: [{ content: '1' }], run_memory_limit: 2 ** 40 },
+      /^run_memory_limit cannot exceed the configured limit of 1073741824$/,
+    ],
+    [
+      'a limit below 0',
+      { language: 'python', version: '*', files: [{ content: '1' }], run_timeout: -1 },
+      /^run_timeout must be non-negative$/,
+    ],
+    ['no version', { language: 'python', files: [{ content: '1' }] }, /^version is required as a string$/],
     ['an empty program', { language: 'python', version: '*', files: [{ content: '' }] }, /code/],
   ])('%s is a clear error', async (_what, body, message) => {
     const { status, json } = await call(`${url()}/api/v2/execute`, body);
@@ -151,9 +187,28 @@ describe('in place of Judge0', () => {
     });
   });
 
+  test('a compiler that takes too long is a compilation error, and not the program’s time', async () => {
+    const { json } = await submit({ language_id: 54, source_code: SLOW_TO_COMPILE, wall_time_limit: 0.2 });
+    expect(json).toMatchObject({ status: { id: 6 }, compile_output: 'Compilation time limit exceeded.' });
+  });
+
+  test.each([
+    ['an expected output', { expected_output: '1' }, 71],
+    ['another number of the language', {}, 92],
+  ])('a token is a UUID, unless there is more to remember: %s', async (_what, more, language_id) => {
+    const usual = await python('print(1)', {}, '');
+    expect(usual.json.token).toMatch(/^[0-9a-f-]{36}$/);
+    const other = await python('print(1)', { ...more, language_id }, '');
+    expect(other.json.token.length).toBeGreaterThan(36);
+    await rig().alpha.client.waitForResult(jobOf(usual.json.token));
+    const read = await call(`${url()}/submissions/${usual.json.token}?fields=token,status_id,language_id`);
+    expect(read.json).toEqual({ token: usual.json.token, status_id: 3, language_id: 71 });
+    expect((await call(`${url()}/submissions/${other.json.token}?fields=language_id`)).json).toEqual({ language_id });
+  });
+
   test('a token finds the submission, also through another adapter', async () => {
     const { json } = await python('print(input())', { stdin: 'in', expected_output: 'in' }, '');
-    await rig().alpha.client.waitForResult(json.token.split('.')[0]);
+    await rig().alpha.client.waitForResult(jobOf(json.token));
     await using other = await openAdapter('judge0', {
       client: rig().alpha.client,
       host: '127.0.0.1',
@@ -192,9 +247,43 @@ describe('in place of Judge0', () => {
     const { status, json } = await call(`${url()}/submissions/batch`, { submissions });
     expect([status, json[1]]).toEqual([201, { language_id: ["language with id 9999 doesn't exist"] }]);
     const tokens = [json[0].token, json[2].token];
-    for (const token of tokens) await rig().alpha.client.waitForResult(token.split('.')[0]);
+    for (const token of tokens) await rig().alpha.client.waitForResult(jobOf(token));
     const read = await call(`${url()}/submissions/batch?tokens=${tokens.join(',')}&fields=stdout`);
     expect(read.json).toEqual({ submissions: [{ stdout: '1\n' }, { stdout: '2\n' }] });
+    const withUnknown = await call(`${url()}/submissions/batch?tokens=nobody,${tokens[0]}&fields=stdout`);
+    expect(withUnknown.json).toEqual({ submissions: [null, { stdout: '1\n' }] });
+  });
+
+  test.each([
+    [[], 400, { error: 'there should be at least one submission in a batch' }],
+    [[{ language_id: 9999, source_code: '1' }], 422, [{ language_id: ["language with id 9999 doesn't exist"] }]],
+    [
+      Array(21).fill({ language_id: 71, source_code: '1' }),
+      400,
+      { error: 'number of submissions in a batch should be less than or equal to 20' },
+    ],
+  ])('a batch of which nothing can run is answered as there', async (submissions, status, json) => {
+    expect(await call(`${url()}/submissions/batch`, { submissions })).toEqual({ status, json });
+  });
+
+  test.each([
+    [{ source_code: '1' }, { language_id: ["can't be blank"] }],
+    [{ language_id: 71 }, { source_code: ["can't be blank"] }],
+    [{ language_id: 71, source_code: ' \n' }, { source_code: ["can't be blank"] }],
+    [{ language_id: 71, source_code: 5 }, { source_code: ['source_code must be a string'] }],
+  ])('a submission that is not whole is answered as there: %j', async (body, json) => {
+    expect(await submit(body)).toEqual({ status: 422, json });
+  });
+
+  test('fields that there are not are named', async () => {
+    const { status, json } = await python('1', {}, 'wait=true&fields=stdout,shoes,hat');
+    expect([status, json]).toEqual([400, { error: 'invalid fields: [shoes, hat]' }]);
+  });
+
+  test('submissions are neither listed nor removed', async () => {
+    expect((await call(`${url()}/submissions`)).status).toBe(403);
+    const answer = await fetch(`${url()}/submissions/x`, { method: 'DELETE' });
+    expect(answer.status).toBe(403);
   });
 
   test('arguments are split as a shell splits them', async () => {
@@ -221,7 +310,18 @@ describe('in place of Judge0', () => {
     const languages = await call(`${url()}/languages`);
     expect(languages.json).toContainEqual({ id: 63, name: `JavaScript (Node.js ${process.versions.node})` });
     expect((await call(`${url()}/languages/93`)).json).toMatchObject({ id: 93, is_archived: false });
+    expect((await call(`${url()}/languages/all`)).json).toContainEqual({
+      id: 63,
+      name: `JavaScript (Node.js ${process.versions.node})`,
+      is_archived: false,
+    });
     expect((await call(`${url()}/statuses`)).json).toHaveLength(14);
+    expect((await call(`${url()}/config_info`)).json).toMatchObject({
+      cpu_time_limit: 5,
+      max_memory_limit: 1024 * 1024,
+      enable_callbacks: false,
+      max_submission_batch_size: 20,
+    });
   });
 });
 
@@ -268,6 +368,34 @@ describe('in place of SandboxFusion', () => {
     ],
   ])('%s has its own outcome', async (_what, body, wanted) => {
     expect((await run(body)).json).toMatchObject(wanted);
+  });
+
+  test('a program that compiles has both results, and one that is not compiled has one', async () => {
+    const { json } = await run({ language: 'cpp', code: HELLO });
+    expect(json).toMatchObject({
+      status: 'Success',
+      compile_result: { status: 'Finished', return_code: 0 },
+      run_result: { stdout: 'hello' },
+    });
+    expect((await run({ code: '1' })).json.compile_result).toBe(null);
+  });
+
+  test('a compiler that takes too long is the compiler’s', async () => {
+    const { json } = await run({ language: 'cpp', code: SLOW_TO_COMPILE, run_timeout: 0.2 });
+    expect(json).toMatchObject({
+      status: 'Failed',
+      compile_result: { status: 'TimeLimitExceeded', return_code: null },
+      run_result: null,
+    });
+  });
+
+  test.each([
+    ['no code', {}, 'code'],
+    ['code of another type', { code: 5 }, 'code'],
+    ['a limit that is no number', { code: '1', run_timeout: 'soon' }, 'run_timeout'],
+  ])('%s is answered with 422, as there', async (_what, body, member) => {
+    const { status, json } = await run(body);
+    expect([status, json.detail[0].loc]).toEqual([422, ['body', member]]);
   });
 
   test('a language that is not offered is an error that names the member', async () => {

@@ -49,6 +49,11 @@ export function adapterErrorOf(error: unknown): AdapterError {
   return new AdapterError(statusCode, message, null, { cause: error });
 }
 
+/** Whether the service, or the adapter itself, is why the request was not served. */
+export function isServices({ status }: AdapterError): boolean {
+  return status === 429 || status >= 500;
+}
+
 /** The same, of work that is still to end. @throws AdapterError */
 export async function refusals<T>(work: Promise<T>): Promise<T> {
   try {

@@ -32,10 +32,10 @@ const PROBES: Readonly<Record<Language, string>> = {
 /** The packs that programs run in, by language. Of the others the service chooses. */
 export type Runtimes = Readonly<Partial<Record<Language, string>>>;
 
-const COMPILED: ReadonlySet<Language> = new Set(['c', 'cpp', 'java']);
+const COMPILED: ReadonlySet<string> = new Set(['c', 'cpp', 'java']);
 
 /** Whether a compiler runs before the program. */
-export function isCompiled(language: Language): boolean {
+export function isCompiled(language: string): boolean {
   return COMPILED.has(language);
 }
 

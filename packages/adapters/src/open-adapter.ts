@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { ServiceClient } from '@vouchbox/client';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Adapter } from './adapter.ts';
-import { AdapterError, adapterErrorOf } from './adapter-error.ts';
+import { AdapterError, adapterErrorOf, isServices } from './adapter-error.ts';
 import { judge0 } from './judge0/routes.ts';
 import { Languages, type Runtimes, runtimesProblem } from './languages.ts';
 import { piston } from './piston/routes.ts';
@@ -58,17 +58,19 @@ export async function openAdapter(name: AdapterName, options: AdapterOptions): P
   const app = fastify({ bodyLimit: bodyBytesMax, forceCloseConnections: true, routerOptions });
   readAsJson(app);
   app.addHook('onRequest', async (request) => admit(request, { key, keyHeader: adapter.keyHeader ?? null }));
+  const noteFailure = (request: FastifyRequest, error: AdapterError) => {
+    if (isServices(error)) onFailure?.(failureLine(request, error));
+  };
   app.setErrorHandler(async (error, request, reply) => {
     const said = adapterErrorOf(error);
-    if (said.status === 429 || said.status >= 500) onFailure?.(failureLine(request, said));
+    noteFailure(request, said);
     if (said.retryAfterSeconds !== null) void reply.header('retry-after', said.retryAfterSeconds);
-    const status = said.status === 400 && said.member !== null ? adapter.invalidStatus : said.status;
-    await reply.status(status).send(adapter.errorBody(said));
+    await reply.status(adapter.statusOf(said)).send(adapter.errorBody(said));
   });
   app.setNotFoundHandler(async (_request, reply) => {
     await reply.status(404).send(adapter.errorBody(new AdapterError(404, 'there is no such route here')));
   });
-  adapter.routes(app, { client, languages });
+  adapter.routes(app, { client, languages, noteFailure });
   await app.listen({ host, port });
   const { port: taken } = app.server.address() as AddressInfo;
   return {

@@ -20,6 +20,8 @@ export type EndKind = 'exited' | 'signaled' | 'time_limit' | 'memory_limit' | 'c
 export interface Ended {
   readonly job_id: string;
   readonly kind: EndKind;
+  /** Whose end it is. If it is the compiler's, the program never ran. */
+  readonly stage: 'compile' | 'run';
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly stdout: string;
@@ -69,6 +71,7 @@ export async function endedJob(client: ServiceClient, detail: JobDetail, read?: 
   return {
     job_id,
     kind: kindOf(detail),
+    stage: result.violations.some(({ phase }) => phase === 'compile') ? 'compile' : 'run',
     exitCode: exitCodeOf(detail),
     signal: detail.signal,
     stdout: result.stdout,

@@ -37,10 +37,15 @@ export interface Judge0Language {
   readonly name: string;
 }
 
+/** The number that the list has for a language. */
+export function usualNumber(language: Language): number {
+  const [id = 0] = NUMBERS[language];
+  return id;
+}
+
 export function judge0Language({ language, version }: OfferedLanguage): Judge0Language {
   const name = NAMES[language];
-  const [id = 0] = NUMBERS[language];
-  return { id, name: name.includes('(') ? `${name} ${version})` : `${name} (${version})` };
+  return { id: usualNumber(language), name: name.includes('(') ? `${name} ${version})` : `${name} (${version})` };
 }
 
 /** Undefined if no language that is offered has this number. */

@@ -1,17 +1,16 @@
-/** Judge0's interface: submissions with tokens, one by one and in batches, and its lists of languages and statuses. */
-import type { JobDetail } from '@vouchbox/protocol';
+/** Judge0's interface: submissions with tokens, one by one and in batches. What it says of itself is in `lists.ts`. */
+import type { FoldedResult, JobDetail } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
-import { AdapterError, refusals } from '../adapter-error.ts';
+import { AdapterError, adapterErrorOf, isServices, refusals } from '../adapter-error.ts';
 import { listOf, objectOf } from '../request-body.ts';
 import { type Ended, endedJob, messageOf, submitted } from '../run-program.ts';
-import { judge0Language, languageOfNumber } from './languages.ts';
-import { STATUSES, type StatusNumber, statusNumbered, statusOf } from './statuses.ts';
+import { usualNumber } from './languages.ts';
+import { addLists, batchMax } from './lists.ts';
+import { type StatusNumber, statusNumbered, statusOf } from './statuses.ts';
 import { submissionOf, type TextForm } from './submission.ts';
 import { parseToken, spellToken } from './token.ts';
-
-const batchMax = 20;
 
 /** What an answer has if the caller names no fields. */
 const DEFAULT_FIELDS = ['stdout', 'time', 'memory', 'stderr', 'token', 'compile_output', 'message', 'status'];
@@ -23,26 +22,9 @@ export const judge0: Adapter = {
     addSubmissions(app, parts);
     addBatches(app, parts);
   },
-  invalidStatus: 422,
+  statusOf: ({ status, member }) => (status === 400 && member !== null ? 422 : status),
   errorBody: ({ message, member }) => (member === null ? { error: message } : { [member]: [message] }),
 };
-
-function addLists(app: FastifyInstance, { languages }: AdapterParts): void {
-  app.get('/languages', async () => (await languages.offered()).map(judge0Language));
-  app.get<{ Params: { id: string } }>('/languages/:id', async ({ params }) => {
-    const language = languageOfNumber(Number(params.id), await languages.offered());
-    if (language === undefined) throw new AdapterError(404, 'there is no such language here');
-    return { ...judge0Language(language), id: Number(params.id), is_archived: false };
-  });
-  app.get('/statuses', async () =>
-    Object.keys(STATUSES).map((number) => statusNumbered(Number(number) as StatusNumber)),
-  );
-  app.get('/about', async () => ({
-    version: (await languages.capabilities()).version,
-    homepage: null,
-    source_code: null,
-  }));
-}
 
 type Query = Readonly<Record<string, string | undefined>>;
 const queryOf = ({ query }: FastifyRequest) => query as Query;
@@ -55,37 +37,64 @@ function addSubmissions(app: FastifyInstance, parts: AdapterParts): void {
     const token = await submit(objectOf(request.body), formOf(query), parts);
     reply.status(201);
     if (!isTrue(query['wait'])) return { token };
-    await refusals(parts.client.waitForResult(parseToken(token).job_id));
-    return await answer(token, query, parts);
+    const result = await refusals(parts.client.waitForResult(parseToken(token).job_id));
+    return await answer(token, query, parts, result);
   });
+  // As there, unless an operator set a token for them.
+  app.get('/submissions', forbidden);
+  app.delete('/submissions/:token', forbidden);
   app.get<{ Params: { token: string } }>('/submissions/:token', async (request) =>
     answer(request.params.token, queryOf(request), parts),
   );
 }
 
+async function forbidden(): Promise<never> {
+  throw new AdapterError(403, 'not allowed here: submissions are listed and removed by the service alone');
+}
+
 function addBatches(app: FastifyInstance, parts: AdapterParts): void {
   app.post('/submissions/batch', async (request, reply) => {
-    const submissions = listOf(objectOf(request.body), 'submissions');
-    if (submissions.length > batchMax) throw new AdapterError(400, `at most ${batchMax} submissions are taken at once`);
+    const submissions = inBatch(listOf(objectOf(request.body), 'submissions'));
     const form = formOf(queryOf(request));
-    reply.status(201);
-    return await Promise.all(
-      submissions.map(async (submission) => {
-        try {
-          return { token: await submit(objectOf(submission, 'submissions'), form, parts) };
-        } catch (error) {
-          if (error instanceof AdapterError) return judge0.errorBody(error);
-          throw error;
-        }
-      }),
-    );
+    const made = await Promise.all(submissions.map((submission) => submitOne(submission, form, parts)));
+    const refused = made.filter((one) => one instanceof AdapterError);
+    const failure = refused.find(isServices);
+    const isNone = refused.length === made.length;
+    if (isNone && failure !== undefined) throw failure;
+    for (const error of refused) parts.noteFailure(request, error);
+    reply.status(isNone ? 422 : 201);
+    return made.map((one) => (one instanceof AdapterError ? judge0.errorBody(one) : one));
   });
   app.get('/submissions/batch', async (request) => {
     const query = queryOf(request);
-    const tokens = (query['tokens'] ?? '').split(',').filter((token) => token !== '');
-    if (tokens.length > batchMax) throw new AdapterError(400, `at most ${batchMax} tokens are taken at once`);
-    return { submissions: await Promise.all(tokens.map((token) => answer(token, query, parts))) };
+    const tokens = inBatch((query['tokens'] ?? '').split(',').filter((token) => token !== ''));
+    return { submissions: await Promise.all(tokens.map((token) => answerIfThere(token, query, parts))) };
   });
+}
+
+/** @throws AdapterError for a batch of too many, or of none */
+function inBatch<Item>(items: readonly Item[]): readonly Item[] {
+  if (items.length === 0) throw new AdapterError(400, 'there should be at least one submission in a batch');
+  if (items.length <= batchMax) return items;
+  throw new AdapterError(400, `number of submissions in a batch should be less than or equal to ${batchMax}`);
+}
+
+/** What was made of one submission: its error stands in its place, and the tokens of the others are kept. */
+async function submitOne(given: unknown, form: TextForm, parts: AdapterParts): Promise<object> {
+  try {
+    return { token: await submit(objectOf(given, 'submissions'), form, parts) };
+  } catch (error) {
+    return adapterErrorOf(error);
+  }
+}
+
+async function answerIfThere(token: string, query: Query, parts: AdapterParts) {
+  try {
+    return await answer(token, query, parts);
+  } catch (error) {
+    if (error instanceof AdapterError && error.status === 404) return null;
+    throw error;
+  }
 }
 
 async function submit(body: ReturnType<typeof objectOf>, form: TextForm, parts: AdapterParts): Promise<string> {
@@ -94,27 +103,36 @@ async function submit(body: ReturnType<typeof objectOf>, form: TextForm, parts: 
   return spellToken({ job_id, languageNumber, expectedDigest });
 }
 
-async function answer(text: string, query: Query, parts: AdapterParts): Promise<Record<string, unknown>> {
-  const members = await membersOf(text, formOf(query), parts);
-  const asked = query['fields'];
-  if (asked === '*') return members;
-  const names = asked === undefined ? DEFAULT_FIELDS : asked.split(',').map((name) => name.trim());
-  const unknown = names.find((name) => !Object.hasOwn(members, name));
-  if (unknown !== undefined) throw new AdapterError(400, `invalid field: ${unknown}`);
-  return Object.fromEntries(names.map((name) => [name, members[name]]));
+/** @param read the result, if the caller has it already */
+async function answer(
+  text: string,
+  query: Query,
+  parts: AdapterParts,
+  read?: FoldedResult,
+): Promise<Record<string, unknown>> {
+  const members = await membersOf(text, formOf(query), { ...parts, read });
+  const names = (query['fields'] ?? '').split(',').flatMap((name) => name.trim() || []);
+  if (names.includes('*')) return members;
+  const unknown = names.filter((name) => !Object.hasOwn(members, name));
+  if (unknown.length > 0) throw new AdapterError(400, `invalid fields: [${unknown.join(', ')}]`);
+  return Object.fromEntries((names.length === 0 ? DEFAULT_FIELDS : names).map((name) => [name, members[name]]));
 }
 
-async function membersOf(text: string, form: TextForm, { client }: AdapterParts): Promise<Record<string, unknown>> {
+async function membersOf(
+  text: string,
+  form: TextForm,
+  { client, read }: AdapterParts & { readonly read: FoldedResult | undefined },
+): Promise<Record<string, unknown>> {
   const { job_id, languageNumber, expectedDigest } = parseToken(text);
   const detail = await refusals(client.detail(job_id)).catch((error: AdapterError) => {
     throw error.status === 404 ? new AdapterError(404, 'there is no submission with this token') : error;
   });
-  const ended = isTerminal(detail.status) ? await endedOrProblem(client, detail) : null;
+  const ended = isTerminal(detail.status) ? await endedOrProblem(client, detail, read) : null;
   const number = ended === null ? (detail.status === 'queued' ? 1 : 2) : numberOf(ended, expectedDigest);
   const { code, stdin } = detail.requested_spec;
   return {
     token: text,
-    language_id: languageNumber,
+    language_id: languageNumber ?? usualNumber(detail.language),
     source_code: spelled(code ?? null, form),
     stdin: spelled(stdin ?? null, form),
     created_at: detail.created_at,
@@ -130,11 +148,16 @@ interface Problem {
 }
 
 /** A job of which nothing ran is an internal error there, not a failed request. */
-async function endedOrProblem(client: AdapterParts['client'], detail: JobDetail): Promise<Ended | Problem> {
+async function endedOrProblem(
+  client: AdapterParts['client'],
+  detail: JobDetail,
+  read: FoldedResult | undefined,
+): Promise<Ended | Problem> {
   try {
-    return await endedJob(client, detail);
+    return await endedJob(client, detail, read);
   } catch (error) {
-    if (error instanceof AdapterError) return { problem: error.message };
+    // What the service did not answer says nothing of the job.
+    if (error instanceof AdapterError && error.cause === undefined) return { problem: error.message };
     throw error;
   }
 }
@@ -148,11 +171,11 @@ function outcomeOf(ended: Ended | Problem | null, form: TextForm): Record<string
     const message = ended === null ? null : spelled(ended.problem, form);
     return { ...NO_OUTCOME, message };
   }
-  const didCompile = ended.kind !== 'compile_failed';
+  const didCompile = ended.stage === 'run';
   return {
     stdout: didCompile ? spelled(ended.stdout || null, form) : null,
     stderr: didCompile ? spelled(ended.stderr || null, form) : null,
-    compile_output: didCompile ? null : spelled(ended.stderr, form),
+    compile_output: didCompile ? null : spelled(ended.stderr || compilerLimit(ended), form),
     message: spelled(messageOf(ended) || null, form),
     exit_code: ended.exitCode,
     exit_signal: ended.signal,
@@ -160,6 +183,11 @@ function outcomeOf(ended: Ended | Problem | null, form: TextForm): Record<string
     wall_time: seconds(ended.wallMilliseconds),
     memory: ended.memoryBytes === null ? null : Math.ceil(ended.memoryBytes / 1024),
   };
+}
+
+/** A compiler that a limit ended has often written nothing. */
+function compilerLimit(ended: Ended): string {
+  return ended.kind === 'time_limit' ? 'Compilation time limit exceeded.' : messageOf(ended);
 }
 
 const NO_OUTCOME = {

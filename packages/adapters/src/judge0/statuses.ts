@@ -33,11 +33,12 @@ const BY_SIGNAL: Readonly<Record<string, StatusNumber>> = { SIGSEGV: 7, SIGXFSZ:
 
 /** Judge0 has no status for memory: it is an error of another kind there too, and the message says which. */
 export function statusOf(
-  { kind, exitCode, signal, stdout, truncated }: Ended,
+  { kind, stage, exitCode, signal, stdout, truncated }: Ended,
   expectedDigest: string | null,
 ): StatusNumber {
+  // So there, too: a compiler that took too long says nothing of the program's time.
+  if (stage === 'compile') return 6;
   if (kind === 'time_limit') return 5;
-  if (kind === 'compile_failed') return 6;
   if (kind === 'memory_limit') return 12;
   if (kind === 'signaled') return BY_SIGNAL[signal ?? ''] ?? 12;
   if (exitCode !== 0) return 11;

@@ -2,18 +2,21 @@
 import { type AdapterError, unsupported } from '../adapter-error.ts';
 import type { OfferedLanguage } from '../languages.ts';
 import type { Program } from '../program.ts';
-import { type Body, optionalNumber, optionalText, requiredText } from '../request-body.ts';
-import { languageOfNumber } from './languages.ts';
+import { type Body, optionalNumber, optionalText } from '../request-body.ts';
+import { languageOfNumber, usualNumber } from './languages.ts';
 import { outputDigest } from './token.ts';
 
 export interface Judge0Submission {
   readonly program: Program;
-  readonly languageNumber: number;
+  /** Null if it is the number that the list has for the language. */
+  readonly languageNumber: number | null;
   readonly expectedDigest: string | null;
 }
 
 /** Whether texts come and go in base64. */
 export type TextForm = 'plain' | 'base64';
+
+const BLANK = "can't be blank";
 
 /** Members that have no counterpart here, with the values that ask for nothing. */
 const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
@@ -28,17 +31,19 @@ const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
 /** @throws AdapterError that names the member */
 export function submissionOf(body: Body, form: TextForm, offered: readonly OfferedLanguage[]): Judge0Submission {
   refuseUnsupported(body);
-  const languageNumber = optionalNumber(body, 'language_id');
-  if (languageNumber === undefined) throw wrong('language_id', "can't be blank");
-  const language = languageOfNumber(languageNumber, offered);
-  if (language === undefined) throw wrong('language_id', `language with id ${languageNumber} doesn't exist`);
+  const number = optionalNumber(body, 'language_id');
+  if (number === undefined) throw wrong('language_id', BLANK);
+  const language = languageOfNumber(number, offered);
+  if (language === undefined) throw wrong('language_id', `language with id ${number} doesn't exist`);
+  const code = optionalDecoded(body, 'source_code', form) ?? '';
+  if (code.trim() === '') throw wrong('source_code', BLANK);
   const expected = optionalText(body, 'expected_output');
   return {
-    languageNumber,
+    languageNumber: number === usualNumber(language.language) ? null : number,
     expectedDigest: expected === undefined ? null : outputDigest(decoded(expected, form)),
     program: {
       language: language.language,
-      code: decoded(requiredText(body, 'source_code'), form),
+      code,
       name: 'main',
       stdin: optionalDecoded(body, 'stdin', form),
       args: wordsOf(optionalText(body, 'command_line_arguments') ?? ''),

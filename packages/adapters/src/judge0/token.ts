@@ -1,31 +1,42 @@
 /**
- * A Judge0 token. It is the id of the job with what Judge0 would have stored beside it: the number of the language as
- * the caller gave it, and a digest of the output that the caller expects. So an adapter keeps nothing, and any of them
- * answers for every job. The program never sees the expected output.
+ * A Judge0 token. It is the UUID in the id of the job, as long as a token is there, where that says all. Else it is the
+ * id with what Judge0 would have stored beside it: the number of the language as the caller gave it, if it is not the
+ * usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any of them answers for
+ * every job. The program never sees the expected output.
  */
 import { createHash } from 'node:crypto';
 import { AdapterError } from '../adapter-error.ts';
 
 export interface Token {
   readonly job_id: string;
-  readonly languageNumber: number;
+  /** Null for the number that the list of languages has for the job's. */
+  readonly languageNumber: number | null;
   /** Null if the caller expects no particular output. */
   readonly expectedDigest: string | null;
 }
 
 const NONE = 'none';
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const SHORT = new RegExp(`^${UUID}$`);
+const JOB_OF_UUID = new RegExp(`^job_(${UUID})$`);
+const LONG = /^(job_[A-Za-z0-9_-]{1,64})\.(none|\d{1,4})\.(none|[A-Za-z0-9_-]{43})$/;
 
 export function spellToken({ job_id, languageNumber, expectedDigest }: Token): string {
-  return `${job_id}.${languageNumber}.${expectedDigest ?? NONE}`;
+  const [, uuid] = JOB_OF_UUID.exec(job_id) ?? [];
+  if (uuid !== undefined && languageNumber === null && expectedDigest === null) return uuid;
+  return `${job_id}.${languageNumber ?? NONE}.${expectedDigest ?? NONE}`;
 }
 
 /** @throws AdapterError if no job of this adapter can have it */
 export function parseToken(text: string): Token {
-  const [, job_id = '', number, digest] =
-    /^(job_[A-Za-z0-9_-]{1,64})\.(\d{1,4})\.(none|[A-Za-z0-9_-]{43})$/.exec(text) ?? [];
-  if (number === undefined || digest === undefined)
-    throw new AdapterError(404, 'there is no submission with this token');
-  return { job_id, languageNumber: Number(number), expectedDigest: digest === NONE ? null : digest };
+  if (SHORT.test(text)) return { job_id: `job_${text}`, languageNumber: null, expectedDigest: null };
+  const [, job_id, number, digest] = LONG.exec(text) ?? [];
+  if (job_id === undefined) throw new AdapterError(404, 'there is no submission with this token');
+  return {
+    job_id,
+    languageNumber: number === NONE ? null : Number(number),
+    expectedDigest: digest === NONE || digest === undefined ? null : digest,
+  };
 }
 
 /** Of the text as Judge0 compares it: without white space at the end of each line and of the whole. */

@@ -30,6 +30,11 @@ export function pistonRuntime({ language, version }: OfferedLanguage): PistonRun
   return { ...NAMES[language], version };
 }
 
+/** As in the list of its packages. Here there are only those that are installed. */
+export function pistonPackage({ language, version }: OfferedLanguage) {
+  return { language: NAMES[language].language, language_version: version, installed: true };
+}
+
 /** The language that a caller means; undefined if none is offered under that name. */
 export function languageNamed(name: string, offered: readonly OfferedLanguage[]): OfferedLanguage | undefined {
   const wanted = name.toLowerCase();

@@ -3,13 +3,15 @@
  * service had. A version is not selected: whatever is asked for, the one that is installed runs, and the answer names it.
  */
 import type { Capabilities } from '@vouchbox/protocol';
+import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
-import { AdapterError, unsupported } from '../adapter-error.ts';
+import { AdapterError } from '../adapter-error.ts';
+import type { OfferedLanguage } from '../languages.ts';
 import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
 import { type Ended, messageOf, outputInOrder, runProgram } from '../run-program.ts';
-import { languageNamed, pistonRuntime } from './languages.ts';
+import { languageNamed, pistonPackage, pistonRuntime } from './languages.ts';
 
 const PREFIXES = ['/api/v2', '/api/v2/piston'];
 
@@ -17,24 +19,22 @@ export const piston: Adapter = {
   routes: (app, parts) => {
     for (const prefix of PREFIXES) addRoutes(app, prefix, parts);
   },
-  invalidStatus: 400,
+  statusOf: ({ status }) => status,
   errorBody: ({ message }) => ({ message }),
 };
 
 function addRoutes(app: FastifyInstance, prefix: string, parts: AdapterParts): void {
   const { languages } = parts;
   app.get(`${prefix}/runtimes`, async () => (await languages.offered()).map(pistonRuntime));
+  app.get(`${prefix}/packages`, async () => (await languages.offered()).map(pistonPackage));
   app.post(`${prefix}/execute`, async (request) => {
     const body = objectOf(request.body);
-    const name = requiredText(body, 'language');
+    const [name, version] = [requiredText(body, 'language'), requiredText(body, 'version')];
     const offered = languageNamed(name, await languages.offered());
-    if (offered === undefined) {
-      throw new AdapterError(400, `${name}-${optionalText(body, 'version') ?? '*'} runtime is unknown`);
-    }
+    if (offered === undefined) throw new AdapterError(400, `${name}-${version} runtime is unknown`);
     const { ceilings } = (await languages.capabilities()).limits;
-    const program = programOf(body, { language: offered.language, ceilings });
-    const ended = await runProgram(parts, program);
-    return answerOf(ended, await outputInOrder(parts.client, ended), pistonRuntime(offered));
+    const ended = await runProgram(parts, programOf(body, { language: offered.language, ceilings }));
+    return answerOf(ended, await outputInOrder(parts.client, ended), offered);
   });
 }
 
@@ -42,7 +42,7 @@ type Ceilings = Capabilities['limits']['ceilings'];
 
 function programOf(body: Body, { language, ceilings }: { language: string; ceilings: Ceilings }): Program {
   const [main, ...besides] = listOf(body, 'files').map(fileOf);
-  if (main === undefined) throw new AdapterError(400, 'files is required as a non-empty array', 'files');
+  if (main === undefined) throw new AdapterError(400, 'files is required as an array, with a file', 'files');
   return {
     language,
     code: Buffer.from(main.content_base64, 'base64').toString(),
@@ -72,33 +72,27 @@ function fileOf(value: unknown, index: number): NamedFile {
   return { path: optionalText(file, 'name') ?? `file${index}.code`, content_base64: bytes.toString('base64') };
 }
 
-/** Piston counts milliseconds and bytes; -1 sets no limit, so that the service's default holds. */
-function limitsOf(body: Body, ceilings: Ceilings): Program['limits'] {
-  const [wall, memory] = [optionalNumber(body, 'run_timeout'), optionalNumber(body, 'run_memory_limit')];
-  const cpu = optionalNumber(body, 'run_cpu_time');
-  return {
-    ...bounded('run_timeout', 'wall_seconds', wall === undefined ? wall : wall / 1000, ceilings),
-    ...bounded('run_cpu_time', 'cpu_seconds', cpu === undefined ? cpu : cpu / 1000, ceilings),
-    ...bounded(
-      'run_memory_limit',
-      'mem_mb',
-      memory === undefined || memory < 0 ? undefined : memory / 2 ** 20,
-      ceilings,
-    ),
-  };
-}
+/** Its members for limits, and what of each is one unit of ours: it counts milliseconds and bytes. */
+const LIMITS = [
+  ['run_timeout', 'wall_seconds', 1000],
+  ['run_cpu_time', 'cpu_seconds', 1000],
+  ['run_memory_limit', 'mem_mb', 2 ** 20],
+] as const;
 
-function bounded(member: string, limit: keyof Ceilings, value: number | undefined, ceilings: Ceilings) {
-  if (value === undefined) return {};
-  if (value <= 0) throw unsupported(member, `${member} must be greater than 0`);
-  if (value > ceilings[limit]) {
-    throw new AdapterError(
-      400,
-      `${member} cannot exceed the configured limit of ${ceilings[limit]} (${limit})`,
-      member,
-    );
+/** A limit that is left out, or 0, is the service's default; so is a memory limit of -1, which is none there. */
+function limitsOf(body: Body, ceilings: Ceilings): Program['limits'] {
+  const limits: Program['limits'] = {};
+  for (const [member, limit, unit] of LIMITS) {
+    const value = optionalNumber(body, member);
+    if (value === undefined || value === 0 || (limit === 'mem_mb' && value === -1)) continue;
+    if (value < 0) throw new AdapterError(400, `${member} must be non-negative`, member);
+    if (value > ceilings[limit] * unit) {
+      const most = ceilings[limit] * unit;
+      throw new AdapterError(400, `${member} cannot exceed the configured limit of ${most}`, member);
+    }
+    limits[limit] = value / unit;
   }
-  return { [limit]: value };
+  return limits;
 }
 
 interface Stage {
@@ -114,11 +108,30 @@ interface Stage {
   readonly memory: number | null;
 }
 
-function answerOf(ended: Ended, output: string, { language, version }: { language: string; version: string }) {
-  const stage = stageOf(ended, output);
-  // As with Piston, a program that does not compile has no run.
-  return ended.kind === 'compile_failed' ? { language, version, compile: stage } : { language, version, run: stage };
+function answerOf(ended: Ended, output: string, offered: OfferedLanguage) {
+  const { language, version } = pistonRuntime(offered);
+  const run = stageOf(ended, output);
+  // As with Piston, what a compiler could not do stands in both.
+  if (ended.stage === 'compile') return { language, version, compile: run, run };
+  return COMPILED.has(offered.language) ? { language, version, compile: SUCCEEDED, run } : { language, version, run };
 }
+
+/** Java is compiled in its run there. */
+const COMPILED: ReadonlySet<Language> = new Set(['c', 'cpp']);
+
+/** A compiler that succeeded. Its warnings and its time are those of the job, and stand in its run. */
+const SUCCEEDED: Stage = {
+  stdout: '',
+  stderr: '',
+  output: '',
+  code: 0,
+  signal: null,
+  message: null,
+  status: null,
+  cpu_time: null,
+  wall_time: null,
+  memory: null,
+};
 
 function stageOf(ended: Ended, output: string): Stage {
   const killed = ended.kind === 'time_limit' || ended.kind === 'memory_limit';

@@ -2,7 +2,8 @@
 import { constants } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
-import { AdapterError, unsupported } from '../adapter-error.ts';
+import { unsupported } from '../adapter-error.ts';
+import { isCompiled } from '../languages.ts';
 import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
 import { type Ended, messageOf, runProgram } from '../run-program.ts';
@@ -35,18 +36,16 @@ const MAIN_FILES: Readonly<Record<string, string>> = {
 export const sandboxFusion: Adapter = {
   routes: (app: FastifyInstance, parts: AdapterParts) => {
     app.post('/run_code', async (request) => {
-      try {
-        return answerOf(await runProgram(parts, programOf(objectOf(request.body))));
-      } catch (error) {
-        if (!(error instanceof AdapterError) || error.status < 500) throw error;
-        return { ...NOTHING, status: 'SandboxError', message: error.message };
-      }
+      const program = programOf(objectOf(request.body));
+      return answerOf(await runProgram(parts, program), program);
     });
   },
-  invalidStatus: 422,
-  errorBody: ({ message, member }) => ({
-    detail: [{ loc: ['body', ...(member === null ? [] : [member])], msg: message, type: 'value_error' }],
-  }),
+  statusOf: ({ status }) => (status === 400 ? 422 : status >= 500 ? 200 : status),
+  // What is wrong in the sandbox is an outcome there, and not a failed request.
+  errorBody: ({ status, message, member }) =>
+    status >= 500
+      ? { ...NOTHING, status: 'SandboxError', message }
+      : { detail: [{ loc: ['body', ...(member === null ? [] : [member])], msg: message, type: 'value_error' }] },
 };
 
 const NOTHING = { compile_result: null, run_result: null, executor_pod_name: null, files: {} };
@@ -79,14 +78,17 @@ function fileOf([path, content]: [string, unknown]): NamedFile[] {
   return [{ path, content_base64: content }];
 }
 
-function answerOf(ended: Ended) {
+/** A compiler that succeeded. What it wrote and its time are those of the job, and stand in its run. */
+const SUCCEEDED = { status: 'Finished', execution_time: null, return_code: 0, stdout: '', stderr: '' };
+
+function answerOf(ended: Ended, { language }: Program) {
   const stage = stageOf(ended);
-  const isCompile = ended.kind === 'compile_failed';
+  const isCompile = ended.stage === 'compile';
   const isGood = ended.kind === 'exited' && ended.exitCode === 0;
   return {
     status: isGood ? 'Success' : 'Failed',
     message: messageOf(ended),
-    compile_result: isCompile ? stage : null,
+    compile_result: isCompile ? stage : isCompiled(language) ? SUCCEEDED : null,
     run_result: isCompile ? null : stage,
     executor_pod_name: null,
     files: Object.fromEntries(
