@@ -163,6 +163,41 @@ describe('vouchbox run', () => {
     expect(none).toMatchObject({ code: 0, stderr: 'vouchbox: no file came back for output/**\n' });
   });
 
+  test('fails if an output is lost, unless that is allowed, and says which', async () => {
+    const file = program('large.py', "open('output/large', 'wb').write(bytes(2 ** 21 + 1)); open('output/small', 'w')");
+    const words = [file, '--output', 'output/**=lost'];
+    const stderr = expect.stringMatching(
+      /^vouchbox: output_size: output\/large is larger than 2097152 bytes\n$/,
+    ) as string;
+    expect(await run(...words)).toMatchObject({ code: 1, stderr });
+    expect(existsSync(join(scratch, 'lost/small'))).toBe(true);
+    expect(await run(...words, '--allow-missing')).toMatchObject({ code: 0, stderr });
+  });
+
+  test('says which limit became another one, on stderr and in JSON', async () => {
+    const file = program('limits.sh', 'true');
+    const asked = ['--limit', 'mem_mb=99999', '--limit', 'wall_seconds=5'];
+    const said = 'vouchbox: --limit mem_mb=99999 became 1024: this service allows no other value\n';
+    expect(await run(file, ...asked)).toMatchObject({ code: 0, stderr: said });
+    const { stdout, stderr } = await run(file, ...asked, '--json');
+    expect(stderr).toBe(said);
+    expect(JSON.parse(stdout)).toMatchObject({
+      effective: { mem_mb: 1024, wall_seconds: 5 },
+      isolation_class: 'linux-shared-kernel',
+      networking: 'disabled',
+      receipt_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+  });
+
+  test('cancels its job when its reader goes away', async () => {
+    const file = program('endless.sh', 'while true; do echo line; sleep 0.1; done');
+    const within = ['sh', '-c', '"$@" | head -n 2', 'sh'];
+    const words = ['run', file, '--limit', 'wall_seconds=300'];
+    const { stdout, stderr } = await vouchbox(words, { ...toService(), within });
+    expect([stdout, stderr]).toEqual(['line\nline\n', 'vouchbox: the job was cancelled\n']);
+    expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
+  });
+
   test('says that programs have no network, once, where a program tried to use one', async () => {
     const code = 'for at in 1 2; do echo > /dev/tcp/192.0.2.1/80; done';
     const { stderr } = await run(program('n.sh', code));
@@ -191,7 +226,7 @@ describe('vouchbox run', () => {
     await command.shows(/^first\n/);
     command.kill('SIGINT');
     const { code, stderr } = await command.ended();
-    expect([code, stderr]).toEqual([130, 'vouchbox: cancelled: cancelled\n']);
+    expect([code, stderr]).toEqual([130, 'vouchbox: the job was cancelled\n']);
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';
 import { buildMissingNatives, loadConfig } from '@vouchbox/server/administration';
 import { startService } from '@vouchbox/server/service';
+import { CommandFailure } from './failures/command-failure.ts';
 import { serverEnvironment } from './service/environment.ts';
 import type { ServiceAccess } from './service/service-access.ts';
 
@@ -27,7 +28,11 @@ export async function openEmbeddedService(
   { signing }: EmbeddedServiceOptions = { signing: 'off' },
 ): Promise<EmbeddedService> {
   await using undo = new AsyncDisposableStack();
-  const dataDir = await mkdtemp(join(tmpdir(), 'svc-'));
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-')).catch((error: Error) => {
+    throw new CommandFailure(`nothing can be stored in ${tmpdir()}, which TMPDIR names: ${error.message}`, {
+      cause: error,
+    });
+  });
   undo.defer(() => rm(dataDir, { recursive: true, force: true }));
   const key = randomBytes(32).toString('base64url');
   const config = loadConfig(environmentFor(), flagsFor({ dataDir, key, signing }));

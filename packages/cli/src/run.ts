@@ -44,7 +44,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   });
   if (options.verbose) note(`job ${job_id}`);
   cancelWhen(interrupts.asked, client, job_id);
-  return await finish({ client, job_id, options });
+  return await finish({ client, job_id, options, limits: submission.limits });
 }
 
 async function submitted(submission: JobSubmission, client: ServiceClient) {
@@ -73,12 +73,13 @@ interface Started {
   readonly client: ServiceClient;
   readonly job_id: string;
   readonly options: RunOptions;
+  readonly limits: JobSubmission['limits'];
 }
 
-/** Follows the job to its end and fetches its outputs. */
+/** Follows the job to its end and fetches its outputs. A pattern may match nothing; any other output must come back. */
 async function finish(started: Started): Promise<number> {
-  const { client, job_id, options } = started;
-  const remarks = new Remarks(client);
+  const { client, job_id, options, limits } = started;
+  const remarks = new Remarks(client, limits);
   const finished = await follow(started, remarks);
   const wanted = wantedOutputs(options.output);
   const result = wanted.length > 0 || options.json ? await client.result(job_id) : null;
@@ -88,10 +89,11 @@ async function finish(started: Started): Promise<number> {
   }
   if (options.json && result !== null) {
     const { artifacts: _, ...rest } = result;
-    printResult(options, '', { ...rest, ...finished, ...viewOf(outputs) });
+    printResult(options, '', { ...rest, ...finished, ...viewOf(outputs), ...(await ranAs(started, remarks)) });
   }
   const code = exitCodeOf(finished);
-  return code === EXIT.ok && isShort(outputs) && !options.allowMissing ? EXIT.failed : code;
+  const isShort = remarks.lost || outputs.missing.some(({ isPattern }) => !isPattern);
+  return code === EXIT.ok && isShort && !options.allowMissing ? EXIT.failed : code;
 }
 
 /** Shows the job's output until it ends, and then how it ended, unless it ended by itself. */
@@ -104,9 +106,10 @@ async function follow({ client, job_id, options }: Started, remarks: Remarks): P
   throw new Error('the history ended before the job did');
 }
 
-/** Whether an output that was asked for by its name is missing. A pattern may match nothing. */
-function isShort({ missing }: WrittenOutputs): boolean {
-  return missing.some(({ isPattern }) => !isPattern);
+/** Within which walls and limits the program ran, as the other clients tell it. */
+async function ranAs({ client, job_id }: Started, { effective }: Remarks) {
+  const { effective_spec, networking, receipt_sha256 = null } = await client.detail(job_id);
+  return { isolation_class: effective_spec?.isolation_class ?? null, networking, effective, receipt_sha256 };
 }
 
 function viewOf({ written, missing }: WrittenOutputs) {

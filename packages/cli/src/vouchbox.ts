@@ -19,23 +19,16 @@ import { addSetUp } from './commands/setup.ts';
 import { addVerifyPage } from './commands/verify-page.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { tellFailure } from './failures/tell-failure.ts';
+import { endOnBrokenPipe } from './terminal/interrupts.ts';
 
 /** Runs one command line, as in `process.argv`, and sets the exit code of the process. */
 export async function main(argv: readonly string[]): Promise<void> {
-  quietOnBrokenPipe();
+  endOnBrokenPipe();
   try {
     await (await vouchboxCommand(argv[2])).parseAsync([...argv]);
   } catch (error) {
     process.exitCode = tellFailure(error, RUNS_PROGRAMS.includes(argv[2]) ? EXIT.notRun : EXIT.failed);
   }
-}
-
-/** A reader that stops reading, as `head` does, is not a failure. */
-function quietOnBrokenPipe(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(EXIT.ok);
-    throw error;
-  });
 }
 
 /** The commands whose exit code 1 says something about a program. */

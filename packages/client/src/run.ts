@@ -1,13 +1,16 @@
 /** Running a program to its end in one call, and ending the job if the call is broken off. */
-import { outputText } from '@vouchbox/protocol/vocabulary';
+import { clampedLimits, outputText } from '@vouchbox/protocol/vocabulary';
 import type {
   Artifact,
+  EffectiveLimits,
   FoldedResult,
   IsolationClass,
   JobDetail,
   JobSubmission,
+  LimitsInput,
   Receipt,
   SubmissionAnswer,
+  Violation,
 } from './contract-types.ts';
 import { randomKey } from './digest.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
@@ -36,6 +39,12 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
   /** What separated the program from the host, as observed while it ran. Null: nothing was observed. */
   readonly isolation_class: IsolationClass | null;
+  /** The limits that held, each null where nothing was observed. Null: no program ran. */
+  readonly effective_limits: EffectiveLimits | null;
+  /** The limits that were asked for and hold otherwise, with the value that holds: the service has ceilings. */
+  readonly clamped: Readonly<Partial<Record<keyof EffectiveLimits, number>>>;
+  /** The files that did not come back, and why: too large, too many, no files, not written. Empty: nothing is lost. */
+  readonly lost: readonly Violation[];
   /** The digest of the job's receipt. */
   readonly receipt_sha256: string;
   readonly receipt: Receipt;
@@ -64,7 +73,7 @@ export async function runProgram(
       }
     }
     const ended = submitted.result ?? (await waitForResult(session, job_id, { signal }));
-    return await runResultOf(session, ended);
+    return await runResultOf(session, ended, submission.limits);
   } catch (error) {
     const wasRefused = error instanceof ServiceFailure || error instanceof TransportFailure;
     // This error says more than a failure to end the job would. The job's limits end it.
@@ -86,14 +95,30 @@ async function abandon(
 }
 
 /** A terminal result, with its files as bytes, and what the receipt says of how the program ran. */
-async function runResultOf(session: Session, { artifacts, ...folded }: FoldedResult): Promise<RunResult> {
+async function runResultOf(
+  session: Session,
+  { artifacts, ...folded }: FoldedResult,
+  asked: LimitsInput = {},
+): Promise<RunResult> {
   const { job_id } = folded;
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const artifact of artifacts) files.set(artifact.path, await contentOf(session, artifact));
   const { receipt, terminal_reason, signal } = await read(session, 'GET /v1/jobs/{id}', { job_id });
   if (!receipt?.receipt_sha256) throw new TransportFailure('undecodable', `${job_id} has no receipt`);
-  const { receipt_sha256, isolation_class = null } = receipt;
-  return { ...folded, files, terminal_reason, signal, isolation_class, receipt_sha256, receipt };
+  const { receipt_sha256, isolation_class = null, effective_limits = null } = receipt;
+  const clamped = clampedLimits(asked, effective_limits ?? {}).map(([name, , held]) => [name, held]);
+  return {
+    ...folded,
+    files,
+    terminal_reason,
+    signal,
+    isolation_class,
+    effective_limits,
+    clamped: Object.fromEntries(clamped) as RunResult['clamped'],
+    lost: folded.violations.filter(({ type }) => type.startsWith('output_')),
+    receipt_sha256,
+    receipt,
+  };
 }
 
 async function contentOf(session: Session, { path, content_base64, size_bytes, sha256 }: Artifact) {

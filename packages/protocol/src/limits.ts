@@ -37,6 +37,17 @@ export const LIMIT_CEILINGS: Readonly<RequestedLimits> = {
   max_file_mb: 64,
 };
 
+/** The limits that a submission asks for and that hold otherwise, each with what was asked for and what holds. */
+export function clampedLimits(
+  asked: Readonly<Partial<Record<LimitName, number>>>,
+  held: Readonly<Partial<EffectiveLimits>>,
+): readonly (readonly [name: LimitName, asked: number, held: number])[] {
+  return LIMIT_NAMES.flatMap((name) => {
+    const [wanted, given] = [asked[name], held[name] ?? null];
+    return wanted === undefined || given === null || wanted === given ? [] : [[name, wanted, given] as const];
+  });
+}
+
 // The submission.
 export const codeBytesMax = MIB;
 export const stdinBytesMax = MIB;

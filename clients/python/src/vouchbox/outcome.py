@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from .canonical_json import sha256_hex
-from .contract import JobDetail, JobStatus, Violation
+from .contract import JobDetail, JobStatus, LimitsInput, Violation
 from .failures import TransportFailure
 
 
@@ -47,6 +47,12 @@ class RunResult(Result):
     signal: str | None
     isolation_class: str | None
     """What separated the program from the host, as observed while it ran. None: nothing was observed."""
+    effective_limits: Mapping[str, float | None] | None
+    """The limits that held, each None where nothing was observed. None: no program ran."""
+    clamped: Mapping[str, float]
+    """The limits that were asked for and hold otherwise, with the value that holds: the service has ceilings."""
+    lost: tuple[Violation, ...]
+    """The files that did not come back, and why: too large, too many, no files, not written. Empty: nothing is lost."""
     receipt_sha256: str
     """The digest of the job's receipt."""
     receipt: Mapping[str, Any] = field(repr=False)
@@ -98,8 +104,8 @@ def parse_result(body: Mapping[str, Any]) -> Result:
         raise TransportFailure("undecodable", "the answer is not a result") from error
 
 
-def run_result_of(result: Result, detail: JobDetail) -> RunResult:
-    """A terminal result together with the detail of its job."""
+def run_result_of(result: Result, detail: JobDetail, asked: LimitsInput | None = None) -> RunResult:
+    """A terminal result together with the detail of its job. `asked` has the limits that were asked for."""
     receipt = detail.get("receipt")
     digest = detail.get("receipt_sha256")
     if receipt is None or digest is None:
@@ -109,9 +115,17 @@ def run_result_of(result: Result, detail: JobDetail) -> RunResult:
         terminal_reason=detail["terminal_reason"],
         signal=detail["signal"],
         isolation_class=receipt.get("isolation_class"),
+        effective_limits=receipt.get("effective_limits"),
+        clamped=_clamped(asked or {}, receipt.get("effective_limits") or {}),
+        lost=tuple(one for one in result.violations if one["type"].startswith("output_")),
         receipt_sha256=digest,
         receipt=receipt,
     )
+
+
+def _clamped(asked: LimitsInput, held: Mapping[str, float | None]) -> dict[str, float]:
+    given = {name: held.get(name) for name, value in asked.items() if name in held and held[name] != value}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def parse_submitted(body: Mapping[str, Any], *, replayed: bool, idempotency_key: str) -> Submitted:

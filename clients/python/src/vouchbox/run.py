@@ -65,7 +65,7 @@ def run(
     except BaseException:
         yield from running.abandon()
         raise
-    return run_result_of(ended, (yield from detail(session, ended.job_id)))
+    return run_result_of(ended, (yield from detail(session, ended.job_id)), submission.get("limits"))
 
 
 @dataclass(slots=True)

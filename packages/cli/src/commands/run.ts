@@ -22,7 +22,7 @@ export function addRun(program: Command): void {
       collect,
       [],
     )
-    .option('--allow-missing', 'a requested output that the program did not write is not a failure')
+    .option('--allow-missing', 'a requested output that is missing, too large or no file is not a failure')
     .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
     .option('--runtime <pack>', 'the runtime pack to run in')
     .option('--minimum-isolation <class>', `refuse to run in anything weaker: ${ISOLATION_CLASSES.join(', ')}`)
@@ -45,7 +45,8 @@ Input that is piped to the command becomes the program's stdin; --stdin '' gives
 
 Exit codes:
   0 to 255  the program's own
-  ${EXIT.failed}         the program succeeded, but did not write an output that --output names
+  ${EXIT.failed}         the program succeeded, but an output did not come back: it is missing, too large or
+            no file; --allow-missing allows that
   ${EXIT.usage}         wrong usage of this command
   ${EXIT.timedOut}       a time limit ended the program
   ${EXIT.notRun}       the program did not run, or its end is unknown

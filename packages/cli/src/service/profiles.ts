@@ -52,9 +52,9 @@ export function readProfiles(): ReadonlyMap<string, Profile> {
 /** Replaces the file as a whole, so that no reader finds a part of it. */
 export function writeProfiles(profiles: ReadonlyMap<string, Profile>): void {
   const file = profilesFile();
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const partial = `${file}.${process.pid}`;
   try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     const text = JSON.stringify({ profiles: Object.fromEntries(profiles) }, null, 2);
     writeFileSync(partial, `${text}\n`, { flag: 'wx', mode: 0o600 });
     renameSync(partial, file);

@@ -1,6 +1,6 @@
 /**
  * What an interrupt means to a command that must clean up: the first asks it to end in order, the second ends it at
- * once.
+ * once. A reader of stdout that goes away, as `head` does, interrupts like a person.
  */
 import { EXIT } from '../failures/exit-code.ts';
 
@@ -12,6 +12,8 @@ export interface Interrupts extends Disposable {
 /** A terminal that is closed interrupts too. */
 const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+let areTaken = false;
+
 /** Takes over the interrupts of this process until it is disposed. */
 export function takeInterrupts(): Interrupts {
   const controller = new AbortController();
@@ -19,13 +21,28 @@ export function takeInterrupts(): Interrupts {
     if (controller.signal.aborted) process.exit(EXIT.cancelled);
     controller.abort();
   };
+  const onBrokenPipe = (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') controller.abort();
+  };
+  areTaken = true;
+  process.stdout.on('error', onBrokenPipe);
   for (const signal of INTERRUPTS) process.on(signal, onInterrupt);
   return {
     asked: controller.signal,
     [Symbol.dispose]() {
+      areTaken = false;
+      process.stdout.off('error', onBrokenPipe);
       for (const signal of INTERRUPTS) process.off(signal, onInterrupt);
     },
   };
+}
+
+/** A reader that stops reading is not a failure. It ends this process at once, unless a command cleans up. */
+export function endOnBrokenPipe(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    if (!areTaken) process.exit(EXIT.ok);
+  });
 }
 
 /** What `work` resolves to; null if it fails because of an interrupt. */

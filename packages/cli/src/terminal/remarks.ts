@@ -1,7 +1,8 @@
 /** What `vouchbox run` says beside a program's own output: how it ended, and what it did not get. */
-import type { ServiceClient } from '@vouchbox/client';
+import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
 import type { EventData, JobEvent } from '@vouchbox/protocol';
 import type { LimitName } from '@vouchbox/protocol/vocabulary';
+import { clampedLimits } from '@vouchbox/protocol/vocabulary';
 
 /** Violations that only repeat why the program ended, and the limit that each names. */
 const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; readonly what: string; unit: string }>> =
@@ -27,9 +28,24 @@ export class Remarks {
   #namesSocket = false;
   #missesNetwork = false;
   readonly #paths = new Set<string>();
+  readonly #asked: LimitsInput;
+  #lost = false;
+  #effective: EffectiveLimits | null = null;
 
-  constructor(client: ServiceClient) {
+  /** @param asked the limits that the submission names */
+  constructor(client: ServiceClient, asked: LimitsInput = {}) {
     this.#client = client;
+    this.#asked = asked;
+  }
+
+  /** Whether a file that was asked for is lost. */
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  /** The limits that hold, once the program has started. */
+  get effective(): EffectiveLimits | null {
+    return this.#effective;
   }
 
   /** Whether something was already said about an output. */
@@ -43,6 +59,8 @@ export class Remarks {
       case 'stderr':
         this.#readError((data as EventData<'stderr'>).text);
         return [];
+      case 'started':
+        return this.#onStart(data as EventData<'started'>);
       case 'violation':
         return this.#onViolation(data as EventData<'violation'>);
       case 'truncated':
@@ -54,6 +72,13 @@ export class Remarks {
     }
   }
 
+  #onStart({ limits }: EventData<'started'>): readonly string[] {
+    this.#effective = limits;
+    return clampedLimits(this.#asked, limits).map(
+      ([name, asked, held]) => `--limit ${name}=${asked} became ${held}: this service allows no other value`,
+    );
+  }
+
   #readError(text: string): void {
     this.#namesSocket ||= NAMES_SOCKET.test(text);
     this.#missesNetwork ||= NO_NETWORK.test(text) || (this.#namesSocket && REFUSED.test(text));
@@ -62,6 +87,7 @@ export class Remarks {
   #onViolation(violation: EventData<'violation'>): readonly string[] {
     const { type, message, path } = violation;
     if (path !== undefined) this.#paths.add(path);
+    this.#lost ||= type.startsWith('output_');
     if (type in LIMIT_OF_VIOLATION && violation.phase === undefined) {
       this.#ended = violation;
       return [];
@@ -76,7 +102,8 @@ export class Remarks {
   async #endingRemark({ status, terminal_reason, signal }: EventData<'finished'>): Promise<readonly string[]> {
     if (terminal_reason === 'exited') return [];
     const limit = this.#ended === null ? null : await limitRemark(this.#ended, this.#client);
-    return [`${status}: ${limit ?? `${terminal_reason}${signal === null ? '' : ` (${signal})`}`}`];
+    const reason = `${terminal_reason}${signal === null ? '' : ` (${signal})`}`;
+    return [limit === null && reason === status ? `the job was ${status}` : `${status}: ${limit ?? reason}`];
   }
 }
 

@@ -19,11 +19,20 @@ export interface OutputTargets {
 /** `raw` passes output on unescaped, also to a terminal. */
 export type OutputForm = 'safe' | 'raw';
 
-/** Writes one event's output, waiting for a slow reader. Events of other kinds are skipped. */
+/** Writes one event's output, waiting for a slow reader. What a reader that went away would get is dropped. */
 export async function showOutput({ kind, data }: JobEvent, targets: OutputTargets, form: OutputForm): Promise<void> {
   if (kind !== 'stdout' && kind !== 'stderr') return;
   const text = outputText(data as OutputRecord);
   const target = targets[kind];
   const shown = form === 'safe' && target.isTTY === true ? printableText(text) : text;
-  if (!target.write(shown)) await once(target, 'drain');
+  if (target.writable && !target.write(shown)) await drained(target);
+}
+
+/** Once there is room again, or nobody reads any more. */
+async function drained(target: OutputTarget): Promise<void> {
+  try {
+    await once(target, 'drain');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  }
 }
