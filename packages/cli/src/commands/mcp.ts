@@ -19,9 +19,10 @@ export function addMcp(program: Command, version: string): void {
     .command('config')
     .description('print what to paste into the settings of claude, cursor or vscode')
     .argument('<program>', 'claude, cursor or vscode')
-    .action(async (asked: string, options: AccessOptions) => {
+    .action(async (asked: string, _options: AccessOptions, own: Command) => {
       const { mcpConfiguration } = await import('../mcp/mcp.ts');
-      process.exitCode = mcpConfiguration(asked, options);
+      // The command above has the same options, and takes them.
+      process.exitCode = mcpConfiguration(asked, own.optsWithGlobals<AccessOptions>());
     });
   withJson(withAccess(command));
   withJson(withAccess(config));

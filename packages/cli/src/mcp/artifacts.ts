@@ -8,6 +8,7 @@ import {
 import type { ServiceClient } from '@vouchbox/client';
 import type { Artifact } from '@vouchbox/protocol';
 import { isPicture, mediaTypeOf, textOf } from './media-type.ts';
+import { told } from './told-text.ts';
 
 /** The most that all files of one answer bring with them, in bytes; what does not fit is a link. */
 const contentBytesMax = 1024 * 1024;
@@ -54,7 +55,7 @@ function artifactLink(job_id: string, { path, size_bytes }: Artifact, bytes: Buf
   return {
     type: 'resource_link',
     uri: artifactUri(job_id, path),
-    name: path,
+    name: told(path),
     mimeType: mediaTypeOf(path, bytes),
     size: size_bytes,
   };

@@ -5,6 +5,8 @@ import { UsageError } from '../failures/usage-error.ts';
 export interface ServedBy {
   /** The service to call; null where the command brings one. */
   readonly url: string | null;
+  /** The profile of `vouchbox login` to call; null where none is named. */
+  readonly profile: string | null;
   /** The path of the command. It is absolute: a program starts its servers in any directory, with any PATH. */
   readonly command: string;
 }
@@ -24,7 +26,7 @@ export const CONFIGURED_PROGRAMS = Object.keys(PROGRAMS);
  */
 export function clientConfiguration(
   program: string,
-  { url, command }: ServedBy,
+  { url, profile, command }: ServedBy,
 ): { readonly where: string; readonly json: string } {
   if (!Object.hasOwn(PROGRAMS, program)) {
     throw new UsageError(`${program} is not known; give ${CONFIGURED_PROGRAMS.join(', ')}`);
@@ -33,7 +35,7 @@ export function clientConfiguration(
   const server = {
     ...(program === 'vscode' && { type: 'stdio' }),
     command,
-    args: ['mcp'],
+    args: profile === null ? ['mcp'] : ['mcp', '--profile', profile],
     ...(url !== null && { env: { SERVICE_URL: url, SERVICE_KEY: 'the key that `vouchbox keys create` printed' } }),
   };
   return { where, json: printableJson({ [member]: { vouchbox: server } }, 2) };

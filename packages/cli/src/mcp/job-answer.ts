@@ -1,7 +1,9 @@
 /** What a tool says about a job: members for a program that reads it, and the same as text for a model. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { ServiceClient } from '@vouchbox/client';
+import type { LimitsInput, ServiceClient } from '@vouchbox/client';
 import {
+  clampedLimits,
+  EffectiveLimitsSchema,
   type FoldedResult,
   JOB_STATUSES,
   type JobDetail,
@@ -12,6 +14,7 @@ import {
 } from '@vouchbox/protocol';
 import { artifactContent, listedFiles } from './artifacts.ts';
 import { cutText } from './cut-text.ts';
+import { told, toldStream } from './told-text.ts';
 
 const ListedFileSchema = Type.Object({
   path: Type.String(),
@@ -24,6 +27,8 @@ const ViolationSchema = Type.Object({
   type: Type.String(),
   message: Type.String(),
   path: Type.Optional(Type.String()),
+  limit: Type.Optional(Type.Number()),
+  phase: Type.Optional(Type.String({ description: 'Present if the compiler broke it.' })),
 });
 
 /** The structured answer about a job. What nobody observed is null, as in the service's own answers. */
@@ -39,6 +44,8 @@ export const JobAnswer = Type.Object({
   stderr_left_out: Type.Integer({ description: 'Characters that this answer leaves out.' }),
   truncated: Type.Boolean({ description: 'Whether the service itself recorded only the beginning of the output.' }),
   violations: Type.Array(ViolationSchema),
+  remarks: Type.Array(Type.String({ description: 'What else to know, such as a limit that was lowered.' })),
+  effective_limits: Nullable(EffectiveLimitsSchema),
   files: Type.Array(ListedFileSchema),
   isolation_class: Nullable(Type.String({ description: 'As observed of the cell that ran the program.' })),
   networking: Nullable(Type.String()),
@@ -47,21 +54,27 @@ export const JobAnswer = Type.Object({
 });
 export type JobAnswer = Static<typeof JobAnswer>;
 
+export interface AnswerOptions {
+  readonly signal: AbortSignal;
+  /** The result of the job, if the caller has it already. */
+  readonly read?: FoldedResult;
+  /** The limits that were asked for. */
+  readonly asked?: LimitsInput;
+}
+
 /**
  * Reads a job and describes it. A job whose program never ran is an error; a program that failed is a result.
- * @param read its result, if the caller has it already
  */
 export async function jobAnswer(
   client: ServiceClient,
   job_id: string,
-  signal: AbortSignal,
-  read?: FoldedResult,
+  { signal, read, asked = {} }: AnswerOptions,
 ): Promise<CallToolResult> {
   const [detail, result] = await Promise.all([
     client.detail(job_id, { signal }),
     read ?? client.result(job_id, { signal }),
   ]);
-  const answer = answerOf(detail, result);
+  const answer = answerOf(detail, result, asked);
   return {
     structuredContent: { ...answer },
     content: [{ type: 'text', text: asText(answer) }, ...artifactContent(job_id, result.artifacts)],
@@ -69,7 +82,7 @@ export async function jobAnswer(
   };
 }
 
-function answerOf(detail: JobDetail, result: FoldedResult): JobAnswer {
+function answerOf(detail: JobDetail, result: FoldedResult, asked: LimitsInput): JobAnswer {
   const [stdout, stderr] = [cutText(result.stdout), cutText(result.stderr)];
   return {
     job_id: detail.job_id,
@@ -82,11 +95,17 @@ function answerOf(detail: JobDetail, result: FoldedResult): JobAnswer {
     stdout_left_out: stdout.leftOut,
     stderr_left_out: stderr.leftOut,
     truncated: result.truncated,
-    violations: result.violations.map(({ type, message, path }) => ({
+    violations: result.violations.map(({ type, message, path, limit, phase }) => ({
       type,
       message,
       ...(path !== undefined && { path }),
+      ...(limit !== undefined && { limit }),
+      ...(phase !== undefined && { phase }),
     })),
+    effective_limits: detail.effective_spec?.limits ?? null,
+    remarks: clampedLimits(asked, detail.effective_spec?.limits ?? {}).map(
+      ([name, wanted, held]) => `${name}: ${wanted} became ${held}, which is what this service allows`,
+    ),
     files: listedFiles(result.artifacts),
     isolation_class: detail.effective_spec?.isolation_class ?? null,
     networking: detail.networking,
@@ -97,23 +116,33 @@ function answerOf(detail: JobDetail, result: FoldedResult): JobAnswer {
 
 const isTerminal = (status: string) => (TERMINAL_STATUSES as readonly string[]).includes(status);
 
-/** The same in lines. The output comes last, under its name. */
+/** The same in lines. The output comes last, and apart: only the lines before it are the tool's words. */
 function asText(answer: JobAnswer): string {
-  const lines = [headline(answer), ...answer.violations.map(({ type, message }) => `${type}: ${message}`)];
+  const lines = [headline(answer), ...answer.violations.map(violationLine), ...answer.remarks];
   if (answer.truncated)
     lines.push('The service recorded only the beginning of the output: the program wrote too much.');
-  if (answer.files.length > 0) lines.push(`files: ${answer.files.map(({ path }) => path).join(', ')}`);
-  if (answer.stdout !== '') lines.push('stdout:', answer.stdout);
-  if (answer.stderr !== '') lines.push('stderr:', answer.stderr);
-  return lines.join('\n');
+  if (answer.files.length > 0) lines.push(`files: ${answer.files.map(({ path }) => told(path)).join(', ')}`);
+  lines.push(toldStream('stdout', answer.stdout, answer.stdout_left_out));
+  lines.push(toldStream('stderr', answer.stderr, answer.stderr_left_out));
+  return lines.filter((line) => line !== '').join('\n');
+}
+
+/** What a model gives to get further than a limit. */
+const ARGUMENTS: Readonly<Record<string, string>> = { wall_time: 'timeout_seconds', memory: 'memory_mb' };
+
+function violationLine({ type, message, limit, phase }: JobAnswer['violations'][number]): string {
+  const argument = phase === undefined ? ARGUMENTS[type] : undefined;
+  const bound = limit === undefined || message.includes(String(limit)) ? '' : ` (limit ${limit})`;
+  const advice = argument === undefined ? '' : `; give ${argument} to change the limit, as far as list_runtimes allows`;
+  return `${told(type)}: ${told(message)}${bound}${advice}`;
 }
 
 function headline({ job_id, status, terminal_reason, exit_code, signal, duration_ms }: JobAnswer): string {
-  if (!isTerminal(status)) return `${job_id} is ${status}.`;
+  if (!isTerminal(status)) return `${job_id} is ${told(status)}.`;
   const ending = [
-    terminal_reason === null || terminal_reason === 'exited' ? null : terminal_reason,
+    terminal_reason === null || terminal_reason === 'exited' ? null : told(terminal_reason),
     exit_code === null ? null : `exit code ${exit_code}`,
-    signal,
+    signal === null ? null : told(signal),
     duration_ms === null ? null : `${duration_ms} ms`,
   ].filter((part) => part !== null);
   return `${job_id} ${status}: ${ending.join(', ')}`;

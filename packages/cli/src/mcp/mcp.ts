@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createServiceClient } from '@vouchbox/client';
 import { EXIT } from '../failures/exit-code.ts';
+import { UsageError } from '../failures/usage-error.ts';
 import { clientEnvironment } from '../service/environment.ts';
 import { portOf } from '../service/port.ts';
-import type { AccessOptions } from '../service/service-access.ts';
+import { type AccessOptions, checkAddress, namedService } from '../service/service-access.ts';
 import { serviceOrOwn } from '../service/service-or-own.ts';
 import { aborted, takeInterrupts } from '../terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
@@ -47,10 +48,27 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
 /** Prints what to paste into a program's settings; where it belongs goes to stderr. */
 export function mcpConfiguration(program: string, options: AccessOptions): number {
   const command = join(dirname(process.argv[1] ?? ''), 'vouchbox');
-  const { where, json } = clientConfiguration(program, { url: options.url ?? clientEnvironment().url, command });
+  const { url, profile } = configured(options);
+  const { where, json } = clientConfiguration(program, { url, profile, command });
   note(`put this into ${where}`);
+  if (options.key !== undefined)
+    note('the key is left out: a file of settings is read by many; give it as SERVICE_KEY');
+  if (url === null && profile === null) {
+    note(
+      'no service is named: that program starts cells itself, which takes root or a delegated control group; try `vouchbox doctor`',
+    );
+  }
   process.stdout.write(`${json}\n`);
   return EXIT.ok;
+}
+
+/** What the settings name. @throws UsageError for an unknown profile, or for two services */
+function configured({ url, profile }: AccessOptions): { readonly url: string | null; readonly profile: string | null } {
+  if (url !== undefined && profile !== undefined)
+    throw new UsageError('--url and --profile name two services; give one');
+  if (url !== undefined) checkAddress(url);
+  if (profile !== undefined) namedService({ profile });
+  return { url: url ?? (profile === undefined ? clientEnvironment().url : null), profile: profile ?? null };
 }
 
 /** Until stdin ends, as clients end a server, or an interrupt comes. */

@@ -33,7 +33,7 @@ export function registerGetJob(server: McpServer, client: ServiceClient): void {
     refusing(
       (async () => {
         if (wait_seconds !== undefined) await client.result(job_id, { waitSeconds: wait_seconds, signal });
-        return await jobAnswer(client, job_id, signal);
+        return await jobAnswer(client, job_id, { signal });
       })(),
     ),
   );
@@ -51,7 +51,7 @@ export function registerCancelJob(server: McpServer, client: ServiceClient): voi
     refusing(
       (async () => {
         await client.cancel(job_id, { signal });
-        return await jobAnswer(client, job_id, signal);
+        return await jobAnswer(client, job_id, { signal });
       })(),
     ),
   );

@@ -3,6 +3,7 @@ import { fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { type Capabilities, Capabilities as CapabilitiesSchema, type Static, Type } from '@vouchbox/protocol';
 import { refusing } from '../refusal.ts';
+import { told } from '../told-text.ts';
 
 const { languages, isolation_class, runtime_packs, limits, artifacts } = CapabilitiesSchema.properties;
 const Runtimes = Type.Object({ languages, isolation_class, runtime_packs, limits, artifacts });
@@ -31,10 +32,12 @@ function runtimesOf({ languages, isolation_class, runtime_packs, limits, artifac
 }
 
 function asText({ languages, isolation_class, runtime_packs, limits }: Runtimes): string {
-  const packs = runtime_packs.map(({ name, version, languages: of }) => `${name} ${version} (${of.join(', ')})`);
+  const packs = runtime_packs.map(
+    ({ name, version, languages: of }) => `${told(name)} ${told(version)} (${told(of.join(', '))})`,
+  );
   const { wall_seconds, mem_mb } = limits.ceilings;
   return [
-    `languages: ${languages.join(', ')}`,
+    `languages: ${told(languages.join(', '))}`,
     `packs: ${packs.join('; ') || 'none'}`,
     `isolation: ${isolation_class ?? 'none is ready'}; no network`,
     `a program may take ${wall_seconds} seconds and ${mem_mb} MiB at most`,

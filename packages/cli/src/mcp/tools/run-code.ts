@@ -8,6 +8,7 @@ import {
   OutputPath,
   ProgramArguments,
   ProgramVariables,
+  printableText,
   type Static,
   Type,
 } from '@vouchbox/protocol';
@@ -19,7 +20,9 @@ const strict = { additionalProperties: false } as const;
 
 const InputFile = Type.Object(
   {
-    path: Type.String({ description: 'Below input/, such as input/data.csv; the program opens it by that name.' }),
+    path: Type.String({
+      description: 'Such as input/data.csv, or data.csv for the same; the program opens it as input/data.csv.',
+    }),
     text: Type.Optional(Type.String()),
     base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is not text.' })),
   },
@@ -78,21 +81,28 @@ async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: Server
   if (progressToken !== undefined) {
     await tellProgress(client.follow(job_id, { signal }), { progressToken, notify: mcpReq.notify });
   }
-  return await jobAnswer(client, job_id, signal, await client.waitForResult(job_id, { signal }));
+  const read = await client.waitForResult(job_id, { signal });
+  return await jobAnswer(client, job_id, { signal, read, asked: limitsOf(asked) });
 }
 
 /** Submits the program; what the call leaves out is left out of the submission. */
 function submit(client: ServiceClient, asked: RunCode, signal: AbortSignal): Promise<Submitted> {
-  const { code, files, timeout_seconds, memory_mb, minimum_isolation, outputs = ['output/**'], ...said } = asked;
-  const limits = {
-    ...(timeout_seconds !== undefined && { wall_seconds: timeout_seconds }),
-    ...(memory_mb !== undefined && { mem_mb: memory_mb }),
-  };
+  const { code, files, timeout_seconds: _, memory_mb: __, minimum_isolation, outputs = ['output/**'], ...said } = asked;
+  const limits = limitsOf(asked);
   const program = { language: said.language, code, ...(files && { files: files.map(inputFile) }) };
   return client.submit(program, { ...said, outputs, limits, minimumIsolation: minimum_isolation, signal });
 }
 
-function inputFile({ path, text, base64 }: Static<typeof InputFile>) {
+function limitsOf({ timeout_seconds, memory_mb }: RunCode) {
+  return {
+    ...(timeout_seconds !== undefined && { wall_seconds: timeout_seconds }),
+    ...(memory_mb !== undefined && { mem_mb: memory_mb }),
+  };
+}
+
+/** As with the other clients, a name alone is one below `input/`. */
+function inputFile({ path: name, text, base64 }: Static<typeof InputFile>) {
+  const path = name.startsWith('input/') ? name : `input/${name}`;
   return { path, content_base64: base64 ?? Buffer.from(text ?? '').toString('base64') };
 }
 
@@ -116,5 +126,5 @@ const messageCharsMax = 2048;
 function messageOf({ kind, data }: JobEvent): string | null {
   if (kind === 'started') return 'started';
   if (kind !== 'stdout' && kind !== 'stderr') return null;
-  return cutText((data as EventData<'stdout'>).text, messageCharsMax).text;
+  return `${kind}: ${printableText(cutText((data as EventData<'stdout'>).text, messageCharsMax).text)}`;
 }

@@ -6,6 +6,7 @@ import { EXIT, parseExport, type Report, verifyExport } from '@vouchbox/verifier
 import { exportFiles } from '../../files/export-files.ts';
 import { readFromService } from '../../service-export.ts';
 import { refusing } from '../refusal.ts';
+import { told } from '../told-text.ts';
 
 const VerifyJob = Type.Object({ job_id: Type.String() }, { additionalProperties: false });
 
@@ -64,6 +65,9 @@ const UNPINNED =
   'The key came from the service itself: this shows that the record is whole, not who made it. Pin a key with --public-key.';
 
 function asText({ verdict, checks, key, notice }: Verdict): string {
-  const lines = checks.map(({ check, good, detail }) => `${good ? 'ok    ' : 'FAILED'} ${check}: ${detail}`);
-  return [verdict, ...lines, ...(notice === null ? [] : [notice]), ...(key === 'pinned' ? [] : [UNPINNED])].join('\n');
+  const lines = checks.map(
+    ({ check, good, detail }) => `${good ? 'ok    ' : 'FAILED'} ${told(check)}: ${told(detail)}`,
+  );
+  const word = verdict === 'good' && key !== 'pinned' ? 'whole, but of an unknown signer: no key is pinned' : verdict;
+  return [word, ...lines, ...(notice === null ? [] : [notice]), ...(key === 'pinned' ? [] : [UNPINNED])].join('\n');
 }
