@@ -207,6 +207,29 @@ except OSError as error:
   });
 });
 
+describe('a limit below what the interpreter waits with', () => {
+  test('is raised to that everywhere but in what was requested', { tags: ['Submission-26b'] }, async () => {
+    const code = `for (let at = 0; at < 9; at++) require('node:child_process').spawn('/bin/true').on('error', () => {});
+Buffer.alloc(1 << 28, 1);`;
+    const ran = await node(code, { max_pids: 1, mem_mb: 1 });
+    const { receipt, requested_spec, effective_spec, limit_enforcement } = ran.detail;
+    expect(requested_spec.limits).toMatchObject({ max_pids: 1, mem_mb: 1 });
+    const { max_pids, mem_mb } = effective_spec?.limits ?? {};
+    expect(max_pids).toBeGreaterThan(1);
+    expect(mem_mb).toBeGreaterThan(1);
+    expect(receipt).toMatchObject({ requested_limits: { max_pids: 1, mem_mb: 1 } });
+    expect(receipt?.effective_limits).toMatchObject({ max_pids, mem_mb });
+    expect(receipt?.limit_enforcement).toMatchObject({ max_pids: true, mem_mb: true });
+    expect(limit_enforcement).toMatchObject({ max_pids: true, mem_mb: true });
+    expect(ran.events.find(({ kind }) => kind === 'started')?.data).toMatchObject({ limits: { max_pids, mem_mb } });
+    expect(ran.result.violations).toMatchObject([
+      { type: 'pids', limit: max_pids, message: `a new process was refused: ${max_pids} may be alive at once` },
+      { type: 'memory', limit: mem_mb, message: `more than ${mem_mb} MiB of memory were needed` },
+    ]);
+    expect(receipt?.resource_usage?.memory_peak_bytes).toBeLessThanOrEqual((mem_mb ?? 0) * 2 ** 20);
+  });
+});
+
 describe('max_file_mb', () => {
   test('refuses the first byte too many, and the program goes on', { tags: ['Submission-18'] }, async () => {
     const code = `

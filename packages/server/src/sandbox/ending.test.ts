@@ -1,6 +1,7 @@
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { describe, expect, it } from 'vitest';
 import { type EndingFacts, endingOf, parseWaitStatus, violationsOf } from './ending.ts';
+import { NO_LIMITS_HELD } from './sandbox.ts';
 
 const exited: EndingFacts = {
   stopCause: null,
@@ -74,6 +75,15 @@ it('every limit that ended a program is a violation with the limit and what was 
     { type: 'cpu_time', limit: 5, observed: 0.988 },
     { type: 'memory', limit: 256, observed: undefined },
   ]);
+});
+
+it('a limit that was not in force is not breached', () => {
+  const { effective_limits } = NO_LIMITS_HELD;
+  const refused = { ...counters, processesRefused: 3 };
+  for (const kind of ['wall_limit', 'cpu_limit', 'memory_limit'] as const) {
+    expect(violationsOf({ kind }, refused, effective_limits)).toEqual([]);
+  }
+  expect(violationsOf({ kind: 'signaled', signal: 'SIGXFSZ' }, counters, effective_limits)).toEqual([]);
 });
 
 it('a refused process is a violation, however the program ended', () => {

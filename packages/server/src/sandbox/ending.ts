@@ -3,7 +3,7 @@
  * and what process 1 of its cell reported. An exit code alone proves nothing: any program may exit with 137.
  */
 import { constants } from 'node:os';
-import type { RequestedLimits, Violation } from '@vouchbox/protocol';
+import type { EffectiveLimits, Violation } from '@vouchbox/protocol';
 import type { Ending, StopCause } from './sandbox.ts';
 import type { Breach } from './watch/watch.ts';
 
@@ -74,21 +74,21 @@ export function parseWaitStatus(report: string): WaitStatus | null {
   return how === 'exited' ? { exitCode: Number(value) } : { signal: SIGNAL_NAMES.get(Number(value)) ?? `SIG${value}` };
 }
 
-/** The breached limits of an end, as data of `violation` events. */
-export function violationsOf(ending: Ending, counters: Counters, limits: RequestedLimits): Violation[] {
+/** The breached limits of an end, as data of `violation` events. A limit that was not in force cannot be breached. */
+export function violationsOf(ending: Ending, counters: Counters, limits: EffectiveLimits): Violation[] {
   const violations: Violation[] = [];
   const add = (violation: Violation): void => void violations.push(violation);
-  if (counters.processesRefused > 0) {
+  if (counters.processesRefused > 0 && limits.max_pids !== null) {
     const message = `a new process was refused: ${limits.max_pids} may be alive at once`;
     add({ type: 'pids', message, limit: limits.max_pids });
   }
   if (ending.kind === 'compile_failed') {
     add({ type: 'compile', message: `the compiler ${ending.how}: the program did not run` });
   }
-  if (ending.kind === 'memory_limit') {
+  if (ending.kind === 'memory_limit' && limits.mem_mb !== null) {
     add({ type: 'memory', message: `more than ${limits.mem_mb} MiB of memory were needed`, limit: limits.mem_mb });
   }
-  if (ending.kind === 'wall_limit') {
+  if (ending.kind === 'wall_limit' && limits.wall_seconds !== null) {
     const observed = counters.wallMilliseconds / 1000;
     add({
       type: 'wall_time',
@@ -97,7 +97,7 @@ export function violationsOf(ending: Ending, counters: Counters, limits: Request
       observed: thousandths(observed),
     });
   }
-  if (ending.kind === 'cpu_limit') {
+  if (ending.kind === 'cpu_limit' && limits.cpu_seconds !== null) {
     const observed = counters.cpuMilliseconds / 1000;
     add({
       type: 'cpu_time',
@@ -106,7 +106,7 @@ export function violationsOf(ending: Ending, counters: Counters, limits: Request
       observed: thousandths(observed),
     });
   }
-  if (ending.kind === 'signaled' && ending.signal === 'SIGXFSZ') {
+  if (ending.kind === 'signaled' && ending.signal === 'SIGXFSZ' && limits.max_file_mb !== null) {
     add({ type: 'file_size', message: `a file grew past ${limits.max_file_mb} MiB`, limit: limits.max_file_mb });
   }
   if (ending.kind === 'signaled' && ending.signal === 'SIGSYS') {

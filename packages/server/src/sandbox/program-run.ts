@@ -2,6 +2,7 @@
  * A running program in a cell of any kind. It records the output, watches the limits, and decides how the program ended
  * from who killed it, what the kernel counted and what process 1 reported.
  */
+import type { EffectiveLimits } from '@vouchbox/protocol';
 import { type Counters, endingOf, inCompilation, violationsOf, type WaitStatus } from './ending.ts';
 import { Captures } from './output/captures.ts';
 import type { Pipes } from './output/pipes.ts';
@@ -26,6 +27,8 @@ export interface RunEnd {
 
 export interface RunOptions extends Pick<WatchOptions, 'watched' | 'cpu'> {
   readonly program: Program;
+  /** The limits in force. */
+  readonly limits: EffectiveLimits;
   readonly pipes: Pipes;
   readonly workspace: Workspace;
   readonly sink: OutputSink;
@@ -59,7 +62,7 @@ export class ProgramRun implements RunningCell, Disposable {
   }
 
   async collect(): Promise<Collection> {
-    const { program, workspace } = this.#options;
+    const { program, limits, workspace } = this.#options;
     const { cpuMilliseconds, memoryPeakBytes, isCompiling, ...end } = await this.#options.over();
     this.#watch[Symbol.dispose]();
     const counters: Counters = {
@@ -76,7 +79,7 @@ export class ProgramRun implements RunningCell, Disposable {
       isCpuTimeUsedUp: counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000,
     });
     const outputs = workspace.collect(program.outputs);
-    const breaches = violationsOf(ending, counters, program.limits);
+    const breaches = violationsOf(ending, counters, limits);
     return {
       ending,
       usage: {

@@ -228,15 +228,18 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect((await run(choice, 'bash', child, { limits: { mem_mb: 64 } })).ending).toEqual({ kind: 'memory_limit' });
   });
 
-  it('ends a job whose limit is too small for the interpreter as out of memory', async () => {
-    expect((await run('namespace', 'node', 'console.log(1)', { limits: { mem_mb: 1 } })).ending).toEqual({
-      kind: 'memory_limit',
+  it('ends a job that needs more than its interpreter waits with as out of memory, and says how much that is', async () => {
+    const { ending, held, violations } = await run(choice, 'node', 'Buffer.alloc(1 << 28, 1)', {
+      limits: { mem_mb: 1 },
     });
+    expect(ending).toEqual({ kind: 'memory_limit' });
+    expect(violations).toMatchObject([{ type: 'memory', limit: held.effective_limits.mem_mb }]);
   });
 
-  it('holds all five limits even if the interpreter alone does not fit', async () => {
+  it('holds all five limits even if the interpreter alone does not fit, and says which', async () => {
     const { held } = await run(choice, 'node', 'console.log(1)', { limits: { mem_mb: 1 } });
-    expect(held.effective_limits).toEqual({ ...LIMIT_DEFAULTS, mem_mb: 1 });
+    expect(held.effective_limits).toEqual({ ...LIMIT_DEFAULTS, mem_mb: expect.any(Number) });
+    expect(held.effective_limits.mem_mb).toBeGreaterThan(1);
     expect(Object.values(held.limit_enforcement)).toEqual([true, true, true, true, true]);
   });
 

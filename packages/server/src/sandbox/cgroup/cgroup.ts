@@ -36,6 +36,8 @@ export type Measure =
   | 'memoryPeakBytes'
   /** Memory in use, including files and kernel memory. */
   | 'memoryBytes'
+  /** Processes and threads that are alive. */
+  | 'processes'
   /** How many processes the kernel killed for lack of memory. */
   | 'oomKills'
   /** How many forks were refused by the process limit. */
@@ -93,6 +95,8 @@ export interface Group {
   write(writings: readonly Writing[]): void;
   /** Sets both limits and returns those that the kernel then reports. */
   limit(limits: GroupLimits): GroupLimits;
+  /** Memory in use without what the kernel would take back if there were a lower limit: pages of files on disk. */
+  unreclaimableBytes(): number;
   /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;
   /** Host ids of all processes in the group. */

@@ -60,6 +60,7 @@ function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): GroupPlan {
     readings: {
       memoryLimitBytes: inMemory('memory.limit_in_bytes'),
       processesLimit: { directory: ofPids, file: 'pids.max', parse: parseNumber },
+      processes: { directory: ofPids, file: 'pids.current', parse: parseNumber },
       cpuMicroseconds: {
         directory: ofCpuacct,
         file: 'cpuacct.usage',

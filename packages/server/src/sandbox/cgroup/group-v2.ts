@@ -96,6 +96,7 @@ function planOf(parent: string): GroupPlan {
     readings: {
       memoryLimitBytes: number('memory.max'),
       processesLimit: number('pids.max'),
+      processes: number('pids.current'),
       cpuMicroseconds: member('cpu.stat', 'usage_usec'),
       memoryPeakBytes: has('memory.peak') ? number('memory.peak') : null,
       memoryBytes: number('memory.current'),

@@ -43,14 +43,22 @@ export abstract class KernelGroup implements Group {
     return inForce();
   }
 
+  /** A file in memory is on the lists of anonymous pages. */
+  unreclaimableBytes(): number {
+    return this.read('memoryBytes') - this.#counted('active_file') - this.#counted('inactive_file');
+  }
+
   anonymousBytes(): number {
-    const { directory } = this.plan.readings.memoryBytes;
-    const ofFiles = { directory, file: 'memory.stat', parse: memberOf(this.#filesMember) };
-    return this.read('memoryBytes') - readFrom(this.directories, ofFiles);
+    return this.read('memoryBytes') - this.#counted(this.#filesMember);
   }
 
   members(): readonly number[] {
     return [...new Set(this.directories.flatMap((directory) => readProcesses(join(directory, 'cgroup.procs'))))];
+  }
+
+  #counted(member: string): number {
+    const { directory } = this.plan.readings.memoryBytes;
+    return readFrom(this.directories, { directory, file: 'memory.stat', parse: memberOf(member) });
   }
 
   async remove(): Promise<void> {

@@ -9,8 +9,8 @@ import { parseEnding } from '../oci/ending-report.ts';
 import { GuestChannel } from '../oci/guest-channel.ts';
 import { sectionsOf } from '../oci/observe/guest-report.ts';
 import { type ObservedPosture, observeNamespaceCell } from '../oci/observe/observe.ts';
+import { holdMemory } from '../oci/observe/room-for-waiting.ts';
 import type { CellOptions } from '../oci/runtime/runtime.ts';
-import { limitedOnceFree } from '../oci/runtime/runtime-start.ts';
 import {
   type Boot,
   type LimitsInForce,
@@ -78,6 +78,12 @@ function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ..
   ];
 }
 
+/** Limits that were set, and the launcher's report of them. */
+interface Held {
+  readonly asked: WantedLimits;
+  readonly report: ReadonlyMap<string, string>;
+}
+
 class ForkedCell implements WaitingCell {
   readonly pipes: Pipes;
   readonly work: string;
@@ -130,11 +136,20 @@ class ForkedCell implements WaitingCell {
   async hold(wanted: WantedLimits): Promise<LimitsInForce> {
     const { group } = this.#options;
     this.#heapMb = wanted.heapMb;
-    const { result, killed } = await limitedOnceFree(group, (isKilled) =>
-      // A killed group allows no more processes.
-      this.#launched.hold(this.#holdWords(wanted, isKilled ? { ...this.#boot, processes: 0 } : this.#boot)),
-    );
-    const report = sectionsOf(result);
+    const memory = { wanted: wanted.memoryBytes, inUse: () => this.memoryBytes() };
+    const held = await holdMemory(group, memory, (memoryBytes) => this.#set({ ...wanted, memoryBytes }, this.#boot));
+    const alive = this.#measured(held.report, 'processes');
+    if (alive <= held.asked.processes) return this.#inForce(held);
+    // Nothing runs in the cell yet, so that a limit which was too low for a moment refused nothing.
+    return this.#inForce(await this.#set({ ...held.asked, processes: alive }, held.asked));
+  }
+
+  /** Has limits set that the kernel takes. `now` are those of the group. */
+  async #set(asked: WantedLimits, now: GroupLimits): Promise<Held> {
+    return { asked, report: sectionsOf(await this.#launched.hold(this.#holdWords(asked, now))) };
+  }
+
+  #inForce({ asked, report }: Held): LimitsInForce {
     const [fileBytes = Number.NaN, , processes = Number.NaN] = (report.get('process limits') ?? '')
       .split(' ')
       .map(Number);
@@ -144,8 +159,9 @@ class ForkedCell implements WaitingCell {
         memoryBytes: this.#measured(report, 'memoryLimitBytes'),
         processes: this.#measured(report, 'processesLimit'),
       },
+      asked,
       ownMemoryBytes: 0,
-      fits: !killed && this.#measured(report, 'oomKills') === 0,
+      fits: this.#measured(report, 'oomKills') === 0,
       cpuMicroseconds: this.#measured(report, 'cpuMicroseconds'),
     };
   }
@@ -189,7 +205,7 @@ class ForkedCell implements WaitingCell {
       ...plan.toLimit({ memoryBytes, processes }, now),
       ...plan.toResetPeak,
     ];
-    const measures = ['memoryLimitBytes', 'processesLimit', 'oomKills', 'cpuMicroseconds'] as const;
+    const measures = ['memoryLimitBytes', 'processesLimit', 'processes', 'oomKills', 'cpuMicroseconds'] as const;
     const readings = measures.map((measure) => readingWord(plan.readings[measure]));
     return [fileBytes, cpuSeconds, guestProcesses, ...writings.map(writingWord), ...readings].join(' ');
   }

@@ -79,7 +79,7 @@ export class OciCell implements PreparedCell {
     limited.catch(() => {});
     await this.#step('files', async () => workspace.fill(program));
     const inForce = await this.#step('limits', () => limited);
-    const held = heldLimits(program.limits, wanted, inForce, runtime);
+    const held = heldLimits(program.limits, inForce, runtime);
     return new LoadedOciCell(
       { ...this.#begun, location: this.#options.group.location, runs: this.#runs },
       {
@@ -138,9 +138,10 @@ export class LoadedOciCell implements LoadedCell {
 
   release(sink: OutputSink): RunningCell {
     const { cell, workspace, location, runs } = this.#parts;
-    const { program, inForce } = this.#loaded;
+    const { program, inForce, held } = this.#loaded;
     const run = new ProgramRun({
       program,
+      limits: held.effective_limits,
       pipes: cell.pipes,
       workspace,
       sink,
@@ -151,7 +152,7 @@ export class LoadedOciCell implements LoadedCell {
       drained: () => cell.pipes.drained,
     });
     runs.use(run);
-    // If the interpreter alone needs more memory than the job may have, the job ends as out of memory.
+    // If its waiting processes were killed for lack of memory, the job ends as out of memory.
     if (inForce.fits) cell.release(program);
     else cell.kill();
     return run;
@@ -159,7 +160,7 @@ export class LoadedOciCell implements LoadedCell {
 
   async #over(): Promise<RunEnd> {
     const { cell, start } = this.#parts;
-    const { fits, cpuMicroseconds, ownMemoryBytes } = this.#loaded.inForce;
+    const { fits, cpuMicroseconds, group, ownMemoryBytes } = this.#loaded.inForce;
     const { ending, counted } = await cell.over();
     return {
       ...ending,
@@ -168,7 +169,7 @@ export class LoadedOciCell implements LoadedCell {
       cpuMilliseconds: (counted.cpuMicroseconds - cpuMicroseconds) / 1000,
       memoryPeakBytes: Number.isNaN(counted.memoryPeakBytes)
         ? null
-        : Math.max(0, counted.memoryPeakBytes - ownMemoryBytes),
+        : Math.max(0, Math.min(counted.memoryPeakBytes, group.memoryBytes) - ownMemoryBytes),
       diagnostics: start.said().join(': '),
     };
   }

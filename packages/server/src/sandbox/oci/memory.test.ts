@@ -5,8 +5,6 @@ import { CellsFixture, CLASSES } from './cells.fixture.ts';
 const MIB = 1024 * 1024;
 /** What an interpreter takes beside what its program asks for, and what a runtime takes more for a larger program. */
 const INTERPRETER_MIB = 24;
-/** What the kernel itself may take over a limit: it counts an allocation that must not fail, and does not refuse it. */
-const KERNEL_BYTES = 256 * 1024;
 
 let cells: CellsFixture;
 beforeAll(async () => {
@@ -25,10 +23,10 @@ describe.each(CLASSES)('a memory limit in the %s class', { tags: ['Submission-16
     expect(within.held.effective_limits.mem_mb).toBe(mem_mb);
     expect(within.held.limit_enforcement.mem_mb).toBe(true);
     expect(within.usage.memory_peak_bytes).toBeGreaterThan(much * MIB);
-    expect(within.usage.memory_peak_bytes).toBeLessThanOrEqual(mem_mb * MIB + KERNEL_BYTES);
+    expect(within.usage.memory_peak_bytes).toBeLessThanOrEqual(mem_mb * MIB);
 
     const beyond = await cells.run(choice, 'python', touch(mem_mb), { mem_mb });
     expect(beyond).toMatchObject({ ending: { kind: 'memory_limit' }, violations: [{ type: 'memory', limit: mem_mb }] });
-    expect(beyond.usage.memory_peak_bytes).toBeLessThanOrEqual(mem_mb * MIB + KERNEL_BYTES);
+    expect(beyond.usage.memory_peak_bytes).toBeLessThanOrEqual(mem_mb * MIB);
   });
 });

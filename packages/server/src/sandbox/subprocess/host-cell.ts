@@ -101,17 +101,18 @@ export class HostCell implements PreparedCell {
       effective_limits: { wall_seconds, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null },
       limit_enforcement: { wall_seconds: true, cpu_seconds: false, mem_mb: false, max_pids: false, max_file_mb: false },
     };
-    return { posture: this.posture, held, release: (sink) => this.#release(program, sink) };
+    return { posture: this.posture, held, release: (sink) => this.#release(program, held, sink) };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#gone();
   }
 
-  #release(program: Program, sink: OutputSink): RunningCell {
+  #release(program: Program, { effective_limits }: HeldLimits, sink: OutputSink): RunningCell {
     const { host, pipes, workspace, held } = this.#parts;
     const run = new ProgramRun({
       program,
+      limits: effective_limits,
       pipes,
       workspace,
       sink,

@@ -35,13 +35,8 @@ export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesSha
 }
 
 /** For each limit, the value in force and whether it is held. */
-export function heldLimits(
-  limits: RequestedLimits,
-  wanted: WantedLimits,
-  inForce: LimitsInForce,
-  runtime: Runtime,
-): HeldLimits {
-  const { guest, group, ownMemoryBytes, cpuMicroseconds } = inForce;
+export function heldLimits(limits: RequestedLimits, inForce: LimitsInForce, runtime: Runtime): HeldLimits {
+  const { asked, guest, group, ownMemoryBytes, cpuMicroseconds } = inForce;
   return {
     effective_limits: {
       wall_seconds: limits.wall_seconds,
@@ -53,9 +48,9 @@ export function heldLimits(
     limit_enforcement: {
       wall_seconds: true,
       cpu_seconds: Number.isFinite(cpuMicroseconds),
-      mem_mb: group.memoryBytes <= wanted.memoryBytes + ownMemoryBytes,
-      max_pids: group.processes <= wanted.processes,
-      max_file_mb: guest.fileBytes <= wanted.fileBytes,
+      mem_mb: group.memoryBytes <= asked.memoryBytes + ownMemoryBytes,
+      max_pids: group.processes <= asked.processes && guest.processes <= asked.guestProcesses,
+      max_file_mb: guest.fileBytes <= asked.fileBytes,
     },
   };
 }

@@ -2,19 +2,19 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { within } from '../../../ground/waiting/within.ts';
-import type { Group } from '../../cgroup/cgroup.ts';
 import { hostPatience } from '../../host/patience.ts';
+import { LANGUAGE_RUNS } from '../../language-runs.ts';
 import { type Pipes, spawnWithPipes } from '../../output/pipes.ts';
 import { Workspace } from '../../output/workspace.ts';
 import { type Program, Unanswered } from '../../sandbox.ts';
 import { bundleConfig } from '../bundle.ts';
 import { bundleOptions } from '../cell-layout.ts';
 import { readEnding } from '../ending-report.ts';
-import { GuestChannel } from '../guest-channel.ts';
+import { GuestChannel, type GuestLimits } from '../guest-channel.ts';
 import { type GuestReport, parseGuestReport } from '../observe/guest-report.ts';
 import type { ObservedPosture } from '../observe/observe.ts';
+import { holdMemory } from '../observe/room-for-waiting.ts';
 import type { CellOptions } from './runtime.ts';
 import {
   type Boot,
@@ -25,9 +25,6 @@ import {
   type WaitingCell,
   type WantedLimits,
 } from './start.ts';
-
-/** How long the kernel may take to free the memory of killed processes. */
-const FREED_MILLISECONDS_MAX = 2000;
 
 /** How long process 1 may take to set limits on an ordinary host. */
 const ANSWER_MILLISECONDS_MAX = 10_000;
@@ -129,19 +126,40 @@ class RuntimeCell implements WaitingCell {
   async hold(wanted: WantedLimits): Promise<LimitsInForce> {
     const { group, runtime } = this.#options;
     if (wanted.takesShare) group.write(group.plan.toShare(1));
-    const milliseconds = ANSWER_MILLISECONDS_MAX * (await hostPatience());
-    const answer = this.channel.limit({ ...wanted, processes: wanted.guestProcesses }, wanted.heapMb);
-    const guest = await within(answer, milliseconds, null);
-    if (guest === null) {
-      throw new Unanswered(milliseconds, `the cell set no limits within ${milliseconds / 1000} s`);
-    }
+    const asked = this.#withRoom(wanted);
+    const guest = await this.#limitGuest(asked);
     const ownMemoryBytes = runtime.ownMemoryBytes(group);
-    const { processes } = wanted;
-    const limits = { memoryBytes: wanted.memoryBytes + ownMemoryBytes, processes };
-    const { result: inForce, killed } = await limitedOnceFree(group, () => Promise.resolve(group.limit(limits)));
+    const memory = { wanted: wanted.memoryBytes + ownMemoryBytes, inUse: () => group.read('memoryBytes') };
+    const { inForce, memoryBytes } = await holdMemory(group, memory, async (bytes) => ({
+      inForce: group.limit({ memoryBytes: bytes, processes: asked.processes }),
+      memoryBytes: bytes - ownMemoryBytes,
+    }));
     group.write(group.plan.toResetPeak);
-    const fits = !killed && group.read('oomKills') === 0;
-    return { guest, group: inForce, ownMemoryBytes, fits, cpuMicroseconds: group.read('cpuMicroseconds') };
+    return {
+      guest,
+      group: inForce,
+      asked: { ...asked, memoryBytes },
+      ownMemoryBytes,
+      fits: group.read('oomKills') === 0,
+      cpuMicroseconds: group.read('cpuMicroseconds'),
+    };
+  }
+
+  /** No process limit is below the number of those that wait. gVisor's own kernel counts them by itself. */
+  #withRoom(wanted: WantedLimits): WantedLimits {
+    const { group, language, runtime } = this.#options;
+    if (runtime.sharesHostKernel) return { ...wanted, processes: Math.max(wanted.processes, group.read('processes')) };
+    const ofInterpreter = Number(this.#guest.status.get('Threads')) || 0;
+    const waiting = ofInterpreter + (LANGUAGE_RUNS[language].compiler === null ? 0 : 1);
+    return { ...wanted, guestProcesses: Math.max(wanted.guestProcesses, waiting + runtime.overhead.guestProcesses) };
+  }
+
+  async #limitGuest({ fileBytes, cpuSeconds, guestProcesses: processes, heapMb }: WantedLimits): Promise<GuestLimits> {
+    const milliseconds = ANSWER_MILLISECONDS_MAX * (await hostPatience());
+    const answer = this.channel.limit({ fileBytes, cpuSeconds, processes }, heapMb);
+    const guest = await within(answer, milliseconds, null);
+    if (guest !== null) return guest;
+    throw new Unanswered(milliseconds, `the cell set no limits within ${milliseconds / 1000} s`);
   }
 
   release(program: Program): void {
@@ -165,25 +183,5 @@ class RuntimeCell implements WaitingCell {
     await this.pipes.drained;
     this.pipes.destroy();
     this.#report?.[Symbol.dispose]();
-  }
-}
-
-/**
- * If more memory is in use than the limit allows, cgroup v2 kills, but v1 refuses the limit (`EBUSY`). The cell is then
- * killed here, and limited once its memory is free. Rejects if that takes too long.
- */
-export async function limitedOnceFree<Result>(
-  group: Pick<Group, 'kill'>,
-  limit: (isKilled: boolean) => Promise<Result>,
-): Promise<{ readonly result: Result; readonly killed: boolean }> {
-  const deadline = performance.now() + FREED_MILLISECONDS_MAX;
-  for (let pause = 0; ; pause = Math.max(1, 2 * pause)) {
-    try {
-      return { result: await limit(pause > 0), killed: pause > 0 };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || performance.now() > deadline) throw error;
-      group.kill();
-      await delay(pause);
-    }
   }
 }

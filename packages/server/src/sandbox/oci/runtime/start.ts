@@ -50,9 +50,11 @@ export interface WantedLimits {
 export interface LimitsInForce {
   readonly guest: { readonly fileBytes: number; readonly processes: number };
   readonly group: GroupLimits;
+  /** What was asked for in the end: no less than what the waiting cell held. */
+  readonly asked: Pick<WantedLimits, 'fileBytes' | 'guestProcesses' | 'memoryBytes' | 'processes'>;
   /** Memory of the runtime itself in the group, measured before the program runs. It does not count as the job's. */
   readonly ownMemoryBytes: number;
-  /** Whether the waiting cell is alive. A cell that takes more memory than its job may have is killed. */
+  /** Whether the waiting cell is alive, and was not killed for its memory. */
   readonly fits: boolean;
   /** CPU time of the group until now. */
   readonly cpuMicroseconds: number;
@@ -94,7 +96,10 @@ export interface WaitingCell {
   memoryBytes(): number;
   /** Whether all its waiting processes are alive. */
   isWhole(): boolean;
-  /** Sets a job's limits and reads them back. Peak memory counts from here. */
+  /**
+   * Sets a job's limits, but none below what the cell holds now, and reads them back. Peak memory counts from here where
+   * the kernel can begin anew.
+   */
   hold(wanted: WantedLimits): Promise<LimitsInForce>;
   /** Lets the program run with its words and its stdin. */
   release(program: Program): void;
