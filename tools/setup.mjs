@@ -1,6 +1,7 @@
 /**
  * Makes a fresh clone able to run: installs the packages that package-lock.json names, including the pinned Node, and,
- * where this process may, the sandbox runtimes; with `--tests` also what only tests need. It runs on any Node from 18 on.
+ * where this process may, the sandbox runtimes; with `--tests` also what only tests need, and with `--sources-only` nothing of
+ * the system's packages. It runs on any Node from 18 on.
  * If nothing is missing, it changes and prints nothing. npm starts it with the Node that npm itself runs on: the pinned one
  * may not work yet.
  */
@@ -72,7 +73,7 @@ try {
   if (!isNewEnough(process)) pathOfNode();
   // Scripts of packages may run the pinned Node, which needs its library first.
   if (process.argv.includes('--tests')) installTestPackages();
-  else installSystemPackages([], 'isolation and all languages');
+  else if (!process.argv.includes('--sources-only')) installSystemPackages([], 'isolation and all languages');
   installStalePackages();
   linkPinnedNode();
   compileNatives();

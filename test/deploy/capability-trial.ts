@@ -70,11 +70,14 @@ const JOBS: readonly JobTrial[] = [
   },
 ];
 
-/** What fails where a service with these capabilities runs jobs of one class; nothing where all is well. */
+/**
+ * What fails where a service with these capabilities runs jobs of one class; nothing where all is well.
+ * @param within a command that runs the service with them
+ */
 export async function serviceProblems(
   isolated: IsolatedClass,
   capabilities: readonly string[],
-  settings: Readonly<Record<string, string>> = {},
+  within: readonly string[] = [],
 ): Promise<readonly string[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-capabilities-'));
   const env = {
@@ -84,10 +87,9 @@ export async function serviceProblems(
     SERVICE_LEGACY_KEYS: 'alpha=key-of-alpha',
     SERVICE_FREE_SPACE_RESERVE_MB: '0',
     SERVICE_LOG_LEVEL: 'warn',
-    ...settings,
   };
   try {
-    await using command = new Command(['serve'], { env, within: withOnly(capabilities) });
+    await using command = new Command(['serve'], { env, within: [...withOnly(capabilities), ...within] });
     const [, url] = (await command.shows(/^listening on (\S+)$/m).catch(() => null)) ?? [];
     if (url === undefined) return [`start: ${lastLine(command.stderr)}`];
     const client = createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' });
