@@ -277,11 +277,17 @@ describe('a verdict', () => {
     ['no tests', ['sum.py', '--tests', '.'], /has no tests/],
     ['an unknown comparison', ['sum.py', '--tests', 'tests', '--compare', 'roughly'], /lines, words, exact/],
     ['a directory that is there already', ['sum.py', '--tests', 'tests', '--output', 'tests'], /tests exists already/],
+    [
+      'a directory in one that is not there',
+      ['sum.py', '--tests', 'tests', '--output', 'no/out'],
+      /no\/out cannot be made: no is not a directory/,
+    ],
     ['an input that is too large', ['sum.py', '--tests', 'large'], /test big: its input has 1048577 bytes/],
     ['an empty program', ['empty.py', '--tests', 'tests'], /the program is empty/],
     ['a wrong number of jobs', ['sum.py', '--tests', 'tests', '--jobs', '0'], /from 1 to 999/],
   ])('%s is wrong usage', async (_what, words, says) => {
     const { code, stderr } = await graded(...words);
     expect([code, stderr]).toEqual([2, expect.stringMatching(says)]);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 });

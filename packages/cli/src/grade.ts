@@ -59,10 +59,11 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     note('interrupted: there is no verdict');
     return EXIT.cancelled;
   }
-  if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
   printResult(options, asText(graded), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   note(`the judge was ${graded.job_id}`);
+  // After the verdict is shown: a full disk takes only the evidence.
+  if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
   return graded.verdict.accepted ? EXIT.ok : 1;
 }
 

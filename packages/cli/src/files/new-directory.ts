@@ -29,9 +29,11 @@ export async function writeDirectory(target: string, files: ReadonlyMap<string, 
   }
 }
 
-/** Before work that ends in such a directory: refuses a name that is taken already. @throws UsageError */
+/** Before work that ends in such a directory: refuses a name that cannot be one. @throws UsageError */
 export async function checkNew(target: string): Promise<void> {
   if (await stat(target).catch(() => null)) throw taken(target);
+  const parent = await stat(dirname(target)).catch(() => null);
+  if (!parent?.isDirectory()) throw new UsageError(`${target} cannot be made: ${dirname(target)} is not a directory`);
 }
 
 function taken(target: string): UsageError {
