@@ -231,7 +231,9 @@ Buffer.alloc(1 << 28, 1);`;
 });
 
 describe('max_file_mb', () => {
-  test('refuses the first byte too many, and the program goes on', { tags: ['Submission-18'] }, async () => {
+  test('refuses the first byte too many, tells it, and the program goes on', {
+    tags: ['Submission-18', 'Events-4h'],
+  }, async () => {
     const code = `
 with open('/work/output/a', 'wb') as file: file.write(bytes(1 << 20))
 try:
@@ -243,6 +245,10 @@ except OSError as error:
     print(error.errno)`;
     const ran = await python(code, { max_file_mb: 1 });
     expect(ran.result).toMatchObject({ status: 'succeeded', stdout: '27\n' });
+    expect(violations(ran)).toEqual(['file_size']);
+    expect(ran.events.filter(({ kind }) => kind === 'violation').map(({ data }) => data)).toEqual(
+      ran.result.violations,
+    );
   });
 
   test('holds for a sparse file', async () => {

@@ -21,7 +21,7 @@ const outOfTime = (exitCode: number): Partial<EndingFacts> => ({
   isCompiling: true,
   isCpuTimeUsedUp: true,
 });
-const counters = { wallMilliseconds: 1234.5678, cpuMilliseconds: 987.6543, processesRefused: 0 };
+const counters = { wallMilliseconds: 1234.5678, cpuMilliseconds: 987.6543, processesRefused: 0, hasFullFile: false };
 
 describe('how a program ended', () => {
   it.each<[string, Partial<EndingFacts>, string]>([
@@ -77,9 +77,20 @@ it('every limit that ended a program is a violation with the limit and what was 
   ]);
 });
 
+it.each([
+  ['a program that was ended for it', 'signaled', false, 'a file grew past 16 MiB'],
+  ['a program that was ended for it and left a file', 'signaled', true, 'a file grew past 16 MiB'],
+  ['a file that was left', 'exited', true, 'a file reached 16 MiB, the most that one may hold'],
+] as const)('%s shows once that a file reached its limit', (_, kind, hasFullFile, message) => {
+  const ending = kind === 'signaled' ? { kind, signal: 'SIGXFSZ' } : { kind, exit_code: 0 };
+  expect(violationsOf(ending, { ...counters, hasFullFile }, LIMIT_DEFAULTS)).toEqual([
+    { type: 'file_size', message, limit: 16 },
+  ]);
+});
+
 it('a limit that was not in force is not breached', () => {
   const { effective_limits } = NO_LIMITS_HELD;
-  const refused = { ...counters, processesRefused: 3 };
+  const refused = { ...counters, processesRefused: 3, hasFullFile: true };
   for (const kind of ['wall_limit', 'cpu_limit', 'memory_limit'] as const) {
     expect(violationsOf({ kind }, refused, effective_limits)).toEqual([]);
   }

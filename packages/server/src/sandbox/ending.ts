@@ -24,11 +24,13 @@ export interface EndingFacts {
   readonly diagnostics: string;
 }
 
-/** What was counted while the program ran. */
+/** What was counted while the program ran, and found when it had ended. */
 export interface Counters {
   readonly wallMilliseconds: number;
   readonly cpuMilliseconds: number;
   readonly processesRefused: number;
+  /** Whether a file below `/work` is exactly as large as a file may become. */
+  readonly hasFullFile: boolean;
 }
 
 /** Some numbers have two names (SIGABRT is also SIGIOT). The first one listed is the usual one. */
@@ -106,8 +108,13 @@ export function violationsOf(ending: Ending, counters: Counters, limits: Effecti
       observed: thousandths(observed),
     });
   }
-  if (ending.kind === 'signaled' && ending.signal === 'SIGXFSZ' && limits.max_file_mb !== null) {
-    add({ type: 'file_size', message: `a file grew past ${limits.max_file_mb} MiB`, limit: limits.max_file_mb });
+  if (limits.max_file_mb !== null) {
+    const { max_file_mb: limit } = limits;
+    if (ending.kind === 'signaled' && ending.signal === 'SIGXFSZ') {
+      add({ type: 'file_size', message: `a file grew past ${limit} MiB`, limit });
+    } else if (counters.hasFullFile) {
+      add({ type: 'file_size', message: `a file reached ${limit} MiB, the most that one may hold`, limit });
+    }
   }
   if (ending.kind === 'signaled' && ending.signal === 'SIGSYS') {
     add({ type: 'syscall', message: 'a system call was made through an entry point that is closed' });

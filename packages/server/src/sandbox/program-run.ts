@@ -10,6 +10,8 @@ import type { Workspace } from './output/workspace.ts';
 import type { Collection, OutputSink, Program, RunningCell, StopCause } from './sandbox.ts';
 import { Watch, type WatchOptions } from './watch/watch.ts';
 
+const MIB = 1024 * 1024;
+
 /** What a cell knows about its program once no process of it is alive. */
 export interface RunEnd {
   /** Null if it was not reported. */
@@ -65,12 +67,13 @@ export class ProgramRun implements RunningCell, Disposable {
     const { program, limits, workspace } = this.#options;
     const { cpuMilliseconds, memoryPeakBytes, isCompiling, ...end } = await this.#options.over();
     this.#watch[Symbol.dispose]();
-    const counters: Counters = {
+    const counters: Omit<Counters, 'hasFullFile'> = {
       wallMilliseconds: this.#watch.wallMilliseconds(),
       cpuMilliseconds: cpuMilliseconds ?? 0,
       processesRefused: end.processesRefused,
     };
     await this.#options.drained();
+    const hasFullFile = limits.max_file_mb !== null && workspace.holdsFileOf(limits.max_file_mb * MIB);
     const ending = endingOf({
       ...end,
       isCompiling,
@@ -79,7 +82,7 @@ export class ProgramRun implements RunningCell, Disposable {
       isCpuTimeUsedUp: counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000,
     });
     const outputs = workspace.collect(program.outputs);
-    const breaches = violationsOf(ending, counters, limits);
+    const breaches = violationsOf(ending, { ...counters, hasFullFile }, limits);
     return {
       ending,
       usage: {

@@ -288,6 +288,28 @@ except BlockingIOError:
     expect(violations).toMatchObject([{ type: 'file_size', limit: 1 }]);
   });
 
+  it.each([
+    [
+      'a program that goes on',
+      'python',
+      "file = open('output/a', 'wb', 0)\nfile.write(bytes(1 << 20))\ntry: file.write(b'x'); assert 0\nexcept OSError: pass",
+    ],
+    ['a child that was ended', 'bash', 'head -c 3000000 /dev/zero > output/a; :'],
+    ['a program that needed no more', 'bash', 'head -c 1048576 /dev/zero > output/a'],
+  ] as const)('tells of a file that reached its limit: %s', async (_name, language, code) => {
+    const { ending, violations } = await run(choice, language, code, { limits: { max_file_mb: 1 } });
+    expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
+    expect(violations).toEqual([
+      { type: 'file_size', message: 'a file reached 1 MiB, the most that one may hold', limit: 1 },
+    ]);
+  });
+
+  it('tells nothing of a file that is a byte smaller', async () => {
+    const code = 'head -c 1048575 /dev/zero > output/a; head -c 1048575 /dev/zero > output/b';
+    const { violations } = await run(choice, 'bash', code, { limits: { max_file_mb: 1 } });
+    expect(violations).toEqual([]);
+  });
+
   it('keeps its inputs unchanged', async () => {
     const code = 'echo x > input/a; echo $?; rm -f input/a; mv input gone; cat input/a';
     const { stdout } = await run(choice, 'bash', code, { files: [{ path: 'input/a', content: Buffer.from('same') }] });

@@ -9,6 +9,7 @@ import { sha256Hex } from '@vouchbox/evidence';
 import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@vouchbox/protocol';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import type { CollectedArtifact, InputContent, Program } from '../sandbox.ts';
+import { holdsFileOf } from './full-file.ts';
 import { type Below, outputsBelow } from './outputs-below.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -56,6 +57,14 @@ export class Workspace implements Disposable {
     }
     for (const pattern of patterns) this.#collectBelow(pattern, collected, seen);
     return collected;
+  }
+
+  /**
+   * Whether a file that the program left is exactly this large. Called once all processes of the job are dead. False on a
+   * file system that is not the cell's own.
+   */
+  holdsFileOf(bytes: number): boolean {
+    return this.#mayShareFiles && holdsFileOf(this.#directory, bytes);
   }
 
   /** The content of a file directly below, at most `bytesMax` bytes; null if there is no such file. */

@@ -1,0 +1,57 @@
+import { closeSync, constants, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { holdsFileOf } from './full-file.ts';
+
+const LIMIT = 4096;
+
+describe('a file as large as a file may become', () => {
+  let path: string;
+  let directory: number;
+
+  beforeEach(() => {
+    path = mkdtempSync(join(tmpdir(), 'svc-full-file-'));
+    directory = openSync(path, constants.O_DIRECTORY);
+  });
+  afterEach(() => {
+    closeSync(directory);
+    rmSync(path, { recursive: true });
+  });
+
+  const write = (name: string | Buffer, bytes: number) =>
+    writeFileSync(Buffer.concat([Buffer.from(`${path}/`), Buffer.from(name)]), Buffer.alloc(bytes, 'x'));
+
+  it.each([
+    [LIMIT - 1, false],
+    [LIMIT, true],
+    [LIMIT + 1, false],
+  ])('is one of exactly that size: of %d bytes, %s', (bytes, found) => {
+    write('a', bytes);
+    expect(holdsFileOf(directory, LIMIT)).toBe(found);
+  });
+
+  it('is found in a directory below, whatever its name', () => {
+    mkdirSync(join(path, 'output/deep'), { recursive: true });
+    write(Buffer.from('output/deep/\xff', 'latin1'), LIMIT);
+    expect(holdsFileOf(directory, LIMIT)).toBe(true);
+  });
+
+  it('is no input, and nothing that a link leads to', () => {
+    mkdirSync(join(path, 'input'));
+    mkdirSync(join(path, 'output'));
+    write('input/a', LIMIT);
+    symlinkSync(join(path, 'input/a'), join(path, 'link'));
+    symlinkSync(join(path, 'input'), join(path, 'output/link'));
+    expect(holdsFileOf(directory, LIMIT)).toBe(false);
+  });
+
+  it('is searched down to a depth', () => {
+    const chain = (length: number) => Array.from({ length }, () => 'd').join('/');
+    mkdirSync(join(path, chain(32)), { recursive: true });
+    write(`${chain(32)}/a`, LIMIT);
+    expect(holdsFileOf(directory, LIMIT)).toBe(false);
+    write(`${chain(31)}/a`, LIMIT);
+    expect(holdsFileOf(directory, LIMIT)).toBe(true);
+  });
+});
