@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  type COMPONENT_SCHEMAS,
   ERROR_CODES,
   ERRORS,
   EVENT_DATA,
@@ -10,15 +11,19 @@ import {
   LIMIT_DEFAULTS,
   OPERATIONS,
   type Operation,
+  openApiDocument,
+  REFUSED_VARIABLES,
   SCOPES,
   STREAM_CLOSE_CODES,
   TERMINAL_REASONS,
   VIOLATION_TYPES,
 } from '@vouchbox/protocol';
-import { expect, test } from 'vitest';
+import { SETTINGS } from '@vouchbox/server';
+import { describe, expect, test } from 'vitest';
 import { statementsOf } from '../../tools/statements.ts';
 
-const contract = readFileSync(join(import.meta.dirname, '../../docs/SPEC.md'), 'utf8');
+const root = join(import.meta.dirname, '../..');
+const contract = readFileSync(join(root, 'docs/SPEC.md'), 'utf8');
 const statements = new Map(statementsOf(contract).map(({ id, text }) => [id, text]));
 
 /** The words in code spelling of some statements, in their order. */
@@ -64,6 +69,91 @@ test('the kinds of events and the types of violations are listed', { tags: ['Eve
 test('defaults and ceilings of the limits are stated', { tags: ['Submission-22', 'Submission-23'] }, () => {
   expect(numbered('Submission-22')).toEqual(LIMIT_DEFAULTS);
   expect(numbered('Submission-23')).toEqual(LIMIT_CEILINGS);
+});
+
+/** The statements that name the members of each body. */
+const LIMIT_STATEMENTS = ['Submission-14', 'Submission-15', 'Submission-16', 'Submission-17', 'Submission-18'];
+const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>> = {
+  JobSubmission: ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44'].map((number) => `Submission-${number}`),
+  InputFile: ['Submission-5'],
+  UploadedFile: ['Submission-5'],
+  LimitsInput: [...LIMIT_STATEMENTS, 'Submission-20'],
+  StoredBlob: ['Blobs-1'],
+  SubmissionAnswer: ['Bodies-12', 'Submit-8'],
+  JobDetail: ['Detail-1', 'Detail-2'],
+  CancellationAnswer: ['Detail-1', 'Detail-2', 'Cancel-1'],
+  JobListItem: ['Bodies-3'],
+  JobList: ['Bodies-2'],
+  StoredSpec: ['Detail-14', 'Submission-8', ...LIMIT_STATEMENTS],
+  RequestedLimits: LIMIT_STATEMENTS,
+  EffectiveSpec: ['Detail-6'],
+  EffectiveLimits: LIMIT_STATEMENTS,
+  LimitEnforcement: LIMIT_STATEMENTS,
+  AttestationMember: Array.from({ length: 10 }, (_, index) => `Attestation-${index + 1}`),
+  Receipt: ['Receipt-7', 'Receipt-26', 'Receipt-26a', 'Receipt-26b', 'Receipt-27', 'Receipt-29'],
+  EventChain: ['Receipt-20'],
+  OutputEvidence: ['Receipt-29'],
+  ExecutorOutput: ['Receipt-16a'],
+  StreamTelemetry: ['Receipt-16'],
+  FoldedResult: ['Result-1'],
+  Artifact: ['Result-8'],
+  Violation: ['Events-4e'],
+  JobEvent: ['Event-1'],
+  ReplayPage: ['Bodies-1'],
+  StreamTicket: ['Ticket-2'],
+  DsseEnvelope: ['Artifact-11'],
+  ResultArtifact: ['Artifact-10'],
+  PublicKey: ['Bodies-4'],
+  Capabilities: ['Bodies-8a'],
+  RuntimePack: ['Bodies-8a'],
+  Whoami: ['Bodies-9'],
+  ServiceStatus: ['Bodies-10', 'Bodies-10a', 'Bodies-10b', 'Bodies-13', 'Bodies-14'],
+  Health: ['Bodies-15'],
+  Readiness: ['Bodies-15'],
+  ErrorEnvelope: ['Errors-1'],
+};
+
+/** The names of a schema's members, and of the members inside them that no other schema has. */
+function membersIn(schema: unknown): string[] {
+  if (Array.isArray(schema)) return schema.flatMap(membersIn);
+  if (typeof schema !== 'object' || schema === null || '$ref' in schema) return [];
+  const { properties = {}, items, anyOf = [] } = schema as { properties?: object; items?: unknown; anyOf?: unknown[] };
+  return [...Object.keys(properties), ...membersIn([...Object.values(properties), items, ...anyOf])];
+}
+
+describe('the members of a body are named:', {
+  tags: [
+    ...['Bodies-8a', 'Bodies-10', 'Bodies-10a', 'Bodies-10b', 'Bodies-15', 'Detail-14', 'Artifact-10', 'Artifact-11'],
+    ...['Receipt-16a', 'Receipt-26', 'Receipt-26a', 'Receipt-26b', 'Receipt-27', 'Receipt-28', 'Receipt-29'],
+  ],
+}, () => {
+  const { components } = openApiDocument() as { components: { schemas: Record<string, unknown> } };
+
+  test.each(Object.entries(BODIES))('%s', (name, ids) => {
+    const named = new Set(spelled(...ids).flatMap((words) => words.match(/\w+/g) ?? []));
+    expect(membersIn(components.schemas[name]).filter((member) => !named.has(member))).toEqual([]);
+  });
+});
+
+test('the variables that a job may not set are listed', { tags: ['Submission-44a'] }, () => {
+  const named = spelled('Submission-44a').filter((word) => word !== '*' && word !== 'invalid_request');
+  expect(named).toEqual(REFUSED_VARIABLES);
+});
+
+test('the reference client is at a version that is stated', { tags: ['Versioning-5c'] }, () => {
+  const { name, version } = JSON.parse(readFileSync(join(root, 'packages/client/package.json'), 'utf8')) as {
+    readonly name: string;
+    readonly version: string;
+  };
+  expect(spelled('Versioning-5c')).toEqual([name]);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  expect([version, major > 0 || minor >= 8]).toEqual([version, true]);
+});
+
+test('no identifier of the interface names the product', { tags: ['What-9'] }, () => {
+  const { paths, components } = openApiDocument();
+  expect(JSON.stringify([paths, components])).not.toMatch(/vouchbox/i);
+  expect(SETTINGS.map(({ name }) => name).filter((name) => !/^SERVICE_/.test(name))).toEqual([]);
 });
 
 test('the close codes of the stream are listed', { tags: ['Stream-3a', 'Stream-3c', 'Stream-3d', 'Stream-3e'] }, () => {

@@ -8,7 +8,7 @@ import { bodyBytesMax, ERROR_CODES, ERRORS, type ErrorCode } from '@vouchbox/pro
 import { openCredentials } from '@vouchbox/server';
 import { beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
-import { KEY_OF_ACME, openServer } from '../../packages/server/src/http/server.fixture.ts';
+import { JOB, KEY_OF_ACME, openServer } from '../../packages/server/src/http/server.fixture.ts';
 import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
@@ -143,6 +143,12 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),
   attestation_unavailable: withoutSigningKey,
+  // A key that is in no directory provokes it; `attestation.test.ts` of `job/view` has one.
+  async signing_key_unknown() {
+    const gone = new ServiceError('signing_key_unknown', 'No key.');
+    await using server = await openServer({ jobs: { attestation: () => Promise.reject(gone) } });
+    return await raw(server.port, head(`GET /v1/jobs/${JOB}/attestation`, '', KEY_OF_ACME));
+  },
   attestation_disabled: async () => told(await tight().request('/v1/attestation/public-key')),
   method_not_allowed: async () => told(await rig().request('/v1/jobs', { method: 'PUT' })),
   // The real deadline is long: this is the same service with a shorter one.

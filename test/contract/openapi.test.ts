@@ -142,6 +142,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   route_not_found: { hasNoMetrics: true },
   attestation_unavailable: refusing('attestation_unavailable', 'attestation'),
   attestation_disabled: refusing('attestation_disabled', 'attestation'),
+  signing_key_unknown: refusing('signing_key_unknown', 'attestation'),
   body_timeout: { server: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
   job_not_terminal: refusing('job_not_terminal', 'attestation'),
   payload_too_large: { headers: `Content-Length: ${blobBytesMax + 1}\r\n`, body: '{' },

@@ -7,7 +7,7 @@ export type Form = string | readonly [Form] | readonly [Form, null] | { readonly
 export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
   'GET /healthz': { status: 's' },
   'GET /readyz': { status: 's', checks: { store: 'b', provider: 'b', free_space: 'b', accepting: 'b' } },
-  'GET /openapi.json': { openapi: 's' },
+  'GET /openapi.json': { openapi: 's', info: '', servers: '', tags: '', paths: '', components: '' },
   'POST /v1/jobs': {
     job_id: 'j',
     status: 's',

@@ -75,6 +75,7 @@ export type ErrorCode =
   | 'route_not_found'
   | 'attestation_unavailable'
   | 'attestation_disabled'
+  | 'signing_key_unknown'
   | 'method_not_allowed'
   | 'body_timeout'
   | 'job_not_terminal'
@@ -112,7 +113,10 @@ export interface JobSubmission {
   /**
    * Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones
    * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
-   * LD_*, PYTHON*, NODE_*, BASH_ENV.
+   * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
+   * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
+   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
   /** Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total. */
@@ -254,7 +258,10 @@ export interface StoredSpec {
   /**
    * Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones
    * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
-   * LD_*, PYTHON*, NODE_*, BASH_ENV.
+   * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
+   * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
+   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
   files?: Array<InputFile | UploadedFile>;

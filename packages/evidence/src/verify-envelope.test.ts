@@ -52,6 +52,18 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(result.passed.map(({ step }) => step)).toEqual(Object.keys(VERIFICATION_STEPS));
   });
 
+  test('says that a statement is about more than one result', {
+    tags: ['Artifact-8', 'Authentication-10h'],
+  }, async () => {
+    const two = cases.find(({ id }) => id === 'two-subjects-one-matches') as Case;
+    expect(await verifyEnvelope(inputOf(two))).toMatchObject({
+      kind: 'refused',
+      step: 'statement',
+      failure: 'profile',
+      reason: 'the statement has 2 subjects, not one',
+    });
+  });
+
   test('stops at the first check that fails, and reports those before it', async () => {
     const result = await verifyEnvelope({ ...inputOf(good), subject: new Uint8Array([1]) });
     expect(result).toMatchObject({ kind: 'refused', step: 'subject_digest', failure: 'subject' });

@@ -140,24 +140,25 @@ function readSignedStatement({ payload, payloadType }: Envelope, pass: Pass): St
   pass('payload_type', payloadType);
   const result = decodeStatement(payload);
   if (result.kind === 'refused') throw new Refusal('statement', `the statement is refused: ${result.reason}`);
-  const { predicateType } = result.statement;
+  const { predicateType, subject } = result.statement;
+  if (subject.length !== 1) throw new Refusal('statement', `the statement has ${subject.length} subjects, not one`);
   if (predicateType !== PREDICATE_TYPE) throw new Refusal('statement', `the predicate type is not ${PREDICATE_TYPE}`);
   pass('statement', predicateType);
   return result.statement;
 }
 
-/** Digest, name and media type must belong to the same subject. */
+/** The one subject has the digest of the file, its name and its media type. */
 function matchSubject(statement: Statement, { subject, expected }: EnvelopeVerificationInput, pass: Pass): void {
   const { subjectName, mediaType } = expected;
+  const [stated] = statement.subject;
   const sha256 = sha256Hex(subject);
-  const sameBytes = statement.subject.filter(({ digest }) => digest['sha256'] === sha256);
-  if (sameBytes.length === 0) throw new Refusal('subject_digest', `no subject has the digest of the file, ${sha256}`);
+  if (stated?.digest['sha256'] !== sha256) {
+    throw new Refusal('subject_digest', `the subject does not have the digest of the file, ${sha256}`);
+  }
   pass('subject_digest', `sha256:${sha256}`);
-  const sameName = sameBytes.filter(({ name }) => name === subjectName);
-  if (sameName.length === 0) throw new Refusal('subject_name', `the subject is not named ${subjectName}`);
+  if (stated.name !== subjectName) throw new Refusal('subject_name', `the subject is not named ${subjectName}`);
   pass('subject_name', subjectName);
-  const isTyped = sameName.some((candidate) => candidate.mediaType === mediaType);
-  if (!isTyped) throw new Refusal('media_type', `the media type is not ${mediaType}`);
+  if (stated.mediaType !== mediaType) throw new Refusal('media_type', `the media type is not ${mediaType}`);
   pass('media_type', mediaType);
 }
 

@@ -6,7 +6,17 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
   [400, ['invalid_request', 'invalid_json', 'unsupported_language', 'network_not_allowed']],
   [401, ['unauthorized']],
   [403, ['insufficient_scope']],
-  [404, ['job_not_found', 'blob_not_found', 'route_not_found', 'attestation_unavailable', 'attestation_disabled']],
+  [
+    404,
+    [
+      'job_not_found',
+      'blob_not_found',
+      'route_not_found',
+      'attestation_unavailable',
+      'attestation_disabled',
+      'signing_key_unknown',
+    ],
+  ],
   [405, ['method_not_allowed']],
   [408, ['body_timeout']],
   [409, ['job_not_terminal']],

@@ -27,6 +27,11 @@ export const ERRORS = {
   route_not_found: { status: 404, retryable: false, meaning: 'No such route.' },
   attestation_unavailable: { status: 404, retryable: true, meaning: 'The job ended and is not signed yet.' },
   attestation_disabled: { status: 404, retryable: false, meaning: 'The operator has turned signing off.' },
+  signing_key_unknown: {
+    status: 404,
+    retryable: false,
+    meaning: 'The job was signed with a key that the service does not have.',
+  },
   method_not_allowed: { status: 405, retryable: false, meaning: 'The route does not take this method.' },
   body_timeout: { status: 408, retryable: true, meaning: 'The body did not arrive in time.' },
   job_not_terminal: { status: 409, retryable: true, meaning: 'The job has not ended yet.' },

@@ -37,4 +37,5 @@ export const STORED_BYTES_ERRORS = [
   'job_not_terminal',
   'attestation_unavailable',
   'attestation_disabled',
+  'signing_key_unknown',
 ] as const satisfies readonly ErrorCode[];

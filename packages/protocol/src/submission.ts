@@ -17,6 +17,7 @@ import {
 } from './limits.ts';
 import { JobId, RelativeUrl, Timestamp } from './spellings.ts';
 import { Nullable, type Static, Type } from './type.ts';
+import { REFUSED_VARIABLES } from './variables.ts';
 
 export const LanguageName = Type.Enum([...LANGUAGES]);
 
@@ -69,7 +70,7 @@ export const ProgramVariables = Type.Record(
     additionalProperties: false,
     description:
       'Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones cannot be set, ' +
-      'nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG, LD_*, PYTHON*, NODE_*, BASH_ENV.',
+      `nor those that a loader or an interpreter reads at its start: ${REFUSED_VARIABLES.join(', ')}.`,
   },
 );
 

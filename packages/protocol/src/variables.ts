@@ -1,20 +1,31 @@
 /**
  * Which environment variables a job may set. None of them could weaken its cell, since a program may start another one
- * with any environment. Refused are those whose value would have no effect, or would make the program differ from what
- * the receipt describes. Spec § Job submission, an addition.
+ * with any environment. Refused are those whose value would have no effect, since the interpreter may have started before
+ * there was a job, or would make the program differ from what the receipt describes. Spec § Job submission, an addition.
  */
 
 /** Part of every cell: the same for all programs. */
 const FIXED = ['PATH', 'HOME', 'LANG', 'USER', 'LOGNAME', 'SHELL', 'PWD', 'TMPDIR', 'MPLCONFIGDIR'];
-/** Read when an interpreter starts, before there is a job. */
-const OF_INTERPRETERS = ['BASH_ENV', 'BASHOPTS', 'SHELLOPTS'];
-/** `LD_` decides what is loaded before a program; the others belong to interpreters. */
-const PREFIXES = ['LD_', 'PYTHON', 'NODE_', 'BASH_FUNC_'];
+
+/** Read when a loader, a library or an interpreter starts; a name that ends with `*` stands for all that begin so. */
+const READ_AT_START = [
+  ...['LD_*', 'GLIBC_TUNABLES', 'MALLOC_*', 'GCONV_PATH', 'LOCPATH', 'NLSPATH', 'OPENSSL_*'],
+  ...['BASH_ENV', 'BASHOPTS', 'SHELLOPTS', 'BASH_FUNC_*', 'ENV', 'POSIXLY_CORRECT'],
+  ...['PYTHON*', 'NODE_*', 'PERL5*', 'PERL_*', 'RUBY*', 'GEM_*', 'BUNDLE_*', 'LUA_*', 'PHPRC', 'PHP_INI_SCAN_DIR'],
+  ...['R_*', 'JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'CLASSPATH'],
+];
+
+/** Every name that a job may not set, or its beginning with `*`. */
+export const REFUSED_VARIABLES: readonly string[] = [...FIXED, ...READ_AT_START];
 
 /** What is wrong with a variable's name, as words that follow it in a sentence; null if a job may set it. */
 export function variableProblem(name: string): string | null {
   if (FIXED.includes(name)) return 'is the same in every cell and cannot be set';
-  if (OF_INTERPRETERS.includes(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))
+  if (READ_AT_START.some((refused) => isMeant(name, refused)))
     return 'is read by a loader or an interpreter at its start and cannot be set';
   return null;
+}
+
+function isMeant(name: string, refused: string): boolean {
+  return refused.endsWith('*') ? name.startsWith(refused.slice(0, -1)) : name === refused;
 }

@@ -94,6 +94,10 @@ class AttestationDisabled(ServiceFailure):
     """The operator has turned signing off."""
 
 
+class SigningKeyUnknown(ServiceFailure):
+    """The job was signed with a key that the service does not have."""
+
+
 class MethodNotAllowed(ServiceFailure):
     """The route does not take this method."""
 

@@ -107,7 +107,7 @@ describe('with signing off', { tags: ['Evidence-8'] }, () => {
   test('signatures that cannot be checked are not returned, and are kept', async () => {
     const key = await attestedJob();
     const off = { ...optionsOf(), isSigning: false, keys: { publicKey: () => null } };
-    await expect(attestationBytes(key, 'envelope', off)).rejects.toMatchObject({ code: 'attestation_disabled' });
+    await expect(attestationBytes(key, 'envelope', off)).rejects.toMatchObject({ code: 'signing_key_unknown' });
     expect(await store.attestation({ key, part: 'envelope' })).not.toBeNull();
   });
 });
@@ -118,7 +118,9 @@ describe('in a fleet', () => {
     keys: { publicKey, learn: async () => {} },
   });
 
-  test('an attestation of a key that no node knows is not returned, and is kept', async () => {
+  test('an attestation of a key that no node knows is not returned, and is kept', {
+    tags: ['Evidence-9'],
+  }, async () => {
     const key = await attestedJob();
     const before = await store.attestation({ key, part: 'envelope' });
     const refused = attestationBytes(
@@ -126,7 +128,7 @@ describe('in a fleet', () => {
       'envelope',
       knowing(() => null),
     );
-    await expect(refused).rejects.toMatchObject({ code: 'attestation_unavailable', retryAfterSeconds: 60 });
+    await expect(refused).rejects.toMatchObject({ code: 'signing_key_unknown', retryable: false });
     expect(await store.attestation({ key, part: 'envelope' })).toEqual(before);
     const known = knowing((key_id) => keys.publicKey(key_id));
     expect((await attestationBytes(key, 'envelope', known)).sha256).toBe(before?.row.envelope_sha256);

@@ -37,7 +37,8 @@ const retryAfterSeconds = 1;
 /**
  * The exact stored bytes of one part of a job's attestation.
  *
- * @throws ServiceError `attestation_disabled`, `job_not_found`, `job_not_terminal`, `attestation_unavailable`.
+ * @throws ServiceError `attestation_disabled`, `signing_key_unknown`, `job_not_found`, `job_not_terminal`,
+ * `attestation_unavailable`.
  */
 export async function attestationBytes(
   key: JobKey,
@@ -52,7 +53,7 @@ export async function attestationBytes(
   const problem = result.problem ?? (await attestationProblem(stored, key, keys));
   if (problem !== null && !isSigning) {
     log.error({ job_id: key.job_id }, `an attestation is not served: ${problem}`);
-    throw disabled();
+    throw isOfUnknownKey(stored, keys) ? unknownKey() : disabled();
   }
   if (problem !== null && isMadeElsewhere(stored, keys)) {
     log.error({ job_id: key.job_id, key_id: stored.row.key_id }, `an attestation is kept and not served: ${problem}`);
@@ -60,7 +61,7 @@ export async function attestationBytes(
   }
   if (problem !== null) {
     await withdraw(key, problem, options);
-    throw unavailable();
+    throw signedAgain();
   }
   const { envelope, row } = stored;
   return part === 'envelope'
@@ -72,8 +73,12 @@ export async function attestationBytes(
  * Whether an attestation is whole, and its key is one that no node has registered. The service may have signed it before it
  * had several nodes, so it is not replaced.
  */
-function isMadeElsewhere({ isIntact, envelope }: StoredAttestation, keys: AttestationOptions['keys']): boolean {
-  return keys.learn !== undefined && isIntact && isSignedByStrangers(envelope, keys);
+function isMadeElsewhere(stored: StoredAttestation, keys: AttestationOptions['keys']): boolean {
+  return keys.learn !== undefined && isOfUnknownKey(stored, keys);
+}
+
+function isOfUnknownKey({ isIntact, envelope }: StoredAttestation, keys: AttestationOptions['keys']): boolean {
+  return isIntact && isSignedByStrangers(envelope, keys);
 }
 
 /**
@@ -113,10 +118,16 @@ function disabled(): ServiceError {
   return new ServiceError('attestation_disabled', 'The operator has turned signing off.');
 }
 
+/** No time helps: the operator must bring the key back. */
 function unknownKey(): ServiceError {
   const message =
-    'The attestation was signed with a key that no node of the service knows: the operator can start a node that signs with the directory attestation-keys that has it.';
-  return new ServiceError('attestation_unavailable', message, { retryAfterSeconds: 60 });
+    'The job was signed with a key that the service does not have: the operator can start it with the directory attestation-keys that has the key.';
+  return new ServiceError('signing_key_unknown', message);
+}
+
+function signedAgain(): ServiceError {
+  const message = 'What was signed for the job does not hold here, so the job is signed again.';
+  return new ServiceError('attestation_unavailable', message, { retryAfterSeconds });
 }
 
 function unavailable(): ServiceError {
