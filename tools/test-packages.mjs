@@ -27,6 +27,8 @@ const TEST_PACKAGES = [
   // An object store with an S3 interface. Nothing of it is started: the tests run it from here.
   { name: 'python3-swift', files: ['/usr/lib/python3/dist-packages/swift/__init__.py'] },
   { name: 'python3-cryptography', files: ['/usr/lib/python3/dist-packages/cryptography/__init__.py'] },
+  // The Python client stands on it, and the matrix of crossings plays that client, too.
+  { name: 'python3-httpx', files: ['/usr/lib/python3/dist-packages/httpx/__init__.py'] },
 ];
 
 /** Debian's scripts read this directory when they decide whether a new server gets a first database. */

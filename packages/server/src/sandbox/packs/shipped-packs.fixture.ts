@@ -3,7 +3,7 @@
  * digest of everything they are made from, and are built again when any of that changes.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildPack } from './build/build-pack.ts';
 import { readRecipe } from './build/recipe.ts';
@@ -26,14 +26,32 @@ export const BUILD_MILLISECONDS_MAX = 15 * 60 * 1000;
 
 /** The packs directory that holds these and no others, and what each is. */
 export async function shippedPacks(names: readonly string[]): Promise<{ packs: string; facts: readonly PackFacts[] }> {
-  const files = names.map((name) => join(RECIPES, `${name}.json`));
-  const packs = join('/var/tmp', `svc-test-packs-${digestOf(files).slice(0, 16)}`);
+  const files = recipesOf(names);
+  const packs = directoryOf(files);
   const facts: PackFacts[] = [];
   for (const recipe of files.map(readRecipe)) {
     await buildPack({ recipe, packs, proxies: {}, onLine: () => {} });
     facts.push(verifyPack(packPlaces(packs, recipe.name, recipe.version), 'changed').facts);
   }
   return { packs, facts };
+}
+
+/** The same directory if all of them are built; null if one is not. */
+export function builtPacks(names: readonly string[]): string | null {
+  const files = recipesOf(names);
+  const packs = directoryOf(files);
+  const isBuilt = files
+    .map(readRecipe)
+    .every(({ name, version }) => existsSync(packPlaces(packs, name, version).manifest));
+  return isBuilt ? packs : null;
+}
+
+function recipesOf(names: readonly string[]): string[] {
+  return names.map((name) => join(RECIPES, `${name}.json`));
+}
+
+function directoryOf(recipes: readonly string[]): string {
+  return join('/var/tmp', `svc-test-packs-${digestOf(recipes).slice(0, 16)}`);
 }
 
 function digestOf(recipes: readonly string[]): string {

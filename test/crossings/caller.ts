@@ -1,0 +1,85 @@
+/** A place where jobs are submitted and read, and how each kind of scenario is played there. */
+import type { Crossing } from './crossing.ts';
+import type { Seen } from './facts.ts';
+
+export interface Caller {
+  /** Runs the program to its end. With a key, the submission is sent with it. */
+  readonly run: (crossing: Crossing, idempotencyKey?: string) => Promise<Seen>;
+  /** Cancels a job that runs, in the way of this place. */
+  readonly cancel?: (crossing: Crossing, job_id: string) => Promise<void>;
+  /** Reads a job that has ended. */
+  readonly read?: (crossing: Crossing, job_id: string) => Promise<Seen>;
+  /** Grades the program by the tests of the scenario. */
+  readonly grade?: (crossing: Crossing) => Promise<Seen>;
+}
+
+/** Plays the scenario of a cell. */
+export async function playCaller(caller: Caller, crossing: Crossing): Promise<Seen> {
+  switch (crossing.scenario.act) {
+    case 'nothing':
+    case 'signing_off':
+      return await caller.run(crossing);
+    case 'cancelled':
+      return await cancelled(caller, crossing);
+    case 'crash':
+      return await crashed(caller, crossing);
+    case 'key_rotated':
+      return await rotated(caller, crossing);
+    case 'graded':
+      return await needed(caller.grade, 'grade')(crossing);
+    case 'repeated':
+      return await repeated(caller, crossing);
+  }
+}
+
+async function cancelled(caller: Caller, crossing: Crossing): Promise<Seen> {
+  const ended = caller.run(crossing);
+  const job = await Promise.race([crossing.begun(), ended.then(endedEarly)]);
+  await needed(caller.cancel, 'cancel')(crossing, job);
+  return await ended;
+}
+
+/** A caller may be told that the service is gone. Then it reads the job once the service is back. */
+async function crashed(caller: Caller, crossing: Crossing): Promise<Seen> {
+  const ended = caller.run(crossing).then(
+    (seen) => () => seen,
+    (error: unknown) => () => {
+      throw error;
+    },
+  );
+  const job = await Promise.race([crossing.begun(), ended.then((seen) => endedEarly(seen()))]);
+  await crossing.happened();
+  const seen = await ended;
+  if (caller.read === undefined) return seen();
+  await crossing.ended(job);
+  return await caller.read(crossing, job);
+}
+
+function endedEarly(seen: Seen): never {
+  throw new Error(`the job ended before anything happened to it: ${JSON.stringify(seen).slice(0, 300)}`);
+}
+
+/** The job is signed by the first key. Afterwards it is read again. */
+async function rotated(caller: Caller, crossing: Crossing): Promise<Seen> {
+  const seen = await caller.run(crossing);
+  const job = await crossing.job();
+  await crossing.signed(job);
+  await crossing.happened();
+  return caller.read === undefined ? seen : await caller.read(crossing, job);
+}
+
+/** The idempotency key of a scenario that is repeated: the same wherever it is repeated. */
+export function keyOfRepeated({ tenant }: Crossing): string {
+  return `repeated-by-${tenant}`;
+}
+
+async function repeated(caller: Caller, crossing: Crossing): Promise<Seen> {
+  await caller.run(crossing, keyOfRepeated(crossing));
+  const seen = await caller.run(crossing, keyOfRepeated(crossing));
+  return { ...seen, jobs: (await crossing.jobs()).length };
+}
+
+function needed<Value>(method: Value | undefined, name: string): Value {
+  if (method === undefined) throw new Error(`this place has no way to ${name}`);
+  return method;
+}

@@ -1,0 +1,38 @@
+/** What the columns of the three adapters have in common: an adapter of its own for each cell, and calls of it. */
+import { type AdapterName, openAdapter } from '@vouchbox/adapters';
+import type { Crossing } from '../crossing.ts';
+
+export interface AdapterAnswer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the adapter answered
+  readonly json: any;
+}
+
+export type Ask = (path: string, body?: unknown) => Promise<AdapterAnswer>;
+
+/** Opens the adapter in front of the service, as the tenant of the cell, for as long as the callback runs. */
+export async function withAdapter<Result>(
+  name: AdapterName,
+  { client }: Crossing,
+  use: (ask: Ask) => Promise<Result>,
+): Promise<Result> {
+  await using adapter = await openAdapter(name, { client, host: '127.0.0.1', port: 0, key: null });
+  return await use(async (path, body) => {
+    const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const answer = await fetch(adapter.url + path, { ...sent, headers: { 'content-type': 'application/json' } });
+    return { status: answer.status, json: await answer.json() };
+  });
+}
+
+/** Sentences that hold for each of them. */
+export const NOT_IN_THEIR_INTERFACE = {
+  env: (name: string) => `A request of ${name} has no variables.`,
+  repeated: (name: string) => `A request of ${name} has no key, so one that is sent again is another run.`,
+  library_pack: (name: string) => `A request of ${name} names a language and no libraries.`,
+  upload: (name: string) => `${name} sends its files in the request itself, so none is uploaded before.`,
+};
+
+/** What an adapter's error says of a job that gave no result: their interfaces have no word for it. */
+export function endWithoutResult(message: unknown): 'cancelled' | 'error' {
+  return /: cancelled\b/.test(String(message)) ? 'cancelled' : 'error';
+}

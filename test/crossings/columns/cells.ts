@@ -1,0 +1,64 @@
+/** Where programs run: each class, each launcher, and a service of an ordinary user. */
+import type { Backend, EventData } from '@vouchbox/protocol';
+import type { Crossing } from '../crossing.ts';
+import type { Seen } from '../facts.ts';
+import { FEATURES, type Feature } from '../features.ts';
+import { type Place, type ServiceName, withoutOpening } from '../place.ts';
+import { playByClient } from './by-client.ts';
+
+interface Cells {
+  readonly backend: Backend;
+  /** The name of what makes the cells, as a receipt has it. */
+  readonly runtime?: string;
+}
+
+/** Plays a scenario, and then makes sure that its programs ran in cells of this kind. */
+async function playIn(crossing: Crossing, { backend, runtime }: Cells): Promise<Seen> {
+  const seen = await playByClient(crossing);
+  for (const job of await crossing.jobs()) {
+    const { receipt } = await crossing.client.detail(job);
+    const identity = receipt?.runtime_identity?.name;
+    // The receipt of a job that a crash ended says nothing of its cell; its history does.
+    const { events } = await crossing.client.replay(job, { limit: 10 });
+    const started = events.find(({ kind }) => kind === 'started');
+    const used = (started?.data as EventData<'started'> | undefined)?.backend;
+    if (used !== backend) throw new Error(`its cell was one of ${used}`);
+    if (runtime !== undefined && identity !== undefined && identity !== runtime) {
+      throw new Error(`its cell was made by ${identity}`);
+    }
+  }
+  return seen;
+}
+
+function cells(title: string, service: ServiceName, kind: Cells): Place {
+  const play = async (crossing: Crossing) => await playIn(crossing, kind);
+  return { title, group: 'cells', service, except: {}, open: withoutOpening({ play }) };
+}
+
+export const namespace = cells('namespace', 'usual', { backend: 'namespace' });
+export const gvisor: Place = {
+  ...cells('gVisor', 'gvisor', { backend: 'gvisor' }),
+  unseen: {
+    max_pids: {
+      facts: ['violations'],
+      why: 'The kernel of gVisor refuses the process and counts it nowhere, so the violation `pids` is not told.',
+    },
+  },
+};
+export const fork = cells('fork', 'usual', { backend: 'namespace', runtime: 'svc-launcher' });
+export const crun = cells('crun', 'crun', { backend: 'namespace', runtime: 'crun' });
+
+/** No service of an ordinary user can be started where control groups are of version 1. */
+const ELSEWHERE =
+  'An ordinary user is given a control group of version 2 alone, which the machine of this run has not; ' +
+  '`npm run hosts -- debian-12-user` starts a service of an ordinary user on a host that has it.';
+
+export const ordinaryUser: Place = {
+  title: 'ordinary user',
+  group: 'cells',
+  service: 'usual',
+  except: Object.fromEntries(FEATURES.map((name) => [name, ELSEWHERE])) as Record<Feature, string>,
+  open: async () => {
+    throw new Error(ELSEWHERE);
+  },
+};

@@ -1,0 +1,125 @@
+/** The command `vouchbox`, as a person or a script uses it. */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FoldedResult, JobDetail, Language } from '@vouchbox/protocol';
+import { vouchbox } from '../../rig/command.ts';
+import { type Caller, playCaller } from '../caller.ts';
+import type { Crossing } from '../crossing.ts';
+import { type Seen, typesOf } from '../facts.ts';
+import { type Place, withoutOpening } from '../place.ts';
+import type { Program } from '../scenarios.ts';
+import { verdictsIn } from './grade-by-client.ts';
+
+/** How the command knows the language of a file. */
+const ENDINGS: Readonly<Partial<Record<Language, string>>> = {
+  python: 'py',
+  bash: 'sh',
+  node: 'mjs',
+  typescript: 'ts',
+  cpp: 'cpp',
+};
+
+/** Runs the command in the directory of the cell, with the key of its tenant. */
+async function told({ service, key, directory }: Crossing, words: readonly string[], stdin = '') {
+  const env = { SERVICE_URL: service.url, SERVICE_KEY: key };
+  const { code, stdout, stderr } = await vouchbox(words, { env, cwd: directory, stdin });
+  return { code, stdout, stderr };
+}
+
+/** The same; what it printed as JSON. */
+async function printed<Answer>(crossing: Crossing, words: readonly string[], stdin?: string): Promise<Answer> {
+  const { code, stdout, stderr } = await told(crossing, words, stdin);
+  if (stdout === '') throw new Error(`vouchbox ${words[0]} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout) as Answer;
+}
+
+/** Writes the program into the directory of the cell, and returns the name of its file. */
+function programFile({ directory, scenario: { program } }: Crossing): string {
+  const name = `program.${ENDINGS[program.language]}`;
+  writeFileSync(join(directory, name), program.code);
+  return name;
+}
+
+function wordsOf({ directory }: Crossing, { uploads = {}, env = {}, limits = {}, outputs, runtime, args }: Program) {
+  const files = Object.entries(uploads).flatMap(([path, content], index) => {
+    writeFileSync(join(directory, `upload-${index}`), content);
+    return ['--file', `${path}=upload-${index}`];
+  });
+  return [
+    ...files,
+    ...Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
+    ...Object.entries(limits).flatMap(([name, value]) => ['--limit', `${name}=${value}`]),
+    ...(outputs ?? []).flatMap((path) => ['--output', `${path}=back`]),
+    ...(runtime ? ['--runtime', runtime] : []),
+    ...(args ? ['--', ...args] : []),
+  ];
+}
+
+/** The files that the command wrote below `back/`, as what they were in the cell. */
+function filesBack(directory: string): Record<string, string> {
+  const back = join(directory, 'back');
+  mkdirSync(back, { recursive: true });
+  const names = readdirSync(back, { recursive: true, encoding: 'utf8' });
+  const files = names.filter((name) => statSync(join(back, name)).isFile());
+  return Object.fromEntries(files.map((name) => [`output/${name}`, readFileSync(join(back, name), 'utf8')]));
+}
+
+const caller: Caller = {
+  run: async (crossing) => {
+    const { program } = crossing.scenario;
+    const words = ['run', programFile(crossing), '--json', ...wordsOf(crossing, program)];
+    type Printed = Omit<FoldedResult, 'artifacts'> & Pick<JobDetail, 'terminal_reason' | 'signal'>;
+    const { violations, ...seen } = await printed<Printed>(crossing, words, program.stdin);
+    return { ...(seen as Seen), violations: typesOf(violations), files: filesBack(crossing.directory) };
+  },
+  read: async (crossing, job_id) => {
+    const detail = await printed<JobDetail>(crossing, ['jobs', 'show', job_id, '--json']);
+    const { status, terminal_reason, exit_code, signal } = detail;
+    const stdout = crossing.scenario.act === 'key_rotated' ? await exportedOutput(crossing, job_id) : null;
+    return { status, terminal_reason, exit_code, signal, ...(stdout !== null && { stdout }) } as Seen;
+  },
+  cancel: async (crossing, job_id) => {
+    const { code, stderr } = await told(crossing, ['jobs', 'cancel', job_id]);
+    if (code !== 0) throw new Error(`it was not cancelled: ${stderr}`);
+  },
+  grade: async (crossing) => {
+    const { tests = [] } = crossing.scenario;
+    mkdirSync(join(crossing.directory, 'tests'));
+    for (const { name, stdin, expected } of tests) {
+      writeFileSync(join(crossing.directory, 'tests', `${name}.in`), stdin);
+      writeFileSync(join(crossing.directory, 'tests', `${name}.out`), expected);
+    }
+    const verdict = await printed(crossing, ['grade', programFile(crossing), '--tests', 'tests', '--json']);
+    return verdictsIn(JSON.stringify(verdict));
+  },
+};
+
+/** What the program wrote, from an export of its job with the key that signed it, which the service has replaced. */
+async function exportedOutput(crossing: Crossing, job_id: string): Promise<string> {
+  const without = await told(crossing, ['export', job_id, '--output', 'exported']);
+  if (without.code === 0 || !without.stderr.includes('--public-key')) {
+    throw new Error(`an export with a key that did not sign ended with ${without.code}: ${without.stderr}`);
+  }
+  writeFileSync(join(crossing.directory, 'first.pem'), crossing.service.publicKeys[0] ?? '');
+  const { code, stderr } = await told(crossing, [
+    'export',
+    job_id,
+    '--output',
+    'exported',
+    '--public-key',
+    'first.pem',
+  ]);
+  if (code !== 0) throw new Error(`the export ended with ${code}: ${stderr}`);
+  const result = readFileSync(join(crossing.directory, 'exported', 'result.json'), 'utf8');
+  return (JSON.parse(result) as { readonly stdout: string }).stdout;
+}
+
+export const command: Place = {
+  title: 'command',
+  group: 'callers',
+  service: 'usual',
+  except: {
+    repeated: 'Each call of `vouchbox run` is a job of its own: the command makes a new key for each and takes none.',
+  },
+  open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
+};

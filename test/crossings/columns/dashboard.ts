@@ -1,0 +1,171 @@
+/** The dashboard in Chromium: a program is typed and run in the playground, and its job is read on its page. */
+import { readFileSync } from 'node:fs';
+import { isTerminal, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
+import { LIMIT_WORDS } from '../../../packages/dashboard/src/words/limit-words.ts';
+import { openDashboard } from '../../browser/open-dashboard.ts';
+import { type Browser, openBrowser, type Page } from '../../rig/browser.ts';
+import { type Caller, playCaller } from '../caller.ts';
+import type { Crossing } from '../crossing.ts';
+import type { Seen } from '../facts.ts';
+import type { OpenPlace, Place } from '../place.ts';
+import type { Program } from '../scenarios.ts';
+import { gradeByClient, verdictsOf } from './grade-by-client.ts';
+import { submitByClient } from './typescript-client.ts';
+
+/** Opens a view as the tenant of the cell. A page that had trouble, such as an error in its console, is a fault. */
+async function withPage<Result>(
+  { browser, crossing, view }: { readonly browser: Browser; readonly crossing: Crossing; readonly view: string },
+  use: (page: Page) => Promise<Result>,
+): Promise<Result> {
+  const { service, key } = crossing;
+  await using opened = await openDashboard(browser, { url: service.url, view }, { key });
+  opened.page.setDefaultTimeout(90_000);
+  const result = await use(opened.page);
+  // The crash of a service is seen in the console, too.
+  const troubles = crossing.scenario.act === 'crash' ? [] : opened.troubles;
+  if (troubles.length > 0) throw new Error(`the page had trouble: ${troubles.join('; ').slice(0, 300)}`);
+  return result;
+}
+
+async function typed(page: Page, { language, code, stdin, args, env, outputs, runtime, limits }: Program) {
+  const editor = page.getByRole('textbox', { name: 'Program', exact: true });
+  await page.locator('.cm-content').waitFor();
+  await page.getByLabel('Language').selectOption(language);
+  // As a paste: what is typed gets brackets and indents of the editor's own.
+  await editor.press('Control+A');
+  await editor.press('Delete');
+  await page.keyboard.insertText(code);
+  if (runtime) await page.getByLabel('Runtime').selectOption(runtime);
+  if (stdin !== undefined) await pasted(page, 'stdin', stdin);
+  if (args) await page.getByLabel('Arguments').fill(args.join('\n'));
+  if (env)
+    await page.getByLabel('Variables').fill(
+      Object.entries(env)
+        .map((pair) => pair.join('='))
+        .join('\n'),
+    );
+  await page.getByLabel('Files to bring back').fill((outputs ?? []).join('\n'));
+  for (const name of LIMIT_NAMES) {
+    const value = limits?.[name];
+    if (value !== undefined) await page.getByLabel(LIMIT_WORDS[name], { exact: true }).fill(String(value));
+  }
+}
+
+/** Puts a long text into a field at once. Chromium's command for typing takes minutes for a mebibyte of lines. */
+async function pasted(page: Page, label: string, text: string): Promise<void> {
+  await page.getByLabel(label).evaluate((field, value) => {
+    const area = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field) as object, 'value');
+    area?.set?.call(field, value);
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  }, text);
+}
+
+/** What a button of the page saves. */
+async function saved(page: Page, name: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name, exact: true }).click(),
+  ]);
+  return readFileSync(await download.path(), 'utf8');
+}
+
+/** The text of a stream as the page saves it: its lines. */
+async function streamOf(page: Page, name: 'stdout' | 'stderr'): Promise<string> {
+  await page.getByRole('button', { name, exact: true }).click();
+  return await saved(page, 'save');
+}
+
+/** The value beside a name in the summary. */
+async function factOf(page: Page, name: string): Promise<string | null> {
+  const term = page.locator('dt', { hasText: new RegExp(`^${name}$`) }).first();
+  const text = await term.locator('xpath=following-sibling::dd[1]').textContent();
+  return text === '—' ? null : text;
+}
+
+async function violationsOf(page: Page): Promise<string[]> {
+  const list = page.getByRole('heading', { name: 'Violations' }).locator('xpath=following-sibling::ul');
+  return await list.locator('li > code:first-child').allTextContents();
+}
+
+/** Reads the page of a job. */
+async function jobPage(page: Page): Promise<Seen> {
+  const badge = page.locator('.job-state .badge');
+  await page.getByLabel('Connection: closed').waitFor();
+  await page.getByText('Attestation', { exact: true }).waitFor();
+  const status = (await badge.textContent()) as NonNullable<Seen['status']>;
+  if (!isTerminal(status)) throw new Error(`the page says ${status as string} of a job that ended`);
+  const code = await factOf(page, 'Exit code');
+  const named = await violationsOf(page);
+  const names = await page.locator('.artifact .digest code').allTextContents();
+  const files: Record<string, string> = {};
+  for (const name of names) files[name] = await saved(page, `Save ${name}`);
+  return {
+    status,
+    exit_code: code === null ? null : Number(code),
+    signal: await factOf(page, 'Signal'),
+    stdoutLines: await streamOf(page, 'stdout'),
+    truncated: named.includes('truncated'),
+    violations: [...new Set(named.filter((type) => type !== 'truncated'))].toSorted(),
+    files,
+  };
+}
+
+/** The signature, checked in the page against the key that signed first. */
+async function checked(page: Page, { service }: Crossing): Promise<void> {
+  await page.getByLabel('Public key to pin').fill(service.publicKeys[0] ?? '');
+  await page.getByRole('button', { name: 'Pin this key' }).click();
+  await page.getByText('A pinned key signed this result as it is here.').waitFor();
+}
+
+function callerIn(browser: Browser): Caller {
+  const read = (crossing: Crossing, job_id: string) =>
+    withPage({ browser, crossing, view: `/jobs/${job_id}` }, async (page) => {
+      const seen = await jobPage(page);
+      if (crossing.scenario.act === 'key_rotated') await checked(page, crossing);
+      return seen;
+    });
+  return {
+    run: async (crossing) => {
+      const { program } = crossing.scenario;
+      // The playground takes files of 2 MiB: a larger one is uploaded by a client, and its job is read here.
+      if (program.uploads !== undefined) {
+        const job = await submitByClient(crossing);
+        await crossing.client.waitForResult(job);
+        return await read(crossing, job);
+      }
+      return await withPage({ browser, crossing, view: '/playground' }, async (page) => {
+        await typed(page, program);
+        await page.getByRole('button', { name: /^Run/ }).click();
+        await page.getByRole('link', { name: 'Open job' }).click();
+        return await jobPage(page);
+      });
+    },
+    read,
+    cancel: async (crossing, job_id) => {
+      await withPage({ browser, crossing, view: `/jobs/${job_id}` }, async (page) => {
+        await page.getByRole('button', { name: 'Cancel' }).click();
+        await page.getByText('The job was cancelled').waitFor();
+      });
+    },
+    grade: async (crossing) => verdictsOf(await read(crossing, await gradeByClient(crossing))),
+  };
+}
+
+async function open(): Promise<OpenPlace> {
+  const browser = await openBrowser();
+  const caller = callerIn(browser);
+  return {
+    play: async (crossing) => await playCaller(caller, crossing),
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+export const dashboard: Place = {
+  title: 'dashboard',
+  group: 'callers',
+  service: 'usual',
+  except: {
+    repeated: 'Each click on Run is a job of its own: the page makes a new key for each.',
+  },
+  open,
+};

@@ -1,0 +1,84 @@
+/**
+ * A grading: the program of the scenario is its one test, run by `grade`. What is seen is how the test ran; the verdict must
+ * say the same.
+ */
+import type { RunResult, Verdict } from '@vouchbox/client';
+import type { TerminalStatus } from '@vouchbox/protocol';
+import { type Caller, playCaller } from '../caller.ts';
+import type { Crossing } from '../crossing.ts';
+import { type Seen, typesOf } from '../facts.ts';
+import { type Place, withoutOpening } from '../place.ts';
+import { verdictsIn } from './grade-by-client.ts';
+import { readByClient } from './typescript-client.ts';
+
+/** What a verdict says of a test whose program ended so, in the words of docs/GRADING.md. */
+const VERDICTS: Readonly<Record<TerminalStatus, string>> = {
+  succeeded: 'accepted',
+  failed: 'runtime_error',
+  timed_out: 'time_limit',
+  oom_killed: 'memory_limit',
+  cancelled: 'not_run',
+  error: 'not_run',
+};
+
+async function graded(crossing: Crossing): Promise<{ readonly run: RunResult; readonly verdict: Verdict }> {
+  const { client, scenario } = crossing;
+  const { uploads = {}, stdin, args, ...program } = scenario.program;
+  const files: Record<string, { blob: string }> = {};
+  for (const [path, content] of Object.entries(uploads)) {
+    files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
+  }
+  // All outputs and what is expected of them have a bound together, and of a cut output nothing is expected.
+  const expected = scenario.sees.truncated ? '' : scenario.sees.stdout;
+  let run: RunResult | null = null;
+  const { verdict } = await client.grade(program, {
+    tests: [{ name: 'one', stdin, args, files, expected }],
+    limits: program.limits,
+    runtime: program.runtime ?? undefined,
+    onTest: (_name, result) => {
+      run = result;
+    },
+  });
+  if (run === null) throw new Error('the test did not run');
+  return { run, verdict };
+}
+
+function seenOf({ run, verdict }: Awaited<ReturnType<typeof graded>>): Seen {
+  const { violations, files: _, ...seen } = run;
+  const given = verdict.tests[0]?.verdict;
+  const expected = seen.truncated ? 'output_limit' : VERDICTS[seen.status as TerminalStatus];
+  if (given !== expected) throw new Error(`the verdict of a test that ended as ${seen.status} is ${given}`);
+  return { ...(seen as Seen), violations: typesOf(violations) };
+}
+
+const caller: Caller = {
+  run: async (crossing) => seenOf(await graded(crossing)),
+  cancel: async ({ client }, job_id) => {
+    await client.cancel(job_id);
+  },
+  // The newest job is the one that judged; the one before it ran the test.
+  read: async (crossing, job_id) => {
+    if (crossing.scenario.act !== 'key_rotated') return await readByClient(crossing, job_id);
+    const [judge = '', test = ''] = await crossing.jobs();
+    const { files = {} } = await readByClient(crossing, judge);
+    const { verdicts } = verdictsIn(files['output/verdict.json'] ?? '');
+    if (verdicts?.[0] !== 'accepted') throw new Error(`the verdict is ${verdicts?.[0]}`);
+    return await readByClient(crossing, test);
+  },
+  grade: async ({ client, scenario: { program, tests = [] } }) => {
+    const { bytes } = await client.grade(program, { tests });
+    return verdictsIn(Buffer.from(bytes).toString());
+  },
+};
+
+export const grading: Place = {
+  title: 'grading',
+  group: 'records',
+  service: 'usual',
+  except: {
+    glob: 'A test is judged by what its program prints, and brings no files back.',
+    foreign_names: 'A test is judged by what its program prints, and brings no files back.',
+    repeated: 'A grading takes no key: each of its tests is a job of its own.',
+  },
+  open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
+};

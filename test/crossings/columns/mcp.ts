@@ -1,0 +1,104 @@
+/** `vouchbox mcp`: an agent's tools, over stdio, with a client of the protocol's own project. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { commandFile } from '../../rig/command.ts';
+import { type Caller, playCaller } from '../caller.ts';
+import type { Crossing } from '../crossing.ts';
+import { type Seen, typesOf } from '../facts.ts';
+import { type Place, withoutOpening } from '../place.ts';
+import type { Program } from '../scenarios.ts';
+import { gradeByClient, verdictsOf } from './grade-by-client.ts';
+import { submitByClient } from './typescript-client.ts';
+
+/** Longer than any program of a scenario that ends. */
+const callMillisecondsMax = 200_000;
+
+interface ToolAnswer {
+  readonly isError?: boolean;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the tool answered
+  readonly structuredContent?: any;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the tool answered
+  readonly content: any;
+}
+
+/** Uses the tools with the keys that the operator pinned: the first that signed. */
+async function withTools<Result>(crossing: Crossing, use: (client: Client) => Promise<Result>): Promise<Result> {
+  const { directory, key, service } = crossing;
+  writeFileSync(join(directory, 'pinned.pem'), service.publicKeys[0] ?? '');
+  const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: service.url, SERVICE_KEY: key };
+  const args = ['mcp', '--public-key', join(directory, 'pinned.pem')];
+  const client = new Client({ name: 'crossings', version: '1.0.0' });
+  await client.connect(new StdioClientTransport({ command: commandFile, args, env, stderr: 'ignore' }));
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+async function call(client: Client, name: string, words: Record<string, unknown>): Promise<ToolAnswer> {
+  const answer = await client.callTool({ name, arguments: words }, { timeout: callMillisecondsMax });
+  return answer as unknown as ToolAnswer;
+}
+
+/** Without members for these, the tool cannot say what the program needs: its job is made by a client, and read here. */
+function canSay({ uploads, limits = {} }: Program): boolean {
+  const { wall_seconds: _wall, mem_mb: _memory, ...others } = limits;
+  return uploads === undefined && Object.keys(others).length === 0;
+}
+
+async function seenOf(client: Client, { structuredContent: said, content }: ToolAnswer): Promise<Seen> {
+  if (said === undefined) throw new Error(`the tool answered ${JSON.stringify(content).slice(0, 300)}`);
+  const { status, terminal_reason, exit_code, signal, stderr, truncated, violations, files, job_id } = said;
+  const read = async (path: string) => {
+    const { contents } = await client.readResource({ uri: `svc://jobs/${job_id}/artifacts/${path}` });
+    return [path, (contents[0] as { text?: string }).text] as const;
+  };
+  const contentOf = Object.fromEntries(await Promise.all(files.map(({ path }: { path: string }) => read(path))));
+  const seen = { status, terminal_reason, exit_code, signal, stderr, truncated, files: contentOf };
+  return { ...seen, violations: typesOf(violations), ...stdoutOf(said) } as Seen;
+}
+
+/** A long text is cut in its middle. */
+function stdoutOf({ stdout, stdout_left_out: leftOut }: { stdout: string; stdout_left_out: number }): Seen {
+  if (leftOut === 0) return { stdout };
+  const [head = '', tail = ''] = stdout.split(`\n[${leftOut} characters left out]\n`);
+  return { stdoutEnds: { head, tail, length: head.length + tail.length + leftOut } };
+}
+
+const read = (crossing: Crossing, job_id: string) =>
+  withTools(crossing, async (client) => {
+    const seen = await seenOf(client, await call(client, 'get_job', { job_id, wait_seconds: 120 }));
+    if (crossing.scenario.act !== 'key_rotated') return seen;
+    const { structuredContent: checked } = await call(client, 'verify_job', { job_id });
+    if (checked?.verdict !== 'good') throw new Error(`verify_job said ${JSON.stringify(checked).slice(0, 300)}`);
+    return seen;
+  });
+
+const caller: Caller = {
+  run: async (crossing) => {
+    const { program } = crossing.scenario;
+    if (!canSay(program)) return await read(crossing, await submitByClient(crossing));
+    const { uploads: _, limits = {}, requirements: _class, outputs = [], ...said } = program;
+    const { wall_seconds: timeout_seconds, mem_mb: memory_mb } = limits;
+    const words = { ...said, outputs, ...(timeout_seconds && { timeout_seconds }), ...(memory_mb && { memory_mb }) };
+    return await withTools(crossing, async (client) => await seenOf(client, await call(client, 'run_code', words)));
+  },
+  read,
+  cancel: async (crossing, job_id) => {
+    await withTools(crossing, async (client) => await call(client, 'cancel_job', { job_id }));
+  },
+  grade: async (crossing) => verdictsOf(await read(crossing, await gradeByClient(crossing))),
+};
+
+export const mcp: Place = {
+  title: 'MCP',
+  group: 'callers',
+  service: 'usual',
+  except: {
+    repeated: 'A call of `run_code` takes no key: an agent that calls it again wants another job.',
+  },
+  open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
+};

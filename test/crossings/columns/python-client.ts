@@ -1,0 +1,53 @@
+/** The Python client: each call is made by a process of its own, which reads what to do and prints what it saw. */
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Caller, playCaller } from '../caller.ts';
+import type { Crossing } from '../crossing.ts';
+import type { Seen } from '../facts.ts';
+import { type Place, withoutOpening } from '../place.ts';
+
+const PYTHON = '/usr/bin/python3';
+const PROGRAM = join(import.meta.dirname, 'python_client.py');
+const LIBRARY = join(import.meta.dirname, '../../../clients/python/src');
+const bytesMax = 16 * 2 ** 20;
+
+function call(crossing: Crossing, asked: Readonly<Record<string, unknown>>): Promise<Seen> {
+  const { promise, resolve, reject } = Promise.withResolvers<Seen>();
+  const env = { PATH: process.env['PATH'], PYTHONPATH: LIBRARY, PYTHONDONTWRITEBYTECODE: '1' };
+  const child = execFile(PYTHON, [PROGRAM], { env, maxBuffer: bytesMax }, (error, stdout, stderr) => {
+    if (error === null) resolve(JSON.parse(stdout) as Seen);
+    else reject(new Error(`the Python client ended with ${error.code}: ${stderr.slice(-600)}`));
+  });
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(JSON.stringify({ url: crossing.service.url, key: crossing.key, ...asked }));
+  return promise;
+}
+
+const caller: Caller = {
+  run: async (crossing, idempotency_key) => {
+    const { uploads = {}, ...program } = crossing.scenario.program;
+    const paths = Object.entries(uploads).map(([path, content], index) => {
+      const file = join(crossing.directory, `upload-${index}`);
+      writeFileSync(file, content);
+      return [path, file];
+    });
+    return await call(crossing, { call: 'run', program, uploads: Object.fromEntries(paths), idempotency_key });
+  },
+  read: async (crossing, job_id) => await call(crossing, { call: 'read', job_id }),
+  cancel: async (crossing, job_id) => {
+    await call(crossing, { call: 'cancel', job_id });
+  },
+  grade: async (crossing) => {
+    const { program, tests } = crossing.scenario;
+    return await call(crossing, { call: 'grade', program, tests });
+  },
+};
+
+export const pythonClient: Place = {
+  title: 'Python client',
+  group: 'callers',
+  service: 'usual',
+  except: {},
+  open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
+};

@@ -1,0 +1,60 @@
+"""One call of the Python client. Reads what to do as JSON from stdin, and prints what was seen as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from vouchbox import Client, GradeTest
+
+
+def seen_of(result: Any) -> dict[str, Any]:
+    return {
+        "status": result.status,
+        "exit_code": result.exit_code,
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        "truncated": result.truncated,
+        "violations": sorted({violation["type"] for violation in result.violations}),
+        "files": {path: content.decode() for path, content in result.files.items()},
+    }
+
+
+def run(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
+    files = {path: {"blob": client.upload(Path(file).read_bytes())["blob"]} for path, file in asked["uploads"].items()}
+    program = {"outputs": [], **asked["program"]}
+    result = client.run(program, files=files or None, idempotency_key=asked.get("idempotency_key"))
+    return {**seen_of(result), "terminal_reason": result.terminal_reason, "signal": result.signal}
+
+
+def read(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
+    detail = client.detail(asked["job_id"])
+    return {
+        **seen_of(client.wait(asked["job_id"])),
+        "terminal_reason": detail["terminal_reason"],
+        "signal": detail["signal"],
+    }
+
+
+def cancel(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
+    client.cancel(asked["job_id"])
+    return {}
+
+
+def grade(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
+    graded = client.grade(asked["program"], tests=[GradeTest(**test) for test in asked["tests"]])
+    return {"verdicts": [test["verdict"] for test in graded.verdict["tests"]]}
+
+
+CALLS = {"run": run, "read": read, "cancel": cancel, "grade": grade}
+
+
+def main() -> None:
+    asked = json.load(sys.stdin)
+    with Client(asked["url"], asked["key"]) as client:
+        json.dump(CALLS[asked["call"]](client, asked), sys.stdout)
+
+
+main()

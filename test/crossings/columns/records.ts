@@ -1,0 +1,94 @@
+/**
+ * Where a service's data is kept, and what it is carried to. What is carried is carried after all jobs of the service, and
+ * each is then read again in the service that starts from it.
+ */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { newSchema } from '../../../packages/server/src/store/postgres/schema.fixture.ts';
+import { vouchbox } from '../../rig/command.ts';
+import { startPostgres } from '../../rig/postgres-server.ts';
+import type { Crossing } from '../crossing.ts';
+import type { Seen } from '../facts.ts';
+import { type Place, withoutOpening } from '../place.ts';
+import { newDirectory } from '../service.ts';
+import { playByClient, readAgain } from './by-client.ts';
+
+async function told(words: readonly string[]): Promise<void> {
+  const { code, stderr } = await vouchbox(words);
+  if (code !== 0) throw new Error(`vouchbox ${words[0]} ended with ${code}: ${stderr}`);
+}
+
+export const backup: Place = {
+  title: 'backup and restore',
+  group: 'records',
+  service: 'usual',
+  except: {},
+  open: withoutOpening({
+    play: playByClient,
+    carry: async (service, start) => {
+      const directory = newDirectory();
+      const [file, keys, dataDir] = ['store.db', 'keys', 'data'].map((name) => join(directory, name)) as [
+        string,
+        string,
+        string,
+      ];
+      await told(['backup', file, '--data-dir', service.dataDir]);
+      cpSync(join(service.dataDir, 'attestation-keys'), keys, { recursive: true });
+      await told(['restore', file, '--data-dir', dataDir, '--attestation-keys', keys]);
+      return await start({ 'store-check': 'full' }, dataDir);
+    },
+    again: readAgain,
+  }),
+};
+
+export const copy: Place = {
+  title: 'copy to PostgreSQL',
+  group: 'records',
+  service: 'usual',
+  except: {},
+  open: async () => {
+    const server = await startPostgres();
+    return {
+      play: playByClient,
+      carry: async (service, start) => {
+        const url = await newSchema(server.url);
+        await service.stop();
+        await told(['copy-store', url, '--data-dir', service.dataDir]);
+        const dataDir = newDirectory();
+        cpSync(join(service.dataDir, 'attestation-keys'), join(dataDir, 'attestation-keys'), { recursive: true });
+        return await start({ 'database-url': url, 'store-check': 'full' }, dataDir);
+      },
+      again: readAgain,
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  },
+};
+
+/** Submitted at one node, read and cancelled at the other. */
+export const nodes: Place = {
+  title: 'two nodes',
+  group: 'records',
+  service: 'nodes',
+  except: {},
+  open: withoutOpening({ play: playByClient }),
+};
+
+/** Reads again once everything large has moved to the object store. */
+async function moved(crossing: Crossing): Promise<Seen> {
+  const seen = await playByClient(crossing);
+  if (crossing.service.signs) for (const job of await crossing.jobs()) await crossing.signed(job);
+  await crossing.until('contents did not move to the object store', async () => {
+    const { object_store } = await crossing.client.status();
+    if (object_store === null || object_store === undefined) throw new Error('the service has no object store');
+    return object_store.to_move === 0 ? true : null;
+  });
+  return { ...seen, ...(await readAgain(crossing)) };
+}
+
+export const objects: Place = {
+  title: 'object store',
+  group: 'records',
+  service: 'objects',
+  except: {},
+  open: withoutOpening({ play: moved }),
+};

@@ -1,0 +1,66 @@
+/** The adapter for callers of SandboxFusion. */
+import { constants } from 'node:os';
+import { type Caller, playCaller } from '../caller.ts';
+import type { Crossing } from '../crossing.ts';
+import type { Seen } from '../facts.ts';
+import { type Place, withoutOpening } from '../place.ts';
+import { type AdapterAnswer, endWithoutResult, NOT_IN_THEIR_INTERFACE, withAdapter } from './adapter.ts';
+import { cancelByClient } from './typescript-client.ts';
+
+const NAMES: Readonly<Record<string, string>> = { node: 'nodejs' };
+
+/** There, files lie in the working directory, from which they are fetched by the same names. */
+function bodyOf({ scenario: { program } }: Crossing) {
+  const { language, code, stdin, limits = {} } = program;
+  const { wall_seconds, mem_mb } = limits;
+  return {
+    language: NAMES[language] ?? language,
+    code,
+    ...(stdin !== undefined && { stdin }),
+    ...(wall_seconds && { run_timeout: wall_seconds }),
+    ...(mem_mb && { memory_limit_MB: mem_mb }),
+  };
+}
+
+function seenOf({ status, json }: AdapterAnswer): Seen {
+  if (status !== 200) throw new Error(`HTTP ${status}: ${JSON.stringify(json).slice(0, 300)}`);
+  if (json.status === 'SandboxError') return { status: endWithoutResult(json.message) };
+  const { stdout, stderr, return_code, status: ended } = json.run_result;
+  const truncated = /output is cut/.test(json.message);
+  const shown = { stdout, stderr, truncated };
+  if (ended === 'TimeLimitExceeded') return { ...shown, status: 'timed_out' };
+  if (/memory/.test(json.message)) return { ...shown, status: 'oom_killed' };
+  if (return_code >= 0) return { ...shown, status: return_code === 0 ? 'succeeded' : 'failed', exit_code: return_code };
+  const [signal] = Object.entries(constants.signals).find(([, number]) => number === -return_code) ?? [];
+  return { ...shown, status: 'failed', signal: signal ?? null };
+}
+
+const caller: Caller = {
+  // Their interface has no request that cancels: the job is cancelled at the service, and the adapter must say so.
+  cancel: cancelByClient,
+  run: async (crossing) =>
+    await withAdapter('sandbox-fusion', crossing, async (ask) => seenOf(await ask('/run_code', bodyOf(crossing)))),
+};
+
+const FUSION = 'SandboxFusion';
+
+export const sandboxFusion: Place = {
+  title: 'SandboxFusion',
+  group: 'callers',
+  service: 'usual',
+  except: {
+    upload: NOT_IN_THEIR_INTERFACE.upload(FUSION),
+    glob: 'A request of SandboxFusion names each file that it fetches.',
+    foreign_names:
+      'A request of SandboxFusion names each file that it fetches, and JSON has no name that is not UTF-8.',
+    args: 'A request of SandboxFusion has no arguments.',
+    env: NOT_IN_THEIR_INTERFACE.env(FUSION),
+    library_pack: NOT_IN_THEIR_INTERFACE.library_pack(FUSION),
+    cpu_seconds: 'A request of SandboxFusion has no limit of processor time.',
+    max_pids: 'A request of SandboxFusion has no limit of processes.',
+    max_file_mb: 'A request of SandboxFusion has no limit of the size of a file.',
+    graded: 'A request of SandboxFusion has no expected output.',
+    repeated: NOT_IN_THEIR_INTERFACE.repeated(FUSION),
+  },
+  open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
+};

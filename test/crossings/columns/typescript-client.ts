@@ -1,0 +1,60 @@
+/** The TypeScript client: `run`, and reading and cancelling with it. Other places that add nothing to a call use it, too. */
+import type { RunOptions } from '@vouchbox/client';
+import { type Caller, playCaller } from '../caller.ts';
+import type { Crossing } from '../crossing.ts';
+import { factsOf, type Seen, typesOf } from '../facts.ts';
+import { type Place, withoutOpening } from '../place.ts';
+import { verdictsIn } from './grade-by-client.ts';
+
+/** What a run with the client is given of a scenario, its files uploaded. */
+async function optionsOf({ client, scenario }: Crossing): Promise<RunOptions> {
+  const { uploads = {}, outputs = [] } = scenario.program;
+  const files: Record<string, { blob: string }> = {};
+  for (const [path, content] of Object.entries(uploads)) {
+    files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
+  }
+  return { outputs, ...(Object.keys(files).length > 0 && { files }) };
+}
+
+/** Submits the program and returns the id of its job. */
+export async function submitByClient(crossing: Crossing, idempotencyKey?: string): Promise<string> {
+  const { uploads: _, ...program } = crossing.scenario.program;
+  return (await crossing.client.submit(program, { ...(await optionsOf(crossing)), idempotencyKey })).job_id;
+}
+
+/** Reads a job that has ended, at the node where this service is read. */
+export async function readByClient({ otherClient }: Crossing, job_id: string): Promise<Seen> {
+  const result = await otherClient.waitForResult(job_id);
+  return factsOf(await otherClient.detail(job_id), result);
+}
+
+export async function cancelByClient({ otherClient }: Crossing, job_id: string): Promise<void> {
+  await otherClient.cancel(job_id);
+}
+
+const caller: Caller = {
+  run: async (crossing, idempotencyKey) => {
+    const { uploads: _, ...program } = crossing.scenario.program;
+    const options = { ...(await optionsOf(crossing)), idempotencyKey };
+    const { files, violations, ...seen } = await crossing.client.run(program, options);
+    return {
+      ...(seen as Seen),
+      violations: typesOf(violations),
+      files: Object.fromEntries([...files].map(([path, bytes]) => [path, Buffer.from(bytes).toString()])),
+    };
+  },
+  read: readByClient,
+  cancel: cancelByClient,
+  grade: async ({ client, scenario: { program, tests = [] } }) => {
+    const { bytes } = await client.grade(program, { tests });
+    return verdictsIn(Buffer.from(bytes).toString());
+  },
+};
+
+export const typescriptClient: Place = {
+  title: 'TypeScript client',
+  group: 'callers',
+  service: 'usual',
+  except: {},
+  open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
+};

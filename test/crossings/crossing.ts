@@ -1,0 +1,141 @@
+/**
+ * One cell of the matrix while it is tried: a scenario with a tenant of its own, on a service that it shares with other cells.
+ * What happens to that service happens to all of them at once, so each waits here until all have come.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ServiceClient } from '@vouchbox/client';
+import { isTerminal } from '@vouchbox/protocol/vocabulary';
+import type { Feature } from './features.ts';
+import type { Scenario } from './scenarios.ts';
+import { keyOf, type Service } from './service.ts';
+
+const patienceMilliseconds = 120_000;
+const betweenMilliseconds = 100;
+
+/** The cells that wait for one thing to happen. */
+export class Gathering {
+  #missing: number;
+  readonly #done = Promise.withResolvers<void>();
+  readonly #act: () => Promise<void>;
+
+  constructor(count: number, act: () => Promise<void>) {
+    this.#missing = count;
+    this.#act = act;
+    this.#done.promise.catch(() => {});
+  }
+
+  /** For a cell that is ready: resolves once it has happened. */
+  arrive(): Promise<void> {
+    this.leave();
+    return this.#done.promise;
+  }
+
+  /** For a cell that will not come. */
+  leave(): void {
+    this.#missing--;
+    if (this.#missing === 0) this.#act().then(this.#done.resolve, this.#done.reject);
+  }
+}
+
+export class Crossing {
+  readonly feature: Feature;
+  readonly scenario: Scenario;
+  readonly service: Service;
+  readonly tenant: string;
+  /** Empty, for the files of this cell. */
+  readonly directory: string;
+  readonly #gathering: Gathering | null;
+  #hasArrived = false;
+
+  constructor(given: {
+    readonly feature: Feature;
+    readonly scenario: Scenario;
+    readonly service: Service;
+    readonly tenant: string;
+    readonly directory: string;
+    readonly gathering: Gathering | null;
+  }) {
+    this.feature = given.feature;
+    this.scenario = given.scenario;
+    this.service = given.service;
+    this.tenant = given.tenant;
+    this.directory = given.directory;
+    this.#gathering = given.gathering;
+  }
+
+  get key(): string {
+    return keyOf(this.tenant);
+  }
+
+  get client(): ServiceClient {
+    return this.service.client(this.tenant);
+  }
+
+  /** Of another node where there is one. */
+  get otherClient(): ServiceClient {
+    return this.service.client(this.tenant, this.service.otherUrl);
+  }
+
+  /** The ids of all jobs of this cell, the newest first. */
+  async jobs(): Promise<string[]> {
+    return (await Array.fromAsync(this.client.listAll({ limit: 200 }))).map(({ job_id }) => job_id);
+  }
+
+  /** The newest job that runs the program of the scenario. An adapter also runs programs of its own. */
+  async job(): Promise<string> {
+    for (const job of await this.jobs()) {
+      const { code } = (await this.client.detail(job)).requested_spec;
+      if (code === this.scenario.program.code) return job;
+    }
+    throw new Error('no job runs the program');
+  }
+
+  /** The job of the scenario, once its program has written something. */
+  async begun(): Promise<string> {
+    return await this.until('the program did not begin', async () => {
+      for await (const { job_id } of this.client.listAll({ status: ['running'] })) {
+        const { code } = (await this.client.detail(job_id)).requested_spec;
+        if (code !== this.scenario.program.code) continue;
+        if ((await this.client.result(job_id)).stdout !== '') return job_id;
+      }
+      return null;
+    });
+  }
+
+  /** Waits until the job is signed. */
+  async signed(job_id: string): Promise<void> {
+    await this.until('the job was not signed', async () =>
+      (await this.client.detail(job_id)).attestation.available ? true : null,
+    );
+  }
+
+  /** Waits until the job has ended. */
+  async ended(job_id: string): Promise<void> {
+    await this.until('the job did not end', async () =>
+      isTerminal((await this.client.detail(job_id)).status) ? true : null,
+    );
+  }
+
+  /** Resolves once what the scenario is about has happened to the service. */
+  async happened(): Promise<void> {
+    this.#hasArrived = true;
+    await this.#gathering?.arrive();
+  }
+
+  /** The others do not wait for a cell that is over. */
+  over(): void {
+    if (!this.#hasArrived) this.#gathering?.leave();
+  }
+
+  /** Waits for a fact: the first value that is not null. */
+  async until<Value>(problem: string, look: () => Promise<Value | null>): Promise<Value> {
+    const givesUpAt = performance.now() + patienceMilliseconds;
+    for (;;) {
+      const found = await look();
+      if (found !== null) return found;
+      if (performance.now() > givesUpAt) throw new Error(problem);
+      await pause(betweenMilliseconds);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/** The short form of the matrix of crossings, and what its tables must have. `npm run crossings` tries every cell. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { builtPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
+import { FEATURES, ROWS_OF_THE_CODE } from './features.ts';
+import { CELLS, sentenceOf, shortForm } from './matrix.ts';
+import { pageOf } from './page.ts';
+import { PLACE_NAMES, PLACES } from './places.ts';
+import { type Outcome, runCells } from './run-cells.ts';
+import { PACKS, SCENARIOS } from './scenarios.ts';
+import { removeDirectories } from './service.ts';
+
+const root = join(import.meta.dirname, '../..');
+afterAll(removeDirectories);
+
+describe('a cell of the short form holds:', async () => {
+  const packs = builtPacks(PACKS);
+  if (packs === null)
+    process.stdout.write('crossings: no pack is built, so what needs one is left to npm run crossings\n');
+  const cells = shortForm(inject('propertySeed'), packs !== null);
+  const outcomes: Outcome[] = [];
+  const ran = () => runCells(cells, { atOnce: 4, packs, onOutcome: (outcome) => outcomes.push(outcome) });
+  let running: Promise<void> | undefined;
+
+  test.each(cells)('$feature, $place', { timeout: 600_000 }, async ({ place, feature }) => {
+    running ??= ran();
+    await running;
+    const outcome = outcomes.find((one) => one.place === place && one.feature === feature);
+    expect(outcome?.problem).toBe(null);
+  });
+});
+
+test('every feature is met at some place, and every place meets a feature or says where it is tried', () => {
+  for (const feature of FEATURES) expect(CELLS.filter((cell) => cell.feature === feature).length).toBeGreaterThan(9);
+  const empty = PLACE_NAMES.filter((place) => !CELLS.some((cell) => cell.place === place));
+  expect(empty).toEqual(['ordinary-user']);
+});
+
+test('what cannot meet is said in one sentence', () => {
+  for (const place of PLACE_NAMES) {
+    for (const feature of FEATURES) expect(sentenceOf(place, feature) ?? 'It runs.').toMatch(/^[A-Z`].*\.$/);
+  }
+});
+
+test('a feature without a row of its own is tried in a file of tests that is there', () => {
+  const elsewhere = Object.values(ROWS_OF_THE_CODE).flatMap((rows) => Object.values(rows));
+  const missing = elsewhere.filter((row) => !(row in SCENARIOS || existsSync(join(root, row))));
+  expect(missing).toEqual([]);
+});
+
+test('the page has a mark for each cell, and names what did not hold', () => {
+  const outcomes = CELLS.map((cell) => ({ ...cell, problem: cell.place === 'http' ? 'broken' : null, seconds: 1 }));
+  const page = pageOf({ outcomes, day: '2026-01-02', seconds: 61, processors: 2 });
+  const rows = page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('|  |'));
+  for (const row of rows) expect(row).not.toMatch(/\|\s+\|/);
+  expect(page.match(/\*\*✗\*\*/g)).toHaveLength(FEATURES.length + 1);
+  expect(page).toContain(PLACES.http.title);
+});

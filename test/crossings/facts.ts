@@ -1,0 +1,93 @@
+/**
+ * What can be seen of a job that ended, whatever the place it is seen through. A place may show less than another; what it
+ * shows must be the same.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { FoldedResult, JobDetail, TerminalReason, TerminalStatus } from '@vouchbox/protocol';
+
+export interface Facts {
+  readonly status: TerminalStatus;
+  readonly terminal_reason: TerminalReason;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  /** Their types, without repeats, in the order of the alphabet. */
+  readonly violations: readonly string[];
+  /** The content of each file that came back, by its path. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Of a grading: the verdict of each test, in its order. */
+  readonly verdicts: readonly string[];
+  /** How many jobs there are after all that was sent. */
+  readonly jobs: number;
+}
+
+/** What one place showed. Where it cuts a long text, it shows the ends of it. */
+export type Seen = Partial<Facts> & {
+  readonly stdoutEnds?: TextEnds;
+  /** Without the newline at its end, which lines on a page do not show. */
+  readonly stdoutLines?: string;
+};
+
+/** A long text of which only the ends are known. */
+export interface TextEnds {
+  readonly length: number;
+  readonly head: string;
+  readonly tail: string;
+}
+
+const shownCharacters = 200;
+
+/** How one thing that was seen differs from what must be seen, in a line; null if nothing does. */
+export function differenceOf(seen: Seen, expected: Partial<Facts>, essential: readonly (keyof Facts)[]): string | null {
+  const { stdoutEnds, stdoutLines } = seen;
+  const hasOutput = [seen.stdout, stdoutEnds, stdoutLines].some((shown) => shown !== undefined);
+  const missing = essential.find((name) => (name === 'stdout' ? !hasOutput : seen[name] === undefined));
+  if (missing !== undefined) return `it does not show ${missing}`;
+  for (const [name, value] of Object.entries(expected)) {
+    const found = seen[name as keyof Facts];
+    if (found !== undefined && !isDeepStrictEqual(found, value))
+      return `${name} is ${brief(found)}, not ${brief(value)}`;
+  }
+  if (expected.stdout === undefined) return null;
+  if (stdoutLines !== undefined && stdoutLines !== expected.stdout.replace(/\n$/, '')) {
+    return `the lines of stdout are ${brief(stdoutLines)}, not ${brief(expected.stdout)}`;
+  }
+  return stdoutEnds === undefined ? null : endsDifference(stdoutEnds, expected.stdout);
+}
+
+function endsDifference({ length, head, tail }: TextEnds, text: string): string | null {
+  if (length !== text.length) return `stdout has ${length} characters, not ${text.length}`;
+  return text.startsWith(head) && text.endsWith(tail)
+    ? null
+    : `the ends of stdout are ${brief(head)} and ${brief(tail)}`;
+}
+
+function brief(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'undefined';
+  if (text.length <= shownCharacters) return text;
+  return `${text.slice(0, shownCharacters / 2)}…${text.slice(-shownCharacters / 2)} (${text.length} characters)`;
+}
+
+/** The facts in the two answers that the contract has about a job that ended. */
+export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal'>, result: FoldedResult): Seen {
+  const { status, exit_code, stdout, stderr, truncated, violations, artifacts } = result;
+  return {
+    status: status as TerminalStatus,
+    terminal_reason: detail.terminal_reason as TerminalReason,
+    signal: detail.signal,
+    exit_code,
+    stdout,
+    stderr,
+    truncated,
+    violations: typesOf(violations),
+    files: Object.fromEntries(
+      artifacts.map(({ path, content_base64 }) => [path, Buffer.from(content_base64, 'base64').toString()]),
+    ),
+  };
+}
+
+export function typesOf(violations: readonly { readonly type: string }[]): string[] {
+  return [...new Set(violations.map(({ type }) => type))].toSorted();
+}

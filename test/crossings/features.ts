@@ -1,0 +1,134 @@
+/**
+ * The features of a job that are tried at every place: the rows of the matrix. What the code can do is listed in the code;
+ * here each entry of such a list has its row, so that a new one does not compile without.
+ */
+import type { GradeOptions } from '@vouchbox/client';
+import type { JobSubmission, Language, LimitName, OperationId, TerminalStatus } from '@vouchbox/protocol';
+
+/** The rows, in their order. */
+export const FEATURES = [
+  'upload',
+  'large_output',
+  'glob',
+  'stdin',
+  'args',
+  'env',
+  'typescript',
+  'compiled_pack',
+  'library_pack',
+  'wall_seconds',
+  'cpu_seconds',
+  'mem_mb',
+  'max_pids',
+  'max_file_mb',
+  'failed',
+  'truncated',
+  'cancelled',
+  'crash',
+  'key_rotated',
+  'signing_off',
+  'graded',
+  'repeated',
+  'foreign_names',
+] as const;
+export type Feature = (typeof FEATURES)[number];
+
+/** Where something is tried that has no row of its own. */
+type Elsewhere = `test/${string}`;
+
+/** Every limit is a row. */
+type EachLimitIsARow = Record<LimitName, Feature> & { readonly [Name in LimitName]: Name };
+const LIMIT_ROWS: EachLimitIsARow = {
+  wall_seconds: 'wall_seconds',
+  cpu_seconds: 'cpu_seconds',
+  mem_mb: 'mem_mb',
+  max_pids: 'max_pids',
+  max_file_mb: 'max_file_mb',
+};
+
+/** Every member of a submission is in a row. */
+const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Elsewhere>> = {
+  language: 'typescript',
+  code: 'typescript',
+  stdin: 'stdin',
+  files: 'upload',
+  args: 'args',
+  env: 'env',
+  outputs: 'glob',
+  runtime: 'library_pack',
+  requirements: 'test/contract/submission.test.ts',
+  limits: 'wall_seconds',
+};
+
+/** Every language is in a row, or in the tests of the packs. */
+const LANGUAGE_ROWS: Readonly<Record<Language, Feature | Elsewhere>> = {
+  python: 'large_output',
+  node: 'env',
+  bash: 'args',
+  typescript: 'typescript',
+  cpp: 'compiled_pack',
+  c: 'test/contract/pack-languages.test.ts',
+  ruby: 'test/contract/pack-languages.test.ts',
+  php: 'test/contract/pack-languages.test.ts',
+  lua: 'test/contract/pack-languages.test.ts',
+  r: 'test/contract/pack-languages.test.ts',
+  java: 'test/contract/pack-languages.test.ts',
+};
+
+/** Every way to end is in a row. */
+const STATUS_ROWS: Readonly<Record<TerminalStatus, Feature>> = {
+  succeeded: 'glob',
+  failed: 'failed',
+  timed_out: 'wall_seconds',
+  oom_killed: 'mem_mb',
+  cancelled: 'cancelled',
+  error: 'crash',
+};
+
+/** Every operation on a job or a file is in a row; those about the service itself are tried where they are named. */
+const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
+  submitJob: 'repeated',
+  getJob: 'failed',
+  getResult: 'large_output',
+  cancelJob: 'cancelled',
+  replayEvents: 'truncated',
+  mintStreamTicket: 'cancelled',
+  streamEvents: 'cancelled',
+  putBlob: 'upload',
+  getBlob: 'upload',
+  getAttestation: 'key_rotated',
+  getResultArtifact: 'key_rotated',
+  getPublicKey: 'key_rotated',
+  listJobs: 'repeated',
+  getHealth: 'test/contract/service.test.ts',
+  getReadiness: 'test/contract/service.test.ts',
+  getContract: 'test/contract/openapi.test.ts',
+  getCapabilities: 'test/contract/service.test.ts',
+  getWhoami: 'test/contract/access.test.ts',
+  getStatus: 'test/contract/status.test.ts',
+  getTenantMetrics: 'test/contract/metrics.test.ts',
+  getMetrics: 'test/contract/metrics.test.ts',
+};
+
+/** What a grading can be given. */
+const GRADING_ROWS: Readonly<Record<keyof Required<GradeOptions>, Feature | Elsewhere>> = {
+  tests: 'graded',
+  limits: 'wall_seconds',
+  runtime: 'library_pack',
+  language: 'typescript',
+  signal: 'cancelled',
+  minimumIsolation: 'test/contract/grade.test.ts',
+  checker: 'test/contract/grade.test.ts',
+  concurrency: 'test/contract/grade.test.ts',
+  onTest: 'test/contract/grade.test.ts',
+};
+
+/** Every list of the code, with the row of each entry. */
+export const ROWS_OF_THE_CODE: Readonly<Record<string, Readonly<Record<string, Feature | Elsewhere>>>> = {
+  limits: LIMIT_ROWS,
+  members: MEMBER_ROWS,
+  languages: LANGUAGE_ROWS,
+  statuses: STATUS_ROWS,
+  operations: OPERATION_ROWS,
+  gradings: GRADING_ROWS,
+};

@@ -1,0 +1,36 @@
+/** The cells of the matrix: which are tried, and which cannot meet. */
+import { FEATURES, type Feature } from './features.ts';
+import type { Place } from './place.ts';
+import { PLACE_NAMES, PLACES, type PlaceName } from './places.ts';
+import type { Cell } from './run-cells.ts';
+import { SCENARIOS } from './scenarios.ts';
+
+/** Why a feature and a place cannot meet, in a sentence; null if they can. */
+export function sentenceOf(place: PlaceName, feature: Feature): string | null {
+  const { except }: Place = PLACES[place];
+  return except[feature] ?? null;
+}
+
+/** Every cell that is tried, column by column. */
+export const CELLS: readonly Cell[] = PLACE_NAMES.flatMap((place) =>
+  FEATURES.filter((feature) => sentenceOf(place, feature) === null).map((feature) => ({ place, feature })),
+);
+
+/** Places that start quickly, and without a browser: `npm test` has those of their own. */
+const QUICK: readonly PlaceName[] = [
+  ...(['http', 'typescript-client', 'python-client', 'command', 'mcp', 'piston', 'judge0', 'sandbox-fusion'] as const),
+  ...(['grading', 'export-by-command', 'export-by-library', 'backup', 'fork'] as const),
+];
+
+/**
+ * The short form: every feature over HTTP, and at each other quick place one feature more, another with each seed. What needs
+ * a pack is left out where the packs are not built.
+ */
+export function shortForm(seed: number, hasPacks: boolean): Cell[] {
+  const cells = CELLS.filter(({ feature }) => hasPacks || SCENARIOS[feature].needs === undefined);
+  return QUICK.flatMap((place, index) => {
+    const there = cells.filter((cell) => cell.place === place);
+    if (place === 'http') return there;
+    return there.slice((seed + index) % there.length).slice(0, 1);
+  });
+}

@@ -1,0 +1,47 @@
+/** What a column of the matrix is: a place where a job can be met. */
+import type { Crossing } from './crossing.ts';
+import type { Facts, Seen } from './facts.ts';
+import type { Feature } from './features.ts';
+import type { Service, Settings } from './service.ts';
+
+/** Whether the place is where a job is submitted and read, where its record is kept or checked, or where its program runs. */
+export type Group = 'callers' | 'records' | 'cells';
+
+/** The services of the matrix. Places that name the same one share it. */
+export type ServiceName = 'usual' | 'gvisor' | 'crun' | 'nodes' | 'objects';
+
+export interface Place {
+  /** The head of its column. */
+  readonly title: string;
+  readonly group: Group;
+  readonly service: ServiceName;
+  /** A sentence for each feature that cannot be met here. Every other feature is tried. */
+  readonly except: Readonly<Partial<Record<Feature, string>>>;
+  /** For each feature that is met and of which something cannot be seen here: what, and why. */
+  readonly unseen?: Readonly<Partial<Record<Feature, Unseen>>>;
+  readonly open: () => Promise<OpenPlace>;
+}
+
+export interface Unseen {
+  readonly facts: readonly (keyof Facts)[];
+  /** A sentence. */
+  readonly why: string;
+}
+
+/** A driver: plays scenarios at its place, several at the same time. */
+export interface OpenPlace extends AsyncDisposable {
+  /** Plays a scenario to its end and gives back what this place shows of it. */
+  readonly play: (crossing: Crossing) => Promise<Seen>;
+  /** Carries the service's data elsewhere, after all scenarios, and starts a service from it. */
+  readonly carry?: (service: Service, start: StartAgain) => Promise<Service>;
+  /** What is seen of an earlier scenario of this place in the service that `carry` started. */
+  readonly again?: (crossing: Crossing) => Promise<Seen>;
+}
+
+/** Starts a service for the same tenants. */
+export type StartAgain = (settings: Settings, dataDir: string) => Promise<Service>;
+
+/** For a place that holds nothing open. */
+export function withoutOpening(place: Omit<OpenPlace, typeof Symbol.asyncDispose>): () => Promise<OpenPlace> {
+  return async () => ({ ...place, [Symbol.asyncDispose]: async () => {} });
+}

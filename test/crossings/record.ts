@@ -1,0 +1,42 @@
+/** Whether the record of each job of a cell is whole, and signed if its service signed. */
+import { parsePublicKey } from '@vouchbox/evidence';
+import { parseExport, verifyExport } from '@vouchbox/verifier';
+import { exportFiles } from '../../packages/cli/src/files/export-files.ts';
+import { readFromService } from '../../packages/cli/src/service-export.ts';
+import type { Crossing } from './crossing.ts';
+
+/** @throws Error for the first job whose record does not hold */
+export async function checkRecords(crossing: Crossing): Promise<void> {
+  for (const job of await crossing.jobs()) {
+    await crossing.ended(job);
+    await crossing.client.verify(job);
+    await (crossing.scenario.act === 'signing_off' ? checkUnsigned : checkSigned)(crossing, job);
+  }
+}
+
+async function checkUnsigned({ client }: Crossing, job: string): Promise<void> {
+  if ((await client.detail(job)).attestation.available) throw new Error('the job is signed');
+}
+
+/** Everything that an export of the job has, checked against the key that must have signed it. */
+async function checkSigned(crossing: Crossing, job: string): Promise<void> {
+  const { client, scenario, service, tenant } = crossing;
+  await crossing.signed(job);
+  const { key_id } = (await client.detail(job)).attestation;
+  const [first] = service.publicKeys;
+  const allowed = scenario.act === 'key_rotated' ? [first] : service.publicKeys;
+  const pinned = allowed.find((pem) => pem !== undefined && keyIdOf(pem) === key_id);
+  if (pinned === undefined) throw new Error(`the job is signed with another key: ${key_id}`);
+  const source = await readFromService(job, client, { publicKeyPem: pinned });
+  const files = [...exportFiles(source, { program: 'kept' })].map(
+    ([path, bytes]) => [path, new Uint8Array(bytes)] as const,
+  );
+  const { exitCode, checks } = await verifyExport(parseExport(new Map(files)), { publicKeys: [pinned], tenant, job });
+  const bad = checks.find(({ isGood }) => !isGood);
+  if (exitCode !== 0) throw new Error(`its record is refused with ${exitCode}: ${bad?.name} ${bad?.detail}`);
+}
+
+function keyIdOf(pem: string): string | null {
+  const parsed = parsePublicKey(pem);
+  return parsed.kind === 'key' ? parsed.key.key_id : null;
+}

@@ -1,0 +1,199 @@
+/**
+ * Tries cells of the matrix. Those on one service share it: first all whose service stays as it is, then, each all at once,
+ * those that its new key, its crash and a start without signing are about. Afterwards its data is carried.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
+import { Crossing, Gathering } from './crossing.ts';
+import { differenceOf, type Facts, type Seen } from './facts.ts';
+import type { Feature } from './features.ts';
+import type { OpenPlace, Place, ServiceName } from './place.ts';
+import { PLACES, type PlaceName } from './places.ts';
+import { checkRecords } from './record.ts';
+import { type Act, SCENARIOS } from './scenarios.ts';
+import { newDirectory, Service, type Settings } from './service.ts';
+import { SERVICES } from './services.ts';
+
+export interface Cell {
+  readonly place: PlaceName;
+  readonly feature: Feature;
+}
+
+/** How a cell went. */
+export interface Outcome extends Cell {
+  /** Why it does not hold, in a line; null if it does. */
+  readonly problem: string | null;
+  readonly seconds: number;
+}
+
+export interface Run {
+  /** Cells at a time. */
+  readonly atOnce: number;
+  /** Of the packs; null if they are not built. */
+  readonly packs: string | null;
+  readonly onOutcome: (outcome: Outcome) => void;
+}
+
+/** Only ends what hangs. */
+const cellMillisecondsMax = 240_000;
+
+/** What happens to the service in each part of a run, in this order. */
+const PARTS: readonly (readonly Act[])[] = [
+  ['nothing', 'cancelled', 'graded', 'repeated'],
+  ['key_rotated'],
+  ['crash'],
+  ['signing_off'],
+];
+
+export function tenantOf({ place, feature }: Cell): string {
+  return `${place}--${feature}`.replaceAll('_', '-');
+}
+
+/** Tries every cell on the services that they need, and tells how each went. */
+export async function runCells(cells: readonly Cell[], run: Run): Promise<void> {
+  for (const [name, those] of Map.groupBy(cells, ({ place }) => PLACES[place].service)) {
+    try {
+      await runOnService(name, those, run);
+    } catch (error) {
+      // What does not start or does not end in order is the fault of every cell on it.
+      for (const cell of those) run.onOutcome({ ...cell, problem: `the service: ${lineOf(error)}`, seconds: 0 });
+    }
+  }
+}
+
+/** Cells on one service, their places, and what was found so far. */
+interface Stage {
+  readonly service: Service;
+  readonly places: ReadonlyMap<PlaceName, OpenPlace>;
+  readonly run: Run;
+  /** Cells that did not hold: they are not tried again elsewhere. */
+  readonly failed: Set<Cell>;
+  /** Cells of places that carry the data are told of once they were read there. */
+  readonly seconds: Map<Cell, number>;
+}
+
+async function runOnService(name: ServiceName, cells: readonly Cell[], run: Run): Promise<void> {
+  const tenants = cells.map(tenantOf);
+  const settings: Settings = run.packs === null ? {} : { 'runtime-packs-dir': run.packs };
+  await using undo = new AsyncDisposableStack();
+  const { service } = undo.use(await SERVICES[name](tenants, settings));
+  const places = new Map<PlaceName, OpenPlace>();
+  for (const place of new Set(cells.map((cell) => cell.place))) places.set(place, undo.use(await PLACES[place].open()));
+  const stage: Stage = { service, places, run, failed: new Set(), seconds: new Map() };
+  for (const acts of PARTS) {
+    await runPart(
+      stage,
+      cells.filter(({ feature }) => acts.includes(SCENARIOS[feature].act)),
+    );
+  }
+  if (!service.signs) await service.restart({ 'attestation-mode': 'on' });
+  for (const [place, open] of places) {
+    if (open.carry === undefined) continue;
+    const start = async (more: Settings, dataDir: string) => {
+      const started = undo.use(
+        await Service.start(tenants, { provider: 'namespace', ...settings, ...more }, { dataDir }),
+      );
+      started.publicKeys.unshift(...service.publicKeys);
+      return started;
+    };
+    const carried = await open.carry(service, start);
+    const those = cells.filter((cell) => cell.place === place);
+    await inTurns(those, run.atOnce, (cell) => runCarried({ ...stage, service: carried }, open, cell));
+  }
+}
+
+/** The cells of one part. What happens to the service happens once all of them are ready. */
+async function runPart(stage: Stage, cells: readonly Cell[]): Promise<void> {
+  const [first] = cells;
+  if (first === undefined) return;
+  const { service, run } = stage;
+  const { act } = SCENARIOS[first.feature];
+  if (act === 'signing_off') await service.restart({ 'attestation-mode': 'off' });
+  const happens = act === 'crash' ? () => service.crash() : act === 'key_rotated' ? () => service.rotateKey() : null;
+  const gathering = happens && new Gathering(cells.length, happens);
+  await inTurns(cells, gathering === null ? run.atOnce : cells.length, async (cell) => {
+    const place = stage.places.get(cell.place) as OpenPlace;
+    const crossing = crossingOf(stage, cell, gathering);
+    const started = performance.now();
+    const problem = await problemOf(crossing, unseenAt(cell), () => place.play(crossing));
+    crossing.over();
+    tell(stage, { ...cell, problem, seconds: secondsSince(started) }, place, cell);
+  });
+}
+
+/** A cell of a place that carries is told of when it was read after that, or does not hold before. */
+function tell({ run, failed, seconds }: Stage, outcome: Outcome, place: OpenPlace, cell: Cell): void {
+  if (outcome.problem !== null) failed.add(cell);
+  if (outcome.problem === null && place.carry !== undefined) seconds.set(cell, outcome.seconds);
+  else run.onOutcome(outcome);
+}
+
+async function runCarried(stage: Stage, place: OpenPlace, cell: Cell): Promise<void> {
+  if (stage.failed.has(cell)) return;
+  const crossing = crossingOf(stage, cell, null);
+  const started = performance.now();
+  const problem = await problemOf(crossing, unseenAt(cell), () => (place.again ?? place.play)(crossing));
+  const seconds = (stage.seconds.get(cell) ?? 0) + secondsSince(started);
+  stage.run.onOutcome({ ...cell, problem: problem && `after it was carried: ${problem}`, seconds });
+}
+
+function crossingOf({ service }: Stage, cell: Cell, gathering: Gathering | null): Crossing {
+  const { feature } = cell;
+  const given = { feature, scenario: SCENARIOS[feature], service, tenant: tenantOf(cell), directory: newDirectory() };
+  return new Crossing({ ...given, gathering });
+}
+
+/** Why a cell does not hold, in a line; null if it does. */
+async function problemOf(
+  crossing: Crossing,
+  unseen: readonly (keyof Facts)[],
+  play: () => Promise<Seen>,
+): Promise<string | null> {
+  const stop = new AbortController();
+  const tooLong = pause(cellMillisecondsMax, undefined, { signal: stop.signal }).then(() => {
+    throw new Error(`it took more than ${cellMillisecondsMax / 1000} s`);
+  });
+  tooLong.catch(() => {});
+  const tried = async () => {
+    const { sees, essential } = crossing.scenario;
+    const seen = await play();
+    const difference = differenceOf(seen, without(sees, unseen), essential);
+    if (difference === null) await checkRecords(crossing);
+    return difference;
+  };
+  try {
+    return await Promise.race([tried(), tooLong]);
+  } catch (error) {
+    return lineOf(error);
+  } finally {
+    stop.abort();
+  }
+}
+
+/** What a place does not show of a feature, and says why. */
+function unseenAt({ place, feature }: Cell): readonly (keyof Facts)[] {
+  const { unseen }: Place = PLACES[place];
+  return unseen?.[feature]?.facts ?? [];
+}
+
+function without(facts: Partial<Facts>, names: readonly (keyof Facts)[]): Partial<Facts> {
+  return Object.fromEntries(Object.entries(facts).filter(([name]) => !names.includes(name as keyof Facts)));
+}
+
+function lineOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return stripVTControlCharacters(text.slice(0, 2000)).replaceAll(/\s+/g, ' ').slice(0, 600);
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1000;
+}
+
+/** Does the work for each item, so many at a time. */
+async function inTurns<Item>(items: readonly Item[], atOnce: number, work: (item: Item) => Promise<void>) {
+  const waiting = items.values();
+  const worker = async () => {
+    for (const item of waiting) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+}

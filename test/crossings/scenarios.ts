@@ -1,0 +1,282 @@
+/** What is submitted for each feature, and what must then be seen, whatever the place. */
+import { createHash, randomBytes } from 'node:crypto';
+import type { JobSubmission, Language } from '@vouchbox/protocol';
+import type { Facts } from './facts.ts';
+import type { Feature } from './features.ts';
+
+/** A program with all that belongs to it. Its uploaded files are apart: each place has its own way to send them. */
+export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'stdin'> {
+  readonly language: Language;
+  readonly stdin?: string;
+  /** Content by path below `input/`. */
+  readonly uploads?: Readonly<Record<string, Buffer>>;
+}
+
+/** A test of a grading. */
+export interface GivenTest {
+  readonly name: string;
+  readonly stdin: string;
+  readonly expected: string;
+}
+
+/** What happens beside the program's own run. */
+export type Act = 'nothing' | 'cancelled' | 'crash' | 'key_rotated' | 'signing_off' | 'graded' | 'repeated';
+
+export interface Scenario {
+  /** The head of its row. */
+  readonly title: string;
+  readonly program: Program;
+  readonly sees: Partial<Facts>;
+  /** What a place must show: without it the feature was not met there. */
+  readonly essential: readonly (keyof Facts)[];
+  readonly act: Act;
+  /** Of a grading. */
+  readonly tests?: readonly GivenTest[];
+  /** A pack that must be built. */
+  readonly needs?: 'c' | 'python-data';
+}
+
+const SUCCEEDED: Partial<Facts> = {
+  status: 'succeeded',
+  terminal_reason: 'exited',
+  exit_code: 0,
+  signal: null,
+  stderr: '',
+  truncated: false,
+  violations: [],
+};
+
+const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
+const MIB = 2 ** 20;
+/** More than a submission may carry in itself. */
+const uploadBytes = 5 * MIB;
+const UPLOAD = randomBytes(uploadBytes);
+/** Lines that no compression makes small, so that they are large wherever they are kept. */
+const LINES = Array.from({ length: 7000 }, (_, at) => sha256(`${at}`) + sha256(`-${at}`)).join('\n');
+const STDIN = Array.from({ length: MIB / 16 }, (_, at) => String(at).padStart(15, '0'))
+  .join('\n')
+  .padEnd(MIB, '\n');
+/** Ends at 1 MiB, in the middle of a line. */
+const TRUNCATED = `${'x'.repeat(1023)}\n`.repeat(1024);
+
+const bash = (code: string): Program => ({ language: 'bash', code });
+const python = (code: string): Program => ({ language: 'python', code });
+const SLEEPS: Program = { ...bash('echo begun; exec sleep 300'), limits: { wall_seconds: 300 } };
+const BOTH = ['status', 'stdout'] as const;
+
+export const SCENARIOS: Readonly<Record<Feature, Scenario>> = {
+  upload: {
+    title: 'uploaded file of 5 MiB',
+    program: { ...bash('sha256sum < input/large.bin'), uploads: { 'input/large.bin': UPLOAD } },
+    sees: { ...SUCCEEDED, stdout: `${sha256(UPLOAD)}  -\n` },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  large_output: {
+    title: 'output of 900 kB',
+    program: python(`from hashlib import sha256
+for at in range(7000):
+    print(sha256(b'%d' % at).hexdigest() + sha256(b'-%d' % at).hexdigest())`),
+    sees: { ...SUCCEEDED, stdout: `${LINES}\n` },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  glob: {
+    title: 'files by a pattern',
+    program: {
+      ...bash('mkdir -p output/deep/er; echo one > output/a.txt; echo two > output/deep/er/b.txt; echo no > other'),
+      outputs: ['output/**'],
+    },
+    sees: { ...SUCCEEDED, stdout: '', files: { 'output/a.txt': 'one\n', 'output/deep/er/b.txt': 'two\n' } },
+    essential: ['files'],
+    act: 'nothing',
+  },
+  stdin: {
+    title: 'stdin of 1 MiB',
+    program: { ...bash('sha256sum'), stdin: STDIN },
+    sees: { ...SUCCEEDED, stdout: `${sha256(STDIN)}  -\n` },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  args: {
+    title: 'arguments',
+    program: { ...bash(`printf '%s|' "$@"`), args: ['a b', 'é', '*', '$HOME', '--flag'] },
+    sees: { ...SUCCEEDED, stdout: 'a b|é|*|$HOME|--flag|' },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  env: {
+    title: 'variables',
+    program: {
+      language: 'node',
+      code: 'console.log(process.env.GREETING, process.env.EMPTY === "")',
+      env: { GREETING: 'é = "1"', EMPTY: '' },
+    },
+    sees: { ...SUCCEEDED, stdout: 'é = "1" true\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  typescript: {
+    title: 'TypeScript',
+    program: {
+      language: 'typescript',
+      code: 'const sum = (a: number, b: number): number => a + b;\nconsole.log(sum(40, 2));',
+    },
+    sees: { ...SUCCEEDED, stdout: '42\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  compiled_pack: {
+    title: 'pack that compiles',
+    program: {
+      language: 'cpp',
+      code: '#include <iostream>\nint main() { int n; std::cin >> n; std::cout << n * 2 << "\\n"; return 0; }',
+      stdin: '21\n',
+    },
+    sees: { ...SUCCEEDED, stdout: '42\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+    needs: 'c',
+  },
+  library_pack: {
+    title: 'pack of libraries',
+    program: { ...python('import numpy\nprint(int(numpy.arange(10).sum()))'), runtime: 'python-data' },
+    sees: { ...SUCCEEDED, stdout: '45\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+    needs: 'python-data',
+  },
+  wall_seconds: {
+    title: '`wall_seconds` ends it',
+    program: { ...bash('echo begun; exec sleep 60'), limits: { wall_seconds: 1 } },
+    sees: { status: 'timed_out', terminal_reason: 'wall_limit', stdout: 'begun\n', violations: ['wall_time'] },
+    essential: BOTH,
+    act: 'nothing',
+  },
+  cpu_seconds: {
+    title: '`cpu_seconds` ends it',
+    program: { ...bash('echo begun; while :; do :; done'), limits: { cpu_seconds: 1, wall_seconds: 60 } },
+    sees: { status: 'timed_out', terminal_reason: 'cpu_limit', stdout: 'begun\n', violations: ['cpu_time'] },
+    essential: BOTH,
+    act: 'nothing',
+  },
+  mem_mb: {
+    title: '`mem_mb` ends it',
+    program: {
+      ...python('print("begun", flush=True)\nx = bytearray(1 << 30)\nfor i in range(0, len(x), 4096): x[i] = 1'),
+      limits: { mem_mb: 64 },
+    },
+    sees: { status: 'oom_killed', terminal_reason: 'memory_limit', stdout: 'begun\n', violations: ['memory'] },
+    essential: BOTH,
+    act: 'nothing',
+  },
+  max_pids: {
+    title: '`max_pids` refuses a process',
+    program: {
+      ...python(`import os, time
+try:
+    for _ in range(40):
+        if os.fork() == 0:
+            time.sleep(60)
+except OSError:
+    print('refused', flush=True)
+    os._exit(3)`),
+      limits: { max_pids: 16 },
+    },
+    sees: { status: 'failed', terminal_reason: 'exited', exit_code: 3, stdout: 'refused\n', violations: ['pids'] },
+    essential: BOTH,
+    act: 'nothing',
+  },
+  max_file_mb: {
+    title: '`max_file_mb` ends it',
+    program: { ...bash('echo begun; exec head -c 3000000 /dev/zero > output/large'), limits: { max_file_mb: 1 } },
+    sees: {
+      status: 'failed',
+      terminal_reason: 'signaled',
+      signal: 'SIGXFSZ',
+      stdout: 'begun\n',
+      violations: ['file_size'],
+    },
+    essential: BOTH,
+    act: 'nothing',
+  },
+  failed: {
+    title: 'program that fails',
+    program: bash('echo out; echo why >&2; exit 3'),
+    sees: {
+      ...SUCCEEDED,
+      status: 'failed',
+      exit_code: 3,
+      stdout: 'out\n',
+      stderr: 'why\n',
+    },
+    essential: BOTH,
+    act: 'nothing',
+  },
+  truncated: {
+    title: 'truncated output',
+    program: python(`print(('x' * 1023 + '\\n') * 1500, end='')`),
+    sees: { ...SUCCEEDED, truncated: true, stdout: TRUNCATED },
+    essential: ['truncated', 'stdout'],
+    act: 'nothing',
+  },
+  cancelled: {
+    title: 'cancelled',
+    program: SLEEPS,
+    sees: { status: 'cancelled', terminal_reason: 'cancelled', stdout: 'begun\n', exit_code: null },
+    essential: ['status'],
+    act: 'cancelled',
+  },
+  crash: {
+    title: 'ended by a crash of the service',
+    program: SLEEPS,
+    sees: { status: 'error', terminal_reason: 'server_restarted', stdout: 'begun\n', exit_code: null },
+    essential: ['status'],
+    act: 'crash',
+  },
+  key_rotated: {
+    title: 'signing key rotated since',
+    program: bash('echo signed'),
+    sees: { ...SUCCEEDED, stdout: 'signed\n' },
+    essential: BOTH,
+    act: 'key_rotated',
+  },
+  signing_off: {
+    title: 'signing off',
+    program: bash('echo unsigned'),
+    sees: { ...SUCCEEDED, stdout: 'unsigned\n' },
+    essential: BOTH,
+    act: 'signing_off',
+  },
+  graded: {
+    title: 'graded',
+    program: python('print(int(input()) * 2)'),
+    tests: [
+      { name: 'right', stdin: '21', expected: '42' },
+      { name: 'wrong', stdin: '21', expected: '43' },
+    ],
+    sees: { verdicts: ['accepted', 'wrong_answer'] },
+    essential: ['verdicts'],
+    act: 'graded',
+  },
+  repeated: {
+    title: 'repeated with one key',
+    program: bash('echo once'),
+    sees: { ...SUCCEEDED, stdout: 'once\n', jobs: 1 },
+    essential: ['stdout', 'jobs'],
+    act: 'repeated',
+  },
+  foreign_names: {
+    title: 'names that are not UTF-8',
+    program: {
+      ...python(`open(b'output/bad-\\xff.txt', 'w').write('bad')\nopen('output/good.txt', 'w').write('good')`),
+      outputs: ['output/**'],
+    },
+    sees: { ...SUCCEEDED, files: { 'output/good.txt': 'good' }, violations: ['output_path'] },
+    essential: ['files'],
+    act: 'nothing',
+  },
+};
+
+/** The packs that scenarios need, by the names of their recipes. */
+export const PACKS: readonly string[] = ['c', 'python-data'];

@@ -1,0 +1,55 @@
+/** The services of the matrix by name, with what each needs beside itself. */
+import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
+import { startObjectServer } from '../rig/object-server.ts';
+import { startPostgres } from '../rig/postgres-server.ts';
+import type { ServiceName } from './place.ts';
+import { Service, type Settings } from './service.ts';
+
+export interface StartedService extends AsyncDisposable {
+  readonly service: Service;
+}
+
+type Start = (tenants: readonly string[], settings: Settings) => Promise<StartedService>;
+
+/** A service with nothing beside it. */
+const alone =
+  (kind: Settings): Start =>
+  async (tenants, settings) => {
+    const service = await Service.start(tenants, { ...kind, ...settings });
+    return { service, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+  };
+
+/** Two nodes of one store. A node that was killed is given up soon. */
+const twoNodes: Start = async (tenants, settings) => {
+  await using undo = new AsyncDisposableStack();
+  const server = undo.use(await startPostgres());
+  const place = { provider: 'namespace', 'database-url': await newSchema(server.url) };
+  const service = undo.use(await Service.start(tenants, { ...place, ...settings }, { nodes: 2 }));
+  const owned = undo.move();
+  return { service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+};
+
+/** What is of 64 KiB and more, which is the least that may be set, lies in the object store. */
+const withObjects: Start = async (tenants, settings) => {
+  await using undo = new AsyncDisposableStack();
+  const server = undo.use(await startObjectServer());
+  const { url, accessKey, secretKey } = await server.newBucket();
+  const place = {
+    provider: 'namespace',
+    'object-store-url': `${url}/jobs`,
+    'object-store-access-key': accessKey,
+    'object-store-secret-key': secretKey,
+    'object-store-min-kb': '64',
+  };
+  const service = undo.use(await Service.start(tenants, { ...place, ...settings }));
+  const owned = undo.move();
+  return { service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+};
+
+export const SERVICES: Readonly<Record<ServiceName, Start>> = {
+  usual: alone({ provider: 'namespace', 'namespace-launcher': 'fork' }),
+  crun: alone({ provider: 'namespace', 'namespace-launcher': 'crun' }),
+  gvisor: alone({ provider: 'gvisor' }),
+  nodes: twoNodes,
+  objects: withObjects,
+};
