@@ -95,7 +95,7 @@ class _Driver(Generic[C]):
                 return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
 
     async def _exchange(self, request: Request) -> Answer:
-        gathering = Gathering(request)
+        gathering = Gathering(self._session, request)
         try:
             async with self._http.stream(**arguments_of(self._session, request)) as response:
                 gathering.begin(response)

@@ -80,7 +80,7 @@ class _Driver(Generic[C]):
                 return function(text)
 
     def _exchange(self, request: Request) -> Answer:
-        gathering = Gathering(request)
+        gathering = Gathering(self._session, request)
         try:
             with self._http.stream(**arguments_of(self._session, request)) as response:
                 gathering.begin(response)

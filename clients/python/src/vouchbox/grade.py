@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files as resources
-from typing import Any, cast
+from typing import Any
 
 from .contract import FileContent, IsolationClass, JobSubmission, LimitsInput
 from .effects import Call, Flow
@@ -21,6 +21,7 @@ from .jobs import upload
 from .outcome import RunResult
 from .run import run
 from .session import Session
+from .verdict import verdict_of
 
 GRADING_FILE = "input/grading.json"
 VERDICT_FILE = "output/verdict.json"
@@ -172,7 +173,7 @@ def _judged(session: Session, grading: Mapping[str, Any], not_run: Mapping[str, 
     if data is None or not judged.ok:
         raise TransportFailure("undecodable", f"{judged.job_id} gave no verdict: {judged.stderr[-500:]}")
     return GradeResult(
-        verdict=cast("Mapping[str, Any]", json.loads(data)),
+        verdict=verdict_of(data, grading),
         data=data,
         job_id=judged.job_id,
         receipt_sha256=judged.receipt_sha256,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, cast
 from urllib.parse import quote
 
+from .answer_check import check_answer
 from .backoff import delay_seconds
 from .canonical_json import sha256_hex
 from .contract import (
@@ -92,17 +93,23 @@ def submission_request(submission: JobSubmission, idempotency_key: str, wait_sec
 def submitted_of(answer: Answer, idempotency_key: str) -> Submitted:
     """The job that an answer to a submission names."""
     replayed = answer.headers.get("idempotency-replayed") == "true"
-    return parse_submitted(decode(answer), replayed=replayed, idempotency_key=idempotency_key)
+    body = decode(answer)
+    check_answer("POST /v1/jobs", body)
+    if "result" in body:
+        check_answer("GET /v1/jobs/{id}/result", body["result"], body["job_id"])
+    return parse_submitted(body, replayed=replayed, idempotency_key=idempotency_key)
 
 
 def detail(session: Session, job_id: str) -> Flow[JobDetail]:
     """Everything about a job, with its receipt once it has ended. To wait for the end use `wait`."""
-    return cast(JobDetail, (yield from read(session, job_path(job_id))))
+    return cast(JobDetail, (yield from read(session, job_path(job_id), route="GET /v1/jobs/{id}", job_id=job_id)))
 
 
 def cancel(session: Session, job_id: str) -> Flow[CancellationAnswer]:
     """Asks for the end of a job. A job that has ended stays as it ended, and `already_terminal` says so."""
-    return cast(CancellationAnswer, decode((yield from call(session, cancel_request(job_id)))))
+    body = decode((yield from call(session, cancel_request(job_id))))
+    check_answer("DELETE /v1/jobs/{id}", body, job_id)
+    return cast(CancellationAnswer, body)
 
 
 def cancel_request(job_id: str) -> Request:
@@ -113,7 +120,8 @@ def cancel_request(job_id: str) -> Request:
 def result(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[Result]:
     """The result as it is after at most `wait_seconds` (0 to 300): of a job that has ended, or not."""
     path = job_path(job_id, "/result", wait_seconds=wait_seconds or None)
-    return parse_result((yield from read(session, path, wait_seconds=wait_seconds)))
+    route = "GET /v1/jobs/{id}/result"
+    return parse_result((yield from read(session, path, route=route, job_id=job_id, wait_seconds=wait_seconds)))
 
 
 def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None) -> Flow[Result]:
@@ -144,9 +152,7 @@ def replay(
     answers as soon as there is an event after the cursor; services that can do that name `replay_wait` in their features.
     """
     path = job_path(job_id, "/replay", after=after, limit=limit, wait_seconds=wait_seconds or None)
-    body = yield from read(session, path, wait_seconds=wait_seconds)
-    if not isinstance(body.get("events"), list) or "next_cursor" not in body:
-        raise TransportFailure("undecodable", "the answer is not a page of events")
+    body = yield from read(session, path, route="GET /v1/jobs/{id}/replay", wait_seconds=wait_seconds)
     return cast(ReplayPage, body)
 
 
@@ -158,28 +164,28 @@ def jobs(
     cursor: str | None = None
     while True:
         path = path_of("/v1/jobs", limit=LIST_LIMIT_MAX, cursor=cursor, status=statuses, language=language)
-        page = yield from read(session, path)
-        for item in page.get("items", []):
+        page = yield from read(session, path, route="GET /v1/jobs")
+        for item in page["items"]:
             yield Emit(cast(JobListItem, item))
-        cursor = page.get("next_cursor")
+        cursor = page["next_cursor"]
         if cursor is None:
             return
 
 
 def capabilities(session: Session) -> Flow[Capabilities]:
     """What the service can run, and within which bounds."""
-    return cast(Capabilities, (yield from read(session, "/v1/capabilities")))
+    return cast(Capabilities, (yield from read(session, "/v1/capabilities", route="GET /v1/capabilities")))
 
 
 def whoami(session: Session) -> Flow[Whoami]:
     """Who the credential stands for."""
-    return cast(Whoami, (yield from read(session, "/v1/whoami")))
+    return cast(Whoami, (yield from read(session, "/v1/whoami", route="GET /v1/whoami")))
 
 
 def public_key(session: Session) -> Flow[PublicKey]:
     """The key that the service signs with at present. It is not a trust anchor: pin a key that came another way.
     """
-    return cast(PublicKey, (yield from read(session, "/v1/attestation/public-key")))
+    return cast(PublicKey, (yield from read(session, "/v1/attestation/public-key", route="GET /v1/attestation/public-key")))
 
 
 def attestation(session: Session, job_id: str) -> Flow[ExactBytes]:
@@ -199,8 +205,12 @@ def upload(session: Session, content: bytes | str) -> Flow[StoredBlob]:
     """
     body = bytes_of(content)
     headers = {"content-type": "application/octet-stream"}
-    request = Request("PUT", _blob_path(sha256_hex(body)), headers, body)
-    return cast(StoredBlob, decode((yield from call(session, request))))
+    sha256 = sha256_hex(body)
+    stored = decode((yield from call(session, Request("PUT", _blob_path(sha256), headers, body))))
+    check_answer("PUT /v1/blobs/sha256/{sha256}", stored)
+    if stored["blob"] != f"sha256:{sha256}":
+        raise TransportFailure("digest", "the service stored another file")
+    return cast(StoredBlob, stored)
 
 
 def download(session: Session, blob: str) -> Flow[ExactBytes]:

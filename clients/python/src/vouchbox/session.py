@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
+from .answer_check import check_answer, check_features
 from .backoff import Retry, delay_seconds, is_worth_retrying
 from .effects import Answer, Flow, Pause, Request, send
 from .failures import FAILURES_BY_CODE, ServiceFailure, TransportFailure
@@ -78,11 +79,15 @@ def call(session: Session, request: Request) -> Flow[Answer]:
     raise AssertionError("count never ends")
 
 
-def read(session: Session, path: str, *, wait_seconds: float = 0.0) -> Flow[dict[str, Any]]:
-    """Reads a JSON object."""
-    return decode(
-        (yield from call(session, Request("GET", path, {"accept": "application/json"}, wait_seconds=wait_seconds)))
-    )
+def read(
+    session: Session, path: str, *, route: str | None = None, job_id: str | None = None, wait_seconds: float = 0.0
+) -> Flow[dict[str, Any]]:
+    """Reads a JSON object, in the form of the answers of `route` and about the job if it is of one."""
+    request = Request("GET", path, {"accept": "application/json"}, wait_seconds=wait_seconds)
+    body = decode((yield from call(session, request)))
+    if route is not None:
+        check_answer(route, body, job_id)
+    return body
 
 
 def decode(answer: Answer) -> dict[str, Any]:
@@ -101,6 +106,7 @@ def supports(session: Session, feature: str) -> Flow[bool]:
     if session.features is None:
         try:
             body = yield from read(session, "/v1/capabilities")
+            check_features(body)
             session.features = frozenset(str(name) for name in body.get("features", []))
         except ServiceFailure as failure:
             if failure.status != 403:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from typing import Any
 
@@ -13,6 +14,10 @@ from .session import Session
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 """More than the largest answer of the contract."""
+
+
+ANSWER_BYTES_A_SECOND = 4096
+"""Slower than this an answer does not come, once the time without progress is over: a trickle would never end."""
 
 
 class _Bearer(httpx.Auth):
@@ -44,10 +49,12 @@ def arguments_of(session: Session, request: Request) -> dict[str, Any]:
 class Gathering:
     """An answer while it comes."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, session: Session, request: Request) -> None:
         self._what = f"{request.method} {request.path.split('?')[0]}"
         self._response: httpx.Response | None = None
         self._body = bytearray()
+        self._patience = session.timeout_seconds + request.wait_seconds
+        self._begun = time.monotonic()
 
     def begin(self, response: httpx.Response) -> None:
         """The head has come."""
@@ -58,6 +65,8 @@ class Gathering:
         self._body += chunk
         if len(self._body) > ANSWER_BYTES_MAX:
             raise TransportFailure("undecodable", f"the answer to {self._what} has more than {ANSWER_BYTES_MAX} bytes")
+        if time.monotonic() - self._begun > self._patience + len(self._body) / ANSWER_BYTES_A_SECOND:
+            raise TransportFailure("timeout", f"the answer to {self._what} comes too slowly")
 
     def answer(self) -> Answer:
         """The whole answer. A body that is not as long as was declared is refused."""

@@ -1,0 +1,99 @@
+"""What a service says is believed only in its form: each member that the contract names is there and has its type.
+
+The forms are made from the contract. A text is a type: `s` text, `n` a number, `i` a whole number, `b` true or false, `z` null,
+`j` the id of a job; of several letters any will do, and of none everything. `[form]` is a list, `[form, null]` a form or null,
+and an object has a form for each of its members: `name?` may be missing, and `*` stands for every member.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from importlib.resources import files as resources
+from typing import Any, Final
+
+from .failures import TransportFailure
+
+_JOB_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+"""An id is a part of addresses and of names of files: it has no character that means something there."""
+
+WHOLE_MAX: Final = 2**53 - 1
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= WHOLE_MAX
+
+
+_LETTERS: Final[Mapping[str, Callable[[object], bool]]] = {
+    "s": lambda value: isinstance(value, str),
+    "n": _is_number,
+    "i": _is_whole,
+    "b": lambda value: isinstance(value, bool),
+    "z": lambda value: value is None,
+    "j": lambda value: isinstance(value, str) and _JOB_ID.fullmatch(value) is not None,
+}
+
+
+@functools.cache
+def _forms() -> dict[str, dict[str, Any]]:
+    return json.loads((resources("vouchbox") / "answer_forms.json").read_text(encoding="utf-8"))
+
+
+def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None) -> None:
+    """Raises `TransportFailure` unless the answer of a route has its form and is about the job that was asked for."""
+    wrong = _wrong_in(body, _forms()["answers"][route], "the whole") or _wrong_event(body)
+    if wrong is not None:
+        raise TransportFailure("undecodable", f"the answer to {route} is not what it should be: {wrong}")
+    if job_id is not None and body.get("job_id", job_id) != job_id:
+        raise TransportFailure("undecodable", f"the service answers about another job than {job_id}")
+
+
+def check_features(body: Mapping[str, Any]) -> None:
+    """Raises `TransportFailure` unless features are a list of words. The capabilities of an older service name none."""
+    if _wrong_in(body, {"features?": ["s"]}, "the whole") is not None:
+        raise TransportFailure("undecodable", "the capabilities are not what they should be: features")
+
+
+def _wrong_event(body: Mapping[str, Any]) -> str | None:
+    events = body.get("events")
+    for event in events if isinstance(events, list) else ():
+        wrong = _wrong_in(event.get("data"), _forms()["events"].get(event["kind"], ""), f"event {event['seq']}")
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _wrong_in(value: Any, form: Any, name: str) -> str | None:
+    """The name of the first member that is wrong; None if none is."""
+    if isinstance(form, str):
+        return None if form == "" or any(_LETTERS[letter](value) for letter in form) else name
+    if isinstance(form, list):
+        return _wrong_in_list(value, form, name)
+    if not isinstance(value, dict):
+        return name
+    for key, member in form.items():
+        at = key.removesuffix("?")
+        if key == "*":
+            wrong = next((found for each in value if (found := _wrong_in(value[each], member, each))), None)
+        elif at in value:
+            wrong = _wrong_in(value[at], member, at)
+        else:
+            wrong = at if at == key else None
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _wrong_in_list(value: Any, form: list[Any], name: str) -> str | None:
+    if len(form) == 2:
+        return None if value is None else _wrong_in(value, form[0], name)
+    if not isinstance(value, list):
+        return name
+    return next((found for item in value if (found := _wrong_in(item, form[0], name))), None)

@@ -1,0 +1,176 @@
+"""A service that answers anything, over real HTTP: nothing that it says is believed before its form was checked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from vouchbox import Client, Retry, TransportFailure
+
+RESULT = {
+    "job_id": "job_1",
+    "status": "succeeded",
+    "exit_code": 0,
+    "duration_ms": 1,
+    "stdout": "",
+    "stderr": "",
+    "truncated": False,
+    "violations": [],
+    "artifacts": [],
+}
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+class Hostile(ThreadingHTTPServer):
+    """Gives one answer to every request, and counts the requests."""
+
+    daemon_threads = True
+    seen = 0
+    answer: Answer
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[Hostile]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            server.seen += 1
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            try:
+                answer(self)
+            except OSError:
+                pass  # The client has gone away, as it should.
+
+        do_POST = do_PUT = do_DELETE = do_GET
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = Hostile(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def saying(value: Any) -> Answer:
+    return sending(json.dumps(value).encode())
+
+
+def sending(body: bytes, declared: int | None = None) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("content-length", str(len(body) if declared is None else declared))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def client_of(server: Hostile, timeout_seconds: float = 5.0) -> Client:
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    return Client(url, "key-1", retry=Retry(attempts_max=1), timeout_seconds=timeout_seconds)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {**RESULT, "stdout": 7},
+        {**RESULT, "artifacts": None},
+        {**RESULT, "exit_code": 2**60},
+        {**RESULT, "exit_code": 0.5},
+        {**RESULT, "exit_code": True},
+        {**RESULT, "job_id": "job_2"},
+        {**RESULT, "violations": [{"type": "memory"}]},
+        {name: value for name, value in RESULT.items() if name != "truncated"},
+        [RESULT],
+        "text",
+    ],
+)
+def test_an_answer_of_another_form_is_refused(value: Any) -> None:
+    with serving(saying(value)) as server, client_of(server) as client, pytest.raises(TransportFailure) as caught:
+        client.result("job_1")
+    assert caught.value.reason == "undecodable"
+
+
+@pytest.mark.parametrize("job_id", ["../../ESCAPED", "..", "", "a/b", "a\x1b[2J", "x" * 129, "a\\b", "a.b", "a\n", None, 7])
+def test_a_job_that_is_named_by_no_id_is_refused(job_id: Any) -> None:
+    answer = saying({"job_id": job_id, "status": "queued", "created_at": ""})
+    with serving(answer) as server, client_of(server) as client, pytest.raises(TransportFailure) as caught:
+        client.submit("x")
+    assert caught.value.reason == "undecodable"
+
+
+@pytest.mark.parametrize(
+    "event", ["text", {}, {"job_id": "job_1", "seq": 1, "kind": "stdout", "data": {"text": []}}, {"seq": "1"}]
+)
+def test_an_event_of_another_form_is_refused(event: Any) -> None:
+    with serving(saying({"events": [event], "next_cursor": None})) as server, client_of(server) as client:
+        with pytest.raises(TransportFailure) as caught:
+            client.replay("job_1")
+    assert caught.value.reason == "undecodable"
+
+
+def test_an_answer_that_was_cut_or_is_nested_without_end_is_refused() -> None:
+    for answer, reasons in [
+        (sending(b"{}", declared=10), {"truncated", "network"}),
+        (sending(b"[" * 200_000), {"undecodable"}),
+        (sending(b'{"job_id":'), {"undecodable"}),
+    ]:
+        with serving(answer) as server, client_of(server) as client, pytest.raises(TransportFailure) as caught:
+            client.result("job_1")
+        assert caught.value.reason in reasons
+
+
+def test_an_answer_without_end_is_left_after_as_many_bytes_as_one_can_have() -> None:
+    def endless(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(bytes(2**20))
+
+    with serving(endless) as server, client_of(server) as client, pytest.raises(TransportFailure) as caught:
+        client.result("job_1")
+    assert caught.value.reason == "undecodable"
+
+
+def test_an_answer_that_trickles_ends_as_a_timeout() -> None:
+    stopped = threading.Event()
+
+    def trickling(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while not stopped.wait(0.05):
+            handler.wfile.write(b" ")
+
+    with serving(trickling) as server, client_of(server, timeout_seconds=0.5) as client:
+        with pytest.raises(TransportFailure) as caught:
+            client.result("job_1")
+        stopped.set()
+    assert caught.value.reason == "timeout"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_the_key_stays_with_its_service(status: int) -> None:
+    with serving(saying(RESULT)) as other:
+
+        def elsewhere(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(status)
+            handler.send_header("location", f"http://127.0.0.1:{other.server_address[1]}/v1/jobs")
+            handler.send_header("content-length", "0")
+            handler.end_headers()
+
+        with serving(elsewhere) as server, client_of(server) as client:
+            for ask in (lambda: client.submit("x"), lambda: client.result("job_1")):
+                with pytest.raises(TransportFailure) as caught:
+                    ask()
+                assert (caught.value.reason, caught.value.status) == ("unstructured", status)
+        assert other.seen == 0
