@@ -339,7 +339,15 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     artifacts: { max_files: 'i', max_file_bytes: 'i', max_total_bytes: 'i' },
     blobs: { max_blob_bytes: 'i', max_job_bytes: 'i', max_blobs: 'i', max_total_bytes: 'i', keep_seconds: 'i' },
     concurrent_mem_mb_max: 'i',
-    runtime_packs: [{ name: 's', version: 's', languages: ['s'], digest: 's' }],
+    runtime_packs: [
+      {
+        name: 's',
+        version: 's',
+        languages: ['s'],
+        digest: 's',
+        'libraries?': [{ language: 's', name: 's', version: 'sz', modules: ['s'] }],
+      },
+    ],
     features: ['s'],
     signer: [{ key_id: 's', algorithm: 's' }, null],
   },

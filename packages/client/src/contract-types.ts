@@ -529,6 +529,20 @@ export interface RuntimePack {
   version: string;
   languages: Array<Language>;
   digest: string;
+  /**
+   * Its libraries, as they were found when it was built. Absent of the pack `system`, whose libraries
+   * are those of the host, and of a pack that an earlier version built.
+   */
+  libraries?: Array<PackLibrary>;
+}
+
+export interface PackLibrary {
+  /** `python`, or `node` for JavaScript and TypeScript. */
+  language: string;
+  name: string;
+  /** Null if the library does not state it. */
+  version: string | null;
+  modules: Array<string>;
 }
 
 export interface Whoami {

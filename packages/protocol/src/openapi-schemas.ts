@@ -24,7 +24,16 @@ import {
   OutputEvidence,
   StreamTelemetry,
 } from './receipt.ts';
-import { Capabilities, Health, PublicKey, Readiness, RuntimePack, ServiceStatus, Whoami } from './service.ts';
+import {
+  Capabilities,
+  Health,
+  PackLibrary,
+  PublicKey,
+  Readiness,
+  RuntimePack,
+  ServiceStatus,
+  Whoami,
+} from './service.ts';
 import {
   InputFile,
   JobSubmission,
@@ -68,6 +77,7 @@ export const COMPONENT_SCHEMAS = {
   PublicKey,
   Capabilities,
   RuntimePack,
+  PackLibrary,
   Whoami,
   ServiceStatus,
   Health,

@@ -1,6 +1,7 @@
 /** Bodies about the service itself: capabilities, whoami, status, public key, health. Spec § Other bodies. */
 
 import { ISOLATION_CLASSES } from './isolation.ts';
+import { librariesMax } from './limits.ts';
 import { BACKENDS } from './posture.ts';
 import { NODE_ROLES } from './roles.ts';
 import { SCOPES } from './scopes.ts';
@@ -8,11 +9,28 @@ import { Timestamp } from './spellings.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
+/** A library of a pack, and the names by which a program imports it: the package opencv-python is the module cv2. */
+export const PackLibrary = Type.Object({
+  language: Type.String({ description: '`python`, or `node` for JavaScript and TypeScript.' }),
+  name: Type.String(),
+  version: Nullable(Type.String({ description: 'Null if the library does not state it.' })),
+  modules: Type.Array(Type.String()),
+});
+export type PackLibrary = Static<typeof PackLibrary>;
+
 export const RuntimePack = Type.Object({
   name: Type.String(),
   version: Type.String(),
   languages: Type.Array(LanguageName),
   digest: Type.String(),
+  libraries: Type.Optional(
+    Type.Array(PackLibrary, {
+      maxItems: librariesMax,
+      description:
+        'Its libraries, as they were found when it was built. Absent of the pack `system`, whose libraries are those of the ' +
+        'host, and of a pack that an earlier version built.',
+    }),
+  ),
 });
 export type RuntimePack = Static<typeof RuntimePack>;
 

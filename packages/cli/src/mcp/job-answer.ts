@@ -1,6 +1,6 @@
 /** What a tool says about a job: members for a program that reads it, and the same as text for a model. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { LimitsInput, ServiceClient } from '@vouchbox/client';
+import type { Capabilities, LimitsInput, ServiceClient } from '@vouchbox/client';
 import {
   clampedLimits,
   EffectiveLimitsSchema,
@@ -12,6 +12,7 @@ import {
   TERMINAL_STATUSES,
   Type,
 } from '@vouchbox/protocol';
+import { missingModule, missingModuleRemark } from '../missing-module.ts';
 import { artifactContent, listedFiles } from './artifacts.ts';
 import { cutText } from './cut-text.ts';
 import { told, toldStream } from './told-text.ts';
@@ -75,11 +76,21 @@ export async function jobAnswer(
     read ?? client.result(job_id, { signal }),
   ]);
   const answer = answerOf(detail, result, asked);
+  const missing = missingModule(result.stderr);
+  if (missing !== null) answer.remarks.push(missingModuleRemark(missing, await packsOf(client, signal), 'runtime'));
   return {
     structuredContent: { ...answer },
     content: [{ type: 'text', text: asText(answer) }, ...artifactContent(job_id, result.artifacts)],
     ...(detail.status === 'error' && { isError: true }),
   };
+}
+
+/** The packs of the service; none where it does not tell them to this caller. */
+async function packsOf(client: ServiceClient, signal: AbortSignal): Promise<Capabilities['runtime_packs']> {
+  return await client.capabilities({ signal }).then(
+    ({ runtime_packs }) => runtime_packs,
+    () => [],
+  );
 }
 
 function answerOf(detail: JobDetail, result: FoldedResult, asked: LimitsInput): JobAnswer {
@@ -118,7 +129,7 @@ const isTerminal = (status: string) => (TERMINAL_STATUSES as readonly string[]).
 
 /** The same in lines. The output comes last, and apart: only the lines before it are the tool's words. */
 function asText(answer: JobAnswer): string {
-  const lines = [headline(answer), ...answer.violations.map(violationLine), ...answer.remarks];
+  const lines = [headline(answer), ...answer.violations.map(violationLine), ...answer.remarks.map(told)];
   if (answer.truncated)
     lines.push('The service recorded only the beginning of the output: the program wrote too much.');
   if (answer.files.length > 0) lines.push(`files: ${answer.files.map(({ path }) => told(path)).join(', ')}`);

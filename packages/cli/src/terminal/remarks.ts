@@ -3,6 +3,7 @@ import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/clie
 import type { EventData, JobEvent } from '@vouchbox/protocol';
 import type { LimitName } from '@vouchbox/protocol/vocabulary';
 import { clampedLimits } from '@vouchbox/protocol/vocabulary';
+import { type MissingModule, missingModule, missingModuleRemark } from '../missing-module.ts';
 
 /** Violations that only repeat why the program ended, and the limit that each names. */
 const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; readonly what: string; unit: string }>> =
@@ -27,6 +28,7 @@ export class Remarks {
   #ended: EventData<'violation'> | null = null;
   #namesSocket = false;
   #missesNetwork = false;
+  #missing: MissingModule | null = null;
   readonly #paths = new Set<string>();
   readonly #asked: LimitsInput;
   #lost = false;
@@ -66,7 +68,11 @@ export class Remarks {
       case 'truncated':
         return [truncationRemark(data as EventData<'truncated'>)];
       case 'finished':
-        return [...this.#networkRemark(), ...(await this.#endingRemark(data as EventData<'finished'>))];
+        return [
+          ...this.#networkRemark(),
+          ...(await this.#missingRemark()),
+          ...(await this.#endingRemark(data as EventData<'finished'>)),
+        ];
       default:
         return [];
     }
@@ -80,6 +86,7 @@ export class Remarks {
   }
 
   #readError(text: string): void {
+    this.#missing ??= missingModule(text);
     this.#namesSocket ||= NAMES_SOCKET.test(text);
     this.#missesNetwork ||= NO_NETWORK.test(text) || (this.#namesSocket && REFUSED.test(text));
   }
@@ -97,6 +104,16 @@ export class Remarks {
 
   #networkRemark(): readonly string[] {
     return this.#missesNetwork ? ['programs have no network: give them what they need with --file'] : [];
+  }
+
+  async #missingRemark(): Promise<readonly string[]> {
+    const missing = this.#missing;
+    if (missing === null) return [];
+    const packs = await this.#client.capabilities().then(
+      ({ runtime_packs }) => runtime_packs,
+      () => null,
+    );
+    return packs === null ? [] : [missingModuleRemark(missing, packs, '--runtime')];
   }
 
   async #endingRemark({ status, terminal_reason, signal }: EventData<'finished'>): Promise<readonly string[]> {

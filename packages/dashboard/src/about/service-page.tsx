@@ -72,11 +72,16 @@ function Limits({ limits: { defaults, ceilings } }: { readonly limits: Capabilit
   );
 }
 
+function librariesOf(libraries: Capabilities['runtime_packs'][number]['libraries']): string {
+  if (libraries === undefined) return 'not listed';
+  return printable(libraries.map(({ name, version }) => `${name} ${version ?? ''}`.trim()).join(', ') || 'none', 8000);
+}
+
 function Packs({ packs }: { readonly packs: Capabilities['runtime_packs'] }) {
   return (
     <Panel title="Runtime packs" isWide>
       {packs.length === 0 && <p className="soft">There are none: programs use the languages of the host.</p>}
-      {packs.map(({ name, version, languages, digest }) => (
+      {packs.map(({ name, version, languages, digest, libraries }) => (
         <Facts
           key={name}
           facts={[
@@ -84,6 +89,7 @@ function Packs({ packs }: { readonly packs: Capabilities['runtime_packs'] }) {
             ['Version', printable(version)],
             ['Languages', languages.join(', ')],
             ['Digest', <code key="is">{printable(digest, 80)}</code>],
+            ['Libraries', librariesOf(libraries)],
           ]}
         />
       ))}

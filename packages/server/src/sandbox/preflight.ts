@@ -10,7 +10,7 @@ import type { Candidate, PreflightOptions, ProviderChoice } from './candidate.ts
 import { SYSTEM_LANGUAGES } from './language-runs.ts';
 import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
 import type { PackLeftOut } from './packs/load-packs.ts';
-import { SYSTEM_PACK } from './packs/pack.ts';
+import { packView, SYSTEM_PACK } from './packs/pack.ts';
 import { provePacks } from './packs/prove-packs.ts';
 import type { TakenPacks } from './packs/taken-packs.ts';
 import { sayReasons } from './reasons.ts';
@@ -133,7 +133,7 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
 /** A pack without a proven language is forgotten, so that the next call tries it again. */
 async function takeNewPacks(cells: Candidate, offered: RuntimePack[]): Promise<TakenPacks> {
   const loaded = cells.loadNewPacks();
-  const views = loaded.packs.map(({ name, version, languages, digest }) => ({ name, version, languages, digest }));
+  const views = loaded.packs.map(packView);
   const proven = await provePacks(views, cells);
   for (const { name } of views) if (proven.packs.every((pack) => pack.name !== name)) cells.forgetPack(name);
   offered.push(...proven.packs);

@@ -31,6 +31,19 @@ function runtimesOf({ languages, isolation_class, runtime_packs, limits, artifac
   return { languages, isolation_class, runtime_packs, limits, artifacts };
 }
 
+/** The most libraries of a pack that are named in the text; `runtime_packs` has all. */
+const namedLibrariesMax = 120;
+
+function libraryLine({ name, libraries }: Runtimes['runtime_packs'][number]): string[] {
+  if (libraries === undefined) return [];
+  const words = libraries.map(({ name: library, version, modules }) => {
+    const other = modules.filter((module) => module !== library).slice(0, 3);
+    return `${library} ${version ?? ''}`.trim() + (other.length > 0 ? ` (import ${other.join(', ')})` : '');
+  });
+  const more = words.length > namedLibrariesMax ? `, and ${words.length - namedLibrariesMax} more` : '';
+  return [`libraries of ${told(name)}: ${words.slice(0, namedLibrariesMax).map(told).join(', ') || 'none'}${more}`];
+}
+
 function asText({ languages, isolation_class, runtime_packs, limits }: Runtimes): string {
   const packs = runtime_packs.map(
     ({ name, version, languages: of }) => `${told(name)} ${told(version)} (${told(of.join(', '))})`,
@@ -39,6 +52,7 @@ function asText({ languages, isolation_class, runtime_packs, limits }: Runtimes)
   return [
     `languages: ${told(languages.join(', '))}`,
     `packs: ${packs.join('; ') || 'none'}`,
+    ...runtime_packs.flatMap(libraryLine),
     `isolation: ${isolation_class ?? 'none is ready'}; no network`,
     `a program may take ${wall_seconds} seconds and ${mem_mb} MiB at most`,
   ].join('\n');

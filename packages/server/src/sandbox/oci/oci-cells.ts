@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { RuntimePack } from '@vouchbox/protocol';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
 import { fileStamp } from '../host/file-stamp.ts';
-import { type Pack, SYSTEM_PACK } from '../packs/pack.ts';
+import { type Pack, packView, SYSTEM_PACK } from '../packs/pack.ts';
 import {
   BootstrapError,
   type CellKind,
@@ -61,7 +61,7 @@ export class OciCells implements AsyncDisposable {
   }
 
   get packs(): readonly RuntimePack[] {
-    return this.#packs.map(({ name, version, languages, digest }) => ({ name, version, languages, digest }));
+    return this.#packs.map(packView);
   }
 
   /** Makes cells of a pack from now on. Its name must be new. */

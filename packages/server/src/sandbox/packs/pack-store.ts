@@ -9,9 +9,9 @@
  */
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fits, LANGUAGES, type Static, Type } from '@vouchbox/protocol';
+import { fits, LANGUAGES, RuntimePack, type Static, Type } from '@vouchbox/protocol';
 import { GUEST } from '../oci/bundle.ts';
-import { PACK_NAME, PACK_VERSION, type Pack } from './pack.ts';
+import { PACK_NAME, PACK_VERSION, type Pack, packView } from './pack.ts';
 import { PackError } from './pack-error.ts';
 
 export const PACK_FORMAT = 'svc.pack.v1';
@@ -30,6 +30,8 @@ export const PackFacts = Type.Object({
   packages: Type.Array(Type.String()),
   entries: Type.Integer(),
   size_bytes: Type.Integer(),
+  /** Absent if an earlier version built it. */
+  libraries: RuntimePack.properties.libraries,
 });
 export type PackFacts = Static<typeof PackFacts>;
 
@@ -114,14 +116,14 @@ export function readFacts(places: PackPlaces): PackFacts {
 
 /** A pack as cells are made of it. */
 export function packOf(facts: PackFacts, places: PackPlaces): Pack {
-  const { name, version, languages, digest } = facts;
+  const { name, version, languages, digest, libraries } = facts;
   const binds = [
     { source: join(places.tree, 'usr'), destination: '/usr' },
     { source: join(places.tree, 'etc'), destination: '/etc' },
     { source: process.execPath, destination: GUEST.node },
   ];
   const environment = readFileSync(join(places.tree, 'etc/environment'), 'utf8').split('\n').filter(Boolean);
-  return { name, version, languages, digest, binds, environment };
+  return { ...packView({ name, version, languages, digest, ...(libraries && { libraries }) }), binds, environment };
 }
 
 /** Removes a pack. No service that offers it may be running, because its cells would lose their tree. */

@@ -10,6 +10,11 @@ export const PACK_NAME = /^[a-z0-9][a-z0-9.-]{0,63}$/;
 /** A pack's version: also a directory. */
 export const PACK_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~-]{0,63}$/;
 
+/** A pack as it is told: without its places on this host. */
+export function packView({ name, version, languages, digest, libraries }: RuntimePack): RuntimePack {
+  return { name, version, languages, digest, ...(libraries !== undefined && { libraries }) };
+}
+
 /** A pack that cells can be made of. */
 export interface Pack extends RuntimePack {
   /** Trees and files of the host, and where a cell has them. */

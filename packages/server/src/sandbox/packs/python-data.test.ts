@@ -79,10 +79,20 @@ describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provid
   }
 
   it('is offered beside the host’s own pack, with every language that ran in it', () => {
-    const { name, version, digest } = facts;
+    const { name, version, digest, libraries } = facts;
     expect(packsLeftOut).toEqual([]);
     expect(provider.runtime_packs.map((pack) => pack.name)).toEqual(['system', 'python-data']);
-    expect(provider.runtime_packs[1]).toEqual({ name, version, digest, languages: ['python', 'node', 'bash'] });
+    expect(provider.runtime_packs[1]).toEqual({
+      name,
+      version,
+      digest,
+      libraries,
+      languages: ['python', 'node', 'bash'],
+    });
+    const numpy = { language: 'python', name: 'numpy', version: '1.24.2', modules: ['numpy'] };
+    expect(libraries).toEqual(
+      expect.arrayContaining([numpy, expect.objectContaining({ name: 'Pillow', modules: ['PIL'] })]),
+    );
   });
 
   it('gives a plot of numpy, pandas and matplotlib back as an artifact, within the default memory', async () => {

@@ -13,6 +13,7 @@ import { verifyPack } from './verify-pack.ts';
 const RECIPES = join(import.meta.dirname, '../../../../../packs');
 const MADE_BY = [
   'build/apt-sources.ts',
+  'build/libraries.ts',
   'manifest.ts',
   'build/mmdebstrap.ts',
   'build/plant-files.ts',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { writeDurably } from '../../../ground/durably.ts';
 import { manifestDigest, manifestText, readTree } from '../manifest.ts';
 import { PACK_FORMAT, type PackFacts, placesIn } from '../pack-store.ts';
+import { librariesIn } from './libraries.ts';
 import { type Recipe, recipeSha256 } from './recipe.ts';
 import { trimTree } from './trim-tree.ts';
 
@@ -30,6 +31,7 @@ export function sealPack(recipe: Recipe, built: string, directory: string): Pack
     built_at: new Date().toISOString(),
     packages,
     entries: entries.length,
+    libraries: librariesIn(places.tree),
     size_bytes: entries.reduce((sum, entry) => sum + (entry.type === 'file' ? entry.size : 0), 0),
   };
   writeDurably(places.manifest, manifest, 0o644);

@@ -1,0 +1,44 @@
+/** What to say where a program imports a library that it has not: which packs of the service have it. */
+import type { Capabilities } from '@vouchbox/client';
+
+const MISSING: readonly { readonly language: string; readonly says: RegExp }[] = [
+  { language: 'python', says: /ModuleNotFoundError: No module named '([\w.]{1,100})'/ },
+  { language: 'node', says: /Cannot find (?:module|package) '((?:@[\w.-]{1,100}\/)?[\w.-]{1,100})[/\w.-]*'/ },
+];
+
+/** A library that a program missed, and the language whose libraries have it. */
+export interface MissingModule {
+  readonly language: string;
+  /** The name as it is imported, without the parts inside of it: at most 200 letters, digits and `@ / . _ -`. */
+  readonly module: string;
+}
+
+/** The first library that an error names; null if it names none. A file of the program's own is none. */
+export function missingModule(stderr: string): MissingModule | null {
+  for (const { language, says } of MISSING) {
+    const [, name] = says.exec(stderr) ?? [];
+    if (name === undefined || name.startsWith('.')) continue;
+    return { language, module: language === 'python' ? (name.split('.')[0] ?? name) : name };
+  }
+  return null;
+}
+
+/**
+ * Names the packs that have a library, in one line.
+ * @param option how a caller of this interface names a pack, such as `--runtime`
+ */
+export function missingModuleRemark(
+  { language, module }: MissingModule,
+  packs: Capabilities['runtime_packs'],
+  option: string,
+): string {
+  const having = packs.filter(({ libraries = [] }) =>
+    libraries.some((library) => library.language === language && library.modules.includes(module)),
+  );
+  if (having.length > 0)
+    return `${module} is in a pack: ${having.map(({ name }) => `${option} ${name}`).join(', or ')}`;
+  const unknown = packs.filter(({ name, libraries }) => libraries === undefined && name !== 'system');
+  const unlisted = unknown.map(({ name }) => name).join(', ');
+  const rest = unlisted === '' ? '' : `; what ${unlisted} has is not listed: build it again to list it`;
+  return `libraries come in packs, and no listed pack of this service has ${module}${rest}; \`vouchbox packs build\` makes packs`;
+}

@@ -1,0 +1,43 @@
+/** What is in a pack, and what is said where a program imports a library that it has not. */
+import { describe, expect, test } from 'vitest';
+import { BUILD_MILLISECONDS_MAX, shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
+import { vouchbox } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+
+const { packs } = await shippedPacks(['python-data']);
+
+describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX }, () => {
+  const rig = useRig({ provider: 'namespace', 'runtime-packs-dir': packs });
+  const run = (code: string, ...words: string[]) =>
+    vouchbox(['run', '-', ...words], {
+      stdin: code,
+      env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
+    });
+
+  test('lists the libraries of the pack by the names that programs import', { tags: ['Bodies-7a'] }, async () => {
+    const { runtime_packs } = await rig().alpha.client.capabilities();
+    const [system, pack] = runtime_packs;
+    expect(system?.libraries).toBeUndefined();
+    const image = pack?.libraries?.find(({ modules }) => modules.includes('PIL'));
+    expect(image).toEqual({ language: 'python', name: 'Pillow', version: '9.4.0', modules: ['PIL'] });
+  });
+
+  test('names the pack that has a library which a program misses', async () => {
+    const missed = await run('import PIL', '--language', 'python');
+    expect(missed.code).toBe(1);
+    expect(missed.stderr).toMatch(/^vouchbox: PIL is in a pack: --runtime python-data$/m);
+    expect(await run('import PIL', '--language', 'python', '--runtime', 'python-data')).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  test.each([
+    ['python', 'import torch', 'torch'],
+    ['node', 'require("left-pad/part")', 'left-pad'],
+    ['node', 'import "@scope/left-pad";', '@scope/left-pad'],
+  ])('says of %s that libraries come in packs, if none has it', async (language, code, name) => {
+    const { stderr } = await run(code, '--language', language);
+    expect(stderr).toContain(`vouchbox: libraries come in packs, and no listed pack of this service has ${name};`);
+  });
+});
