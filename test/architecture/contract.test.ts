@@ -12,6 +12,7 @@ import {
   OPERATIONS,
   type Operation,
   openApiDocument,
+  PAGES,
   REFUSED_VARIABLES,
   SCOPES,
   STREAM_CLOSE_CODES,
@@ -55,9 +56,9 @@ test('the table of routes is that of the operations, with their scopes', {
 }, () => {
   const rows = [...contract.matchAll(/^\| ([A-Z]+) \| `([^`]+)` \|[^|]*\| (.*?) \|$/gm)].map(([, ...cells]) => cells);
   const operations: readonly Operation[] = Object.values(OPERATIONS);
-  expect(rows.map((cells) => cells.join(' ')).toSorted()).toEqual(
-    operations.map((operation) => `${operation.method} ${operation.path} ${accessWords(operation)}`).toSorted(),
-  );
+  const stated = operations.map((operation) => `${operation.method} ${operation.path} ${accessWords(operation)}`);
+  const pages = Object.values(PAGES).map(({ path }) => `GET ${path} public`);
+  expect(rows.map((cells) => cells.join(' ')).toSorted()).toEqual([...stated, ...pages].toSorted());
 });
 
 test('the kinds of events and the types of violations are listed', { tags: ['Events-2'] }, () => {

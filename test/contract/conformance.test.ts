@@ -1,5 +1,5 @@
 /** Every operation of the contract: whom it refuses, how, and that a foreign job and an unknown one look the same. */
-import { OPERATION_IDS, type Operation, operationOf, SCOPES, type Scope } from '@vouchbox/protocol';
+import { OPERATION_IDS, type Operation, operationOf, PAGE_IDS, SCOPES, type Scope } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Contract } from '../rig/contract.ts';
@@ -56,9 +56,9 @@ const guarded = operations.filter(([, { access }]) => access !== 'public');
 const scoped = guarded.filter(([, { access }]) => access.includes(':'));
 const ofJobs = operations.filter(([, { path }]) => path.includes('{id}'));
 
-test('the served document has every operation, and no other', { tags: ['Endpoints-1'] }, () => {
+test('the served document has every operation and every page, and no other', { tags: ['Endpoints-1'] }, () => {
   const served = contract.operations.map(({ id }) => id);
-  expect(served.toSorted()).toEqual([...OPERATION_IDS].toSorted());
+  expect(served.toSorted()).toEqual([...OPERATION_IDS, ...PAGE_IDS].toSorted());
 });
 
 test.each(['getAttestation', 'getResultArtifact'] as const)(

@@ -3,6 +3,11 @@
  * and occurs exactly where the document lists it. Every success has exactly the listed headers. Every parameter accepts
  * what its schema says.
  */
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import {
   blobBytesMax,
   ERROR_CODES,
@@ -14,6 +19,7 @@ import {
 import { afterAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../packages/server/src/access/authenticate.ts';
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
+import { readBuiltPages } from '../../packages/server/src/http/pages/built-pages.ts';
 import {
   BLOB,
   credentialWith,
@@ -44,8 +50,8 @@ interface Change {
   readonly server?: TestServerOptions;
   /** What happens to the server before the first request. */
   readonly prepare?: (server: TestServer) => unknown;
-  /** Whether the operator set no metrics token. */
-  readonly hasNoMetrics?: true;
+  /** Whether the operator set no metrics token, and no pages were built. */
+  readonly hasNothingOptional?: true;
   /** Null sends no credential. */
   readonly key?: string | null;
   readonly query?: string;
@@ -57,6 +63,19 @@ interface Change {
   readonly sha256?: string;
 }
 
+const built = mkdtempSync(join(tmpdir(), 'svc-pages-'));
+for (const [file, content] of [
+  ['verify-page/index.html', '<!doctype html>'],
+  ['dashboard/index.html', '<!doctype html>'],
+  ['dashboard/assets/a.js', '1'],
+  ['dashboard/assets/a.js.gz', gzipSync('1')],
+] as const) {
+  mkdirSync(join(built, file, '..'), { recursive: true });
+  writeFileSync(join(built, file), content);
+}
+const BUILT = readBuiltPages(built);
+afterAll(() => rmSync(built, { recursive: true }));
+
 const servers = new Map<Change, Promise<TestServer>>();
 afterAll(async () => {
   for (const server of servers.values()) await (await server)[Symbol.asyncDispose]();
@@ -65,7 +84,8 @@ afterAll(async () => {
 /** All requests with the same change are made to one server. */
 function serverOf(change: Change): Promise<TestServer> {
   const open = async () => {
-    const server = await openServer({ ...(!change.hasNoMetrics && { metricsToken: METRICS_TOKEN }), ...change.server });
+    const optional = change.hasNothingOptional ? {} : { metricsToken: METRICS_TOKEN, pages: BUILT };
+    const server = await openServer({ ...optional, ...change.server });
     await change.prepare?.(server);
     return server;
   };
@@ -79,7 +99,7 @@ const PLAIN: Change = {};
 /** To the plain server, whatever the request says. */
 function askPlain(
   operation: ContractOperation,
-  request: Omit<Change, 'server' | 'prepare' | 'hasNoMetrics'>,
+  request: Omit<Change, 'server' | 'prepare' | 'hasNothingOptional'>,
 ): Promise<Answer> {
   return ask(operation, request, PLAIN);
 }
@@ -89,6 +109,8 @@ async function ask(operation: ContractOperation, change: Change, server = change
   const { status, headers, body } = await socket.send(requestOf(operation, change)).answer();
   return { status, headers: new Headers({ ...headers }), text: body, json: undefined };
 }
+
+const pathOf = ({ path }: ContractOperation) => path.replace('{view}', 'jobs/1').replace('{file}', 'a.js');
 
 function requestOf({ id, method, path }: ContractOperation, change: Change): string {
   const ownKey = path === '/metrics' ? METRICS_TOKEN : path.startsWith('/v1/') ? KEY_OF_ACME : null;
@@ -101,7 +123,7 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
     body = id === 'submitJob' ? SUBMISSION : '',
   } = change;
   const lines = [
-    `${method} ${path.replace('{id}', job_id).replace('{sha256}', sha256)}${query && `?${query}`} HTTP/1.1`,
+    `${method} ${path.replace('{id}', job_id).replace('{sha256}', sha256).replace('{view}', 'jobs/1').replace('{file}', 'a.js')}${query && `?${query}`} HTTP/1.1`,
     'Host: x',
   ];
   if (key !== null) lines.push(`Authorization: Bearer ${key}`);
@@ -139,7 +161,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   insufficient_scope: { key: 'of-no-scope', server: { credentials: [credentialWith('of-no-scope', [])] } },
   job_not_found: { job_id: FOREIGN_JOB },
   blob_not_found: { sha256: BLOB.replace(/5$/, '6') },
-  route_not_found: { hasNoMetrics: true },
+  route_not_found: { hasNothingOptional: true },
   attestation_unavailable: refusing('attestation_unavailable', 'attestation'),
   attestation_disabled: refusing('attestation_disabled', 'attestation'),
   signing_key_unknown: refusing('signing_key_unknown', 'attestation'),
@@ -274,13 +296,24 @@ describe('a success has exactly the status, the headers and the media type that 
   tags: ['Versioning-1'],
 }, () => {
   test.each(operations)('%s', async (_id, operation) => {
-    for (const change of [SIGNED, KNOWN, UNREADY, OPENMETRICS]) {
+    const etag = BUILT.flatMap((page) => [page.html, ...page.assets]).find(
+      ({ path }) => path === pathOf(operation),
+    )?.etag;
+    const known: Change = { headers: `If-None-Match: ${etag ?? BUILT[1]?.html.etag}\r\n`, server: {} };
+    const zipped: Change = { headers: 'Accept-Encoding: gzip\r\n', server: {} };
+    const ofPages = operation.path.startsWith('/v1') ? [] : [known, zipped];
+    for (const change of [SIGNED, KNOWN, UNREADY, OPENMETRICS, ...ofPages]) {
       const answer = await ask(operation, change);
       expect(contract.headMismatchOf(operation, answer)).toBeNull();
       if (!answer.text.includes('"error"')) statusesOf(operation).add(answer.status);
     }
     expect(statusesOf(operation)).toEqual(new Set(contract.statusesOf(operation)));
   });
+});
+
+test('the front page has the members that are listed, and no other', { tags: ['Pages-1'] }, async () => {
+  const front = contract.operations.find(({ path }) => path === '/') as ContractOperation;
+  expect(contract.mismatchOf(front, await ask(front, PLAIN))).toBeNull();
 });
 
 test('metrics come in both listed media types', () => {

@@ -8,6 +8,7 @@ export { COMPONENT_SCHEMAS } from './openapi-schemas.ts';
 export * from './operation.ts';
 export type * from './operation-types.ts';
 export * from './operations.ts';
+export * from './pages.ts';
 export * from './queries.ts';
 export * from './receipt.ts';
 export * from './service.ts';

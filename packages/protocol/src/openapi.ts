@@ -5,6 +5,7 @@
 
 import type { OperationId } from './endpoints.ts';
 import { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
+import { PAGE_HEADERS, pagePaths } from './openapi-pages.ts';
 import { COMPONENT_SCHEMAS, schemaReference, withReferences } from './openapi-schemas.ts';
 import type { Answer, AnswerHeader, Operation } from './operation.ts';
 import { OPERATION_IDS, operationOf } from './operations.ts';
@@ -136,12 +137,13 @@ export function openApiDocument(): Node {
         { name: 'evidence', description: 'Signed, exact bytes that anyone can check.' },
         { name: 'service', description: 'The service and the caller.' },
         { name: 'public', description: 'Open to everyone, or to a token of its own.' },
+        { name: 'pages', description: 'For people. A service may be without them, but for the first.' },
       ],
-      paths: paths(),
+      paths: { ...paths(), ...pagePaths() },
       components: {
         securitySchemes: SECURITY_SCHEMES,
         parameters: PATH_PARAMETERS,
-        headers: { ...HEADERS, ...KNOWN_BUDGET_HEADERS },
+        headers: { ...HEADERS, ...KNOWN_BUDGET_HEADERS, ...PAGE_HEADERS },
         responses: Object.fromEntries(
           errorStatuses(ERROR_CODES).map((status) => [`Error${status}`, errorResponse(status)]),
         ),

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PAGES } from '@vouchbox/protocol';
 
 /** One file of a page. */
 export interface PageFile {
@@ -33,9 +34,9 @@ export interface Page {
 }
 
 /** Each page with the folder that it is built in, which has the name of its package. */
-const PAGES = [
-  { folder: 'verify-page', path: '/verify', hasViews: false },
-  { folder: 'dashboard', path: '/dashboard', hasViews: true },
+const BUILT_PAGES = [
+  { folder: 'verify-page', path: PAGES.getVerifyPage.path, hasViews: false },
+  { folder: 'dashboard', path: PAGES.getDashboard.path, hasViews: true },
 ];
 
 const BUILT = fileURLToPath(new URL('../../../pages/', import.meta.url));
@@ -51,7 +52,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 
 /** Every page that was built. `directory` has a folder for each; tests give their own. */
 export function readBuiltPages(directory = BUILT): readonly Page[] {
-  return PAGES.filter(({ folder }) => existsSync(join(directory, folder, 'index.html'))).map(
+  return BUILT_PAGES.filter(({ folder }) => existsSync(join(directory, folder, 'index.html'))).map(
     ({ folder, path, hasViews }) => {
       const read = (name: string, at: string) => readFile(join(directory, folder, name), at);
       const html = read('index.html', path);

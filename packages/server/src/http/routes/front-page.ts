@@ -1,11 +1,11 @@
 /**
- * The answer to `GET /`: what this service is, and where its contract is. It is for people who open the address. It is
- * not an operation of the contract, and says nothing about this service that the public operations do not say.
+ * The answer to `GET /`: what this service is, and where its contract is. It is for people who open the address. It says
+ * nothing about this service that the public operations do not say. Spec § Pages.
  */
-import { ENDPOINTS } from '@vouchbox/protocol';
+import { ENDPOINTS, PAGES } from '@vouchbox/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-export const FRONT_PATH = '/';
+export const FRONT_PATH = PAGES.getFrontPage.path;
 
 const PAGE = {
   name: 'Vouchbox',

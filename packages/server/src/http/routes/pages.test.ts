@@ -38,7 +38,9 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
 }
 
 describe('the HTML of a page', () => {
-  test('is answered to anyone, under a policy that allows nothing by default and no frame', async () => {
+  test('is answered to anyone, under a policy that allows nothing by default and no frame', {
+    tags: ['Pages-2', 'Pages-3'],
+  }, async () => {
     const response = await get('/dashboard');
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const policy = response.headers.get('content-security-policy') ?? '';
@@ -59,7 +61,7 @@ describe('the HTML of a page', () => {
     expect(await response.text()).toBe(VERIFY);
   });
 
-  test('is not sent again to a client that has it', async () => {
+  test('is not sent again to a client that has it', { tags: ['Pages-2'] }, async () => {
     const etag = (await get('/verify')).headers.get('etag') ?? '';
     const again = await get('/verify', { 'if-none-match': `"other", W/${etag}` });
     expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
@@ -73,7 +75,7 @@ describe('the HTML of a page', () => {
 });
 
 describe('a file that a page loads', () => {
-  test('may be kept forever, since its name changes with its content', async () => {
+  test('may be kept forever, since its name changes with its content', { tags: ['Pages-3'] }, async () => {
     const response = await get('/dashboard/assets/main-1a2b.js');
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',
@@ -123,7 +125,7 @@ test('a page answers HEAD and OPTIONS, and refuses other methods with those it t
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
-test('a service whose pages were not built has no such route', async () => {
+test('a service whose pages were not built has no such route', { tags: ['Pages-4'] }, async () => {
   await using bare = await openServer();
   expect((await fetch(`${bare.url}/verify`)).status).toBe(404);
   expect(readBuiltPages(join(built, 'none'))).toEqual([]);

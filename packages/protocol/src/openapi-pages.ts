@@ -1,0 +1,94 @@
+/** The pages as the OpenAPI document lists them: their paths, and the headers that only pages have. */
+import { ERRORS } from './errors.ts';
+import { REQUEST_ERRORS } from './operation-errors.ts';
+import { PAGE_IDS, PAGES } from './pages.ts';
+import { type TSchema, Type } from './type.ts';
+
+type Node = Record<string, unknown>;
+
+const required = { required: true };
+const sameOrigin = Type.Enum(['same-origin']);
+
+/** By the names of the components. `Page-` and `File-` before a name are not of the header. */
+export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
+  ETag: { description: 'Names these bytes, for `If-None-Match`.', schema: Type.String(), ...required },
+  Vary: { description: 'The body may be compressed.', schema: Type.Enum(['Accept-Encoding']), ...required },
+  'Content-Encoding': {
+    description: 'How the body is compressed, if it is.',
+    schema: Type.Enum(['gzip']),
+    required: false,
+  },
+  'Content-Security-Policy': { description: 'What the page may load and do.', schema: Type.String(), ...required },
+  'Referrer-Policy': {
+    description: 'No other site learns the address.',
+    schema: Type.Enum(['no-referrer']),
+    ...required,
+  },
+  'Cross-Origin-Opener-Policy': { description: 'Nobody else holds the window.', schema: sameOrigin, ...required },
+  'Cross-Origin-Resource-Policy': { description: 'No other site may load it.', schema: sameOrigin, ...required },
+  'Page-Cache-Control': {
+    description: 'It is asked for again each time.',
+    schema: Type.Enum(['no-cache']),
+    ...required,
+  },
+  'File-Cache-Control': {
+    description: 'Its name changes with its content.',
+    schema: Type.Enum(['public, max-age=31536000, immutable']),
+    ...required,
+  },
+};
+
+const ALWAYS = ['X-Request-Id', 'X-Content-Type-Options'];
+const OF_KIND = {
+  front: ['Cache-Control'],
+  html: [
+    ...['Page-Cache-Control', 'ETag', 'Vary', 'Content-Security-Policy', 'Referrer-Policy'],
+    ...['Cross-Origin-Opener-Policy', 'Cross-Origin-Resource-Policy'],
+  ],
+  file: ['File-Cache-Control', 'ETag', 'Vary', 'Cross-Origin-Resource-Policy'],
+} as const;
+
+function headersOf(names: readonly string[]): Node {
+  return Object.fromEntries(
+    names.map((name) => [name.replace(/^(?:Page|File)-/, ''), { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+/** An item for each path. */
+export function pagePaths(): Node {
+  return Object.fromEntries(
+    PAGE_IDS.map((id) => [PAGES[id].path, { ...parametersIn(PAGES[id].path), get: pageNode(id) }]),
+  );
+}
+
+function parametersIn(path: string): Node {
+  const [, name] = /\{(\w+)\}/.exec(path) ?? [];
+  if (name === undefined) return {};
+  const description = name === 'view' ? 'Any path below, with more than one part too.' : 'As the page names it.';
+  return { parameters: [{ name, in: 'path', required: true, description, schema: Type.String() }] };
+}
+
+function pageNode(id: (typeof PAGE_IDS)[number]): Node {
+  const { summary, kind, content } = PAGES[id];
+  const codes = kind === 'front' ? REQUEST_ERRORS : [...REQUEST_ERRORS, 'route_not_found' as const];
+  const names = [...ALWAYS, ...OF_KIND[kind]];
+  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+  const coded = kind === 'front' ? [] : ['Content-Encoding'];
+  return {
+    operationId: id,
+    tags: ['pages'],
+    summary,
+    security: [],
+    responses: {
+      200: {
+        description: 'The page.',
+        headers: headersOf([...names, 'Content-Length', ...coded]),
+        content: Object.fromEntries(Object.entries<TSchema>(content).map(([type, schema]) => [type, { schema }])),
+      },
+      ...(kind !== 'front' && { 304: { description: 'The client has it.', headers: headersOf(names) } }),
+      ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
+    },
+    'x-error-codes': [...codes].sort(),
+    'x-capacity': ['connection'],
+  };
+}
