@@ -3,6 +3,7 @@ import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
+import { whole } from '../../packages/client/test/whole-answer.ts';
 import { vouchbox } from '../rig/command.ts';
 
 const REQUESTS: readonly [AdapterName, string, unknown][] = [
@@ -10,14 +11,17 @@ const REQUESTS: readonly [AdapterName, string, unknown][] = [
   ['judge0', '/submissions?wait=true', { language_id: 71, source_code: 'print(1)' }],
   ['sandbox-fusion', '/run_code', { language: 'python', code: 'print(1)' }],
 ];
-const CAPABILITIES = {
+const CAPABILITIES = whole('GET /v1/capabilities', {
   languages: ['python'],
   runtime_packs: [{ name: 'python-data', version: '1', languages: ['python'], digest: 'd' }],
   features: [],
   limits: { ceilings: { wall_seconds: 300, cpu_seconds: 120, mem_mb: 1024 } },
-};
+});
 const OFFERED: Readonly<Record<string, ReturnType<typeof json>>> = { 'GET /v1/capabilities': json(CAPABILITIES) };
-const ENDED = json({ job_id: 'job_1', status: 'succeeded', stdout: '3.11.2\n', artifacts: [], violations: [] });
+const ENDED = json(
+  whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status: 'succeeded', stdout: '3.11.2\n', artifacts: [] }),
+);
+const STORED = json(whole('POST /v1/jobs', { job_id: 'job_1' }), 201);
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -51,11 +55,8 @@ describe.each(REQUESTS)('%s: a service that has no room', (name, path, body) => 
   test.each([
     ['for a question about itself', {}],
     ['for a program that asks for a version', OFFERED],
-    ['for a result', { ...OFFERED, 'POST /v1/jobs': json({ job_id: 'job_1' }, 201) }],
-    [
-      'for a detail',
-      { ...OFFERED, 'POST /v1/jobs': json({ job_id: 'job_1' }, 201), 'GET /v1/jobs/job_1/result': ENDED },
-    ],
+    ['for a result', { ...OFFERED, 'POST /v1/jobs': STORED }],
+    ['for a detail', { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED }],
   ])('%s is told as 429, with its time, and logged', async (_what, answers) => {
     const { post, lines } = await adapterOf(name, answers);
     const answer = await post(path, body);
@@ -69,7 +70,7 @@ describe.each(REQUESTS)('%s: a service that has no room', (name, path, body) => 
     const { post } = await adapterOf(name, answers);
     expect((await post(path, body)).status).toBe(429);
     Object.assign(answers, OFFERED, {
-      'POST /v1/jobs': json({ job_id: 'job_1' }, 201),
+      'POST /v1/jobs': STORED,
       'GET /v1/jobs/job_1/result': ENDED,
     });
     answers['GET /v1/jobs/job_1'] = refusal(404, 'job_not_found', {}, false);
@@ -88,7 +89,7 @@ test('a key that the service refuses is not the caller’s error, and is shown t
 });
 
 test('a program runs in the pack of its language, and its version is asked there', async () => {
-  const answers = { ...OFFERED, 'POST /v1/jobs': json({ job_id: 'job_1' }, 201), 'GET /v1/jobs/job_1/result': ENDED };
+  const answers = { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED };
   const { post, service } = await adapterOf('piston', answers, { runtimes: { python: 'python-data' } });
   await post('/api/v2/execute', REQUESTS[0]?.[2]);
   const sent = service.seen.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body) as object);
