@@ -24,15 +24,12 @@ function readText(path: string): string {
   }
 }
 
-/** The launchers of the service in this process: all of them, or those that fork an interpreter. */
-function launchers(which: 'all' | 'zygotes' = 'all'): number[] {
+/** The launchers of the service in this process: all of them, or those of a language. */
+function launchers(language: Language | '' = ''): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => new RegExp(`^\\d+ \\(.*\\) \\w ${process.pid} `, 's').test(readText(`/proc/${pid}/stat`)))
-    .filter((pid) => {
-      const command = readText(`/proc/${pid}/cmdline`);
-      return command.includes('zygote.py') || (which === 'all' && command.includes('svc-launcher'));
-    })
+    .filter((pid) => readText(`/proc/${pid}/cmdline`).includes(`svc-launcher\0${language}`))
     .map(Number);
 }
 
@@ -114,8 +111,8 @@ describe('a launcher that hangs', () => {
     timeout: 5 * MINUTES,
     tags: ['Endpoints-4'],
   }, async () => {
-    stop(launchers('zygotes'));
-    const each = setInterval(() => stop(launchers('zygotes')), 10);
+    stop(launchers('python'));
+    const each = setInterval(() => stop(launchers('python')), 10);
     try {
       await submit('python', 'print(2)', 0);
       const provider = async () => (await rig().request('/readyz')).json.checks.provider;

@@ -67,6 +67,10 @@ export class FaultBench implements AsyncDisposable {
       runtime: this.#runtime,
       pack: this.#pack,
       language: 'bash',
+      owner: undefined,
+      reserve: () => {
+        throw new Error('no template is needed here');
+      },
       group: this.#groups.open(id),
       directory: join(this.#directory, 'cells', id),
       rootfs: join(this.#directory, 'rootfs'),

@@ -129,7 +129,7 @@ test('the server has the pages and the sources of what is compiled, and the comm
       'pages/verify-page/index.html.gz',
       'dist/sandbox/launcher/main.c',
       'dist/sandbox/sentry/main.c',
-      'dist/sandbox/oci/guest/zygote.py',
+      'dist/sandbox/oci/guest/template.py',
       'dist/sandbox/canaries/canary.mts',
     ]),
   );

@@ -14,10 +14,11 @@ const SOURCES = ['src/sandbox', 'dist/sandbox'].map((folder) => join(server, fol
 /** `sandbox/native.ts` looks for them here. */
 const BUILT = join(server, 'native');
 
-const SHARED = [
-  ...['configuration.c', 'serve.c', 'answer.c', 'cells.c', 'living.c', 'groups.c', 'report.c'],
-  ...['cell.c', 'mounts.c', 'init.c', 'command.c', 'failure.c'],
+const LAUNCHER = [
+  ...['main.c', 'configuration.c', 'filter.c', 'root.c', 'serve.c', 'answer.c', 'cells.c', 'copies.c', 'living.c'],
+  ...['groups.c', 'report.c', 'cell.c', 'maker.c', 'mounts.c', 'init.c', 'privileges.c', 'command.c', 'failure.c'],
 ];
+const TEMPLATE = ['template.c', 'move.c', 'executable.c', 'privileges.c', 'python.c', 'failure.c'];
 const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2'];
 
 /** The programs, and the sources that each is built from. */
@@ -41,21 +42,21 @@ const TARGETS = [
   {
     folder: 'launcher',
     file: 'svc-init',
-    sources: ['guest.c', 'report.c', 'init.c', 'command.c', 'failure.c'],
+    sources: ['guest.c', 'report.c', 'init.c', 'privileges.c', 'command.c', 'failure.c'],
     flags: ['-static'],
     libraries: [],
   },
   {
     folder: 'launcher',
     file: 'svc-launcher',
-    sources: ['main.c', 'filter.c', 'root.c', 'executable.c', ...SHARED],
+    sources: LAUNCHER,
     flags: ['-static'],
     libraries: ['-lseccomp'],
   },
   {
     folder: 'launcher',
     file: 'svc-launcher.so',
-    sources: ['zygote.c', 'python.c', 'executable.c', ...SHARED],
+    sources: TEMPLATE,
     flags: ['-fPIC', '-shared', '-Wl,-z,now'],
     libraries: [],
   },

@@ -178,6 +178,8 @@ export class ScriptedProvider implements Provider {
     return { kind: `${language} ${runtime}`, madeOf: 'script' };
   }
 
+  noteAsked(): void {}
+
   /** Makes a parked cell. It is among `cells` from now on. */
   park({ language = 'python', posture = readyPosture }: { language?: Language; posture?: Posture } = {}): ScriptedCell {
     const cell = new ScriptedCell(language, posture);

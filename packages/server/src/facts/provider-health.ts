@@ -9,6 +9,7 @@ import type { Cells } from '../job/execute/cells.ts';
 import type { ParkedCells } from '../sandbox/parked/parked-cells.ts';
 import {
   BootstrapError,
+  type CellKind,
   type CellRequest,
   type PreparedCell,
   type Program,
@@ -22,7 +23,7 @@ import type { Log } from '../telemetry/log/log.ts';
 const retryMilliseconds = 1000;
 
 export interface ProviderHealthOptions {
-  readonly provider: Pick<Provider, 'prepare' | 'languages'>;
+  readonly provider: Pick<Provider, 'noteAsked' | 'prepare' | 'languages'>;
   readonly log: Log;
   /** Called when cells can be made again. */
   readonly onReady?: () => void;
@@ -65,6 +66,11 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     this.#try();
     await this.#trial;
     return this.#isReady;
+  }
+
+  /** See `Provider`. */
+  noteAsked(kind: CellKind): void {
+    this.#options.provider.noteAsked(kind);
   }
 
   /**
@@ -172,8 +178,15 @@ export function cellsOf(health: ProviderHealth, parked: Pick<ParkedCells, 'prepa
   return {
     isReady: () => health.isReady(),
     proven: () => health.proven(),
-    prepare: (request) => (parked ?? health).prepare(request),
-    take: (kind) => parked?.take(kind) ?? null,
+    prepare(request) {
+      health.noteAsked(request);
+      return (parked ?? health).prepare(request);
+    },
+    take(kind) {
+      const cell = parked?.take(kind) ?? null;
+      if (cell !== null) health.noteAsked(kind);
+      return cell;
+    },
   };
 }
 

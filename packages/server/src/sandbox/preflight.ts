@@ -117,9 +117,8 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
       const runtime = request.runtime ?? usualPack(request.language);
       return turns.take(() => cells.prepare({ ...request, runtime }), request.signal);
     },
-    originOf({ language, runtime }) {
-      return cells.originOf({ language, runtime: runtime ?? usualPack(language) });
-    },
+    originOf: (kind) => cells.originOf({ ...kind, runtime: kind.runtime ?? usualPack(kind.language) }),
+    noteAsked: (kind) => cells.noteAsked({ ...kind, runtime: kind.runtime ?? usualPack(kind.language) }),
     [Symbol.asyncDispose]: () => cells[Symbol.asyncDispose](),
   };
   return {

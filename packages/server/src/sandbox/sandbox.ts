@@ -141,6 +141,8 @@ export interface CellKind {
   readonly language: Language;
   /** A runtime pack's name; null is the usual pack of the language. */
   readonly runtime: string | null;
+  /** Whose job it is for, as an opaque name. Only cells of one owner may be copies of one template; without, none is. */
+  readonly owner?: string | undefined;
 }
 
 /**
@@ -180,6 +182,8 @@ export interface Provider extends AsyncDisposable {
   prepare(request: CellRequest): Promise<PreparedCell>;
   /** Read from the host at each call. Null if there is no such cell. */
   originOf(kind: CellKind): CellOrigin | null;
+  /** Says that a job asked for such a cell: for an owner who asks often, later ones may be made in a cheaper way. */
+  noteAsked(kind: CellKind): void;
 }
 
 /** A bootstrap took too long. On a busy machine, another may be fast enough. */

@@ -180,7 +180,7 @@ export class Dispatcher implements AsyncDisposable {
     if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
     if (limits.mem_mb > concurrentMemMbMax || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
     if ((this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
-    return cells.take({ language, runtime });
+    return cells.take({ language, runtime, owner: tenant });
   }
 
   /** Null if the job could not start at once after all; then nothing is stored. */

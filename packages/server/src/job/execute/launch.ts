@@ -59,9 +59,9 @@ async function specOf(job: ChosenJob, { store, log, giveUp }: JobDependencies): 
 }
 
 async function runInCell(context: JobContext): Promise<void> {
-  const { cells, spec, control } = context;
+  const { cells, spec, control, key } = context;
   const { language, runtime } = spec;
-  const cell = await cells.prepare({ language, runtime, signal: control.unwanted.signal });
+  const cell = await cells.prepare({ language, runtime, owner: key.tenant, signal: control.unwanted.signal });
   try {
     await runIn(cell, context);
   } finally {

@@ -32,7 +32,7 @@ static void must(int result, const char *what, const char *of)
 }
 
 /* In cgroup v1, a thread that moves itself by `tasks` does not wait until no thread of the host forks or ends. */
-static void join_groups(const struct configuration *configuration, const char *id)
+void join_groups(const struct configuration *configuration, const char *id)
 {
     for (int at = 0; at < configuration->groups.count && !configuration->is_group_v2; at++) {
         char path[ID_BYTES_MAX + 8];
@@ -42,8 +42,6 @@ static void join_groups(const struct configuration *configuration, const char *i
         must(write(tasks, "0", 1), "join the group", path);
         close(tasks);
     }
-    /* Made now, so that the cell sees its own group as the root of all groups. */
-    must(unshare(CLONE_NEWCGROUP), "unshare", "control groups");
 }
 
 static void set_limits(const struct configuration *configuration)
@@ -58,7 +56,7 @@ static void set_limits(const struct configuration *configuration)
 }
 
 /* Written by root of the host, so that no process of the cell can set a lower value. */
-static void prefer_for_killing(void)
+void prefer_for_killing(void)
 {
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0 || write(file, "1000", 4) != 4) fail("cannot write oom_score_adj: %m");
@@ -76,6 +74,13 @@ static void bring_up_loopback(void)
     must(any, "make a socket for", "lo");
     must(ioctl(any, SIOCSIFFLAGS, &request), "bring up", "lo");
     close(any);
+}
+
+void set_up_kernel(const struct configuration *configuration)
+{
+    if (configuration->has_loopback) bring_up_loopback();
+    must(sethostname("sandbox", 7), "set", "the host name");
+    set_limits(configuration);
 }
 
 /* The capabilities that process 1 needs to become the job's user, to limit the interpreter and to end it. */
@@ -97,47 +102,81 @@ static void keep_few_capabilities(void)
     must(syscall(SYS_capset, &header, data), "drop", "capabilities");
 }
 
-/* Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. */
-static void change_user(int up, int down)
+void become_root_of_cell(void)
 {
-    char answer;
-    must(unshare(CLONE_NEWUSER), "unshare", "users");
-    must(write(up, "m", 1), "ask for", "a mapping");
-    if (read(down, &answer, 1) != 1) syscall(SYS_exit_group, 125);
     must(setgroups(0, NULL), "leave", "all groups");
     must(setresgid(0, 0, 0), "become", "group 0");
     must(setresuid(0, 0, 0), "become", "user 0");
 }
 
+/* Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. */
+static void change_user(void)
+{
+    char answer;
+    must(unshare(CLONE_NEWUSER), "unshare", "users");
+    must(write(UP, "m", 1), "ask for", "a mapping");
+    if (read(DOWN, &answer, 1) != 1) syscall(SYS_exit_group, 125);
+    become_root_of_cell();
+}
+
 /* The cell's ends become 0, 1 and 2; the service opens its own at 20, 21 and 22 through /proc. */
-static void place_pipes(const struct pipes *pipes)
+static void place_pipes(enum kind kind, const struct pipes *pipes)
 {
     for (int stream = 0; stream < 3; stream++)
         must(dup2(pipes->services[stream], SERVICES_ENDS + stream), "keep", "the service's end");
+    if (kind == COPIED) must(dup2(pipes->tell[1], TELL), "keep", "a pipe"), must(dup2(pipes->hear[0], HEAR), "keep", "a pipe");
     for (int stream = 0; stream < 3; stream++) must(dup2(pipes->cells[stream], stream), "take", "a pipe");
 }
 
-int become_cell(const struct configuration *configuration, const struct request *request, const struct pipes *pipes, int up,
-    int down)
+void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int down)
 {
     must(dup2(up, UP), "keep", "the way up");
     must(dup2(down, DOWN), "keep", "the way down");
     failures = UP;
-    place_pipes(pipes);
-    setsid();
-    join_groups(configuration, request->id);
-    close_range(SERVICES_ENDS + 3, UP - 1, 0); /* FILES comes later. */
-    close_range(DOWN + 1, ~0u, 0);
+    if (kind != TEMPLATE) place_pipes(kind, pipes);
+}
+
+/* The template hears nothing of the service. What it prints goes to the launcher's standard error. */
+static void leave_protocol(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    must(nothing, "open", "/dev/null");
+    must(dup2(nothing, STDIN_FILENO), "leave", "the protocol");
+    must(dup2(nothing, STDOUT_FILENO), "leave", "the protocol");
+    close(nothing);
+}
+
+void close_others(enum kind kind)
+{
     close_range(3, SERVICES_ENDS - 1, 0);
-    prefer_for_killing();
-    make_mounts(configuration, request->root);
-    if (configuration->zygote != NULL) change_executable();
-    if (configuration->has_loopback) bring_up_loopback();
-    must(sethostname("sandbox", 7), "set", "the host name");
-    set_limits(configuration);
-    change_user(UP, DOWN);
+    if (kind == TEMPLATE) close_range(SERVICES_ENDS, UP - 1, 0), close_range(DOWN + 1, ASKED - 1, 0);
+    if (kind == EXECUTED) close_range(SERVICES_ENDS + 3, UP - 1, 0); /* FILES comes later. */
+    close_range((kind == TEMPLATE ? LIBRARY : DOWN) + 1, ~0u, 0);
+}
+
+void confine(const struct configuration *configuration, enum kind kind)
+{
     keep_few_capabilities();
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set", "no-new-privileges");
-    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &configuration->filter, 0, 0), "set", "the filter");
-    return run_init(configuration);
+    const struct sock_fprog *filter = kind == TEMPLATE ? &configuration->template_filter : &configuration->filter;
+    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0), "set", "the filter");
+    run_init(configuration, kind);
+}
+
+void become_cell(const struct configuration *configuration, enum kind kind, const struct request *request,
+    const struct pipes *pipes, int up, int down)
+{
+    place_descriptors(kind, pipes, up, down);
+    setsid();
+    join_groups(configuration, request->id);
+    /* Made now, so that the cell sees its own group as the root of all groups. */
+    must(unshare(CLONE_NEWCGROUP), "unshare", "control groups");
+    close_others(kind);
+    prefer_for_killing();
+    make_mounts(configuration, request->root);
+    cover_kernel_files(configuration);
+    if (kind == TEMPLATE) leave_protocol();
+    set_up_kernel(configuration);
+    change_user();
+    confine(configuration, kind);
 }

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,32 +22,75 @@
 
 enum { REASON_BYTES_MAX = 512 };
 
-struct cell cells[CELLS_MAX];
+struct cell *cells;
 int cell_count;
-static struct report report;
+static struct report *report;
 
-static void open_pipes(struct pipes *pipes)
+void *forgotten_memory(size_t length)
+{
+    void *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || madvise(memory, length, MADV_WIPEONFORK) != 0) fail("cannot get memory: %m");
+    return memory;
+}
+
+/* Keeps the launcher's descriptors away from the numbers that a cell's descriptors get. */
+static void keep_numbers_free(void)
+{
+    for (int number = SERVICES_ENDS; number <= DOWN; number++)
+        if (dup3(STDIN_FILENO, number, O_CLOEXEC) < 0) fail("cannot keep a descriptor: %m");
+}
+
+void prepare_cells(void)
+{
+    cells = forgotten_memory(CELLS_MAX * sizeof *cells);
+    report = forgotten_memory(sizeof *report);
+    keep_numbers_free();
+}
+
+static void open_pipe(int *ends)
+{
+    if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe: %m");
+}
+
+static void open_pipes(struct pipes *pipes, enum kind kind)
 {
     for (int stream = 0; stream < 3; stream++) {
         int ends[2];
-        if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe: %m");
+        open_pipe(ends);
         pipes->cells[stream] = ends[stream == 0 ? 0 : 1];
         pipes->services[stream] = ends[stream == 0 ? 1 : 0];
         /* A program of another user opens its own ends again by path, as /dev/stdin. */
         fchmod(ends[0], 0666);
     }
+    if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);
 }
 
-static void close_pipes(const struct pipes *pipes)
+/* Of a copy's cell, the ends that the copy is given are kept until it has them. */
+static void close_pipes(const struct pipes *pipes, enum kind kind)
 {
-    for (int stream = 0; stream < 3; stream++) close(pipes->cells[stream]), close(pipes->services[stream]);
+    for (int stream = 0; stream < 3; stream++) {
+        close(pipes->services[stream]);
+        if (kind == EXECUTED) close(pipes->cells[stream]);
+    }
+    if (kind == COPIED) close(pipes->tell[1]), close(pipes->hear[0]);
 }
 
-/* In cgroup v2 the process is born in its group. */
-static pid_t clone_cell(const struct configuration *configuration, const char *id)
+/* The way up from process 1. From a copy's cell it says whose message it is: process 1 is not a clone of the launcher. */
+static void open_way_up(enum kind kind, int *up)
+{
+    const int yes = 1;
+    if (kind != COPIED) open_pipe(up);
+    else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, up) != 0 ||
+        setsockopt(up[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0)
+        fail("cannot make a connection: %m");
+    if (fcntl(up[0], F_SETFL, O_NONBLOCK) != 0) fail("cannot make a connection: %m");
+}
+
+/* In cgroup v2 the process is born in its group. The maker of a copy's cell makes namespaces itself. */
+pid_t clone_cell(const struct configuration *configuration, enum kind kind, const char *id)
 {
     struct clone_args arguments = {
-        .flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
+        .flags = kind == COPIED ? 0 : CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
         .exit_signal = SIGCHLD,
     };
     int group = -1;
@@ -62,85 +107,102 @@ static pid_t clone_cell(const struct configuration *configuration, const char *i
     return pid;
 }
 
-static void refuse(const struct configuration *configuration, struct cell *cell, const char *reason)
+static void close_copy(struct cell *cell)
 {
-    let_go(cell);
-    if (cell->pid > 0) {
-        kill(cell->pid, SIGKILL);
-        cell->refusal = strdup(reason);
-        if (cell->refusal == NULL) fail("no memory for a reason");
-        return;
-    }
-    remove_groups(configuration, cell->request.id);
-    answer("refused %s %s\n", cell->request.id, reason);
+    while (cell->copy_files > 0) close(cell->copy[--cell->copy_files]);
 }
 
-/* Says that a cell could not be made, once its process 1 has ended. The kernel may take its time for that. */
+/* Says that a cell could not be made, once its processes have ended. The kernel may take its time for that. */
 static void finish_refusal(const struct configuration *configuration, struct cell *cell)
 {
-    if (waitpid(cell->pid, NULL, WNOHANG) == 0) return;
-    char *reason = cell->refusal;
-    cell->pid = 0;
+    if (cell->maker > 0 && waitpid(cell->maker, NULL, WNOHANG) != 0) cell->maker = 0;
+    if (cell->pid > 0 && waitpid(cell->pid, NULL, WNOHANG) != 0) cell->pid = 0;
+    if (cell->maker > 0 || cell->pid > 0) return;
+    cell->is_gone = 1;
+    remove_groups(configuration, cell->request.id);
+    answer("refused %s %s\n", cell->request.id, cell->refusal);
+    free(cell->refusal);
     cell->refusal = NULL;
-    refuse(configuration, cell, reason);
-    free(reason);
 }
 
-int make_cell(const struct configuration *configuration, const struct request *request, const char *accesses)
+void refuse(const struct configuration *configuration, struct cell *cell, const char *reason)
 {
-    struct cell cell = { .request = *request };
-    struct pipes pipes;
+    if (cell->refusal != NULL) return;
+    if (cell->up >= 0) close(cell->up);
+    if (cell->down >= 0) close(cell->down);
+    cell->up = cell->down = -1;
+    close_copy(cell);
+    let_go(cell);
+    if (cell->maker > 0) kill(cell->maker, SIGKILL);
+    if (cell->pid > 0) kill(cell->pid, SIGKILL);
+    if ((cell->refusal = strdup(reason)) == NULL) fail("no memory for a reason");
+    finish_refusal(configuration, cell);
+}
+
+/* What the copy will be given of its pipes. The rest is opened when process 1 has made the walls. */
+static void keep_for_copy(struct cell *cell, const struct pipes *pipes)
+{
+    const int ends[] = { pipes->cells[0], pipes->cells[1], pipes->cells[2], pipes->tell[0], pipes->hear[1] };
+    memcpy(cell->copy, ends, sizeof ends);
+    cell->copy_files = sizeof ends / sizeof *ends;
+}
+
+void make_cell(const struct configuration *configuration, enum kind kind, const struct request *request, const char *accesses)
+{
+    struct cell cell = { .request = *request, .kind = kind, .up = -1, .down = -1 };
+    struct pipes pipes = { 0 };
     char reason[REASON_BYTES_MAX];
     int up[2], down[2];
-    report.length = 0;
-    if (make_groups(configuration, request->id) != 0 || access_groups(request->id, accesses, &report) != 0) {
+    report->length = 0;
+    if (make_groups(configuration, request->id) != 0 || access_groups(request->id, accesses, report) != 0) {
         snprintf(reason, sizeof reason, "cannot make its groups: %s", strerror(errno));
-        refuse(configuration, &cell, reason);
-        return 0;
+        return refuse(configuration, &cell, reason);
     }
-    open_pipes(&pipes);
-    if (pipe2(up, O_CLOEXEC | O_NONBLOCK) != 0 || pipe2(down, O_CLOEXEC) != 0) fail("cannot make a pipe: %m");
-    cell.pid = clone_cell(configuration, request->id);
-    if (cell.pid == 0) return become_cell(configuration, request, &pipes, up[1], down[0]);
+    open_pipes(&pipes, kind);
+    open_way_up(kind, up);
+    open_pipe(down);
+    pid_t pid = clone_cell(configuration, kind, request->id);
+    if (pid == 0 && kind == COPIED) become_maker(configuration, request, &pipes, up[1], down);
+    if (pid == 0) become_cell(configuration, kind, request, &pipes, up[1], down[0]);
     int error = errno;
-    close_pipes(&pipes);
+    close_pipes(&pipes, kind);
     close(up[1]), close(down[0]);
-    if (cell.pid < 0) {
-        snprintf(reason, sizeof reason, "cannot clone: %s", strerror(error));
-        refuse(configuration, &cell, reason);
-        close(up[0]), close(down[1]);
-        return 0;
-    }
     cell.up = up[0], cell.down = down[1];
+    if (kind == COPIED) cell.maker = pid, keep_for_copy(&cell, &pipes);
+    else cell.pid = pid;
+    if (pid < 0) {
+        cell.pid = cell.maker = 0;
+        snprintf(reason, sizeof reason, "cannot clone: %s", strerror(error));
+        return refuse(configuration, &cell, reason);
+    }
+    /* If the maker ends before it has told process 1 to go on, nobody can. */
+    if (kind == COPIED) close(cell.down), cell.down = -1;
     cells[cell_count++] = cell;
-    return 0;
 }
 
-static void tell_made(const struct configuration *configuration, struct cell *cell)
+void tell_if_made(const struct configuration *configuration, struct cell *cell)
 {
-    close(cell->down);
+    if (!cell->is_up || cell->asked != 0) return;
+    if (cell->down >= 0) close(cell->down);
     cell->down = -1;
-    if (find_waiting(cell, configuration->compiler.count > 0 ? 2 : 1) != 0) {
-        close(cell->up);
-        cell->up = -1;
+    if (find_waiting(cell, configuration->compiler.count > 0 ? 2 : 1) != 0)
         return refuse(configuration, cell, "what waits in it is not what should");
-    }
-    report.length = 0;
-    describe_cell(&report, cell->pid, cell->waiting, cell->waiting_count);
+    report->length = 0;
+    describe_cell(report, cell->pid, cell->waiting, cell->waiting_count);
     for (int at = 0; at < configuration->look.count; at++)
-        access_groups(cell->request.id, configuration->look.first[at], &report);
+        access_groups(cell->request.id, configuration->look.first[at], report);
     cell->is_made = 1;
-    answer_with_report("made", cell, &report);
+    answer_with_report("made", cell, report);
 }
 
 static void tell_end(const struct configuration *configuration, struct cell *cell)
 {
     cell->is_over = 1;
-    report.length = 0;
-    add_section(&report, "ending", "%s", cell->said);
+    report->length = 0;
+    add_section(report, "ending", "%s", cell->said);
     for (int at = 0; at < configuration->usage.count; at++)
-        access_groups(cell->request.id, configuration->usage.first[at], &report);
-    answer_with_report("ended", cell, &report);
+        access_groups(cell->request.id, configuration->usage.first[at], report);
+    answer_with_report("ended", cell, report);
 }
 
 /*
@@ -153,21 +215,37 @@ static void hear_end(const struct configuration *configuration, struct cell *cel
     kill(cell->pid, SIGKILL);
 }
 
-/* Reads from a cell that is being made: it waits for its mapping, is ready, or reports why it cannot be made. */
+/* Reads from a cell that is being made: it waits for its mapping or its copy, is up, or reports why it cannot be made. */
 static void hear_new(const struct configuration *configuration, struct cell *cell, char *said, ssize_t length)
 {
-    if (length == 1 && said[0] == 'm') return map_users(cell);
-    if (length == 1 && said[0] == 'r') return tell_made(configuration, cell);
+    if (length == 1 && said[0] == 'm') return map_users(configuration, cell);
+    if (length == 1 && said[0] == 'w' && cell->pid > 0) return ask_for_copy(configuration, cell);
+    if (length == 1 && said[0] == 'r') {
+        cell->is_up = 1;
+        return tell_if_made(configuration, cell);
+    }
     said[strcspn(said, "\n")] = '\0';
-    close(cell->up), close(cell->down);
-    cell->up = cell->down = -1;
     refuse(configuration, cell, length > 0 ? said : "it ended while it was made");
+}
+
+/* The first message from the process 1 of a copy's cell tells which process it is: the kernel vouches for it. */
+static ssize_t read_message(struct cell *cell, char *said, size_t room)
+{
+    char control[CMSG_SPACE(sizeof(struct ucred))];
+    struct iovec part = { said, room };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+    if (cell->kind != COPIED) return read(cell->up, said, room);
+    ssize_t length = recvmsg(cell->up, &message, MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (cell->pid == 0 && header != NULL && header->cmsg_type == SCM_CREDENTIALS && said[0] == 'w')
+        memcpy(&cell->pid, CMSG_DATA(header) + offsetof(struct ucred, pid), sizeof cell->pid);
+    return length;
 }
 
 void hear(const struct configuration *configuration, struct cell *cell)
 {
     char said[REASON_BYTES_MAX];
-    ssize_t length = read(cell->up, said, sizeof said - 1);
+    ssize_t length = read_message(cell, said, sizeof said - 1);
     if (length < 0 && errno == EINTR) return;
     if (length < 0) length = 0;
     said[length] = '\0';
@@ -184,6 +262,7 @@ void look_for_endings(const struct configuration *configuration)
     for (int at = 0; at < cell_count; at++) {
         struct cell *cell = &cells[at];
         siginfo_t ending = { 0 };
+        if (cell->maker > 0 && waitpid(cell->maker, NULL, WNOHANG) == cell->maker) cell->maker = 0;
         if (!cell->is_made || cell->has_ended) continue;
         if (waitid(P_PID, cell->pid, &ending, WEXITED | WNOHANG | WNOWAIT) != 0 || ending.si_pid != cell->pid) continue;
         cell->has_ended = 1;
@@ -202,7 +281,7 @@ void bury(const struct configuration *configuration)
             let_go(cell);
             waitpid(cell->pid, NULL, 0);
             answer("gone %s%s\n", cell->request.id, remove_groups(configuration, cell->request.id) == 0 ? "" : " left");
-        } else if (cell->pid > 0) cells[kept++] = *cell;
+        } else if (!cell->is_gone) cells[kept++] = *cell;
     }
     cell_count = kept;
 }
@@ -215,12 +294,12 @@ void forget(struct cell *cell)
 
 void hold(struct cell *cell, const unsigned long *limits, const char *accesses)
 {
-    report.length = 0;
-    if (limit_waiting(cell, limits) != 0 || access_groups(cell->request.id, accesses, &report) != 0) {
+    report->length = 0;
+    if (limit_waiting(cell, limits) != 0 || access_groups(cell->request.id, accesses, report) != 0) {
         answer("failed %s %d\n", cell->request.id, errno);
         return;
     }
-    add_section(&report, "process limits", "%lu %lu %lu\n", cell->held[0], cell->held[1], cell->held[2]);
+    add_section(report, "process limits", "%lu %lu %lu\n", cell->held[0], cell->held[1], cell->held[2]);
     forget(cell);
-    answer_with_report("held", cell, &report);
+    answer_with_report("held", cell, report);
 }

@@ -48,6 +48,12 @@ static void add_tree(struct configuration *into, char *rest)
     into->trees[into->tree_count++] = (struct tree){ .flags = flags, .source = source + 1, .destination = tab + 1 };
 }
 
+/* `FIRST COUNT` */
+static void add_users(struct configuration *into, const char *rest)
+{
+    if (sscanf(rest, "%u %u", &into->users_first, &into->users_count) != 2) fail("the configuration has malformed users");
+}
+
 static void take(struct configuration *into, const char *keyword, char *rest)
 {
     if (!strcmp(keyword, "group")) add(&into->groups, rest);
@@ -71,7 +77,9 @@ static void take(struct configuration *into, const char *keyword, char *rest)
     else if (!strcmp(keyword, "devices")) into->shows_devices = !strcmp(rest, "shown");
     else if (!strcmp(keyword, "loopback")) into->has_loopback = 1;
     else if (!strcmp(keyword, "execute")) into->executes_late = !strcmp(rest, "late");
-    else if (!strcmp(keyword, "zygote")) into->zygote = rest;
+    else if (!strcmp(keyword, "library")) into->library = rest;
+    else if (!strcmp(keyword, "template")) into->template_cell = rest;
+    else if (!strcmp(keyword, "users")) add_users(into, rest);
     else fail("the configuration has an unknown keyword: %s", keyword);
 }
 
@@ -86,7 +94,8 @@ struct configuration *parse_configuration(char *text)
         take(configuration, line, rest);
     }
     if (configuration->groups.count == 0 || configuration->count == NULL || configuration->rootfs == NULL ||
-        configuration->arguments.count == 0 || configuration->work_size == NULL || configuration->otherwise <= 0)
+        configuration->arguments.count == 0 || configuration->work_size == NULL || configuration->otherwise <= 0 ||
+        (configuration->library != NULL && (configuration->template_cell == NULL || configuration->users_count == 0)))
         fail("the configuration is not complete");
     return configuration;
 }

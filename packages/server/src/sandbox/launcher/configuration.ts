@@ -3,14 +3,19 @@
  * runs, in lines that `configuration.c` reads. So both ways to build a namespace cell follow one description.
  */
 import { dirname } from 'node:path';
+import { UNLIMITED } from '../cgroup/cgroup.ts';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
 import { bundleOptions, treesOf, workFileSystem } from '../oci/cell-layout.ts';
-import type { CellOptions } from '../oci/runtime/runtime.ts';
+import type { CellOptions, ReservedCell } from '../oci/runtime/runtime.ts';
 import { USAGE } from '../oci/runtime/start.ts';
 import { ruleLine } from '../oci/seccomp/seccomp-rule.ts';
-import { isRootOfHost } from '../user-namespace/mapped-users.ts';
-import { readingWord } from './group-words.ts';
+import { isRootOfHost, usersOfCells } from '../user-namespace/mapped-users.ts';
+import { readingWord, writingWord } from './group-words.ts';
+
+/** What a template may use. It only starts, and copies itself: each copy moves away at once. */
+const TEMPLATE_MEMORY_BYTES = 128 * 1024 * 1024;
+const TEMPLATE_PROCESSES = 16;
 
 /** The flags of mount(2) by their words in mount(8). */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = {
@@ -37,14 +42,17 @@ const RESOURCES: Readonly<Record<string, number>> = {
   RLIMIT_RTPRIO: 14,
 };
 
-/** The interpreter of which every cell's interpreter is a fork, and the library that it loads. */
-export interface Zygote {
+/** The command of the interpreter of which the interpreters of cells are copies, and the library that it loads. */
+export interface Template {
   readonly arguments: readonly string[];
   readonly library: string;
 }
 
-/** The lines for a launcher of cells like `options`, in no particular order. No value contains a line break. */
-export function launcherConfiguration(options: CellOptions, zygote: Zygote | null): readonly string[] {
+/**
+ * The lines for a launcher of cells like `options`, in no particular order. No value contains a line break. Without a
+ * template the interpreters of cells are executed in them; a launcher with one needs `templateLines`, too.
+ */
+export function launcherConfiguration(options: CellOptions, template: Template | null): readonly string[] {
   const { process: first, mounts, linux } = bundleConfig(bundleOptions(options));
   const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as OciMount).flags;
   const { readings } = options.group.plan;
@@ -74,12 +82,19 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
     ...first.env.map((entry) => `environment ${entry}`),
     ...compiler.map((word) => `compiler ${word}`),
     ...(executesLate ? ['execute late'] : []),
-    ...(zygote?.arguments ?? program).map((word) => `argument ${word}`),
-    ...(zygote === null ? [] : [`zygote ${zygote.library}`]),
+    ...(template?.arguments ?? program).map((word) => `argument ${word}`),
+    ...(template === null ? [] : [`library ${template.library}`]),
   ];
   const broken = lines.find((line) => line.includes('\n'));
   if (broken !== undefined) throw new Error(`the launcher takes no line break: ${JSON.stringify(broken)}`);
   return lines;
+}
+
+/** The cell of a launcher's template: its id and users, and what is written to its groups before any process is in them. */
+export function templateLines({ id, rootUid, group: { plan } }: ReservedCell): readonly string[] {
+  const accesses = plan.toLimit({ memoryBytes: TEMPLATE_MEMORY_BYTES, processes: TEMPLATE_PROCESSES }, UNLIMITED);
+  const { first, count } = usersOfCells();
+  return [`users ${first} ${count}`, `template ${[id, rootUid, ...accesses.map(writingWord)].join(' ')}`];
 }
 
 /** The words after `perl init.pl`. Process 1 of a forked cell is the launcher's own code and takes the same words. */

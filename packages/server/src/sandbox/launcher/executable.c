@@ -1,11 +1,11 @@
 /*
- * A process can always open its executable again, as /proc/self/exe. In a fork of a zygote this would be the zygote's
- * file, one inode for all its cells, on which they could watch and lock each other. So each cell's process 1 replaces
- * it, before it starts the interpreter, by the cell's own file of that name.
+ * A process can always open its executable again, as /proc/self/exe. In a copy of a template this would be the template's
+ * file, one inode for all its cells, on which they could watch and lock each other. So each copy replaces it by its
+ * cell's own file of that name.
  *
  * The kernel changes the executable of a process (prctl(2), PR_SET_MM_MAP) once nothing of the old one is mapped. The
- * zygote once copies the memory that differs from the file, data and relocated tables, into memory without a file. Each
- * cell maps the memory that equals the file, code and constants, again from its own file.
+ * template once copies the memory that differs from the file, data and relocated tables, into memory without a file. Each
+ * copy maps the memory that equals the file, code and constants, again from its own file.
  */
 #define _GNU_SOURCE
 #include <errno.h>

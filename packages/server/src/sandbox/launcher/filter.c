@@ -60,7 +60,7 @@ static void add_rule(scmp_filter_ctx filter, const char *name, const char *rule,
 }
 
 /* Calls of another architecture, 32-bit and x32 among them, end the process with SIGSYS, which is libseccomp's default. */
-struct sock_fprog make_filter(const struct words *rules, int otherwise)
+struct sock_fprog make_filter(const struct words *rules, int otherwise, const char *allowed)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(otherwise));
     if (filter == NULL) fail("cannot make a filter");
@@ -68,10 +68,12 @@ struct sock_fprog make_filter(const struct words *rules, int otherwise)
     seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     for (int at = 0; at < rules->count; at++) {
         if (rules->second[at] == NULL) fail("the filter has a rule without an action");
-        char *name = rules->first[at], *rest = NULL;
-        for (name = strtok_r(name, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest))
-            add_rule(filter, name, rules->second[at], otherwise);
+        char *names = strdup(rules->first[at]), *rest = NULL;
+        for (char *name = strtok_r(names, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest))
+            if (allowed == NULL || strcmp(name, allowed)) add_rule(filter, name, rules->second[at], otherwise);
+        free(names);
     }
+    if (allowed != NULL) add_rule(filter, allowed, "allow", otherwise);
     int file = memfd_create("filter", MFD_CLOEXEC);
     if (file < 0 || seccomp_export_bpf(filter, file) != 0) fail("cannot export the filter: %m");
     off_t size = lseek(file, 0, SEEK_END);

@@ -23,7 +23,8 @@ import {
 import { openPipesOf, type Pipes } from '../output/pipes.ts';
 import type { Program } from '../sandbox.ts';
 import { measured, readingWord, writingWord } from './group-words.ts';
-import type { LaunchedCell, Launcher } from './launcher.ts';
+import type { Launcher } from './launcher.ts';
+import type { LaunchedCell } from './serving.ts';
 
 /** The descriptor of process 1 for the cell's own file system: `FILES` in `launcher.h`. */
 const FILES = 23;

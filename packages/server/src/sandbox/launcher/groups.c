@@ -13,7 +13,7 @@
 
 #include "launcher.h"
 
-/* Opened before the host's paths are out of sight, and kept open. A zygote finds them at the same numbers. */
+/* Opened before the host's paths are out of sight, and kept open. */
 void open_groups(const struct configuration *configuration)
 {
     if (configuration->groups.count > GROUPS_MAX) fail("the configuration names too many groups");

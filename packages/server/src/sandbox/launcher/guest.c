@@ -88,5 +88,5 @@ int main(int count, char **words, char **environment)
     take(&configuration.compiler, words + 3, of_compiler);
     take(&configuration.arguments, words + 3 + of_compiler, count - 3 - of_compiler);
     take(&configuration.environment, environment, variables);
-    return run_init(&configuration);
+    run_init(&configuration, EXECUTED);
 }

@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,43 +43,36 @@ static void say(const char *text)
     }
 }
 
-static void drop_everything(void)
-{
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-        must(prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop a capability");
-    must(setgroups(0, NULL), "setgroups");
-    must(setresgid(JOB_UID, JOB_UID, JOB_UID), "setresgid");
-    must(setresuid(JOB_UID, JOB_UID, JOB_UID), "setresuid");
-    uid_t real, effective, saved;
-    if (getresuid(&real, &effective, &saved) != 0 || real != JOB_UID || effective != JOB_UID || saved != JOB_UID)
-        fail("init: the job would keep privileges");
-}
-
 /* An interpreter that is up and waits. It reads its release on `go`, and then runs the program. */
 struct waiting {
     pid_t pid;
     int ready, go;
 };
 
-/* In a zygote's cell the interpreter is already loaded; any other is executed. */
-static int become_interpreter(const struct configuration *configuration, const struct words *command, int go, int ready)
+static void leave_process_one(void)
 {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
     drop_everything();
+    umask(022);
+    must(chdir(WORK), "chdir");
+}
+
+static void execute(const struct words *command, const struct words *environment)
+{
+    execve(command->first[0], (char *const *)command->first, (char *const *)environment->first);
+    fail("init: cannot start %s: %m", command->first[0]);
+}
+
+static void become_interpreter(const struct configuration *configuration, const struct words *command, int go, int ready)
+{
+    leave_process_one();
     must(dup3(go, SPARE, O_CLOEXEC), "dup3"), must(dup3(ready, SPARE + 1, O_CLOEXEC), "dup3");
     must(dup2(SPARE, GO), "dup2"), must(dup2(SPARE + 1, READY), "dup2");
     /* Until the interpreter is executed, a failure can still be reported. */
-    close_range(READY + 1, ~0u, configuration->zygote == NULL ? CLOSE_RANGE_CLOEXEC : 0);
-    umask(022);
-    must(chdir(WORK), "chdir");
-    if (configuration->zygote != NULL) {
-        /* As exec(2) would do, so that /proc/self belongs to the job. */
-        must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl");
-        return 1;
-    }
+    close_range(READY + 1, ~0u, CLOSE_RANGE_CLOEXEC);
     if (configuration->executes_late) {
         /* A compiled program does not exist yet, but its compiler does. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
@@ -91,12 +83,11 @@ static int become_interpreter(const struct configuration *configuration, const s
         failures = STDERR_FILENO;
         await_and_execute(command, &configuration->environment, GO);
     }
-    execve(command->first[0], command->first, configuration->environment.first);
-    fail("init: cannot start %s: %m", command->first[0]);
+    execute(command, &configuration->environment);
 }
 
-/* Starts an interpreter. Its stdin is the program's, or `input` if it is given. Returns 1 in a zygote's interpreter. */
-static int start_waiting(const struct configuration *configuration, const struct words *command, const char *input,
+/* Starts an interpreter. Its stdin is the program's, or `input` if it is given. */
+static void start_waiting(const struct configuration *configuration, const struct words *command, const char *input,
     struct waiting *into)
 {
     int ready[2], go[2];
@@ -105,11 +96,10 @@ static int start_waiting(const struct configuration *configuration, const struct
     must(into->pid, "fork");
     if (into->pid == 0) {
         if (input != NULL) must(dup2(open(input, O_RDONLY | O_CLOEXEC), STDIN_FILENO), "open the input");
-        return become_interpreter(configuration, command, go[0], ready[1]);
+        become_interpreter(configuration, command, go[0], ready[1]);
     }
     close(ready[1]), close(go[0]);
     into->ready = ready[0], into->go = go[1];
-    return 0;
 }
 
 static struct waiting program, compiler;
@@ -302,18 +292,49 @@ static void take_room(void)
     close(file);
 }
 
-int run_init(const struct configuration *configuration)
+/* Process 1 of the template's cell: it ends with the template. */
+static void run_template(const struct configuration *configuration)
+{
+    pid_t pid = fork();
+    must(pid, "fork");
+    if (pid == 0) {
+        leave_process_one();
+        close_range(STDERR_FILENO + 1, ASKED - 1, CLOSE_RANGE_CLOEXEC);
+        execute(&configuration->arguments, &configuration->environment);
+    }
+    close_range(UP, ~0u, 0);
+    wait_for(&(struct waiting){ .pid = pid });
+    syscall(SYS_exit_group, 0);
+}
+
+/* The copy becomes a child of this process before it says that it is ready. */
+static void await_copy(void)
+{
+    must(write(UP, "w", 1), "ask for a copy");
+    program.go = TELL, program.ready = HEAR, program.pid = 1;
+    wait_until_ready(&program);
+    if (list_children(getpid(), &program.pid, 1) != 1) fail("init: there is not one copy");
+}
+
+static void start_interpreters(const struct configuration *configuration, enum kind kind)
+{
+    if (kind == COPIED) return await_copy();
+    if (configuration->compiler.count > 0) start_waiting(configuration, &configuration->compiler, "/dev/null", &compiler);
+    start_waiting(configuration, &configuration->arguments, NULL, &program);
+    wait_until_ready(&compiler);
+    wait_until_ready(&program);
+}
+
+void run_init(const struct configuration *configuration, enum kind kind)
 {
     is_forked = configuration->say_ready == NULL;
     /* Changing the user cleared this. If the launcher ended meanwhile, reporting `ready` to it notices that. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
-    if (!is_forked) take_room();
-    if (configuration->compiler.count > 0) start_waiting(configuration, &configuration->compiler, "/dev/null", &compiler);
-    if (start_waiting(configuration, &configuration->arguments, NULL, &program)) return 1;
     reset_signals();
+    if (kind == TEMPLATE) run_template(configuration);
+    if (!is_forked) take_room();
+    start_interpreters(configuration, kind);
     signal(SIGPIPE, SIG_IGN);
-    wait_until_ready(&compiler);
-    wait_until_ready(&program);
     if (is_forked) say_up();
     else configuration->say_ready(program.pid);
     run_job(configuration);

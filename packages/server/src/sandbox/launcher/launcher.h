@@ -1,7 +1,8 @@
 /*
- * The launcher: one small process for each language and runtime pack that forks cells. It never runs code of a job.
+ * The launcher: one small process for each language and runtime pack that makes cells. It runs no code of a job, and none
+ * of a pack.
  *
- *   main.c           reads the configuration, makes the filter, enters its own root, serves or becomes a zygote
+ *   main.c           reads the configuration, makes the filters, enters its own root, serves
  *   configuration.c  the configuration, as the service writes it
  *   filter.c         the system call filter, by libseccomp
  *   root.c           the root that every cell copies: read-only trees and nothing else of the host
@@ -11,17 +12,22 @@
  *   living.c         work on a cell from outside: its user mapping, its limits, its end
  *   groups.c         its control groups
  *   report.c         the kernel's report on it
+ *   copies.c         asks the template for the interpreters of cells
  *   cell.c           namespaces, control group and privileges of one cell
+ *   maker.c          the same for a cell whose interpreter is a copy of the template
  *   mounts.c         the file systems of one cell
- *   executable.c     gives the interpreter of a cell that was forked the executable file of that cell
  *   init.c           process 1 of a cell: the protocol with the service, and how the program ended
  *   command.c        what a cell executes once its program is released
  *   guest.c          the same process 1 as a separate program, for gVisor cells
  *   failure.c        how any of them fails
- *   python.c         the end of a Python interpreter that was forked
  *
- * A zygote is an interpreter that has loaded this code as an extension module (zygote.c) and called `serve_cells`: the
- * interpreter of each cell is then a fork of it. For other languages the interpreter is executed in the cell.
+ * A template is an interpreter that is up. It runs in a cell of its own, as the job's user and without privileges, like
+ * any program. It has loaded these files as an extension module, and each interpreter that is asked of it is a copy:
+ *
+ *   template.c       takes requests for copies
+ *   move.c           a copy moves into its cell
+ *   executable.c     gives the copy the executable file of its cell
+ *   python.c         the end of a Python interpreter that is a copy
  *
  * Every failure of the launcher itself ends it with one line on standard error. A failure inside a cell ends that cell,
  * and the line goes back to the service as the answer to its request.
@@ -53,16 +59,25 @@ enum {
     LINE_BYTES = 64,         /* of a line to process 1 of a cell, or from it */
     LIMITS = 3,              /* of a job, on each process that waits: file size, CPU time, processes */
     CELLS_MAX = 4096,
+    COPY_FILES_MAX = 7 + 5 + GROUPS_MAX,    /* namespaces; its ends of five pipes; groups */
     JOB_UID = 1000,
 };
 
-/* Descriptors at known numbers: in a zygote and in a cell nothing else is open. */
+/* Descriptors at known numbers: in a template and in a cell nothing else is open. */
 enum {
     SERVICES_ENDS = 20,      /* and the two after it: the service's ends of a cell's pipes, which pipes.ts knows too */
     FILES = 23,              /* the file system that /work and the report are on, which the service opens too */
+    TELL = 24, HEAR = 25,    /* process 1's ends of the pipes to a copy of the template */
     UP = 26, DOWN = 27,      /* between process 1 and the launcher: `DOWN` while the cell is made */
     GROUPS_FIRST = 40,       /* directories of groups, in the order of the configuration */
-    CONFIGURATION = 50, FILTER = 51, LIBRARY = 52,    /* what a zygote is given */
+    ASKED = 51, LIBRARY = 52,    /* what a template is given: where it is asked for copies, and this code */
+};
+
+/* How a cell gets its interpreter. */
+enum kind {
+    EXECUTED,    /* it is executed in the cell */
+    COPIED,      /* it is a copy of the template, which moves into the cell */
+    TEMPLATE,    /* it is the template: the cell is for no job */
 };
 
 /* One line of the configuration after its keyword, in up to two parts that a tab separates. */
@@ -102,8 +117,12 @@ struct configuration {
     int shows_devices;         /* whether a cell has the host's devices: in a user namespace nobody can make others */
     int has_loopback;          /* whether `lo` is up in a cell */
     int executes_late;         /* whether a command is executed only when it is released: it cannot wait itself */
-    char *zygote;              /* library that the interpreter loads; null if the interpreter is executed in the cell */
+    char *library;             /* that the template loads; null if interpreters are executed in their cells */
+    char *template_cell;       /* the request for the template's cell: `ID UID ACCESS...` */
+    uid_t users_first;         /* the users that cells get on the host, all of which the template's namespace can name */
+    unsigned users_count;
     struct sock_fprog filter;
+    struct sock_fprog template_filter;       /* the same, but for the one call by which a copy moves into its cell */
     void (*say_ready)(pid_t interpreter);    /* at the workload-ready boundary; null if the launcher reports it instead */
     void (*say_ended)(void);                 /* when the end of the job is reported; null if nothing waits for it */
 };
@@ -123,9 +142,16 @@ struct report {
 /* A cell as the launcher knows it, from its `clone3` until it is forgotten and gone. */
 struct cell {
     struct request request;
-    pid_t pid;                          /* of process 1; no other process gets it while this is listed */
+    enum kind kind;
+    pid_t pid;                          /* of process 1, 0 until it is known; no other process gets it while this is listed */
+    pid_t maker;                        /* of a copy's cell: the process that makes process 1, until it was waited for */
+    int copy[COPY_FILES_MAX];           /* what a copy will be given, until the template has it */
+    int copy_files;
+    unsigned long asked;                /* the number of the request to the template; 0 if it was answered */
     int up, down;                       /* `down` until it is made; `up` until process 1 has sent its last message */
+    int is_up;                          /* whether process 1 has its interpreter */
     int is_made, is_over, has_ended, is_forgotten;
+    int is_gone;                        /* it was refused: the next `bury` removes it */
     pid_t waiting[WAITING_MAX];         /* at the workload-ready boundary: a compiler, where there is one, and the interpreter */
     int handles[WAITING_MAX];           /* pidfds of them, until a job is handed over */
     int waiting_count;
@@ -135,16 +161,30 @@ struct cell {
     char said[LINE_BYTES + 1];          /* the last message of process 1 about its program */
 };
 
-/* Every cell of this launcher that is not gone. The next `bury` removes one whose `pid` is 0. */
-extern struct cell cells[];
+/* Every cell of this launcher that is not gone. */
+extern struct cell *cells;
 extern int cell_count;
+/* Memory for what is about cells. A child finds it empty, so nothing about one cell is in the memory of another. */
+void *forgotten_memory(size_t length);
+/* Before any cell is made. */
+void prepare_cells(void);
 
 void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Sends the report after its line. */
 void answer_with_report(const char *word, const struct cell *cell, const struct report *report);
 
-/* Makes a cell and its groups. Returns 1 in the interpreter of a zygote's cell, else 0. */
-int make_cell(const struct configuration *configuration, const struct request *request, const char *accesses);
+/* Makes a cell and its groups. */
+void make_cell(const struct configuration *configuration, enum kind kind, const struct request *request, const char *accesses);
+/* Clones process 1 of a cell, or the maker of a copy's cell. */
+pid_t clone_cell(const struct configuration *configuration, enum kind kind, const char *id);
+/* Reports a cell as made, once process 1 has its interpreter and the template is done with it. */
+void tell_if_made(const struct configuration *configuration, struct cell *cell);
+/* Ends a cell that could not be made. */
+void refuse(const struct configuration *configuration, struct cell *cell, const char *reason);
+/* Makes the template's cell, and waits until the template can be asked for copies. */
+void make_template(const struct configuration *configuration);
+/* Ends this process, its cells and its template. */
+void end_with_template(const struct configuration *configuration) __attribute__((noreturn));
 /* Takes a cell's messages to the launcher. */
 void hear(const struct configuration *configuration, struct cell *cell);
 /* Sets a job's limits on a cell, and reports the values that are read back. */
@@ -156,16 +196,27 @@ void look_for_endings(const struct configuration *configuration);
 /* Removes the cells of which nothing is left to report, and reports their end. */
 void bury(const struct configuration *configuration);
 
-/* The ends of a cell's pipes, by stream: 0, 1 and 2. */
+/* Has the template make a copy for a cell whose process 1 waits for it. */
+void ask_for_copy(const struct configuration *configuration, struct cell *cell);
+/* Whether the template has not answered every request. */
+int owes_copy(void);
+/* Takes the template's answers. */
+void hear_template(const struct configuration *configuration);
+/* The launcher's end of the connection to its template, and the users of the template's cell; -1 if there is none. */
+extern int template_socket, template_users;
+
+/* The ends of a cell's pipes, by stream: 0, 1 and 2. Of the others only a copy's cell has any. */
 struct pipes {
     int cells[3];
     int services[3];
+    int tell[2], hear[2];
 };
 
 struct configuration *parse_configuration(char *text);
 char *read_configuration(int descriptor);
 
-struct sock_fprog make_filter(const struct words *rules, int otherwise);
+/* Allows `allowed`, if it is not null, whatever its rule says. */
+struct sock_fprog make_filter(const struct words *rules, int otherwise, const char *allowed);
 
 void enter_root(const struct configuration *configuration);
 
@@ -200,15 +251,13 @@ int list_children(pid_t pid, pid_t *into, int most);
 /* What /proc says of a cell at its workload-ready boundary. */
 void describe_cell(struct report *report, pid_t init, const pid_t *waiting, int count);
 
-/*
- * Serves requests on descriptor 0 until it ends. Returns only in the interpreter of a cell whose language has a zygote,
- * and there only once the cell is at its workload-ready boundary.
- */
-int serve_cells(const struct configuration *configuration);
+/* Serves requests on descriptor 0 until it ends. */
+void serve_cells(const struct configuration *configuration) __attribute__((noreturn));
 
-
-/* Maps the users of a cell, and tells the cell. */
-void map_users(const struct cell *cell);
+/* Maps the users of a cell that is not a copy's, and tells the cell. */
+void map_users(const struct configuration *configuration, const struct cell *cell);
+/* The id, in the template's user namespace, of a user of cells. */
+unsigned template_id_of(const struct configuration *configuration, uid_t user);
 /* Finds the waiting processes of a cell. 0, or -1 if they are not as expected. */
 int find_waiting(struct cell *cell, int expected);
 /* Whether every process that waits is alive. */
@@ -224,22 +273,48 @@ int note(struct cell *cell, const char *text);
  * Runs as process 1 of a cell. On `up` it tells the launcher that the cell waits for its mapping; on `down` the
  * launcher tells it that it is mapped.
  */
-int become_cell(const struct configuration *, const struct request *, const struct pipes *, int up, int down);
+void become_cell(const struct configuration *, enum kind, const struct request *, const struct pipes *, int up, int down)
+    __attribute__((noreturn));
+/* The same for a copy's cell. Runs as its maker, which ends once there is a process 1. */
+void become_maker(const struct configuration *, const struct request *, const struct pipes *, int up, const int *down)
+    __attribute__((noreturn));
+
+/* Steps of both. */
+void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int down);
+void join_groups(const struct configuration *configuration, const char *id);
+void prefer_for_killing(void);
+void become_root_of_cell(void);
+/* Closes all that process 1 does not need. */
+void close_others(enum kind kind);
+/* The loopback, the host's name and resource limits. */
+void set_up_kernel(const struct configuration *configuration);
+/* What is left once process 1 is root of its user namespace. Continues as process 1. */
+void confine(const struct configuration *configuration, enum kind kind) __attribute__((noreturn));
+
 /* Makes the file systems of a cell in its mount namespace, and changes to its root. */
 void make_mounts(const struct configuration *configuration, uid_t root);
+/* In a cell's own process namespace: makes its /proc, over the maker's. */
+void make_own_proc(const struct configuration *configuration);
+/* Covers what tells about the host or steers it. */
+void cover_kernel_files(const struct configuration *configuration);
 
-/* In a zygote, before it serves: the data of its executable becomes memory without a file. */
+/* In a template, before it is asked: the data of its executable becomes memory without a file. */
 void leave_executable(void);
-/* In a zygote's cell, as root of the host: makes the cell's own file of that name the executable. */
+/* In a copy, while it has the capabilities of its cell: makes the cell's own file of that name the executable. */
 void change_executable(void);
+/* Makes a copy of this process that moves into the cell of these files. Returns 1 in the copy; else 0, or -1 if it failed. */
+int copy_into(const int *files, int count);
 
-/* Continues as process 1 once everything is set up. Returns only in the interpreter of a zygote's cell. */
-int run_init(const struct configuration *configuration);
+/* Continues as process 1 once everything is set up. */
+void run_init(const struct configuration *configuration, enum kind kind) __attribute__((noreturn));
 
 /* Waits for the release on `go`, then executes the command with its words and the fixed environment. */
 void await_and_execute(const struct words *command, const struct words *fixed, int go) __attribute__((noreturn));
 
-/* Resets signals: ignored ones stay ignored over exec(2), and process 1 of a cell must not have a zygote's handlers. */
+/* Gives up every privilege for good, and becomes the job's user. Works without capset(2), which the filter refuses. */
+void drop_everything(void);
+
+/* Resets signals: ignored ones stay ignored over exec(2). */
 void reset_signals(void);
 
 /* Ends this process with one line that says what failed and why. */

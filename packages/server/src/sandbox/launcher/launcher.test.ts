@@ -8,12 +8,13 @@ import { type GroupPlan, type GroupRoot, UNLIMITED } from '../cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { sectionsOf } from '../oci/observe/guest-report.ts';
 import { buildRootfs } from '../oci/rootfs.ts';
-import type { CellOptions } from '../oci/runtime/runtime.ts';
+import type { CellOptions, ReservedCell } from '../oci/runtime/runtime.ts';
 import { systemPack } from '../packs/system-pack.ts';
-import { launcherConfiguration } from './configuration.ts';
+import { launcherConfiguration, type Template } from './configuration.ts';
 import { measured, readingWord, writingWord } from './group-words.ts';
-import { type LaunchedCell, Launcher, type LauncherOptions } from './launcher.ts';
-import { launcherRuntime } from './runtime.ts';
+import { Launcher } from './launcher.ts';
+import { launcherRuntime, PYTHON_TEMPLATE } from './runtime.ts';
+import type { LaunchedCell, LauncherOptions } from './serving.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-launcher-test-'));
 const rootfs = join(directory, 'rootfs');
@@ -31,6 +32,15 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
+let users = 0x70000000;
+
+function reserveCell(): ReservedCell {
+  const id = randomUUID();
+  const group = groups.open(id);
+  users += 2;
+  return { id, rootUid: users, group, [Symbol.asyncDispose]: async () => await group.remove() };
+}
+
 async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOptions> {
   const id = randomUUID();
   return {
@@ -38,11 +48,13 @@ async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOpti
     runtime: await launcherRuntime(),
     pack: await systemPack(),
     language: 'bash',
+    owner: undefined,
+    reserve: reserveCell,
     group: groups.open(id),
     directory: join(directory, id),
     rootfs,
     programs: join(import.meta.dirname, '../oci'),
-    rootUid: 0x6f000000,
+    rootUid: 0x70000000,
     hybridMount: groups.hybridMount,
     workBytes: 1024 * 1024,
     hostPostureSha256: null,
@@ -55,9 +67,9 @@ async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOpti
 function launcherFor(
   options: CellOptions,
   change: (lines: readonly string[]) => readonly string[] = (lines) => lines,
-  more: Partial<LauncherOptions> = {},
+  more: Partial<LauncherOptions> & { readonly template?: Template } = {},
 ) {
-  const configuration = change(launcherConfiguration(options, null));
+  const configuration = change(launcherConfiguration(options, more.template ?? null));
   return new Launcher({
     program: options.runtime.path,
     configuration,
@@ -213,6 +225,43 @@ describe('a launcher', () => {
     const made = await launcher.make(requestOf(next));
     next.group.kill();
     await made.over;
+  });
+
+  it('whose template hangs is killed with it, and another makes the next cell', async () => {
+    const options = await cellOptions({ language: 'python' });
+    const reserved = [options.reserve(), options.reserve()];
+    const [first] = reserved;
+    const reserve = () => reserved.shift() as ReservedCell;
+    const more = { silentMilliseconds: 200, template: PYTHON_TEMPLATE, reserve };
+    await using launcher = launcherFor(options, (lines) => lines, more);
+    const { pid, forget, gone } = await launcher.make(requestOf(options));
+    options.group.kill();
+    forget();
+    await gone;
+    const template = first?.group.members().at(-1) as number;
+    process.kill(template, 'SIGSTOP');
+    const hung = await cellOptions({ language: 'python' });
+    await expect(launcher.make(requestOf(hung))).rejects.toThrow(
+      'the launcher was killed: it had not answered for 0.4 s',
+    );
+    await expect.poll(() => [processExists(template), hung.group.members()]).toEqual([false, []]);
+    const next = await cellOptions({ language: 'python' });
+    const made = await launcher.make(requestOf(next));
+    expect(made.pid).not.toBe(pid);
+    next.group.kill();
+    await made.over;
+  });
+
+  it('ends with its template, and with all of its cells, when the template ends', async () => {
+    const options = await cellOptions({ language: 'python' });
+    const reserved = options.reserve();
+    const more = { template: PYTHON_TEMPLATE, reserve: () => reserved };
+    await using launcher = launcherFor(options, (lines) => lines, more);
+    const made = await launcher.make(requestOf(options));
+    process.kill(reserved.group.members().at(-1) as number, 'SIGKILL');
+    expect(await made.over).toMatchObject({ message: expect.stringContaining('the template ended') });
+    await expect.poll(() => options.group.members()).toEqual([]);
+    await expect.poll(() => groups.names()).not.toContain(reserved.id);
   });
 
   it('may be silent while nothing is awaited of it, and for as long as a program runs', async () => {

@@ -14,20 +14,41 @@
 
 #include "launcher.h"
 
-static void write_map(pid_t pid, const char *name, uid_t root)
+/* Where the users of cells begin in the template's user namespace, above those of its own cell. */
+enum { CELLS_USERS = 1 << 20 };
+
+unsigned template_id_of(const struct configuration *configuration, uid_t user)
 {
-    char path[64], map[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    return CELLS_USERS + (user - configuration->users_first);
+}
+
+/* `INSIDE OUTSIDE COUNT` for the users of cells from one to another. */
+static int map_range(char *into, size_t room, const struct configuration *configuration, uid_t from, uid_t to)
+{
+    if (from >= to) return 0;
+    return snprintf(into, room, "%u %u %u\n", template_id_of(configuration, from), from, to - from);
+}
+
+/* The template's namespace has the users of all cells, because theirs are made below it; two of them are its own. */
+static void write_map(const struct configuration *configuration, const struct cell *cell, const char *name)
+{
+    uid_t root = cell->request.root, first = configuration->users_first, end = first + configuration->users_count;
+    char path[64], map[256];
+    snprintf(path, sizeof path, "/proc/%d/%s", cell->pid, name);
     int length = snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n", root, (unsigned)JOB_UID, root + 1);
+    if (cell->kind == TEMPLATE) {
+        length += map_range(map + length, sizeof map - length, configuration, first, root);
+        length += map_range(map + length, sizeof map - length, configuration, root + 2, end);
+    }
     int file = open(path, O_WRONLY | O_CLOEXEC);
     if (file >= 0 && write(file, map, length) < 0) { /* The cell notices, because it cannot become its root. */ }
     if (file >= 0) close(file);
 }
 
-void map_users(const struct cell *cell)
+void map_users(const struct configuration *configuration, const struct cell *cell)
 {
-    write_map(cell->pid, "uid_map", cell->request.root);
-    write_map(cell->pid, "gid_map", cell->request.root);
+    write_map(configuration, cell, "uid_map");
+    write_map(configuration, cell, "gid_map");
     if (write(cell->down, "m", 1) < 0) { /* It has ended, as the next read shows. */ }
 }
 

@@ -1,7 +1,6 @@
 /*
  * The service starts this as root of the host, with the configuration on descriptor 3 and the protocol, which serve.c
- * describes, on 0 and 1. If the configuration names a zygote, this executes that interpreter inside the launcher's
- * root, with everything that it needs at known descriptors.
+ * describes, on 0 and 1. It is linked statically and loads no library of the host.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,14 +23,6 @@ static void keep(int descriptor, int as)
     close(descriptor);
 }
 
-static int memory_of(const void *bytes, size_t length)
-{
-    int file = memfd_create("launcher", 0);
-    if (file < 0 || write(file, bytes, length) != (ssize_t)length || lseek(file, 0, SEEK_SET) != 0)
-        fail("cannot keep the configuration: %m");
-    return file;
-}
-
 /* The library is on the host, which is about to be out of sight, so it is loaded from memory. */
 static int library_of(const char *path)
 {
@@ -45,25 +36,22 @@ static int library_of(const char *path)
 }
 
 /* Changes whenever its cells change, because receipts name it. */
-#define VERSION "1"
+#define VERSION "2"
 
 int main(int count, char **words)
 {
     if (count == 2 && !strcmp(words[1], "--version")) return puts("svc-launcher version " VERSION) < 0;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) fail("cannot end with the service: %m");
     reset_signals();
-    char *text = read_configuration(3), *copy = strdup(text);
-    size_t length = strlen(text);
-    struct configuration *configuration = parse_configuration(text);
-    configuration->filter = make_filter(&configuration->rules, configuration->otherwise);
+    struct configuration *configuration = parse_configuration(read_configuration(3));
+    configuration->filter = make_filter(&configuration->rules, configuration->otherwise, NULL);
     open_groups(configuration);
-    if (configuration->zygote != NULL) {
-        keep(memory_of(copy, length), CONFIGURATION);
-        keep(memory_of(configuration->filter.filter, configuration->filter.len * sizeof(struct sock_filter)), FILTER);
-        keep(library_of(configuration->zygote), LIBRARY);
+    if (configuration->library != NULL) {
+        configuration->template_filter = make_filter(&configuration->rules, configuration->otherwise, "setns");
+        keep(library_of(configuration->library), LIBRARY);
     }
     enter_root(configuration);
-    if (configuration->zygote == NULL) return serve_cells(configuration);
-    execve(configuration->arguments.first[0], configuration->arguments.first, configuration->environment.first);
-    fail("cannot start %s: %m", configuration->arguments.first[0]);
+    prepare_cells();
+    if (configuration->library != NULL) make_template(configuration);
+    serve_cells(configuration);
 }

@@ -19,6 +19,10 @@
 #include "launcher.h"
 
 #define ROOT CELL "/root"
+/* What kernel files and directories are covered with, in a directory that no program can enter. */
+#define REPORT "/svc/report"
+#define EMPTY REPORT "/empty"
+#define COVER REPORT "/cover"
 
 static void must(int result, const char *what, const char *of)
 {
@@ -71,6 +75,8 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
     make_directory(CELL "/layers", 0755, 0);
     make_directory(CELL "/root", 0755, 0);
     make_directory(CELL "/report", 0700, root);
+    make_directory(CELL "/report/empty", 0555, 0);
+    must(mknod(CELL "/report/cover", S_IFREG | 0444, 0), "make", "a cover");
     make_directory(CELL "/work", 0755, root + 1);
     make_directory(CELL "/work/input", 0755, 0);
     make_directory(CELL "/work/output", 0755, root + 1);
@@ -84,7 +90,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
 static void bind_work(const struct configuration *configuration)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
-    bind(CELL "/report", ROOT "/svc/report", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    bind(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC);
     bind(CELL "/work", ROOT "/work", flags);
     bind(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY | MS_NOEXEC);
 }
@@ -204,20 +210,16 @@ static char kind_of(const char *path, const char *listed)
     return 0;
 }
 
-/* A file is covered by `cover`, a directory by an empty one. */
+/* A file is covered by `cover`, a directory by `empty`, which the first one makes read-only for all. */
 static void mask(const char *path, char kind, const char *cover, const char **empty)
 {
     if (kind == 'f') must(mount(cover, path, NULL, MS_BIND, NULL), "mask", path);
-    else if (*empty != NULL) must(mount(*empty, path, NULL, MS_BIND, NULL), "mask", path);
-    else {
-        must(mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=0,nr_inodes=2"), "mask", path);
-        *empty = path;
-    }
+    else if (strcmp(*empty, EMPTY)) must(mount(*empty, path, NULL, MS_BIND, NULL), "mask", path);
+    else bind(EMPTY, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC), *empty = path;
 }
 
 void make_mounts(const struct configuration *configuration, uid_t root)
 {
-    const char *empty = NULL, *cover = configuration->shows_devices ? "/dev/cover" : "/dev/null", *listed;
     umask(0); /* Files made here get exactly the given modes; the interpreter sets its own. */
     make_cell_directory(configuration, root);
     overlay("/", ROOT, MS_NOSUID | MS_NODEV);
@@ -225,9 +227,20 @@ void make_mounts(const struct configuration *configuration, uid_t root)
     bind_work(configuration);
     if (configuration->shows_devices) take_devices();
     mount_file_systems(configuration);
+}
+
+void make_own_proc(const struct configuration *configuration)
+{
+    const struct words *mounts = &configuration->mounts;
+    for (int at = 0; at < mounts->count; at++)
+        if (!strcmp(mounts->first[at], "/proc")) mount_file_system("/proc", mounts->second[at]);
+}
+
+void cover_kernel_files(const struct configuration *configuration)
+{
     /* /dev/null itself, if it is the host's, would be an inode that cells share. */
-    if (configuration->shows_devices) must(mknod(cover, S_IFREG | 0444, 0), "make", cover);
-    listed = list_processes_directory();
+    const char *empty = EMPTY, *cover = configuration->shows_devices ? COVER : "/dev/null";
+    const char *listed = list_processes_directory();
     for (int at = 0; at < configuration->read_only.count; at++) {
         const char *path = configuration->read_only.first[at];
         if (kind_of(path, listed) != 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
@@ -238,5 +251,4 @@ void make_mounts(const struct configuration *configuration, uid_t root)
         char kind = kind_of(path, listed);
         if (kind != 0) mask(path, kind, cover, &empty);
     }
-    if (configuration->shows_devices) must(unlink(cover), "remove", cover);
 }

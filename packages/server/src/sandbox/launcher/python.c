@@ -2,7 +2,7 @@
  * Ends the interpreter of a forked cell as Python itself ends one (Py_FinalizeEx): it takes the program's objects apart
  * in the same order, so that finalizers run and files are written. Objects from before the program are left as they
  * are. Taking them apart, too, is most of the cost of an end, because every page that is written to must first be
- * copied from the zygote.
+ * copied from the template.
  *
  * `end_program` is registered with `atexit` before any program is: Python calls it as the last function of its end,
  * when threads have been waited for and the exit code is known. It is not a Python function, so it has no visible
@@ -319,7 +319,7 @@ static void take_apart(void)
     PyGC_Collect();
 }
 
-/* In a zygote: takes each step of an end once that comes before objects are taken apart. */
+/* In the template: takes each step of an end once that comes before objects are taken apart. */
 void rehearse_end(void)
 {
     code = 0;

@@ -8,12 +8,19 @@ import { hostPatience } from '../host/patience.ts';
 import { nativePath } from '../native.ts';
 import { GUEST, INTERPRETED_INIT } from '../oci/bundle.ts';
 import type { CellOptions, Runtime } from '../oci/runtime/runtime.ts';
-import { launcherConfiguration, type Zygote } from './configuration.ts';
+import { launcherConfiguration, type Template } from './configuration.ts';
 import { startForked } from './forked-start.ts';
 import { Launcher } from './launcher.ts';
+import { Templates } from './templates.ts';
 
 const LAUNCHER_PROGRAM = nativePath('svc-launcher');
 const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
+
+/** Python alone has one: other interpreters have threads, which no copy has, or start as quickly as they are copied. */
+export const PYTHON_TEMPLATE: Template = {
+  arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/template.py`],
+  library: LAUNCHER_LIBRARY,
+};
 
 /** How long a launcher may take to be ready on an ordinary host, longer than a cell that waits for it. */
 const READY_MILLISECONDS_MAX = 30_000;
@@ -37,21 +44,7 @@ export async function launcherRuntime(): Promise<Runtime> {
     );
   }
   const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
-  const patience = await hostPatience();
-  const deadlines = {
-    readyMilliseconds: READY_MILLISECONDS_MAX * patience,
-    silentMilliseconds: SILENT_MILLISECONDS_MAX * patience,
-  };
-  const launchers = new Map<string, Launcher>();
-  const launcherOf = (options: CellOptions): Launcher => {
-    const kind = `${options.language} ${options.pack.name}`;
-    const known = launchers.get(kind);
-    if (known !== undefined) return known;
-    const configuration = launcherConfiguration(options, zygoteOf(options));
-    const launcher = new Launcher({ program: LAUNCHER_PROGRAM, configuration, ...deadlines });
-    launchers.set(kind, launcher);
-    return launcher;
-  };
+  const { launcherOf, templates, ...launchers } = openLaunchers(await hostPatience());
   return {
     name: 'svc-launcher',
     backend: 'namespace',
@@ -68,16 +61,68 @@ export async function launcherRuntime(): Promise<Runtime> {
     stage: () => [],
     command: () => [],
     confine: () => {},
+    templateOf(request) {
+      if (request.language !== 'python') return null;
+      if (request.isAsked) templates.noteAsked(request);
+      return templates.launcherOf(request) === null ? null : request.owner;
+    },
     start: (options, boot) => startForked(launcherOf(options), options, boot),
     ownMemoryBytes: () => 0,
     heldProcesses: ({ group }) => group - OWN_PROCESSES,
     async [Symbol.asyncDispose]() {
+      await launchers[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The launchers of started interpreters, one for each language and pack, and those of copies. */
+function openLaunchers(patience: number) {
+  const deadlines = {
+    readyMilliseconds: READY_MILLISECONDS_MAX * patience,
+    silentMilliseconds: SILENT_MILLISECONDS_MAX * patience,
+  };
+  const launchers = new Map<string, Launcher>();
+  const launcherFor = (options: CellOptions, template: Template | null): Launcher =>
+    new Launcher({
+      program: LAUNCHER_PROGRAM,
+      kind: `${options.language} of ${options.pack.name}${template === null ? '' : ', by copies'}`,
+      configuration: launcherConfiguration(options, template),
+      reserve: template === null ? undefined : options.reserve,
+      ...deadlines,
+    });
+  const templates = new Templates({ open: ({ cell }) => opened(launcherFor(cell(), PYTHON_TEMPLATE), cell()) });
+  const launcherOf = (options: CellOptions): Launcher => {
+    const { language, pack, owner } = options;
+    const copies = owner === undefined ? null : templates.launcherOf({ language, pack, owner });
+    if (copies !== null) return copies;
+    const kind = `${language} ${pack.name}`;
+    const known = launchers.get(kind);
+    if (known !== undefined) return known;
+    const launcher = launcherFor(options, null);
+    launchers.set(kind, launcher);
+    return launcher;
+  };
+  return {
+    launcherOf,
+    templates,
+    async [Symbol.asyncDispose]() {
+      await templates[Symbol.asyncDispose]();
       await Promise.all([...launchers.values()].map((launcher) => launcher[Symbol.asyncDispose]()));
     },
   };
 }
 
-function zygoteOf({ language }: CellOptions): Zygote | null {
-  if (language !== 'python') return null;
-  return { arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/zygote.py`], library: LAUNCHER_LIBRARY };
+/** Resolves once the launcher has made a copy of its template; ends the launcher if it cannot. */
+async function opened(launcher: Launcher, { reserve }: CellOptions): Promise<Launcher> {
+  await using trial = reserve();
+  try {
+    const copy = await launcher.make({ id: trial.id, rootUid: trial.rootUid, accesses: '' });
+    trial.group.kill();
+    copy.forget();
+    await copy.gone;
+    return launcher;
+  } catch (error) {
+    await launcher[Symbol.asyncDispose]();
+    throw error;
+  }
 }

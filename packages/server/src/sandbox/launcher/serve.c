@@ -21,7 +21,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,10 +31,7 @@
 
 #include "launcher.h"
 
-enum {
-    REQUESTS_BYTES_MAX = 16384,
-    ROOM_BYTES = 128 * 1024, /* Of the heap that is kept, so that a short program need not request more. */
-};
+enum { REQUESTS_BYTES_MAX = 16384 };
 
 static struct cell *find_cell(const char *id)
 {
@@ -44,8 +40,7 @@ static struct cell *find_cell(const char *id)
     return NULL;
 }
 
-/* Takes one request. Returns 1 in the interpreter of a zygote's cell, else 0. */
-static int take_request(const struct configuration *configuration, const char *line)
+static void take_request(const struct configuration *configuration, const char *line)
 {
     struct request request = { 0 };
     unsigned long limits[LIMITS];
@@ -53,40 +48,43 @@ static int take_request(const struct configuration *configuration, const char *l
     int length = 0;
     if (sscanf(line, "cell %63[0-9a-f-] %u%n", request.id, &root, &length) == 2) {
         request.root = root;
-        if (cell_count < CELLS_MAX) return make_cell(configuration, &request, line + length);
-        answer("refused %s there are too many cells\n", request.id);
-        return 0;
+        enum kind kind = configuration->library == NULL ? EXECUTED : COPIED;
+        if (cell_count < CELLS_MAX) make_cell(configuration, kind, &request, line + length);
+        else answer("refused %s there are too many cells\n", request.id);
+        return;
     }
     int holds = sscanf(line, "hold %63[0-9a-f-] %lu %lu %lu%n", request.id, &limits[0], &limits[1], &limits[2], &length) == 4;
     if (!holds && sscanf(line, "forget %63[0-9a-f-]", request.id) != 1) fail("the service sent a malformed request");
     struct cell *cell = find_cell(request.id);
+    /* The service asks about nobody when it hears nothing. A template that owes an answer has to give it first. */
+    if (cell == NULL && !holds && owes_copy()) return;
     if (cell == NULL || !cell->is_made) answer("failed %s %d\n", request.id, ESRCH);
     else if (holds) hold(cell, limits, line + length);
     else forget(cell);
-    return 0;
 }
 
-/* Takes every complete line that has come. Returns 1 in the interpreter of a zygote's cell, else 0. */
-static int take_requests(const struct configuration *configuration)
+/* Takes every complete line that has come. */
+static void take_requests(const struct configuration *configuration)
 {
-    static char text[REQUESTS_BYTES_MAX];
+    static char *text;
     static size_t length;
-    ssize_t count = read(STDIN_FILENO, text + length, sizeof text - 1 - length);
-    if (count == 0) syscall(SYS_exit_group, 0); /* The service ended: its cells end with this process. */
-    if (count < 0) return 0;
+    if (text == NULL) text = forgotten_memory(REQUESTS_BYTES_MAX);
+    ssize_t count = read(STDIN_FILENO, text + length, REQUESTS_BYTES_MAX - 1 - length);
+    if (count == 0) end_with_template(configuration); /* The service ended: its cells end with this process. */
+    if (count < 0) return;
     length += count;
     char *line = text, *end;
     while ((end = memchr(line, '\n', text + length - line)) != NULL) {
         *end = '\0';
-        if (take_request(configuration, line)) return 1;
+        take_request(configuration, line);
         line = end + 1;
     }
     length -= line - text;
     memmove(text, line, length);
-    return 0;
 }
 
-static struct pollfd waits[CELLS_MAX * (1 + WAITING_MAX) + 2];
+/* Beside three for each cell: the service, signals and the template. */
+static struct pollfd waits[CELLS_MAX * (1 + WAITING_MAX) + 3];
 
 static int add_wait(int count, int file)
 {
@@ -97,13 +95,13 @@ static int add_wait(int count, int file)
 /* Waits for work, and handles the messages of cells. */
 static void attend(const struct configuration *configuration, int signals)
 {
-    int count = add_wait(add_wait(0, STDIN_FILENO), signals), known = cell_count;
+    int count = add_wait(add_wait(add_wait(0, STDIN_FILENO), signals), template_socket), known = cell_count;
     for (int at = 0; at < known; at++) {
         count = add_wait(count, cells[at].up);
         for (int each = 0; each < cells[at].waiting_count; each++) count = add_wait(count, cells[at].handles[each]);
     }
     if (poll(waits, count, -1) < 0 && errno != EINTR) fail("cannot wait: %m");
-    for (int at = 0, wait = 2; at < known; at++) {
+    for (int at = 0, wait = 3; at < known; at++) {
         int waiting_count = cells[at].waiting_count;
         if (waits[wait++].revents != 0) hear(configuration, &cells[at]);
         /* A process that waits for a job has ended, so the cell can no longer be used. */
@@ -112,14 +110,7 @@ static void attend(const struct configuration *configuration, int signals)
     }
 }
 
-/* Keeps the launcher's descriptors away from the numbers that a cell's descriptors get. */
-static void keep_numbers_free(void)
-{
-    for (int number = SERVICES_ENDS; number <= DOWN; number++)
-        if (dup3(STDIN_FILENO, number, O_CLOEXEC) < 0) fail("cannot keep a descriptor: %m");
-}
-
-int serve_cells(const struct configuration *configuration)
+void serve_cells(const struct configuration *configuration)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -127,16 +118,14 @@ int serve_cells(const struct configuration *configuration)
     sigprocmask(SIG_BLOCK, &set, NULL);
     int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0) fail("cannot wait for signals: %m");
-    keep_numbers_free();
-    /* Compacts free memory here and not in each cell, because that writes to its pages. */
-    malloc_trim(ROOM_BYTES);
     answer("ready\n");
     for (;;) {
         struct signalfd_siginfo signal;
         attend(configuration, signals);
         int has_ended = 0;
         while (read(signals, &signal, sizeof signal) > 0) has_ended = 1;
-        if (waits[0].revents != 0 && take_requests(configuration)) return 0;
+        if (waits[0].revents != 0) take_requests(configuration);
+        if (waits[2].revents != 0) hear_template(configuration);
         if (has_ended) look_for_endings(configuration);
         bury(configuration);
     }

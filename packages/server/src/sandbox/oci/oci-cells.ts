@@ -21,7 +21,7 @@ import {
 import { usersOfCells } from '../user-namespace/mapped-users.ts';
 import { OciCell } from './cell.ts';
 import { buildRootfs } from './rootfs.ts';
-import type { Runtime } from './runtime/runtime.ts';
+import type { CellOptions, ReservedCell, Runtime } from './runtime/runtime.ts';
 
 /** Where `stage.pl` and `guest/` are. */
 const PROGRAMS = fileURLToPath(new URL('.', import.meta.url));
@@ -82,11 +82,21 @@ export class OciCells implements AsyncDisposable {
   }
 
   /** See `Provider`. */
-  originOf({ language, runtime: name }: CellKind): CellOrigin | null {
-    const pack = this.#findPack(name);
+  originOf(kind: CellKind): CellOrigin | null {
+    const pack = this.#findPack(kind.runtime);
     if (pack === undefined) return null;
     const files = [this.#options.runtime.path, ...pack.binds.map(({ source }) => source)];
-    return { kind: `${language} ${pack.name}`, madeOf: [pack.digest, ...files.map(fileStamp)].join(' ') };
+    const template = this.#templateOf(kind, pack, false);
+    return {
+      kind: [kind.language, pack.name, ...(template === null ? [] : [template])].join(' '),
+      madeOf: [pack.digest, ...files.map(fileStamp)].join(' '),
+    };
+  }
+
+  /** See `Provider`. */
+  noteAsked(kind: CellKind): void {
+    const pack = this.#findPack(kind.runtime);
+    if (pack !== undefined && !this.#isClosed) this.#templateOf(kind, pack, true);
   }
 
   /** Ends every cell, including those that are still being made, and makes no more. */
@@ -98,7 +108,6 @@ export class OciCells implements AsyncDisposable {
   }
 
   async #prepare(request: CellRequest): Promise<PreparedCell> {
-    const { runtime, groups, directory, workBytes, hostPostureSha256, loopback, readyMilliseconds } = this.#options;
     const id = randomUUID();
     const rootUid = this.#takeUid();
     const forget = (isGone: boolean) => {
@@ -108,23 +117,7 @@ export class OciCells implements AsyncDisposable {
     try {
       if (this.#isClosed) throw new Error('no more cells are made: the service is stopping');
       const cell = await OciCell.prepare(
-        {
-          id,
-          runtime,
-          pack: this.#pack(request.runtime),
-          language: request.language,
-          group: groups.open(id),
-          directory: join(directory, 'cells', id),
-          rootfs: this.#rootfs,
-          programs: PROGRAMS,
-          rootUid,
-          hybridMount: groups.hybridMount,
-          workBytes,
-          hostPostureSha256: hostPostureSha256?.() ?? null,
-          loopback,
-          readyMilliseconds: request.readyMilliseconds ?? readyMilliseconds,
-          aheadUntil: request.aheadUntil,
-        },
+        this.#cellOptions(request, this.#pack(request.runtime), { id, rootUid }),
         forget,
       );
       this.#cells.set(id, cell);
@@ -132,6 +125,50 @@ export class OciCells implements AsyncDisposable {
     } catch (error) {
       throw error instanceof BootstrapError ? error : this.#unprepared(error, forget);
     }
+  }
+
+  #cellOptions(request: CellRequest, pack: Pack, { id, rootUid }: Pick<CellOptions, 'id' | 'rootUid'>): CellOptions {
+    const { runtime, groups, directory, workBytes, hostPostureSha256, loopback, readyMilliseconds } = this.#options;
+    return {
+      id,
+      runtime,
+      pack,
+      language: request.language,
+      owner: request.owner,
+      group: groups.open(id),
+      directory: join(directory, 'cells', id),
+      rootfs: this.#rootfs,
+      programs: PROGRAMS,
+      rootUid,
+      hybridMount: groups.hybridMount,
+      workBytes,
+      hostPostureSha256: hostPostureSha256?.() ?? null,
+      loopback,
+      readyMilliseconds: request.readyMilliseconds ?? readyMilliseconds,
+      reserve: () => this.#reserve(),
+      aheadUntil: request.aheadUntil,
+    };
+  }
+
+  #templateOf({ language, runtime, owner }: CellKind, pack: Pack, isAsked: boolean): string | null {
+    if (owner === undefined) return null;
+    const cell = () => this.#cellOptions({ language, runtime, owner }, pack, { id: randomUUID(), rootUid: 0 });
+    return this.#options.runtime.templateOf({ language, pack, owner, isAsked, cell });
+  }
+
+  #reserve(): ReservedCell {
+    const id = randomUUID();
+    const rootUid = this.#takeUid();
+    const group = this.#options.groups.open(id);
+    return {
+      id,
+      rootUid,
+      group,
+      [Symbol.asyncDispose]: async () => {
+        await group.remove();
+        this.#uids.delete(rootUid);
+      },
+    };
   }
 
   #pack(name: string | null): Pack {

@@ -104,6 +104,7 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
     runtimeDefects: knownDefects(runtime.identity),
     prepare: (request) => cells.prepare(request),
     originOf: (kind) => cells.originOf(kind),
+    noteAsked: (kind) => cells.noteAsked(kind),
     async [Symbol.asyncDispose]() {
       await cells[Symbol.asyncDispose]();
       rmSync(directory, { recursive: true, force: true });

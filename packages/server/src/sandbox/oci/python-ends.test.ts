@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { copiedPython } from '../launcher/copies.fixture.ts';
 import { isLauncherBuilt } from '../launcher/runtime.ts';
 import { openProvider } from '../preflight.ts';
-import type { Ending, Provider } from '../sandbox.ts';
+import type { CellRequest, Ending, Provider } from '../sandbox.ts';
 import { ENDS } from './python-ends.fixture.ts';
 
 interface End {
@@ -18,6 +19,7 @@ interface End {
   readonly ending: Ending;
 }
 
+/** A copy of a template, and an interpreter that is started. */
 const BUILDERS = ['fork', 'crun'] as const;
 
 let directory: string;
@@ -58,8 +60,8 @@ async function runBare(code: string): Promise<End> {
   return { stdout: withoutAddresses(shown(stdout)), stderr: withoutAddresses(shown(stderr)), ending };
 }
 
-async function runInCell(provider: Provider, code: string): Promise<End> {
-  await using sandbox = await provider.prepare({ language: 'python', runtime: null });
+async function runInCell(provider: Provider, request: CellRequest, code: string): Promise<End> {
+  await using sandbox = await provider.prepare(request);
   const program = { language: 'python', code, stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
   const loaded = await sandbox.handOver({
     ...program,
@@ -80,6 +82,7 @@ function withoutAddresses(said: string): string {
 
 describe.each(BUILDERS)('a Python program in a cell that %s builds', (namespaceLauncher) => {
   let provider: Provider;
+  let request: CellRequest = { language: 'python', runtime: null };
   beforeAll(async () => {
     if (namespaceLauncher === 'fork' && !isLauncherBuilt()) throw new Error('the launcher is not built');
     const options = { packsDirectory: null, workBytes: 2 ** 24, hostPostureSha256: null, namespaceLauncher };
@@ -88,10 +91,11 @@ describe.each(BUILDERS)('a Python program in a cell that %s builds', (namespaceL
       instance: join(directory, namespaceLauncher),
       ...options,
     }));
+    if (namespaceLauncher === 'fork') request = await copiedPython(provider, 'ends');
   });
   afterAll(() => provider?.[Symbol.asyncDispose]());
 
   test.each(Object.keys(ENDS))('%s as under python3 alone', async (title) => {
-    expect(await runInCell(provider, ENDS[title] as string)).toEqual(await endBare(title));
+    expect(await runInCell(provider, request, ENDS[title] as string)).toEqual(await endBare(title));
   });
 });

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildPack } from './build/build-pack.ts';
-import { readRecipe } from './build/recipe.ts';
+import { type Recipe, readRecipe } from './build/recipe.ts';
 import { type PackFacts, packPlaces } from './pack-store.ts';
 import { verifyPack } from './verify-pack.ts';
 
@@ -27,38 +27,38 @@ export const BUILD_MILLISECONDS_MAX = 15 * 60 * 1000;
 
 /** The packs directory that holds these and no others, and what each is. */
 export async function shippedPacks(names: readonly string[]): Promise<{ packs: string; facts: readonly PackFacts[] }> {
-  const files = recipesOf(names);
-  const packs = directoryOf(files);
+  return await packsOf(recipesOf(names));
+}
+
+/** The same for packs that are not shipped. */
+export async function packsOf(recipes: readonly Recipe[]): Promise<{ packs: string; facts: readonly PackFacts[] }> {
+  const packs = directoryOf(recipes);
   const facts: PackFacts[] = [];
-  for (const recipe of files.map(readRecipe)) {
+  for (const recipe of recipes) {
     await buildPack({ recipe, packs, proxies: {}, onLine: () => {} });
     facts.push(verifyPack(packPlaces(packs, recipe.name, recipe.version), 'changed').facts);
   }
   return { packs, facts };
 }
 
-/** The same directory if all of them are built; null if one is not. */
+/** The directory of shipped packs if all of them are built; null if one is not. */
 export function builtPacks(names: readonly string[]): string | null {
-  const files = recipesOf(names);
-  const packs = directoryOf(files);
-  const isBuilt = files
-    .map(readRecipe)
-    .every(({ name, version }) => existsSync(packPlaces(packs, name, version).manifest));
+  const recipes = recipesOf(names);
+  const packs = directoryOf(recipes);
+  const isBuilt = recipes.every(({ name, version }) => existsSync(packPlaces(packs, name, version).manifest));
   return isBuilt ? packs : null;
 }
 
-function recipesOf(names: readonly string[]): string[] {
-  return names.map((name) => join(RECIPES, `${name}.json`));
+function recipesOf(names: readonly string[]): readonly Recipe[] {
+  return names.map((name) => readRecipe(join(RECIPES, `${name}.json`)));
 }
 
-function directoryOf(recipes: readonly string[]): string {
+function directoryOf(recipes: readonly Recipe[]): string {
   return join('/var/tmp', `svc-test-packs-${digestOf(recipes).slice(0, 16)}`);
 }
 
-function digestOf(recipes: readonly string[]): string {
-  const hash = createHash('sha256');
-  for (const file of [...recipes, ...MADE_BY.map((name) => join(import.meta.dirname, name))]) {
-    hash.update(readFileSync(file));
-  }
+function digestOf(recipes: readonly Recipe[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(recipes));
+  for (const name of MADE_BY) hash.update(readFileSync(join(import.meta.dirname, name)));
   return hash.digest('hex');
 }

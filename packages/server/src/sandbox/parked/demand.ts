@@ -2,7 +2,7 @@
 
 /** For how long the busiest moment counts. */
 const PEAK_MILLISECONDS = 60_000;
-/** For how long one cell stays parked after the last request. */
+/** For how long one cell stays parked after the last request, unless it is one owner's. */
 const KEPT_MILLISECONDS = 600_000;
 /** After this time a request counts half as much when kinds compete for memory. */
 const HALF_LIFE_MILLISECONDS = 60_000;
@@ -12,6 +12,7 @@ const WANTED_MAX = 32;
 /** All times are milliseconds of one monotonic clock. */
 export class Demand {
   readonly #isUsual: boolean;
+  readonly #keptMilliseconds: number;
   /** Requests within the present moment, oldest first. */
   #asked: number[] = [];
   /** The busiest moments, each less busy than the one before it. */
@@ -19,9 +20,10 @@ export class Demand {
   #weight = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
 
-  /** A usual kind always has one parked cell. */
-  constructor(isUsual: boolean) {
+  /** A usual kind always has one parked cell. `keptMilliseconds` is for how long another has one after a request. */
+  constructor(isUsual: boolean, keptMilliseconds: number = KEPT_MILLISECONDS) {
     this.#isUsual = isUsual;
+    this.#keptMilliseconds = keptMilliseconds;
   }
 
   /** Records a request for a cell, and how long making one takes at present. */
@@ -39,7 +41,7 @@ export class Demand {
    */
   wanted(now: number): number {
     this.#peaks = this.#peaks.filter(({ at }) => now - at < PEAK_MILLISECONDS);
-    const isKept = this.#isUsual || now - this.#lastAt < KEPT_MILLISECONDS;
+    const isKept = this.#isUsual || now - this.#lastAt < this.#keptMilliseconds;
     return Math.max(isKept ? 1 : 0, this.#peaks[0]?.count ?? 0);
   }
 
@@ -52,6 +54,6 @@ export class Demand {
   changesAt(): number {
     const [peak] = this.#peaks;
     if (peak !== undefined && peak.count > 1) return peak.at + PEAK_MILLISECONDS;
-    return this.#isUsual ? Number.POSITIVE_INFINITY : this.#lastAt + KEPT_MILLISECONDS;
+    return this.#isUsual ? Number.POSITIVE_INFINITY : this.#lastAt + this.#keptMilliseconds;
   }
 }

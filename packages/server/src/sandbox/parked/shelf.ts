@@ -4,6 +4,8 @@ import { Demand } from './demand.ts';
 
 const FIRST_PAUSE_MILLISECONDS = 250;
 const PAUSE_MILLISECONDS_MAX = 60_000;
+/** For how long one cell stays parked for an owner after the last request: as long as a template. */
+const OWNERS_MILLISECONDS = 60_000;
 /** The weight of the newest time in the average. */
 const NEWEST_PART = 0.3;
 
@@ -39,7 +41,7 @@ export class Shelf {
 
   constructor(kind: CellKind, isUsual: boolean) {
     this.kind = kind;
-    this.demand = new Demand(isUsual);
+    this.demand = new Demand(isUsual, kind.owner === undefined ? undefined : OWNERS_MILLISECONDS);
   }
 
   get makingMilliseconds(): number {

@@ -77,15 +77,18 @@ export class Stock {
     if (origin === null) return null;
     const known = this.#shelves.get(origin.kind);
     if (known !== undefined) return { shelf: known, origin };
-    const { language, runtime } = kind;
+    const { language, runtime, owner } = kind;
     const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
-    const shelf = new Shelf({ language, runtime }, isUsual);
+    // Cells that anybody may get are made for nobody.
+    const isShared = owner === undefined || provider.originOf({ language, runtime })?.kind === origin.kind;
+    const shelf = new Shelf({ language, runtime, ...(isShared ? {} : { owner }) }, isUsual);
     this.#shelves.set(origin.kind, shelf);
     return { shelf, origin };
   }
 
   /** How many cells of each kind should be parked. */
   plan(now: number): readonly (readonly [Shelf, number])[] {
+    this.#leaveTemplates();
     const shelves = [...this.#shelves.values()];
     const wanted = shelves.map(({ demand, bytes, count }) => ({
       wanted: demand.wanted(now),
@@ -94,6 +97,15 @@ export class Stock {
     }));
     const counts = planParking(wanted, this.#options.bytesMax);
     return shelves.map((shelf, at) => [shelf, counts[at] ?? 0] as const);
+  }
+
+  /** Gives up the cells of an owner whose template is no longer kept. */
+  #leaveTemplates(): void {
+    for (const [key, { kind, parked, making }] of this.#shelves) {
+      if (kind.owner === undefined || this.#options.provider.originOf(kind)?.kind === key) continue;
+      for (const cell of parked.splice(0)) this.discard(cell, 'surplus');
+      if (making.size === 0) this.#shelves.delete(key);
+    }
   }
 
   /** Ends a parked cell. */

@@ -42,6 +42,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
       live.add(cell);
       return cell;
     },
+    noteAsked: () => {},
     originOf({ language }) {
       const { launcher } = LANGUAGE_RUNS[language];
       const [interpreter] = commandOf(language);

@@ -1,5 +1,5 @@
 # Waits with the interpreter up, then runs the one program of this cell as `__main__`, as `python3 /work/main.py` would.
-# A zygote has loaded this before it forks.
+# A template has loaded this before it forks.
 import io
 import os
 import sys
@@ -77,7 +77,7 @@ def report(error):
 def keep_what_is_here():
     """Makes the end of the interpreter leave alone what existed before the program, except open files: freeing that is
     most of the cost of an end. A frozen list that refers only to itself is never collected, and neither is what it holds.
-    A zygote does more (launcher/python.c).
+    A template does more (launcher/python.c).
     """
     import gc
 

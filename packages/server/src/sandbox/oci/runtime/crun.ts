@@ -26,6 +26,7 @@ export async function crunRuntime(): Promise<Runtime> {
     identity: { name: 'crun', version, platform: null },
     sharesHostKernel: true,
     processOne: INTERPRETED_INIT,
+    templateOf: () => null,
     rootFiles: () => ({}),
     rootFlags: MS_RDONLY | MS_NOSUID | MS_NODEV,
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },

@@ -59,6 +59,7 @@ export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<R
     identity: { name: 'runsc', version, platform },
     sharesHostKernel: false,
     processOne: launcher === 'direct' ? compiledInit() : INTERPRETED_INIT,
+    templateOf: () => null,
     rootFiles: (loopback) => (launcher === 'direct' ? compiledRootFiles(loopback) : {}),
     // In a user namespace the gofer may not remount a locked mount, so the root has no flags of its own.
     rootFlags: 0,

@@ -50,6 +50,11 @@ export interface Runtime extends AsyncDisposable {
   command(options: CellOptions): readonly string[];
   /** Makes the group of a cell and limits it, unless the launcher does. */
   confine(options: CellOptions, boot: Boot): void;
+  /**
+   * Names the template whose copies the cells of an owner are now; null if they are made without one, as most are. Given
+   * `isAsked`, it counts a request, which may begin a template.
+   */
+  templateOf(options: TemplateRequest): string | null;
   /** Starts process 1 of a cell, which is in its group from its first instruction. */
   start(options: CellOptions, boot: Boot): Start;
   /**
@@ -62,11 +67,29 @@ export interface Runtime extends AsyncDisposable {
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
 
+/** Whose cells, and of which language and pack. `cell` is what a cell of them would be made of. */
+export interface TemplateRequest {
+  readonly language: Language;
+  readonly pack: Pack;
+  readonly owner: string;
+  readonly isAsked: boolean;
+  readonly cell: () => CellOptions;
+}
+
+/** A name, users and a group, as a cell has them, for something of a runtime's own. Disposing it removes the group. */
+export interface ReservedCell extends AsyncDisposable {
+  readonly id: string;
+  readonly rootUid: number;
+  readonly group: Group;
+}
+
 export interface CellOptions {
   readonly id: string;
   readonly runtime: Runtime;
   readonly pack: Pack;
   readonly language: Language;
+  /** Whose job it is for; undefined for a cell that anybody may get. */
+  readonly owner: string | undefined;
   readonly group: Group;
   /** The cell's own directory on the host, which does not exist yet. */
   readonly directory: string;
@@ -82,6 +105,8 @@ export interface CellOptions {
   readonly loopback: boolean;
   /** How long the bootstrap may take. */
   readonly readyMilliseconds: number;
+  /** Reserves what a launcher's template needs. */
+  readonly reserve: () => ReservedCell;
   /** Until it aborts, the cell gets a small share of the processors. */
   readonly aheadUntil?: AbortSignal | undefined;
 }

@@ -1,26 +1,19 @@
 /*
- * The launcher as an extension module of Python, which a zygote loads. It is configured through the descriptors that
- * main.c left at known numbers. Python's headers are not needed, because only its stable interface is used.
+ * The template's side, as an extension module of Python. Python's headers are not needed, because only its stable interface
+ * is used. `serve` returns in copies alone, each in its own cell at the workload-ready boundary.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
+#include <errno.h>
+#include <malloc.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "launcher.h"
 
-/* Finds which trees are files, like root.c. The zygote sees them where a cell does. */
-static void find_files(struct configuration *configuration)
-{
-    struct stat status;
-    for (int at = 0; at < configuration->tree_count; at++) {
-        struct tree *tree = &configuration->trees[at];
-        if (stat(tree->destination, &status) != 0) fail("cannot find %s: %m", tree->destination);
-        if (!S_ISDIR(status.st_mode)) tree->name = strrchr(tree->source, '/') + 1;
-    }
-}
+/* Of the heap that is kept, so that a short program need not request more. */
+enum { ROOM_BYTES = 128 * 1024 };
 
 typedef struct object PyObject;
 typedef PyObject *function(PyObject *module, PyObject *argument);
@@ -37,27 +30,53 @@ static PyObject *nothing(void)
     return &_Py_NoneStruct;
 }
 
-/* Returns only in the interpreter of a cell. */
+/* Waits for a request, and returns the number of its files. Ends with the launcher. */
+static int take_files(int *files)
+{
+    char byte, control[CMSG_SPACE(COPY_FILES_MAX * sizeof *files)];
+    struct iovec part = { &byte, 1 };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+    ssize_t length;
+    while ((length = recvmsg(ASKED, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {}
+    struct cmsghdr *header = length == 1 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (length <= 0) _exit(0);
+    if (header == NULL || header->cmsg_type != SCM_RIGHTS || (message.msg_flags & MSG_CTRUNC)) fail("a malformed request");
+    int count = (header->cmsg_len - CMSG_LEN(0)) / sizeof *files;
+    memcpy(files, CMSG_DATA(header), count * sizeof *files);
+    return count;
+}
+
+static void say(char word)
+{
+    if (send(ASKED, &word, 1, MSG_NOSIGNAL) != 1) _exit(0);
+}
+
+static void await_requests(void)
+{
+    say('u');
+    for (;;) {
+        int files[COPY_FILES_MAX], count = take_files(files), result = copy_into(files, count);
+        if (result == 1) return;
+        while (count > 0) close(files[--count]);
+        say(result == 0 ? 'd' : 'f');
+    }
+}
+
 static PyObject *serve(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
-    struct stat status;
-    struct configuration *configuration = parse_configuration(read_configuration(CONFIGURATION));
-    if (fstat(FILTER, &status) != 0) fail("there is no filter: %m");
-    configuration->filter.len = status.st_size / sizeof(struct sock_filter);
-    configuration->filter.filter = malloc(status.st_size);
-    if (pread(FILTER, configuration->filter.filter, status.st_size, 0) != status.st_size) fail("cannot read the filter: %m");
-    close(CONFIGURATION), close(FILTER), close(LIBRARY);
-    find_files(configuration);
+    close(LIBRARY);
     leave_executable();
-    /* Once for all cells: the zygote itself never goes on. Python takes its locks here, and each cell frees them. */
+    /* Compacts free memory here and not in each copy, because that writes to its pages. */
+    malloc_trim(ROOM_BYTES);
+    /* Once for all copies: the template itself never goes on. Python takes its locks here, and each copy frees them. */
     PyOS_BeforeFork();
-    serve_cells(configuration);
+    await_requests();
     PyOS_AfterFork_Child();
     return nothing();
 }
 
-/* Does once what each cell does, so that Python's caches are filled on pages that no cell must copy later. */
+/* Does once what each copy does, so that Python's caches are filled on pages that no copy must copy later. */
 static PyObject *rehearse(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;

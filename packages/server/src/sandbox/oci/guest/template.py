@@ -1,5 +1,5 @@
 # An interpreter that is up before any job exists. The interpreter of each cell is a fork of it: `launcher.serve`
-# (zygote.c) returns in a cell only, and never in the zygote. Then it continues as if it had been started. Most of the
+# (template.c) returns in a cell only, and never in the template. Then it continues as if it had been started. Most of the
 # code is in other files, because at its end Python frees everything that it has read from its first file, and must
 # first copy those pages.
 with open("/svc/guest/warm.py", "rb") as file:

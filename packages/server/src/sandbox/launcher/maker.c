@@ -1,0 +1,105 @@
+/*
+ * Makes a cell for a copy of the template. Like any cell it has its mounts from the host's root and its own control group.
+ * But its user namespace is made by the template's user below the template's, and the other namespaces belong to it: that,
+ * and nothing else, lets the copy enter them. Process 1 gives up its capabilities there before it lets the copy in.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+enum { NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP };
+
+static void must(int result, const char *what, const char *of)
+{
+    if (result < 0) fail("cannot %s %s: %m", what, of);
+}
+
+/* The template's user has no privilege in the template's namespace; this process keeps its own there until it ends. */
+static void become_user_of_template(void)
+{
+    must(setns(template_users, CLONE_NEWUSER), "enter", "the template's users");
+    must(setresgid(JOB_UID, JOB_UID, JOB_UID), "become", "the template's group");
+    must(setresuid(JOB_UID, JOB_UID, JOB_UID), "become", "the template's user");
+    /* Changing the user made /proc/PID of this process and of its child root's. The child's map is written there. */
+    must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "open", "/proc");
+}
+
+/* The launcher is the parent of process 1, and process 1 is in a process namespace below the template's. */
+static pid_t clone_process_one(int *handle)
+{
+    struct clone_args arguments = { .flags = NAMESPACES | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uintptr_t)handle };
+    return syscall(SYS_clone3, &arguments, sizeof arguments);
+}
+
+/* The id of a process in the process namespace of a /proc. */
+static pid_t id_in(int processes, int handle)
+{
+    char path[64], text[512] = "", *line;
+    snprintf(path, sizeof path, "self/fdinfo/%d", handle);
+    int file = openat(processes, path, O_RDONLY | O_CLOEXEC);
+    must(file, "open", path);
+    must(read(file, text, sizeof text - 1), "read", path);
+    close(file);
+    if ((line = strstr(text, "\nPid:")) == NULL) fail("cannot find process 1");
+    return atoi(line + 5);
+}
+
+static void write_map(int processes, pid_t pid, const char *name, unsigned root, unsigned user)
+{
+    char path[64], map[64];
+    snprintf(path, sizeof path, "%d/%s", pid, name);
+    int length = snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n", root, (unsigned)JOB_UID, user);
+    int file = openat(processes, path, O_WRONLY | O_CLOEXEC);
+    must(file, "open", path);
+    must(write(file, map, length), "write", path);
+    close(file);
+}
+
+static void become_process_one(const struct configuration *configuration)
+{
+    char answer;
+    close_others(COPIED);
+    setsid();
+    /* Only the maker could tell it, and may have ended. */
+    if (read(DOWN, &answer, 1) != 1) syscall(SYS_exit_group, 125);
+    become_root_of_cell();
+    make_own_proc(configuration);
+    cover_kernel_files(configuration);
+    set_up_kernel(configuration);
+    confine(configuration, COPIED);
+}
+
+void become_maker(const struct configuration *configuration, const struct request *request, const struct pipes *pipes, int up,
+    const int *down)
+{
+    int handle, tell = down[1];
+    uid_t root = request->root;
+    place_descriptors(COPIED, pipes, up, down[0]);
+    close(down[0]);
+    join_groups(configuration, request->id);
+    prefer_for_killing();
+    int processes = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    must(processes, "open", "/proc");
+    must(unshare(CLONE_NEWNS), "unshare", "mounts");
+    make_mounts(configuration, root);
+    become_user_of_template();
+    pid_t pid = clone_process_one(&handle);
+    must(pid, "clone", "process 1");
+    if (pid == 0) become_process_one(configuration);
+    pid = id_in(processes, handle);
+    write_map(processes, pid, "gid_map", template_id_of(configuration, root), template_id_of(configuration, root + 1));
+    write_map(processes, pid, "uid_map", template_id_of(configuration, root), template_id_of(configuration, root + 1));
+    must(write(tell, "m", 1), "tell", "process 1");
+    syscall(SYS_exit_group, 0);
+    __builtin_unreachable();
+}

@@ -1,0 +1,106 @@
+import { expect, it } from 'vitest';
+import type { TemplateRequest } from '../oci/runtime/runtime.ts';
+import type { Launcher } from './launcher.ts';
+import { Templates } from './templates.ts';
+
+class ScriptedLauncher {
+  isRetired = false;
+  async retire(): Promise<void> {
+    this.isRetired = true;
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isRetired = true;
+  }
+}
+
+function scripted(open?: () => Promise<Launcher>) {
+  const launchers: ScriptedLauncher[] = [];
+  let now = 0;
+  const templates = new Templates({
+    now: () => now,
+    open:
+      open ??
+      (async () => {
+        const launcher = new ScriptedLauncher();
+        launchers.push(launcher);
+        return launcher as unknown as Launcher;
+      }),
+  });
+  const requestOf = (owner: string) => ({ language: 'python', pack: { name: 'system' }, owner }) as TemplateRequest;
+  const ask = (owner: string, times: number) => {
+    for (let at = 0; at < times; at++) templates.noteAsked(requestOf(owner));
+  };
+  const has = async (owner: string) => {
+    await new Promise(setImmediate);
+    return templates.launcherOf(requestOf(owner)) !== null;
+  };
+  return { templates, launchers, ask, has, later: (milliseconds: number) => (now += milliseconds) };
+}
+
+it('makes a template for an owner with the fourth request within ten seconds, and not with the third', async () => {
+  const { ask, has, later } = scripted();
+  ask('often', 3);
+  expect(await has('often')).toBe(false);
+  ask('often', 1);
+  expect(await has('often')).toBe(true);
+  for (let at = 0; at < 8; at++) {
+    ask('seldom', 1);
+    later(3400);
+  }
+  expect(await has('seldom')).toBe(false);
+});
+
+it('makes no other owner share it', async () => {
+  const { ask, has } = scripted();
+  ask('one', 4);
+  expect(await has('one')).toBe(true);
+  ask('other', 1);
+  expect(await has('other')).toBe(false);
+});
+
+it('keeps sixteen, and gives up the one that was asked for least lately', async () => {
+  const { ask, has, later, launchers } = scripted();
+  for (let at = 0; at < 16; at++) {
+    ask(`owner ${at}`, 4);
+    await has(`owner ${at}`);
+    later(1000);
+  }
+  ask('newcomer', 4);
+  expect(await has('newcomer')).toBe(true);
+  expect(await has('owner 0')).toBe(false);
+  expect(launchers[0]?.isRetired).toBe(true);
+  expect(await has('owner 1')).toBe(true);
+});
+
+it('gives up none that was asked for within ten seconds', async () => {
+  const { ask, has } = scripted();
+  for (let at = 0; at < 17; at++) ask(`owner ${at}`, 4);
+  expect(await has('owner 15')).toBe(true);
+  expect(await has('owner 16')).toBe(false);
+});
+
+it('tries no other for a minute once one could not be made', async () => {
+  let tries = 0;
+  const { ask, has, later } = scripted(async () => {
+    tries++;
+    throw new Error('the kernel does not allow it');
+  });
+  ask('one', 4);
+  expect(await has('one')).toBe(false);
+  ask('one', 40);
+  expect(tries).toBe(1);
+  later(60_000);
+  ask('one', 40);
+  expect(tries).toBe(2);
+});
+
+it('ends every template when it is disposed, and makes no more', async () => {
+  const { templates, ask, has, launchers } = scripted();
+  ask('one', 4);
+  ask('other', 4);
+  expect(await has('other')).toBe(true);
+  await templates[Symbol.asyncDispose]();
+  expect(launchers.map(({ isRetired }) => isRetired)).toEqual([true, true]);
+  ask('late', 9);
+  expect(await has('late')).toBe(false);
+});
