@@ -137,6 +137,18 @@ describe('the members of a body are named:', {
   });
 });
 
+test('headers and media types are those that answers have', {
+  tags: ['Headers-1', 'Headers-2', 'Headers-3', 'Headers-4'],
+}, () => {
+  const text = JSON.stringify(openApiDocument());
+  const headers = [...text.matchAll(/"#\/components\/headers\/(?:Known-|Page-|File-)?([^"]+)"/g)].map(
+    ([, name]) => name,
+  );
+  expect(new Set(spelled('Headers-1', 'Headers-2', 'Headers-3'))).toEqual(new Set(headers));
+  const types = [...text.matchAll(/"((?:application|text)\/[^"]+)":\{"schema"/g)].map(([, type]) => type);
+  expect(new Set(spelled('Headers-4'))).toEqual(new Set(types));
+});
+
 test('the variables that a job may not set are listed', { tags: ['Submission-44a'] }, () => {
   const named = spelled('Submission-44a').filter((word) => word !== '*' && word !== 'invalid_request');
   expect(named).toEqual(REFUSED_VARIABLES);
