@@ -32,7 +32,7 @@ const METHODS = {
   mintStreamTicket: ['streamTicket'],
   streamEvents: ['follow'],
   putBlob: ['upload'],
-  getBlob: ['download'],
+  getBlob: ['download', 'downloadPieces'],
   getAttestation: ['attestation'],
   getResultArtifact: ['resultArtifact'],
   getPublicKey: ['publicKey'],

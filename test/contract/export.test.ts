@@ -92,7 +92,7 @@ describe('from a service', () => {
 
   test('a job of another tenant, or an unknown one, leaves nothing', async () => {
     const foreign = await exported(ran.job_id, '--url', rig.service.url, '--key', rig.beta.key, '--output', 'foreign');
-    expect([foreign.code, foreign.stdout]).toEqual([1, '']);
+    expect([foreign.code, foreign.stdout]).toEqual([3, '']);
     expect(foreign.stderr).toContain('job_not_found');
     expect(existsSync(join(scratch, 'foreign'))).toBe(false);
   });
@@ -124,8 +124,16 @@ describe('from a service', () => {
 
 describe('from the data of a service', () => {
   test('nothing is exported while the service runs, and the message says to ask the service', async () => {
-    const { code, stderr } = await exported(ran.job_id, '--data-dir', rig.dataDir, '--tenant', 'alpha');
-    expect(code).toBe(1);
+    const { code, stderr } = await exported(
+      ran.job_id,
+      '--data-dir',
+      rig.dataDir,
+      '--tenant',
+      'alpha',
+      '--output',
+      'held',
+    );
+    expect(code).toBe(3);
     expect(stderr).toMatch(/^vouchbox: .*another service holds.*; ask the service that runs: give --url and --key\n$/);
   });
 
@@ -144,7 +152,7 @@ describe('from the data of a service', () => {
       expect([name, stored?.equals(served ?? Buffer.of())]).toEqual([name, true]);
     }
     const other = await exported(job_id, '--data-dir', own.dataDir, '--tenant', 'beta', '--output', 'foreign');
-    expect([other.code, existsSync(join(scratch, 'foreign'))]).toEqual([1, false]);
+    expect([other.code, existsSync(join(scratch, 'foreign'))]).toEqual([3, false]);
     expect(other.stderr).toMatch(/^vouchbox: no job .* of beta has ended here\n$/);
     rmSync(own.dataDir, { recursive: true });
   });

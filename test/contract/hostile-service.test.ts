@@ -60,7 +60,7 @@ describe('an export from a hostile service', () => {
       const before = readdirSync(scratch);
       await using service = await exporting(path);
       const refused = await call(service, 'export', 'job_1', '--output', 'exported');
-      expect([refused.code, refused.stdout]).toEqual([1, '']);
+      expect([refused.code, refused.stdout]).toEqual([5, '']);
       expect(refused.stderr).toMatch(/^vouchbox: the service names an output file [^\n]+, which [^\n]+\n$/);
       expect(isHarmless(refused)).toBe(true);
       expect(readdirSync(scratch)).toEqual(before);

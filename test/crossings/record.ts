@@ -1,7 +1,7 @@
 /** Whether the record of each job of a cell is whole, and signed if its service signed. */
-import { parsePublicKey } from '@vouchbox/evidence';
-import { parseExport, verifyExport } from '@vouchbox/verifier';
-import { exportFiles } from '../../packages/cli/src/files/export-files.ts';
+import { digestPieces, parsePublicKey } from '@vouchbox/evidence';
+import { ownBytes, parseExport, verifyExport } from '@vouchbox/verifier';
+import { exportFilesOf, readUploads } from '../../packages/cli/src/files/export-origin.ts';
 import { readFromService } from '../../packages/cli/src/service-export.ts';
 import type { Crossing } from './crossing.ts';
 
@@ -27,11 +27,10 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const allowed = scenario.act === 'key_rotated' ? [first] : service.publicKeys;
   const pinned = allowed.find((pem) => pem !== undefined && keyIdOf(pem) === key_id);
   if (pinned === undefined) throw new Error(`the job is signed with another key: ${key_id}`);
-  const source = await readFromService(job, client, { publicKeyPem: pinned });
-  const files = [...exportFiles(source, { program: 'kept' })].map(
-    ([path, bytes]) => [path, new Uint8Array(bytes)] as const,
-  );
-  const { exitCode, checks } = await verifyExport(parseExport(new Map(files)), { publicKeys: [pinned], tenant, job });
+  const origin = await readFromService(job, client, { publicKeyPem: pinned });
+  const { blobs } = await readUploads(origin, { program: 'kept' }, (_path, pieces) => digestPieces(pieces));
+  const files = ownBytes(exportFilesOf({ ...origin.source, blobs }, { program: 'kept' }));
+  const { exitCode, checks } = await verifyExport(parseExport(files), { publicKeys: [pinned], tenant, job });
   const bad = checks.find(({ isGood }) => !isGood);
   if (exitCode !== 0) throw new Error(`its record is refused with ${exitCode}: ${bad?.name} ${bad?.detail}`);
 }

@@ -4,12 +4,15 @@
  */
 import { readFileSync } from 'node:fs';
 import { EXIT } from './failures/exit-code.ts';
+import { exportExitCode } from './failures/export-exit-code.ts';
+import { tellFailure } from './failures/tell-failure.ts';
 import { UsageError } from './failures/usage-error.ts';
-import { type ExportSource, exportFiles } from './files/export-files.ts';
+import { type ExportOrigin, writeExport } from './files/export-origin.ts';
 import { writeDirectory } from './files/new-directory.ts';
 import { serverEnvironment } from './service/environment.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
 import { readFromService } from './service-export.ts';
+import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from './terminal/print.ts';
 import { shellWord } from './terminal/shell-word.ts';
 
@@ -23,43 +26,100 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   readonly tenant?: string;
 }
 
-/** Writes the directory, whole or not at all, and prints its path. */
+/** Writes the directory, whole or not at all, and prints its path. The exit code says whose a failure is. */
 export async function exportJob(job_id: string, options: ExportOptions): Promise<number> {
+  using interrupts = takeInterrupts();
+  try {
+    const exported = await unlessInterrupted(interrupts.asked, (signal) => written(job_id, options, signal));
+    if (exported !== null) return tell(job_id, exported, options);
+    note('interrupted: nothing was exported');
+    return EXIT.cancelled;
+  } catch (error) {
+    return tellFailure(error, exportExitCode(error));
+  }
+}
+
+interface Written {
+  readonly target: string;
+  readonly tenant: string;
+  readonly missing: readonly string[];
+}
+
+function written(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
   const target = options.output ?? job_id;
-  const source = await readSource(job_id, options);
-  const files = exportFiles(source, { program: options.evidenceOnly ? 'left_out' : 'kept' });
-  await writeDirectory(target, files);
-  printResult(options, `${target}\n`, { directory: target, job_id, tenant: source.tenant });
+  checkSource(options);
+  return writeDirectory(target, (directory) =>
+    withOrigin(job_id, { ...options, signal }, async (origin) => {
+      const choice = { program: options.evidenceOnly ? 'left_out' : 'kept' } as const;
+      const { missing } = await writeExport(directory, origin, choice);
+      return { target, tenant: origin.source.tenant, missing };
+    }),
+  );
+}
+
+function tell(job_id: string, { target, tenant, missing }: Written, options: ExportOptions): number {
+  printResult(options, `${target}\n`, { directory: target, job_id, tenant, missing });
+  for (const path of missing)
+    note(`${path} is not in it: the service has not kept the upload. The receipt has its digest`);
   if (!options.json) {
     note('it can be checked without the service, with a key that came another way:');
     note(
-      `npx --no service-verify directory ${shellWord(target)} --public-key PINNED.pem --tenant ${shellWord(source.tenant)}`,
+      `npx --no service-verify directory ${shellWord(target)} --public-key PINNED.pem --tenant ${shellWord(tenant)}`,
     );
   }
   return EXIT.ok;
 }
 
-async function readSource(job_id: string, options: ExportOptions): Promise<ExportSource> {
-  if (options.dataDir !== undefined || options.tenant !== undefined) {
-    if (options.url !== undefined)
-      throw new UsageError('a job is exported from --url or from --data-dir, not from both');
-    return fromDataDir(job_id, options);
-  }
+/** A job is read from a service or from data, and this is known before anything is made. */
+function checkSource({ url, dataDir, tenant }: ExportOptions): void {
+  if (dataDir === undefined && tenant === undefined) return;
+  if (url !== undefined) throw new UsageError('a job is exported from --url or from --data-dir, not from both');
+  if (tenant === undefined) throw new UsageError('say whose job it is with --tenant');
+}
+
+interface Reading extends ExportOptions {
+  readonly signal: AbortSignal;
+}
+
+async function withOrigin<Result>(
+  job_id: string,
+  options: Reading,
+  use: (origin: ExportOrigin) => Promise<Result>,
+): Promise<Result> {
+  if (options.tenant !== undefined) return fromDataDir(job_id, options.tenant, options, use);
   await using service = namedService(options);
   if (service === null) {
     throw new UsageError(
       'name a service with --url and --key or a profile, or the data of one that does not run with --data-dir',
     );
   }
-  const { publicKey } = options;
+  const { publicKey, signal } = options;
   const publicKeyPem = publicKey === undefined ? null : readFileSync(publicKey, 'utf8');
-  return readFromService(job_id, service.client, { publicKeyPem });
+  return await use(await readFromService(job_id, service.client, { publicKeyPem, signal }));
 }
 
-async function fromDataDir(job_id: string, options: ExportOptions): Promise<ExportSource> {
-  const { tenant, dataDir, databaseUrl } = options;
-  if (tenant === undefined) throw new UsageError('say whose job it is with --tenant');
-  const { loadConfig, readStoredJob } = await import('@vouchbox/server/administration');
+async function fromDataDir<Result>(
+  job_id: string,
+  tenant: string,
+  { dataDir, databaseUrl, signal }: Reading,
+  use: (origin: ExportOrigin) => Promise<Result>,
+): Promise<Result> {
+  const { loadConfig, withStoredJob } = await import('@vouchbox/server/administration');
   const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
-  return readStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags));
+  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob }) =>
+    use({
+      source: job,
+      readBlob: async (name, read) => {
+        const pieces = await blob(name);
+        return pieces === null ? null : await read(untilAborted(pieces, signal));
+      },
+    }),
+  );
+}
+
+async function* untilAborted<Piece>(pieces: AsyncIterable<Piece>, signal: AbortSignal): AsyncGenerator<Piece, void> {
+  for await (const piece of pieces) {
+    signal.throwIfAborted();
+    yield piece;
+  }
 }

@@ -6,8 +6,8 @@ import type { GradeResult, ServiceClient } from '@vouchbox/client';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
-import { exportFiles } from './files/export-files.ts';
-import { checkNew, writeDirectory } from './files/new-directory.ts';
+import { writeExport } from './files/export-origin.ts';
+import { checkNew, type NewDirectory, writeDirectory } from './files/new-directory.ts';
 import { comparisonOf, readTests } from './grade-tests.ts';
 import { enterOwnUsers } from './service/own-users.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
@@ -91,26 +91,27 @@ async function writeVerdict(
   { bytes, job_id, verdict }: GradeResult,
   client: ServiceClient,
 ): Promise<void> {
-  const files = new Map<string, Uint8Array>([['verdict.json', bytes]]);
-  await addExport(files, 'judge', job_id, client);
-  for (const test of verdict.tests) {
-    await addExport(files, `jobs/${test.job_id}`, test.job_id, client);
-    if (test.checker !== null) await addExport(files, `jobs/${test.checker.job_id}`, test.checker.job_id, client);
-  }
-  await writeDirectory(target, files);
+  await writeDirectory(target, async (directory) => {
+    await directory.write('verdict.json', bytes);
+    await addExport(directory, 'judge', job_id, client);
+    for (const test of verdict.tests) {
+      await addExport(directory, `jobs/${test.job_id}`, test.job_id, client);
+      if (test.checker !== null) await addExport(directory, `jobs/${test.checker.job_id}`, test.checker.job_id, client);
+    }
+  });
   note(
     `${target} has the verdict and its evidence: npx --no service-verify verdict ${target} --public-key KEY --tenant TENANT`,
   );
 }
 
 async function addExport(
-  files: Map<string, Uint8Array>,
-  directory: string,
+  directory: NewDirectory,
+  prefix: string,
   job_id: string,
   client: ServiceClient,
 ): Promise<void> {
-  const source = await readFromService(job_id, client, { publicKeyPem: null });
-  for (const [path, bytes] of exportFiles(source, { program: 'left_out' })) files.set(`${directory}/${path}`, bytes);
+  const origin = await readFromService(job_id, client, { publicKeyPem: null });
+  await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
 }
 
 function asText({ verdict: { tests, points, points_max, accepted }, notRun }: GradeResult): string {

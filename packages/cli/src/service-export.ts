@@ -1,70 +1,85 @@
 /** Reads from a service all that an export of a job has, once the job is signed. */
+import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ServiceClient, ServiceFailure, type StoredSpec } from '@vouchbox/client';
-import { canonicalJson, parsePublicKey } from '@vouchbox/evidence';
+import { type CallOptions, type ServiceClient, ServiceFailure, TransportFailure } from '@vouchbox/client';
+import { canonicalJson, type FileDigest, parsePublicKey } from '@vouchbox/evidence';
 import { UsageError } from './failures/usage-error.ts';
-import type { ExportSource } from './files/export-files.ts';
+import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
 
 /** How long to wait for the signature of a job that just ended. */
 const signatureTries = 30;
 /** Whatever the service asks for. */
 const pauseSecondsMax = 5;
 
+/** How often an uploaded file is asked for whose bytes break off. */
+const blobTries = 3;
+
+interface Reading extends CallOptions {
+  /** PEM of the key that signed; null for the service's current one. */
+  readonly publicKeyPem: string | null;
+}
+
 /**
- * Reads a job that has ended. A service names its current key only; an older one must be given.
+ * Reads a job that has ended, without its uploaded files. A service names its current key only; an older one must be given.
  * @throws UsageError if the key is not the one that signed
  */
 export async function readFromService(
   job_id: string,
   client: ServiceClient,
-  { publicKeyPem }: { readonly publicKeyPem: string | null },
-): Promise<ExportSource> {
-  const envelope = await signedEnvelope(job_id, client);
+  { publicKeyPem, signal }: Reading,
+): Promise<ExportOrigin> {
+  const call = { ...(signal && { signal }) };
+  const envelope = await signedEnvelope(job_id, client, call);
   const [result, detail, folded] = [
-    await client.resultArtifact(job_id),
-    await client.detail(job_id),
-    await client.result(job_id),
+    await client.resultArtifact(job_id, call),
+    await client.detail(job_id, call),
+    await client.result(job_id, call),
   ];
-  return {
+  const source = {
     tenant: detail.tenant,
     job_id,
     envelope,
     result_artifact: result.bytes,
     receipt_json: canonicalJson(detail.receipt ?? null),
-    events: await Array.fromAsync(client.events(job_id, { limit: 1000 })),
+    events: await Array.fromAsync(client.events(job_id, { limit: 1000, ...call })),
     public_key_pem: await signerOf(detail.attestation.key_id, client, publicKeyPem),
     requested_spec: detail.requested_spec,
-    blobs: await uploadedFiles(detail.requested_spec, client),
     artifacts: folded.artifacts.map(({ path, content_base64 }) => ({
       path,
       content: Buffer.from(content_base64, 'base64'),
     })),
   };
+  return { source, readBlob: (blob, read) => readBlob(client, blob, { read, call }) };
 }
 
-/** The uploaded files that the submission names, without those that are not stored any more. */
-async function uploadedFiles({ files = [] }: StoredSpec, client: ServiceClient): Promise<Map<string, Uint8Array>> {
-  const blobs = new Map<string, Uint8Array>();
-  for (const file of files) {
-    if (!('blob' in file) || blobs.has(file.blob)) continue;
-    const stored = await client.download(file.blob).catch((error: unknown) => {
+interface ReadingBlob {
+  readonly read: BlobReader;
+  readonly call: CallOptions;
+}
+
+/** Null for a file that is not stored any more. One that breaks off is read anew from its beginning. */
+async function readBlob(client: ServiceClient, blob: string, { read, call }: ReadingBlob): Promise<FileDigest | null> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await read(await client.downloadPieces(blob, { ...call, hash: createHash('sha256') }));
+    } catch (error) {
       if (error instanceof ServiceFailure && error.code === 'blob_not_found') return null;
-      throw error;
-    });
-    if (stored !== null) blobs.set(file.blob, stored.bytes);
+      const isBroken = error instanceof TransportFailure && ['network', 'timeout', 'truncated'].includes(error.reason);
+      if (!isBroken || tries >= blobTries) throw error;
+    }
   }
-  return blobs;
 }
 
 /** Signing takes a moment after a job's end. */
-async function signedEnvelope(job_id: string, client: ServiceClient): Promise<Uint8Array> {
+async function signedEnvelope(job_id: string, client: ServiceClient, call: CallOptions): Promise<Uint8Array> {
   for (let tries = 1; ; tries++) {
     try {
-      return (await client.attestation(job_id)).bytes;
+      return (await client.attestation(job_id, call)).bytes;
     } catch (error) {
       const isUnsigned = error instanceof ServiceFailure && error.code === 'attestation_unavailable';
       if (!isUnsigned || tries >= signatureTries) throw error;
-      await pause(Math.min(error.retryAfterSeconds ?? 1, pauseSecondsMax) * 1000);
+      const seconds = Math.min(error.retryAfterSeconds ?? 1, pauseSecondsMax);
+      await pause(seconds * 1000, undefined, { signal: call.signal });
     }
   }
 }

@@ -1,4 +1,5 @@
 /** Files that are uploaded once and then named by submissions. Loaded when a client first needs it. */
+import { blobBytesMax, connectionMillisecondsMax } from '@vouchbox/protocol/vocabulary';
 import { checkAnswer } from './answer-check.ts';
 import type { StoredBlob } from './contract-types.ts';
 import type { ExactBytes } from './exact-bytes.ts';
@@ -40,4 +41,77 @@ export async function download(session: Session, blob: string, { signal }: CallO
   const { bytes, headers } = await repeated(patient(session), 'GET /v1/blobs/sha256/{sha256}', call);
   if ((await session.sha256(bytes)) !== sha256) throw new TransportFailure('digest', `the answer is not ${blob}`);
   return { bytes, sha256, mediaType: headers.get('content-type') ?? '' };
+}
+
+/** A running digest, such as `createHash('sha256')` of Node: no platform has one for browsers and Node alike. */
+export interface RunningHash {
+  update(piece: Uint8Array): unknown;
+  digest(encoding: 'hex'): string;
+}
+
+/**
+ * Fetches a file by its name, `sha256:…`, piece by piece. It is whole only once this ended without an error. The answer is
+ * asked for several times, but what broke off later is for the caller to repeat.
+ * @throws TransportFailure `digest` if what came has another digest, `truncated` if it broke off
+ */
+export async function* pieces(
+  session: Session,
+  blob: string,
+  { hash, signal }: CallOptions & { readonly hash: RunningHash },
+): AsyncGenerator<Uint8Array, void> {
+  const sha256 = blob.replace(/^sha256:/, '');
+  const watch = new Watch(Math.max(session.timeoutMilliseconds, blobMilliseconds), signal);
+  const lasting = { ...session, timeoutMilliseconds: connectionMillisecondsMax };
+  const call = { sha256, accept: '*/*', stream: true, signal: watch.signal } as const;
+  const { body, headers } = await watch.over(repeated(lasting, 'GET /v1/blobs/sha256/{sha256}', call));
+  const reader = (body as ReadableStream<Uint8Array> | null | undefined)?.getReader();
+  let received = 0;
+  try {
+    while (reader !== undefined) {
+      const { done, value } = await watch.over(reader.read());
+      if (done) break;
+      received += value.length;
+      if (received > blobBytesMax) throw new TransportFailure('digest', `the answer is larger than any file: ${blob}`);
+      hash.update(value);
+      yield value;
+    }
+  } finally {
+    // Whoever stops early wants no more of it.
+    watch.stop();
+  }
+  if (hash.digest('hex') === sha256) return;
+  const declared = headers.get('content-length');
+  const isCut = declared !== null && received < Number(declared);
+  throw new TransportFailure(isCut ? 'truncated' : 'digest', `the answer is not ${blob}`);
+}
+
+/** Ends an exchange whose service says nothing for too long. The caller may take as long as it likes between pieces. */
+class Watch {
+  readonly #silent = new AbortController();
+  readonly #milliseconds: number;
+  readonly signal: AbortSignal;
+
+  constructor(milliseconds: number, given: AbortSignal | undefined) {
+    this.#milliseconds = milliseconds;
+    this.signal = given === undefined ? this.#silent.signal : AbortSignal.any([this.#silent.signal, given]);
+  }
+
+  /** What the work gives, or the failure that its end means. */
+  async over<T>(work: Promise<T>): Promise<T> {
+    const late = new TransportFailure('timeout', 'nothing more comes of GET /v1/blobs');
+    const timer = setTimeout(() => this.#silent.abort(late), this.#milliseconds);
+    try {
+      return await work;
+    } catch (cause) {
+      this.signal.throwIfAborted();
+      if (!(cause instanceof TypeError) && !(cause instanceof DOMException)) throw cause;
+      throw new TransportFailure('network', 'the answer to GET /v1/blobs broke off', { cause });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  stop(): void {
+    this.#silent.abort();
+  }
 }

@@ -1,4 +1,5 @@
 export { DEFAULT_RETRY, type RetryPolicy, type Sleep } from './backoff.ts';
+export type { RunningHash } from './blobs.ts';
 export type * from './contract-types.ts';
 export type { Sha256 } from './digest.ts';
 export type { ExactBytes } from './exact-bytes.ts';

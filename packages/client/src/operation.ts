@@ -28,6 +28,8 @@ export type CallOf<R extends Route> = {
   readonly accept?: MediaTypeOf<IdOf<R>> | '*/*';
   /** A status beside the successful ones whose body is an answer. */
   readonly answerStatus?: number;
+  /** Leaves the body of the answer to be read. */
+  readonly stream?: boolean;
   /** Another credential than the client's. */
   readonly apiKey?: string;
   /** Called before each further try. */

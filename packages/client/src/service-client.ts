@@ -4,6 +4,7 @@
  * Spec § Endpoints.
  */
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
+import type { RunningHash } from './blobs.ts';
 import type {
   CancellationAnswer,
   Capabilities,
@@ -99,6 +100,14 @@ export interface ServiceClient {
   upload(content: FileContent, options?: CallOptions): Promise<StoredBlob>;
   /** A file that was uploaded, by its `sha256:…`, compared with it. */
   download(blob: string, options?: CallOptions): Promise<ExactBytes>;
+  /**
+   * The same piece by piece, so that a large file is never whole in memory. `hash` is `createHash('sha256')` in Node. The
+   * file is whole only once this ends without an error; a digest that is not the blob's is one.
+   */
+  downloadPieces(
+    blob: string,
+    options: CallOptions & { readonly hash: RunningHash },
+  ): Promise<AsyncGenerator<Uint8Array, void>>;
   /** The signer's current key. It is not a trust anchor: pin a key that came another way. Spec § Authentication 10. */
   publicKey(options?: CallOptions): Promise<PublicKey>;
   capabilities(options?: CallOptions): Promise<Capabilities>;
@@ -166,6 +175,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     resultArtifact: (job_id, reading) => exactBytes('result-artifact', job_id, reading),
     upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
     download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
+    downloadPieces: async (blob, sending) => (await import('./blobs.ts')).pieces(session, blob, sending),
     publicKey: ({ signal } = {}) => orOlder(read(session, 'GET /v1/attestation/public-key', { signal }), unsigned),
     capabilities: ({ signal } = {}) => read(session, 'GET /v1/capabilities', { signal }),
     whoami: ({ signal } = {}) => read(session, 'GET /v1/whoami', { signal }),

@@ -23,6 +23,8 @@ export interface Exchange {
   readonly bytes?: Uint8Array<ArrayBuffer>;
   /** An unsuccessful status whose body is an answer, unless it is the error envelope. */
   readonly answerStatus?: number;
+  /** Leaves the body of a successful answer to be read. */
+  readonly stream?: boolean;
   /** Milliseconds from sending to the last byte of the answer. */
   readonly timeoutMilliseconds: number;
   readonly signal?: AbortSignal | undefined;
@@ -33,6 +35,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** What is still to be read of a streamed answer, which has no bytes yet. */
+  readonly body?: Response['body'];
 }
 
 /** Sends a request and returns its whole answer, or throws `ServiceFailure` or `TransportFailure`. */
@@ -66,9 +70,9 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
     // Without any, this is undefined.
     body: bytes ?? JSON.stringify(body),
   });
-  const received = await bodyOf(response);
-  refuseTruncated(response, received);
-  return { status: response.status, headers: response.headers, bytes: received };
+  const received = request.stream && response.ok ? new Uint8Array() : await bodyOf(response);
+  if (!request.stream) refuseTruncated(response, received);
+  return { status: response.status, headers: response.headers, bytes: received, body: response.body };
 }
 
 /** The most bytes of an answer: those of the largest file that can be uploaded, which no other answer reaches. */

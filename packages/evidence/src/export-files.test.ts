@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from './canonical-json.ts';
+import { digestOf, type ExportContent } from './export-content.ts';
 import { ExportFailure, type ExportSource, exportFiles } from './export-files.ts';
 import { EXPORT_FILES, EXPORT_MANIFEST, readExportManifest } from './job-export.ts';
 import { policyText } from './policy-text.ts';
 import { sha256Hex } from './sha256-portable.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const text = (content: Uint8Array | undefined) => new TextDecoder().decode(content);
+const whole = (content: ExportContent | undefined) => (content instanceof Uint8Array ? content : bytes(''));
+const text = (content: ExportContent | undefined) => new TextDecoder().decode(whole(content));
 
 const spec = {
   language: 'bash',
@@ -77,10 +79,31 @@ describe('the export of a job', () => {
 
   test('has a manifest of all its other files', () => {
     const files = exportFiles(sourceOf(), { program: 'kept' });
-    const result = readExportManifest(files.get(EXPORT_MANIFEST) ?? bytes(''));
+    const result = readExportManifest(whole(files.get(EXPORT_MANIFEST)));
     if (result.kind === 'refused') throw new Error(result.reason);
     const listed = result.manifest.files.map(({ path, size_bytes }) => [path, size_bytes]);
-    expect(listed).toEqual([...files].slice(1).map(([path, content]) => [path, content.length]));
+    expect(listed).toEqual([...files].slice(1).map(([path, content]) => [path, digestOf(content).size_bytes]));
+  });
+
+  test('lists an uploaded file by what is known of it, and has none that is not stored any more', () => {
+    const files = [
+      { path: 'input/a', blob: 'sha256:stored' },
+      { path: 'input/b', blob: 'sha256:gone' },
+    ];
+    const known = { size_bytes: 67_108_864, sha256: digest };
+    const input_artifacts = files.map(({ path }) => ({ path }));
+    const exported = exportFiles(
+      sourceOf({
+        requested_spec: { ...spec, files },
+        receipt_json: canonicalJson({ ...receipt, input_artifacts }),
+        blobs: new Map([['sha256:stored', known]]),
+      }),
+      { program: 'kept' },
+    );
+    expect([exported.get('input/a'), exported.has('input/b')]).toEqual([known, false]);
+    const result = readExportManifest(whole(exported.get(EXPORT_MANIFEST)));
+    if (result.kind === 'refused') throw new Error(result.reason);
+    expect(result.manifest.files).toContainEqual({ path: 'input/a', ...known });
   });
 
   test('leaves out the program on request', () => {

@@ -4,6 +4,7 @@ import { pathProblem } from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 import { decodeBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
+import type { ExportContent } from './export-content.ts';
 import { EXPORT_FILES, EXPORT_MANIFEST, EXPORT_OPTIONAL_FILES, exportManifest } from './job-export.ts';
 import { policyText } from './policy-text.ts';
 import { argumentsText, variablesText } from './program-words.ts';
@@ -26,7 +27,7 @@ export interface ExportSource {
   readonly requested_spec: StoredSpec;
   readonly artifacts: readonly { readonly path: string; readonly content: Uint8Array }[];
   /** The uploaded files that the submission names and that are still stored, by their `sha256:…`. */
-  readonly blobs?: ReadonlyMap<string, Uint8Array>;
+  readonly blobs?: ReadonlyMap<string, ExportContent>;
 }
 
 export interface ExportChoice {
@@ -35,13 +36,13 @@ export interface ExportChoice {
 }
 
 /**
- * Every file of the export by its path, the manifest first. What came from a service is not trusted. Input must be
- * below `input/` and output below `output/`, so that no file replaces another.
+ * Every file of the export by its path, the manifest first. An uploaded file is what `blobs` has of it. What came from a
+ * service is not trusted. Input must be below `input/` and output below `output/`, so that no file replaces another.
  *
  * @throws ExportFailure if the job has no receipt, or a file has a path that no job's file can have
  */
-export function exportFiles(source: ExportSource, { program }: ExportChoice): Map<string, Uint8Array> {
-  const files = new Map<string, Uint8Array>([
+export function exportFiles(source: ExportSource, { program }: ExportChoice): Map<string, ExportContent> {
+  const files = new Map<string, ExportContent>([
     [EXPORT_FILES.envelope, source.envelope],
     [EXPORT_FILES.result, source.result_artifact],
     [EXPORT_FILES.receipt, utf8(source.receipt_json)],
@@ -53,14 +54,14 @@ export function exportFiles(source: ExportSource, { program }: ExportChoice): Ma
 }
 
 /** The texts and files that the receipt covers, as far as they are known here. A recovery receipt covers none. */
-function programFiles({ receipt_json, requested_spec, artifacts, blobs }: ExportSource): [string, Uint8Array][] {
+function programFiles({ receipt_json, requested_spec, artifacts, blobs }: ExportSource): [string, ExportContent][] {
   const receipt = JSON.parse(receipt_json) as Partial<Receipt> | null;
   if (receipt === null) throw new ExportFailure('the job has no receipt');
   const { code, stdin, files = [] } = requested_spec;
   const listed = new Set(
     [...(receipt.input_artifacts ?? []), ...(receipt.output_artifacts ?? [])].map(({ path }) => path),
   );
-  const optional: [string, Uint8Array][] = [];
+  const optional: [string, ExportContent][] = [];
   if (receipt.code_sha256 != null && code !== undefined) optional.push([EXPORT_OPTIONAL_FILES.code, utf8(code)]);
   if (receipt.stdin_sha256 != null && stdin != null) optional.push([EXPORT_OPTIONAL_FILES.stdin, utf8(stdin)]);
   const args = argumentsText(requested_spec);
@@ -70,14 +71,14 @@ function programFiles({ receipt_json, requested_spec, artifacts, blobs }: Export
   const policy = policyText(requested_spec);
   if (receipt.policy_sha256 === sha256Hex(policy)) optional.push([EXPORT_OPTIONAL_FILES.policy, utf8(policy)]);
   const inputs = files.flatMap((file) => inputFile(file, blobs));
-  const outputs = artifacts.map(({ path, content }): [string, Uint8Array] => [path, content]);
+  const outputs = artifacts.map(({ path, content }): [string, ExportContent] => [path, content]);
   for (const [path] of inputs) checkPath(path, 'input');
   for (const [path] of outputs) checkPath(path, 'output');
   return [...optional, ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
 }
 
 /** None for an uploaded file that is not stored any more: the receipt has its digest. */
-function inputFile(file: SubmittedFile, blobs: ExportSource['blobs']): [string, Uint8Array][] {
+function inputFile(file: SubmittedFile, blobs: ExportSource['blobs']): [string, ExportContent][] {
   const { path } = file;
   const content = 'blob' in file ? blobs?.get(file.blob) : contentOf(path, file.content_base64);
   return content === undefined ? [] : [[path, content]];

@@ -96,7 +96,7 @@ describe('the files of an exported job', () => {
     [EXPORT_OPTIONAL_FILES.args, 262_144],
     [EXPORT_OPTIONAL_FILES.env, 262_144],
     [EXPORT_OPTIONAL_FILES.policy, 262_144],
-    ['input/a.csv', 2_097_152],
+    ['input/a.csv', 67_108_864],
     ['output/a.png', 2_097_152],
     ['elsewhere/a.png', null],
   ])('%s has at most %s bytes (Spec § Limits)', (path, bytesMax) => {

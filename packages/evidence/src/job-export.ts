@@ -4,6 +4,7 @@
  * damage, and the attestation shows forgery. docs/VERIFYING.md, the export directory.
  */
 import {
+  blobBytesMax,
   codeBytesMax,
   envelopeBytesMax,
   fileBytesMax,
@@ -12,8 +13,8 @@ import {
   resultArtifactBytesMax,
   stdinBytesMax,
 } from '@vouchbox/protocol/vocabulary';
-import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
+import { digestOf, type ExportContent, type FileDigest } from './export-content.ts';
 import { isJsonObject, parseStrictJson } from './strict-json.ts';
 
 export const JOB_EXPORT_TYPE = 'urn:svc:job-export:v1';
@@ -36,6 +37,9 @@ export const EXPORT_FILES = {
    */
   publicKey: 'public-key.pem',
 } as const;
+
+/** The files that a verifier reads whole. Of every other it needs the size and the digest alone. */
+export const EXPORT_FILES_READ_WHOLE: ReadonlySet<string> = new Set([EXPORT_MANIFEST, ...Object.values(EXPORT_FILES)]);
 
 /** The other files that an export may have: the submission's own bytes. Input and output files keep their paths. */
 export const EXPORT_OPTIONAL_FILES = {
@@ -62,10 +66,8 @@ const wordsBytesMax = 256 * 1024;
 /** The manifest itself, the files by name, and the most input and output files that a job may have. */
 export const exportFilesMax = 1 + 5 + 5 + 2 * filesMax;
 
-export interface ExportedFile {
+export interface ExportedFile extends FileDigest {
   readonly path: string;
-  readonly size_bytes: number;
-  readonly sha256: string;
 }
 
 export interface ExportManifest {
@@ -75,16 +77,16 @@ export interface ExportManifest {
   readonly files: readonly ExportedFile[];
 }
 
-/** The bytes of the manifest of these files, by path. */
+/** The bytes of the manifest of these files. */
 export function exportManifest(
   job: Pick<ExportManifest, 'tenant' | 'job_id'>,
-  files: ReadonlyMap<string, Uint8Array>,
+  files: ReadonlyMap<string, ExportContent>,
 ): Uint8Array<ArrayBuffer> {
   const manifest: ExportManifest = {
     _type: JOB_EXPORT_TYPE,
     tenant: job.tenant,
     job_id: job.job_id,
-    files: Array.from(files, ([path, bytes]) => ({ path, size_bytes: bytes.length, sha256: sha256Hex(bytes) })),
+    files: Array.from(files, ([path, content]) => ({ path, ...digestOf(content) })),
   };
   return new TextEncoder().encode(canonicalJson(manifest));
 }
@@ -93,7 +95,8 @@ export function exportManifest(
 export function exportedFileBytesMax(path: string): number | null {
   const fixed = FIXED_BYTES_MAX.get(path);
   if (fixed !== undefined) return fixed;
-  return pathProblem(path, 'input') === null || pathProblem(path, 'output') === null ? fileBytesMax : null;
+  if (pathProblem(path, 'input') === null) return blobBytesMax;
+  return pathProblem(path, 'output') === null ? fileBytesMax : null;
 }
 
 export type ManifestResult =

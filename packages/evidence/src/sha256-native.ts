@@ -1,7 +1,14 @@
-/** SHA-256 in Node: OpenSSL's, in one call. `#sha256` in package.json chooses between this and the portable one. */
-import { hash } from 'node:crypto';
+/** SHA-256 in Node: OpenSSL's. `#sha256` in package.json chooses between this and the portable one. */
+import { createHash, hash } from 'node:crypto';
+import type { RunningSha256 } from './running-sha256.ts';
 
 /** SHA-256 as 64 lower-case hex digits; a string is digested as its UTF-8. */
 export function sha256Hex(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex');
+}
+
+/** SHA-256 of bytes that come in pieces. */
+export function runningSha256(): RunningSha256 {
+  const running = createHash('sha256');
+  return { update: (piece) => void running.update(piece), hex: () => running.digest('hex') };
 }

@@ -1,7 +1,9 @@
 /**
- * SHA-256 (FIPS 180-4) for a browser page, which has no Node. WebCrypto cannot replace it: it is asynchronous, and
- * missing from pages that are served without TLS. It digests public data only, so timing does not matter.
+ * SHA-256 (FIPS 180-4) for a browser page, which has no Node. WebCrypto cannot replace it: it is asynchronous, takes no
+ * bytes in pieces, and is missing from pages that are served without TLS. It digests public data only, so timing does
+ * not matter.
  */
+import type { RunningSha256 } from './running-sha256.ts';
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 const ROUND_CONSTANTS = Uint32Array.from(firstPrimes(64), (prime) => fractionBits(Math.cbrt(prime)));
@@ -13,13 +15,52 @@ const LENGTH_BYTES = 8;
 
 /** SHA-256 as 64 lower-case hex digits; a string is digested as its UTF-8. */
 export function sha256Hex(data: string | Uint8Array): string {
-  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
-  const state = INITIAL_STATE.slice();
-  const schedule = new Uint32Array(64);
-  const wholeBytes = bytes.length - (bytes.length % BLOCK_BYTES);
-  absorb(state, schedule, bytes.subarray(0, wholeBytes));
-  absorb(state, schedule, paddedTail(bytes.subarray(wholeBytes), bytes.length));
-  return Array.from(state, (word) => word.toString(16).padStart(8, '0')).join('');
+  const running = new PortableSha256();
+  running.update(typeof data === 'string' ? new TextEncoder().encode(data) : data);
+  return running.hex();
+}
+
+/** SHA-256 of bytes that come in pieces. */
+export function runningSha256(): RunningSha256 {
+  return new PortableSha256();
+}
+
+class PortableSha256 implements RunningSha256 {
+  readonly #state = INITIAL_STATE.slice();
+  readonly #schedule = new Uint32Array(64);
+  /** The beginning of a block whose end did not come yet. */
+  readonly #begun = new Uint8Array(BLOCK_BYTES);
+  #begunBytes = 0;
+  #bytes = 0;
+
+  update(piece: Uint8Array): void {
+    this.#bytes += piece.length;
+    const rest = this.#begunBytes > 0 ? this.#complete(piece) : piece;
+    const wholeBytes = rest.length - (rest.length % BLOCK_BYTES);
+    absorb(this.#state, this.#schedule, rest.subarray(0, wholeBytes));
+    this.#begin(rest.subarray(wholeBytes));
+  }
+
+  hex(): string {
+    absorb(this.#state, this.#schedule, paddedTail(this.#begun.subarray(0, this.#begunBytes), this.#bytes));
+    return Array.from(this.#state, (word) => word.toString(16).padStart(8, '0')).join('');
+  }
+
+  /** Adds to the block that was begun, absorbs it if it is whole, and returns what is left of the piece. */
+  #complete(piece: Uint8Array): Uint8Array {
+    const taken = piece.subarray(0, BLOCK_BYTES - this.#begunBytes);
+    this.#begin(taken);
+    if (this.#begunBytes === BLOCK_BYTES) {
+      absorb(this.#state, this.#schedule, this.#begun);
+      this.#begunBytes = 0;
+    }
+    return piece.subarray(taken.length);
+  }
+
+  #begin(bytes: Uint8Array): void {
+    this.#begun.set(bytes, this.#begunBytes);
+    this.#begunBytes += bytes.length;
+  }
 }
 
 /** The last, incomplete block with its `1` bit, zeros, and the message's length in bits. FIPS 180-4 § 5.1.1. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { sha256Hex as native } from './sha256-native.ts';
-import { sha256Hex as portable } from './sha256-portable.ts';
+import { sha256Hex as native, runningSha256 as runningNative } from './sha256-native.ts';
+import { sha256Hex as portable, runningSha256 as runningPortable } from './sha256-portable.ts';
 
 describe('portable SHA-256', () => {
   test('equals the vectors of FIPS 180-4', () => {
@@ -22,5 +22,30 @@ describe('portable SHA-256', () => {
     expect(portable('h\u00e9\u{1f600}')).toBe(native('h\u00e9\u{1f600}'));
     const view = new Uint8Array(300).fill(7).subarray(13, 150);
     expect(portable(view)).toBe(native(view));
+  });
+});
+
+describe.each([
+  ['native', runningNative],
+  ['portable', runningPortable],
+])('the %s digest of bytes in pieces', (_which, running) => {
+  test('is that of the whole, wherever it is cut', () => {
+    const bytes = Uint8Array.from({ length: 1000 }, (_, index) => (index * 167) & 255);
+    for (let cut = 1; cut <= 200; cut++) {
+      const digest = running();
+      for (let at = 0; at < bytes.length; at += cut) digest.update(bytes.subarray(at, at + cut));
+      expect(digest.hex()).toBe(native(bytes));
+    }
+  });
+
+  test('keeps nothing of a piece, which may be overwritten', () => {
+    const digest = running();
+    const piece = new Uint8Array(100);
+    for (const fill of [1, 2, 3]) digest.update(piece.fill(fill));
+    expect(digest.hex()).toBe(native(Uint8Array.from({ length: 300 }, (_, at) => Math.floor(at / 100) + 1)));
+  });
+
+  test('of no bytes is that of nothing', () => {
+    expect(running().hex()).toBe(native(''));
   });
 });

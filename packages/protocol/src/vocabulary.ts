@@ -15,6 +15,7 @@ export * from './printable.ts';
 export * from './receipt-format.ts';
 export * from './roles.ts';
 export * from './scopes.ts';
+export * from './size-text.ts';
 export * from './status.ts';
 export * from './stream.ts';
 export * from './variables.ts';

@@ -10,7 +10,7 @@ import {
   resultSubjectName,
   verifyEnvelope,
 } from '@vouchbox/evidence';
-import { envelopeBytesMax, resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
+import { envelopeBytesMax, resultArtifactBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
 import { type Check, type Facts, failed, passed } from './report.ts';
 
@@ -98,5 +98,5 @@ function statedSubjectName(envelope: Uint8Array): string {
 }
 
 function tooLarge(name: string, bytesMax: number, exitCode: ExitCode): AttestationVerdict {
-  return { exitCode, checks: [failed(name, `the file is larger than ${bytesMax} bytes`)], signed: null };
+  return { exitCode, checks: [failed(name, `the file is larger than ${sizeText(bytesMax)}`)], signed: null };
 }

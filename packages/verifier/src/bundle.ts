@@ -12,7 +12,7 @@ import {
   findSignature,
   parsePublicKey,
 } from '@vouchbox/evidence';
-import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
+import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import { readBounded } from './read-file.ts';
 import { failed, passed, type Report } from './report.ts';
@@ -52,7 +52,7 @@ const NOTICE = 'The bundle carries no key, time or log entry: its reader must pi
 
 /** The envelope with the signature that verifies, or why there is none. */
 async function findSigned(bytes: Uint8Array | null, pems: readonly (string | null)[]): Promise<Found | string> {
-  if (bytes === null) return `the envelope is larger than ${envelopeBytesMax} bytes`;
+  if (bytes === null) return `the envelope is larger than ${sizeText(envelopeBytesMax)}`;
   const decoded = decodeEnvelope(bytes);
   if (decoded.kind === 'refused') return `the envelope is refused: ${decoded.reason}`;
   const parsed = pems.map((pem) => parsePublicKey(pem ?? ''));

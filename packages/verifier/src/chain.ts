@@ -2,7 +2,7 @@
  * `service-verify chain`: whether this history follows, event by event, from its beginning, and matches the receipt.
  */
 import { historyBytesMax, isJsonObject, parseStrictJson, type StoredReceipt } from '@vouchbox/evidence';
-import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
+import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 import { checkRecord, type RecordVerdict } from './check-record.ts';
 import { EXIT } from './exit-code.ts';
 import { type History, joinHistories, parseHistory } from './history.ts';
@@ -38,7 +38,7 @@ function readHistory(files: readonly string[]): History | Check {
   let left = historyBytesMax;
   for (const file of files) {
     const bytes = readBounded(file, left);
-    if (bytes === null) return failed('events', `the files are larger than ${historyBytesMax} bytes together`);
+    if (bytes === null) return failed('events', `the files are larger than ${sizeText(historyBytesMax)} together`);
     const part = parseHistory(bytes);
     if ('problem' in part) return failed('events', `${file}: ${part.problem}`);
     parts.push(part);
@@ -50,7 +50,7 @@ function readHistory(files: readonly string[]): History | Check {
 
 function readReceipt(path: string): { readonly stored: StoredReceipt } | Check {
   const bytes = readBounded(path, envelopeBytesMax);
-  if (bytes === null) return failed('receipt', `the file is larger than ${envelopeBytesMax} bytes`);
+  if (bytes === null) return failed('receipt', `the file is larger than ${sizeText(envelopeBytesMax)}`);
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused') return failed('receipt', json.reason);
   if (!isJsonObject(json.value)) return failed('receipt', 'it is not a JSON object');

@@ -1,10 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, statSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sealReceipt } from '@vouchbox/evidence';
 import { afterAll, describe, expect, test } from 'vitest';
 import { attestedJob, eventLines, exportOf, line, Scratch, signingKey } from '../test/attested-job.ts';
 import { serviceVerify } from './service-verify.ts';
+
+const GIBIBYTE = 1024 ** 3;
+const command = join(import.meta.dirname, '../bin/service-verify');
 
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
@@ -102,39 +105,80 @@ describe('an exported directory with damage', () => {
     expect(await verify(directory({ [path]: `${text} ` }))).toMatchObject({ exitCode: 6, failed: ['directory'] });
   });
 
+  test('is refused if a file of the program is a directory', async () => {
+    const path = directory({ 'output/b': undefined });
+    mkdirSync(join(path, 'output/b'));
+    expect(await verify(path)).toMatchObject({ exitCode: 6, failed: ['directory'] });
+  });
+});
+
+describe('a directory that is not an export', () => {
   test.each([
-    ['no manifest', { [EXPORT_MANIFEST]: undefined }],
-    ['a malformed manifest', { [EXPORT_MANIFEST]: '{}' }],
-    ['an unlisted file', { 'output/unlisted': 'x' }],
-    ['a file that no export has', { 'README.md': 'trust me' }],
-  ])('is refused with %s', async (_what, changes) => {
-    expect(await verify(directory(changes))).toMatchObject({ exitCode: 6, failed: ['directory'] });
+    ['no manifest', { [EXPORT_MANIFEST]: undefined }, 'there is no manifest.json'],
+    ['a malformed manifest', { [EXPORT_MANIFEST]: '{}' }, 'manifest.json is refused'],
+    ['an unlisted file', { 'output/unlisted': 'x' }, 'output/unlisted is not listed'],
+    ['a file that no export has', { 'README.md': 'trust me' }, 'README.md is not a file of an export'],
+  ])('is told from a bad one: %s', async (_what, changes, says) => {
+    const { exitCode, checks } = await verify(directory(changes));
+    expect({ exitCode, checks }).toMatchObject({ exitCode: 7, checks: [{ check: 'directory', good: false }] });
+    expect(checks?.[0]?.detail).toContain(says);
   });
 
-  test('is refused with a link, a pipe or a directory in place of a file, without waiting for any', async () => {
+  test('has a link, a pipe or a directory in place of a file, and is refused without waiting for any', async () => {
     for (const plant of [
       (path: string) => symlinkSync('/etc/passwd', path),
       (path: string) => execFileSync('mkfifo', [path]),
       (path: string) => mkdirSync(path),
     ]) {
-      const path = directory({ [EXPORT_FILES.receipt]: undefined });
-      plant(join(path, EXPORT_FILES.receipt));
-      expect(await verify(path)).toMatchObject({ exitCode: 6, failed: ['directory'] });
+      for (const name of [EXPORT_FILES.receipt, 'input/a.csv']) {
+        const path = directory({ [name]: undefined });
+        mkdirSync(join(path, 'input'), { recursive: true });
+        plant(join(path, name));
+        const { exitCode } = await verify(path);
+        // Below input/ a directory may be: then it is the file that is missing.
+        expect(exitCode).toBe(statSync(join(path, name)).isDirectory() && name.startsWith('input/') ? 6 : 7);
+      }
     }
     const linked = directory();
     rmSync(join(linked, 'output'), { recursive: true });
     symlinkSync('/etc', join(linked, 'output'));
-    expect(await verify(linked)).toMatchObject({ exitCode: 6, failed: ['directory'] });
+    expect(await verify(linked)).toMatchObject({ exitCode: 7, failed: ['directory'] });
   });
 
-  test('is refused with more entries than any export has', async () => {
+  test('has more entries than any export', async () => {
     const path = directory();
-    for (let number = 0; number < 1200; number++) mkdirSync(join(path, `d${number}`));
-    expect(await verify(path)).toMatchObject({ exitCode: 6, failed: ['directory'] });
+    for (let number = 0; number < 1200; number++) mkdirSync(join(path, `output/d${number}`));
+    const { exitCode, checks } = await verify(path);
+    expect([exitCode, checks?.[0]?.detail]).toEqual([7, 'there are more than 1200 files and directories']);
   });
 
-  test('is wrong usage if it does not exist', async () => {
-    expect((await verify('/nowhere')).exitCode).toBe(1);
+  test.each([
+    ['input/huge', 100 * GIBIBYTE, 'input/huge is larger than 64 MiB'],
+    ['output/huge', 100 * GIBIBYTE, 'output/huge is larger than 2 MiB'],
+    [EXPORT_FILES.events, 100 * GIBIBYTE, 'events.ndjson is larger than 64 MiB'],
+    [EXPORT_MANIFEST, 100 * GIBIBYTE, 'manifest.json is larger than 256 KiB'],
+    ['input/b', 64 * 1024 ** 2, 'makes input/ larger than 64 MiB'],
+  ])('has %s of %d bytes, and is refused without reading it', async (path, bytes, says) => {
+    const at = directory({ [path]: '' });
+    truncateSync(join(at, path), bytes);
+    const { exitCode, checks } = await verify(at);
+    expect([exitCode, checks?.[0]?.detail]).toEqual([7, expect.stringContaining(says)]);
+  });
+});
+
+describe('a directory that cannot be read', () => {
+  test('does not exist, or is a file, and the reader is told so', async () => {
+    expect(await verify('/nowhere')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOENT') });
+    expect(await verify(key)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOTDIR') });
+  });
+
+  test('has a file of another length than it says, as one that is written to, and nothing of it is believed', () => {
+    const path = directory();
+    // A file of the kernel says that it is empty, and is not.
+    const mount = `mount --bind /proc/version "$1/input/a.csv" && exec "$0" directory "$1" --public-key "$2" --tenant acme`;
+    const within = ['--user', '--map-root-user', '--mount', 'sh', '-c', mount, command, path, key];
+    const { status, stderr } = spawnSync('unshare', within, { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([1, expect.stringContaining('input/a.csv was changed while it was read')]);
   });
 });
 

@@ -6,6 +6,7 @@
 import {
   decodeEnvelope,
   decodeStatement,
+  digestOf,
   EXPORT_FILES,
   EXPORT_MANIFEST,
   type ExportManifest,
@@ -15,20 +16,19 @@ import {
   readExportManifest,
   resultSubjectName,
   type StoredReceipt,
-  sha256Hex,
   VERIFICATION_STEPS,
 } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { type AttestationVerdict, verifyAttestation } from './attestation.ts';
 import type { ExportedJob, ExportFiles } from './exported-job.ts';
-import { parseExport } from './exported-job.ts';
+import { parseExport, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
 import type { Check, Report } from './report.ts';
 import {
   historyChecks,
   manifestCheck,
-  programFileCheck,
+  programChecks,
   publicKeyCheck,
   receiptFileCheck,
   verifyExport,
@@ -100,10 +100,10 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
   const trusted = await attestationOf(files, options, manifest);
   const signed = trusted.verdict?.signed ?? null;
   const receipt = signed?.predicate.receipt ?? unsignedReceipt(files);
-  const history = parseLines(files.get(EXPORT_FILES.events) ?? new Uint8Array());
+  const history = parseLines(wholeFile(files, EXPORT_FILES.events) ?? new Uint8Array());
   const exported = { manifest: manifest ?? EMPTY_MANIFEST, files };
   const record = recordChecks(exported, { receipt, signed });
-  const program = receipt === null ? [] : programChecks(exported, receipt);
+  const program = receipt === null ? [] : programChecks(files, receipt).map(stateOf);
   const isSigned = signed !== null && trusted.isPinned;
   const all = [...listing, ...trusted.checks, ...record, ...program];
   // An export that failed a check is refused in any case, and a hostile history may be long.
@@ -120,7 +120,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
     receipt,
     isSigned,
     key_id: signed?.key_id ?? null,
-    result: jsonObjectOf(files.get(EXPORT_FILES.result)),
+    result: jsonObjectOf(wholeFile(files, EXPORT_FILES.result)),
   };
 }
 
@@ -128,14 +128,14 @@ const EMPTY_MANIFEST = { tenant: '', job_id: '', files: [] } as unknown as Expor
 
 /** Null if no manifest can be read; `listingChecks` says why. */
 function manifestOf(files: ExportFiles): ExportManifest | null {
-  const bytes = files.get(EXPORT_MANIFEST);
+  const bytes = wholeFile(files, EXPORT_MANIFEST);
   const result = bytes === undefined ? null : readExportManifest(bytes);
   return result?.kind === 'manifest' ? result.manifest : null;
 }
 
 /** Every file against the manifest. The digest that was found stands beside the one that is listed. */
 function listingChecks(files: ExportFiles, manifest: ExportManifest | null): ExaminedCheck[] {
-  const bytes = files.get(EXPORT_MANIFEST);
+  const bytes = wholeFile(files, EXPORT_MANIFEST);
   if (bytes === undefined) return [];
   if (manifest === null) {
     const result = readExportManifest(bytes);
@@ -144,10 +144,11 @@ function listingChecks(files: ExportFiles, manifest: ExportManifest | null): Exa
   const listed = manifest.files.map(({ path, size_bytes, sha256 }): ExaminedCheck => {
     const found = files.get(path);
     if (found === undefined) return failure(path, 'it is listed and missing');
-    if (found.length !== size_bytes) return failure(path, `it has ${found.length} bytes, and ${size_bytes} are listed`);
-    const digest = sha256Hex(found);
-    if (digest !== sha256) return failure(path, `its digest is ${digest}, and ${sha256} is listed`);
-    return { name: path, state: 'passed', detail: `${found.length} bytes, sha256:${digest}` };
+    const is = digestOf(found);
+    if (is.size_bytes !== size_bytes)
+      return failure(path, `it has ${is.size_bytes} bytes, and ${size_bytes} are listed`);
+    if (is.sha256 !== sha256) return failure(path, `its digest is ${is.sha256}, and ${sha256} is listed`);
+    return { name: path, state: 'passed', detail: `${size_bytes} bytes, sha256:${sha256}` };
   });
   const known = new Set([EXPORT_MANIFEST, ...manifest.files.map(({ path }) => path)]);
   const surplus = [...files.keys()].filter((path) => !known.has(path));
@@ -171,8 +172,8 @@ async function attestationOf(
   const isPinned = options.publicKeys.length > 0;
   const enclosed = enclosedKeys(files);
   const publicKeys = isPinned ? options.publicKeys : enclosed;
-  const envelope = files.get(EXPORT_FILES.envelope);
-  const subject = files.get(EXPORT_FILES.result);
+  const envelope = wholeFile(files, EXPORT_FILES.envelope);
+  const subject = wholeFile(files, EXPORT_FILES.result);
   const missing = [
     envelope === undefined && `there is no ${EXPORT_FILES.envelope}`,
     subject === undefined && `there is no ${EXPORT_FILES.result}`,
@@ -212,7 +213,7 @@ function stepsNotTried(steps: readonly string[], detail: string): ExaminedCheck[
 }
 
 function enclosedKeys(files: ExportFiles): string[] {
-  const bytes = files.get(EXPORT_FILES.publicKey);
+  const bytes = wholeFile(files, EXPORT_FILES.publicKey);
   const pem = bytes === undefined ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   return pem !== null && parsePublicKey(pem).kind === 'key' ? [pem] : [];
 }
@@ -222,7 +223,7 @@ async function otherSigner(files: ExportFiles, detail: string): Promise<string> 
   const [enclosed] = enclosedKeys(files);
   if (enclosed === undefined) return detail;
   const bytes = {
-    envelope: files.get(EXPORT_FILES.envelope) ?? null,
+    envelope: wholeFile(files, EXPORT_FILES.envelope) ?? null,
     subject: new Uint8Array(),
     publicKeys: [enclosed],
   };
@@ -247,9 +248,9 @@ function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>
 
 /** The receipt from its file or from the envelope, before anything is known about it. */
 function unsignedReceipt(files: ExportFiles): StoredReceipt | null {
-  const envelope = files.get(EXPORT_FILES.envelope);
+  const envelope = wholeFile(files, EXPORT_FILES.envelope);
   const stated = envelope === undefined ? undefined : statedPredicate(envelope)?.['receipt'];
-  return jsonObjectOf(files.get(EXPORT_FILES.receipt)) ?? (isJsonObject(stated) ? stated : null);
+  return jsonObjectOf(wholeFile(files, EXPORT_FILES.receipt)) ?? (isJsonObject(stated) ? stated : null);
 }
 
 function recordChecks(
@@ -259,8 +260,8 @@ function recordChecks(
   const { files } = exported;
   if (!files.has(EXPORT_FILES.events)) return [];
   if (receipt === null) return [{ name: 'receipt', state: 'failed', detail: 'no receipt can be read' }];
-  const receiptFile = files.get(EXPORT_FILES.receipt);
-  const keyFile = files.get(EXPORT_FILES.publicKey);
+  const receiptFile = wholeFile(files, EXPORT_FILES.receipt);
+  const keyFile = wholeFile(files, EXPORT_FILES.publicKey);
   const compared: Check[] = [];
   if (signed !== null) {
     if (files.has(EXPORT_MANIFEST)) compared.push(manifestCheck(exported, signed.predicate));
@@ -269,13 +270,6 @@ function recordChecks(
   }
   const bytes = { ...exported, files: new Map([[EXPORT_FILES.result, new Uint8Array()], ...files]) };
   return [...compared, ...historyChecks(bytes, receipt)].map(stateOf);
-}
-
-function programChecks({ files }: ExportedJob, receipt: StoredReceipt): ExaminedCheck[] {
-  return Array.from(files)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .flatMap(([path, bytes]) => programFileCheck({ path, bytes, receipt }))
-    .map(stateOf);
 }
 
 /** The report of `service-verify directory` on the same bytes and keys. */

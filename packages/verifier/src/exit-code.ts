@@ -13,8 +13,10 @@ export const EXIT = {
   profile: 4,
   /** The attestation is good, but the job does not meet the policy. */
   policy: 5,
-  /** The history, the receipt or the exported directory is inconsistent. */
+  /** The history, the receipt, the files and their lists contradict one another: something was changed or is missing. */
   record: 6,
+  /** What was given has a form that no export has: foreign, special or too large files, or no manifest. Nothing was verified. */
+  notAnExport: 7,
   /** A problem of the verifier itself. */
   internal: 70,
 } as const;

@@ -4,9 +4,15 @@
  */
 import { closeSync, constants, type Dirent, fstatSync, opendirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { exportedFileBytesMax, exportFilesMax } from '@vouchbox/evidence';
-import { type ExportedJob, type ExportFiles, type ExportProblem, parseExport } from './exported-job.ts';
-import { readDescriptor } from './read-file.ts';
+import {
+  EXPORT_FILES_READ_WHOLE,
+  ExportBounds,
+  exportFilesMax,
+  type FileDigest,
+  runningSha256,
+} from '@vouchbox/evidence';
+import { type ExportedJob, type ExportFiles, type ExportProblem, notAnExport, parseExport } from './exported-job.ts';
+import { piecesOf } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A file and each directory above it; paths of the contract are not deep. */
@@ -14,8 +20,7 @@ const entriesMax = 16 * exportFilesMax;
 
 /** Reads a directory that holds exactly what its manifest lists. A directory that cannot be read is a `UsageError`. */
 export function readExportDirectory(directory: string): ExportedJob | ExportProblem {
-  const files = readExportFiles(directory);
-  return 'problem' in files ? files : parseExport(files);
+  return parseExport(readExportFiles(directory));
 }
 
 /** Reads the files of an export, which nothing has checked yet. A directory that cannot be read is a `UsageError`. */
@@ -27,19 +32,25 @@ export function readExportFiles(directory: string): ExportFiles | ExportProblem 
   }
 }
 
-type Tree = Map<string, Uint8Array<ArrayBuffer>>;
+type Content = Uint8Array<ArrayBuffer> | FileDigest;
 
 /** Every file of the directory, by its relative path. */
-function readTree(directory: string): Tree | ExportProblem {
-  const files: Tree = new Map();
+function readTree(directory: string): ExportFiles | ExportProblem {
+  const files = new Map<string, Content>();
+  const bounds = new ExportBounds();
   const waiting = [''];
   let entries = 0;
   for (let within = waiting.pop(); within !== undefined; within = waiting.pop()) {
     for (const entry of entriesOf(join(directory, within))) {
-      if (++entries > entriesMax) return { problem: `there are more than ${entriesMax} files and directories` };
+      if (++entries > entriesMax) return notAnExport(`there are more than ${entriesMax} files and directories`);
       const path = within === '' ? entry.name : `${within}/${entry.name}`;
-      const problem = entry.isDirectory() ? void waiting.push(path) : readEntry({ directory, path, entry, files });
-      if (problem) return { problem: `${path} ${problem}` };
+      if (isDirectoryOfAnExport(path, entry)) {
+        waiting.push(path);
+        continue;
+      }
+      const content = entry.isFile() ? readPlainFile(join(directory, path), { path, bounds }) : 'is not a plain file';
+      if (typeof content === 'string') return notAnExport(`${path} ${content}`);
+      files.set(path, content);
     }
   }
   return files;
@@ -55,31 +66,46 @@ function* entriesOf(directory: string): Generator<Dirent, void> {
   }
 }
 
+/** Only input and output are in directories. */
+function isDirectoryOfAnExport(path: string, entry: Dirent): boolean {
+  return entry.isDirectory() && /^(input|output)(\/|$)/.test(path);
+}
+
 interface Place {
-  readonly directory: string;
+  /** Within the export. */
   readonly path: string;
-  readonly entry: Dirent;
-  readonly files: Tree;
+  readonly bounds: ExportBounds;
 }
 
-/** Adds a file's bytes, or says what is wrong with it. */
-function readEntry({ directory, path, entry, files }: Place): string | null {
-  if (!entry.isFile()) return 'is not a plain file';
-  const bytesMax = exportedFileBytesMax(path);
-  if (bytesMax === null) return 'is not a file of an export';
-  if (files.size >= exportFilesMax) return `is one file more than the ${exportFilesMax} an export may have`;
-  const bytes = readPlainFile(join(directory, path), bytesMax);
-  if (bytes === null) return `is not a plain file of at most ${bytesMax} bytes`;
-  files.set(path, bytes);
-  return null;
-}
-
-/** Null unless it is a plain file of at most this many bytes. */
-function readPlainFile(path: string, bytesMax: number): Uint8Array<ArrayBuffer> | null {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+/** What an export has of a file, or what is wrong with it. It is read to the size that it had when it was opened. */
+function readPlainFile(file: string, { path, bounds }: Place): Content | string {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    return fstatSync(descriptor).isFile() ? readDescriptor(descriptor, bytesMax) : null;
+    const status = fstatSync(descriptor);
+    if (!status.isFile()) return 'is not a plain file';
+    return bounds.add(path, status.size) ?? readOpen(descriptor, { path, size_bytes: status.size });
   } finally {
     closeSync(descriptor);
   }
+}
+
+function readOpen(
+  descriptor: number,
+  { path, size_bytes }: { readonly path: string; readonly size_bytes: number },
+): Content {
+  const kept = EXPORT_FILES_READ_WHOLE.has(path) ? new Uint8Array(size_bytes) : null;
+  const running = runningSha256();
+  let total = 0;
+  for (const piece of piecesOf(descriptor)) {
+    if (total + piece.length > size_bytes) throw changed(path);
+    kept?.set(piece, total);
+    running.update(piece);
+    total += piece.length;
+  }
+  if (total !== size_bytes) throw changed(path);
+  return kept ?? { size_bytes, sha256: running.hex() };
+}
+
+function changed(path: string): Error {
+  return new Error(`${path} was changed while it was read`);
 }

@@ -1,39 +1,81 @@
 /** An exported job: files that its manifest lists, and no others. docs/VERIFYING.md, the export directory. */
-import { EXPORT_MANIFEST, type ExportManifest, readExportManifest, sha256Hex } from '@vouchbox/evidence';
+import {
+  digestOf,
+  EXPORT_FILES_READ_WHOLE,
+  EXPORT_MANIFEST,
+  type ExportContent,
+  type ExportManifest,
+  type FileDigest,
+  readExportManifest,
+} from '@vouchbox/evidence';
+import { EXIT } from './exit-code.ts';
 
-/** The bytes of files by their path. */
-export type ExportFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+/**
+ * The files of an export by their path: the bytes of the evidence, and of every other file its bytes or its size and
+ * digest, which are all that is checked of it.
+ */
+export type ExportFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer> | FileDigest>;
 
 export interface ExportedJob {
   readonly manifest: ExportManifest;
-  /** The bytes of every listed file, by path. */
+  /** Every listed file, by path. */
   readonly files: ExportFiles;
 }
 
 export interface ExportProblem {
   readonly problem: string;
+  /** `not_an_export`: something is there that no export has. `record`: the manifest lists other files than there are. */
+  readonly exitCode: typeof EXIT.notAnExport | typeof EXIT.record;
 }
 
 /** The export in these files, one of which is the manifest; or why they are not an export. */
-export function parseExport(given: ExportFiles): ExportedJob | ExportProblem {
+export function parseExport(given: ExportFiles | ExportProblem): ExportedJob | ExportProblem {
+  if (isProblem(given)) return given;
   const files = new Map(given);
-  const manifestBytes = files.get(EXPORT_MANIFEST);
-  if (manifestBytes === undefined) return { problem: `there is no ${EXPORT_MANIFEST}` };
+  const manifestBytes = wholeFile(files, EXPORT_MANIFEST);
+  if (manifestBytes === undefined) return notAnExport(`there is no ${EXPORT_MANIFEST}`);
   files.delete(EXPORT_MANIFEST);
   const result = readExportManifest(manifestBytes);
-  if (result.kind === 'refused') return { problem: `${EXPORT_MANIFEST} is refused: ${result.reason}` };
-  const problem = listingProblem(result.manifest, files);
-  return problem === null ? { manifest: result.manifest, files } : { problem };
+  if (result.kind === 'refused') return notAnExport(`${EXPORT_MANIFEST} is refused: ${result.reason}`);
+  const { manifest } = result;
+  return listingProblem(manifest, files) ?? { manifest, files };
+}
+
+export function isProblem(given: ExportFiles | ExportProblem): given is ExportProblem {
+  return 'problem' in given;
+}
+
+/** The bytes of a file that is read whole; undefined if it is not there, or only its digest is known. */
+export function wholeFile(files: ExportFiles, path: string): Uint8Array<ArrayBuffer> | undefined {
+  const content = files.get(path);
+  return content instanceof Uint8Array ? content : undefined;
+}
+
+/** What was made as an export, such as from the answers of a service, with a copy of its bytes. */
+export function ownBytes(files: ReadonlyMap<string, ExportContent>): ExportFiles {
+  return new Map(
+    Array.from(files, ([path, content]) => [path, content instanceof Uint8Array ? new Uint8Array(content) : content]),
+  );
+}
+
+/** Something is there that no export has. */
+export function notAnExport(problem: string): ExportProblem {
+  return { problem, exitCode: EXIT.notAnExport };
 }
 
 /** The first difference between the manifest and the files. */
-function listingProblem(manifest: ExportManifest, files: ExportFiles): string | null {
-  for (const { path, size_bytes, sha256 } of manifest.files) {
-    const bytes = files.get(path);
-    if (bytes === undefined) return `${path} is listed and missing`;
-    if (bytes.length !== size_bytes || sha256Hex(bytes) !== sha256) return `${path} is not as it is listed`;
-  }
+function listingProblem(manifest: ExportManifest, files: ExportFiles): ExportProblem | null {
   const listed = new Set(manifest.files.map(({ path }) => path));
   const surplus = Array.from(files.keys()).find((path) => !listed.has(path));
-  return surplus === undefined ? null : `${surplus} is not listed`;
+  if (surplus !== undefined) return notAnExport(`${surplus} is not listed`);
+  for (const { path, size_bytes, sha256 } of manifest.files) {
+    const content = files.get(path);
+    if (content === undefined) return { problem: `${path} is listed and missing`, exitCode: EXIT.record };
+    if (EXPORT_FILES_READ_WHOLE.has(path) && wholeFile(files, path) === undefined)
+      return notAnExport(`${path} is given without its bytes`);
+    const found = digestOf(content);
+    if (found.size_bytes !== size_bytes || found.sha256 !== sha256)
+      return { problem: `${path} is not as it is listed`, exitCode: EXIT.record };
+  }
+  return null;
 }

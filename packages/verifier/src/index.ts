@@ -1,6 +1,6 @@
 /**
- * The verifier as a library: the checks of `service-verify directory` on bytes that its caller has read. It opens no file
- * and no connection, and uses nothing that only Node has.
+ * The verifier as a library: the checks of `service-verify directory` on files that its caller has opened. It opens none
+ * itself and no connection, and uses nothing that only Node has.
  */
 export { checkRecord, type JobRecord, type RecordVerdict } from './check-record.ts';
 export {
@@ -12,7 +12,16 @@ export {
   examineExport,
 } from './examine-export.ts';
 export { EXIT, type ExitCode } from './exit-code.ts';
-export { type ExportedJob, type ExportFiles, type ExportProblem, parseExport } from './exported-job.ts';
+export { readExportBlobs } from './export-blobs.ts';
+export {
+  type ExportedJob,
+  type ExportFiles,
+  type ExportProblem,
+  isProblem,
+  ownBytes,
+  parseExport,
+  wholeFile,
+} from './exported-job.ts';
 export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
 export type { Check, Facts, Report } from './report.ts';
 export { UsageError } from './usage-error.ts';

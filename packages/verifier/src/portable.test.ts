@@ -44,6 +44,6 @@ describe('in a browser without the newest functions', () => {
     const changed = new Map(exportOf(job)).set('output/deep/plot.svg', new TextEncoder().encode('<svG/>'));
     expect(await verifyIn(changed)).toMatchObject({ exitCode: 6, checks: [{ name: 'directory', isGood: false }] });
     const surplus = new Map(exportOf(job)).set('index.html', new TextEncoder().encode('x'));
-    expect(await verifyIn(surplus)).toMatchObject({ exitCode: 6, checks: [{ name: 'directory', isGood: false }] });
+    expect(await verifyIn(surplus)).toMatchObject({ exitCode: 7, checks: [{ name: 'directory', isGood: false }] });
   });
 });

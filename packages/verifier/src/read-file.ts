@@ -23,14 +23,23 @@ export function readBounded(path: string, bytesMax: number): Uint8Array<ArrayBuf
 }
 
 /** The bytes from the descriptor's position to its end, or null if there are more than `bytesMax`. */
-export function readDescriptor(descriptor: number, bytesMax: number): Uint8Array<ArrayBuffer> | null {
+function readDescriptor(descriptor: number, bytesMax: number): Uint8Array<ArrayBuffer> | null {
   const chunks: Buffer[] = [];
-  for (let total = 0; ; ) {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    const count = readSync(descriptor, chunk, 0, CHUNK_BYTES, null);
-    if (count === 0) return new Uint8Array(Buffer.concat(chunks, total));
-    total += count;
+  let total = 0;
+  for (const piece of piecesOf(descriptor)) {
+    total += piece.length;
     if (total > bytesMax) return null;
-    chunks.push(chunk.subarray(0, count));
+    chunks.push(Buffer.from(piece));
+  }
+  return new Uint8Array(Buffer.concat(chunks, total));
+}
+
+/** The bytes from the descriptor's position to its end. A piece is valid until the next is asked for. */
+export function* piecesOf(descriptor: number): Generator<Uint8Array, void> {
+  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  for (;;) {
+    const count = readSync(descriptor, chunk, 0, CHUNK_BYTES, null);
+    if (count === 0) return;
+    yield chunk.subarray(0, count);
   }
 }

@@ -132,7 +132,7 @@ describe('its bounds (Spec § Limits)', () => {
     expect((await verify({ envelope, subject: scratch.write('large', large.attestation.result) })).exitCode).toBe(0);
     const over = await verify({ envelope, subject: scratch.write('over', padded(large.attestation.result, max + 1)) });
     expect(over.exitCode).toBe(3);
-    expect(over.stderr).toContain('larger than 16777216 bytes');
+    expect(over.stderr).toContain('larger than 16 MiB');
   });
 
   test('a key file of more than 64 KiB is refused', async () => {

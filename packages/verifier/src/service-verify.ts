@@ -85,7 +85,8 @@ function ownVersion(): string {
 
 const EXIT_HELP = `
 Exit codes: ${EXIT.good} good, ${EXIT.usage} usage, ${EXIT.signature} signature or key, ${EXIT.subject} subject digest,
-${EXIT.profile} profile, ${EXIT.policy} policy, ${EXIT.record} history, receipt or directory.`;
+${EXIT.profile} profile, ${EXIT.policy} policy, ${EXIT.record} history, receipt or files that contradict one another,
+${EXIT.notAnExport} not an export, such as a foreign or too large file in the directory.`;
 
 const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];
 

@@ -4,10 +4,10 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileBytesMax } from '@vouchbox/protocol/vocabulary';
-import { EXIT } from './exit-code.ts';
+import { fileBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { readExportFiles } from './export-directory.ts';
-import type { ExportFiles } from './exported-job.ts';
+import { type ExportFiles, isProblem } from './exported-job.ts';
 import { readBounded } from './read-file.ts';
 import { failed, type Report } from './report.ts';
 import { UsageError } from './usage-error.ts';
@@ -28,13 +28,13 @@ export async function verifyVerdictDirectory(
 ): Promise<Report> {
   const publicKeys = publicKey.map(readPublicKey);
   const verdict = readBounded(join(directory, 'verdict.json'), fileBytesMax);
-  if (verdict === null) return refused('verdict.json', `it is larger than ${fileBytesMax} bytes`);
+  if (verdict === null) return refused(EXIT.notAnExport, 'verdict.json', `it is larger than ${sizeText(fileBytesMax)}`);
   const judge = readExportFiles(join(directory, 'judge'));
-  if ('problem' in judge) return refused('judge', judge.problem);
+  if (isProblem(judge)) return refused(judge.exitCode, 'judge', judge.problem);
   const jobs = new Map<string, ExportFiles>();
   for (const name of jobNames(join(directory, 'jobs'))) {
     const files = readExportFiles(join(directory, 'jobs', name));
-    if ('problem' in files) return refused(`jobs/${name}`, files.problem);
+    if (isProblem(files)) return refused(files.exitCode, `jobs/${name}`, files.problem);
     jobs.set(name, files);
   }
   return await verifyVerdict({ verdict, judge, jobs }, { publicKeys, tenant });
@@ -49,6 +49,6 @@ function jobNames(directory: string): readonly string[] {
   }
 }
 
-function refused(name: string, problem: string): Report {
-  return { exitCode: EXIT.record, checks: [failed(name, problem)], facts: {}, notice: null };
+function refused(exitCode: ExitCode, name: string, problem: string): Report {
+  return { exitCode, checks: [failed(name, problem)], facts: {}, notice: null };
 }

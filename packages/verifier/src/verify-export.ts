@@ -4,6 +4,7 @@
  */
 import {
   canonicalJson,
+  digestOf,
   EXPORT_FILES,
   EXPORT_OPTIONAL_FILES,
   type ExecutionPredicate,
@@ -12,13 +13,12 @@ import {
   parseStrictJson,
   resultSubjectName,
   type StoredReceipt,
-  sha256Hex,
 } from '@vouchbox/evidence';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { type AttestationVerdict, factsOf, NOTICE, verifyAttestation } from './attestation.ts';
 import { checkRecord, resultCheck } from './check-record.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import type { ExportedJob, ExportProblem } from './exported-job.ts';
+import { type ExportedJob, type ExportFiles, type ExportProblem, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
 import type { Policy } from './policy.ts';
 import { type Check, checked, exitCodeOf, failed, passed, type Report } from './report.ts';
@@ -38,7 +38,7 @@ export async function verifyExport(
   exported: ExportedJob | ExportProblem,
   { publicKeys, tenant, job, policy = null }: ExportExpectation,
 ): Promise<Report> {
-  if ('problem' in exported) return refusal(EXIT.record, [failed('directory', exported.problem)]);
+  if ('problem' in exported) return refusal(exported.exitCode, [failed('directory', exported.problem)]);
   const listed = passed('directory', `${exported.files.size} files as the manifest lists them`);
   const { signed, ...verdict } = await verifyAttestation(
     { envelope: bytesOf(exported, EXPORT_FILES.envelope), subject: bytesOf(exported, EXPORT_FILES.result), publicKeys },
@@ -69,9 +69,7 @@ function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): C
     publicKeyCheck(textOf(exported, EXPORT_FILES.publicKey), key_id),
     receiptFileCheck(bytesOf(exported, EXPORT_FILES.receipt), receipt),
     ...historyChecks(exported, receipt),
-    ...Array.from(files.keys())
-      .sort()
-      .flatMap((path) => programFileCheck({ path, bytes: bytesOf(exported, path), receipt })),
+    ...programChecks(files, receipt),
   ];
 }
 
@@ -110,22 +108,17 @@ export function historyChecks(exported: ExportedJob, receipt: StoredReceipt): re
   return [...checks, resultCheck(artifact, { events: history.events, receipt })];
 }
 
-interface ProgramFile {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly receipt: StoredReceipt;
-}
-
-/**
- * Whether the receipt covers a file of the program: its source, its input or its output. Other files have no such
- * check.
- */
-export function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[] {
-  const stated = statedDigest(path, receipt);
-  if (stated === null) return [];
-  const sha256 = sha256Hex(bytes);
-  const problem = stated.sha256 === sha256 ? null : 'the receipt does not cover it';
-  return [checked(path, problem, `${bytes.length} bytes, sha256:${sha256}`)];
+/** Whether the receipt covers the files of the program: its source, its input and its output, by path. */
+export function programChecks(files: ExportFiles, receipt: StoredReceipt): Check[] {
+  return Array.from(files)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([path, content]) => {
+      const stated = statedDigest(path, receipt);
+      if (stated === null) return [];
+      const { size_bytes, sha256 } = digestOf(content);
+      const problem = stated.sha256 === sha256 ? null : 'the receipt does not cover it';
+      return [checked(path, problem, `${size_bytes} bytes, sha256:${sha256}`)];
+    });
 }
 
 /** What the receipt states for a file; null if the file is not part of the program. */
@@ -142,9 +135,9 @@ function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: 
   return { sha256: isJsonObject(artifact) ? artifact['sha256'] : undefined };
 }
 
-/** A file that every export has: without it the manifest was refused. */
+/** A file that every export has: without it, or without its bytes, the export was refused. */
 function bytesOf({ files }: ExportedJob, path: string): Uint8Array<ArrayBuffer> {
-  return files.get(path) as Uint8Array<ArrayBuffer>;
+  return wholeFile(files, path) ?? new Uint8Array();
 }
 
 function textOf(exported: ExportedJob, path: string): string {

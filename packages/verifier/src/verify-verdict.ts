@@ -24,7 +24,7 @@ import {
   type Verdict,
 } from '@vouchbox/protocol/grading';
 import { EXIT } from './exit-code.ts';
-import { type ExportedJob, type ExportFiles, parseExport } from './exported-job.ts';
+import { type ExportedJob, type ExportFiles, parseExport, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
 import { type Check, checked, exitCodeOf, failed, passed, type Report } from './report.ts';
 import { verifyExport } from './verify-export.ts';
@@ -91,8 +91,8 @@ async function attested(
 
 /** The receipt and the output of an export that was found good: both were signed. */
 function recordOf({ files }: ExportedJob): Omit<Attested, 'detail'> {
-  const receipt = parseStrictJson(files.get(EXPORT_FILES.receipt) ?? new Uint8Array());
-  const history = parseLines(files.get(EXPORT_FILES.events) ?? new Uint8Array());
+  const receipt = parseStrictJson(wholeFile(files, EXPORT_FILES.receipt) ?? new Uint8Array());
+  const history = parseLines(wholeFile(files, EXPORT_FILES.events) ?? new Uint8Array());
   const events = 'problem' in history ? [] : history.events;
   const stdout = foldOutput(outputRecords(events, 'stdout'));
   return {

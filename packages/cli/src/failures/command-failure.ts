@@ -2,3 +2,6 @@
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
 }
+
+/** What a service gave is not what it was asked for. */
+export class WrongAnswer extends CommandFailure {}

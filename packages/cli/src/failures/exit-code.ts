@@ -22,6 +22,21 @@ export const EXIT = {
   outOfMemory: 137,
 } as const;
 
+/** The exit codes of `vouchbox export`, which say at whom to look. docs/COMMAND.md. */
+export const EXPORT_EXIT = {
+  ok: 0,
+  /** Here: the directory could not be written. */
+  failed: 1,
+  usage: 2,
+  /** The service, or the data of a stopped one, does not give the job: it has none, has not signed it or may not give it. */
+  refused: 3,
+  /** The service: no answer came, or it broke off. It may come later. */
+  unanswered: 4,
+  /** The service: what came is not what was asked for. */
+  wrongAnswer: 5,
+  cancelled: 130,
+} as const;
+
 /** How a job ended, from its detail. */
 export interface Ended {
   readonly status: JobStatus;

@@ -65,6 +65,6 @@ const OPERATOR_ERRORS = new Set(['StartError', 'PackError', 'OperatorError', 'Si
  * An error that an operator can mend. Recognised by name: the classes come with the server, which most commands do not
  * load.
  */
-function isOperatorError(error: unknown): error is Error & { readonly hint: string | null } {
+export function isOperatorError(error: unknown): error is Error & { readonly hint: string | null } {
   return error instanceof Error && OPERATOR_ERRORS.has(error.name) && 'hint' in error;
 }

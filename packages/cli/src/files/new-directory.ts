@@ -1,31 +1,41 @@
 /** A directory of files that is written whole or not at all. */
-import { chmod, mkdir, mkdtemp, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, type FileHandle, mkdir, mkdtemp, open, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type FileDigest, runningSha256 } from '@vouchbox/evidence';
 import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 
+/** A directory that is not there yet under its own name. */
+export interface NewDirectory {
+  /**
+   * Writes a file that comes at once or in pieces, and says what was written. Of one that breaks off nothing is left.
+   * @throws what the pieces throw, and CommandFailure if it cannot be written here, or for a path that could lead out of it
+   */
+  write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<FileDigest>;
+}
+
 /**
- * It has a temporary name until it is whole. Only what was made here is removed.
- * @param files by their paths below the directory
- * @throws CommandFailure before anything is made, for a path that could lead out of it
+ * Makes a directory, which has a temporary name until `fill` has succeeded. Only what was made here is removed.
+ * @throws UsageError if the directory exists or cannot be made
  */
-export async function writeDirectory(target: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
-  const stray = [...files.keys()].find((path) => !isBelow(path));
-  if (stray !== undefined) throw new CommandFailure(`${target} was not written: ${stray} is not a path below it`);
+export async function writeDirectory<Result>(
+  target: string,
+  fill: (directory: NewDirectory) => Promise<Result>,
+): Promise<Result> {
   await makeNew(target);
-  const partial = await mkdtemp(`${target}.partial-`);
+  const here = <T>(work: Promise<T>) => work.catch((error: unknown) => Promise.reject(unwritten(target, error)));
+  let partial: string | null = null;
   try {
-    for (const [path, bytes] of files) {
-      await mkdir(join(partial, dirname(path)), { recursive: true });
-      await writeFile(join(partial, path), bytes, { flag: 'wx' });
-    }
-    await chmod(partial, (await stat(target)).mode);
-    await rename(partial, target);
+    partial = await here(mkdtemp(`${target}.partial-`));
+    const filled = await fill(newDirectory(partial, here));
+    await here(chmod(partial, (await stat(target)).mode));
+    await here(rename(partial, target));
+    return filled;
   } catch (error) {
-    await rm(partial, { recursive: true, force: true });
+    if (partial !== null) await rm(partial, { recursive: true, force: true });
     // It is empty, unless somebody has written into it since.
     await rmdir(target).catch(() => {});
-    throw new CommandFailure(`${target} could not be written: ${(error as Error).message}`, { cause: error });
+    throw error;
   }
 }
 
@@ -43,6 +53,55 @@ function taken(target: string): UsageError {
 /** Relative, and spelled in the one way that cannot mean another place. */
 function isBelow(path: string): boolean {
   return path.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0]/.test(path);
+}
+
+/** Makes a failure of ours of one of the file system. What the pieces of a file throw stays as it is. */
+type Here = <T>(work: Promise<T>) => Promise<T>;
+
+function newDirectory(root: string, here: Here): NewDirectory {
+  return {
+    async write(path, content) {
+      if (!isBelow(path)) throw new CommandFailure(`nothing was written: ${path} is not a path below the directory`);
+      const pieces = content instanceof Uint8Array ? [content].values() : content[Symbol.asyncIterator]();
+      // Nothing is made for a file of which nothing comes.
+      const first = await pieces.next();
+      const file = join(root, path);
+      await here(mkdir(dirname(file), { recursive: true }));
+      const handle = await here(open(file, 'wx'));
+      try {
+        await using _closed = handle;
+        return await writeAll(handle, { first, pieces }, here);
+      } catch (error) {
+        await rm(file, { force: true });
+        throw error;
+      }
+    },
+  };
+}
+
+type Pieces = Iterator<Uint8Array> | AsyncIterator<Uint8Array>;
+
+async function writeAll(
+  handle: FileHandle,
+  { first, pieces }: { readonly first: IteratorResult<Uint8Array>; readonly pieces: Pieces },
+  here: Here,
+): Promise<FileDigest> {
+  const running = runningSha256();
+  let size_bytes = 0;
+  try {
+    for (let piece = first; !piece.done; piece = await pieces.next()) {
+      await here(handle.writeFile(piece.value));
+      running.update(piece.value);
+      size_bytes += piece.value.length;
+    }
+  } finally {
+    await pieces.return?.();
+  }
+  return { size_bytes, sha256: running.hex() };
+}
+
+function unwritten(target: string, cause: unknown): CommandFailure {
+  return new CommandFailure(`${target} could not be written: ${(cause as Error).message}`, { cause });
 }
 
 /** A rename can replace an empty directory, but no other. */

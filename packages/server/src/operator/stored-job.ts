@@ -4,6 +4,7 @@
  */
 import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
 import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
+import { blobContent } from '../job/blob-content.ts';
 import { createObjectContents, type ObjectContents } from '../job/object-contents.ts';
 import { attestationProblem } from '../job/sign/attestation-problem.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
@@ -32,26 +33,42 @@ export interface StoredJob extends JobKey {
   readonly artifacts: readonly StoredArtifact[];
 }
 
+/** What is read of a store while it is open. */
+export interface OpenStoredJob {
+  readonly job: StoredJob;
+  /** An uploaded file by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
+  readonly blob: (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
+}
+
 /**
- * What lies in an object store is read from there, if one is set.
+ * Reads a job, and keeps the store open for as long as it is used. What lies in an object store is read from there, if one
+ * is set.
  *
  * @throws OperatorError in one clear line if the store cannot be read, or has no such job or no attestation of it
  */
-export async function readStoredJob(
+export async function withStoredJob<Result>(
   key: JobKey,
   options: Pick<Config, 'dataDir' | 'databaseUrl' | 'objectStore'>,
-): Promise<StoredJob> {
+  use: (opened: OpenStoredJob) => Promise<Result>,
+): Promise<Result> {
   try {
     requireStore(options);
     await using store = await openStore(options);
     const objects = createObjectContents(await openObjectStore(options.objectStore), { error: () => undefined });
-    return await readJob(key, { store, objects, dataDir: options.dataDir });
+    const job = await readJob(key, { store, objects, dataDir: options.dataDir });
+    return await use({ job, blob: (name) => storedBlob(name, key, store) });
   } catch (error) {
     if (error instanceof ObjectError) throw unreadable(error, key, options);
     if (!(error instanceof StoreError)) throw error;
     const hint = error.code === 'locked' ? 'ask the service that runs: give --url and --key' : null;
     throw new OperatorError(error.message, { hint, cause: error });
   }
+}
+
+async function storedBlob(name: string, { tenant }: JobKey, store: Store): Promise<AsyncIterable<Uint8Array> | null> {
+  const sha256 = name.replace(/^sha256:/, '');
+  const found = await store.blob({ tenant, sha256 });
+  return found === null ? null : blobContent(store, { tenant, sha256, ...found });
 }
 
 function unreadable(

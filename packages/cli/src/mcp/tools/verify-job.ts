@@ -1,9 +1,10 @@
 /** The tool `verify_job`: every check that `service-verify directory` makes, of a job of this service. */
 import { type CallToolResult, fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
+import { digestPieces } from '@vouchbox/evidence';
 import { Nullable, type Static, Type } from '@vouchbox/protocol';
-import { EXIT, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
-import { exportFiles } from '../../files/export-files.ts';
+import { EXIT, ownBytes, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
+import { exportFilesOf, readUploads } from '../../files/export-origin.ts';
 import { readFromService } from '../../service-export.ts';
 import { refusing } from '../refusal.ts';
 import { told } from '../told-text.ts';
@@ -42,10 +43,10 @@ async function verifyJob(
   { pinned, signal }: { readonly pinned: PinnedKeys; readonly signal: AbortSignal },
 ): Promise<CallToolResult> {
   const { tenant } = await client.whoami({ signal });
-  const source = await readFromService(job_id, client, { publicKeyPem: pinned[0] ?? null });
-  const files = new Map(
-    [...exportFiles(source, { program: 'kept' })].map(([path, bytes]) => [path, new Uint8Array(bytes)]),
-  );
+  const origin = await readFromService(job_id, client, { publicKeyPem: pinned[0] ?? null, signal });
+  const { blobs } = await readUploads(origin, { program: 'kept' }, (_path, pieces) => digestPieces(pieces));
+  const source = { ...origin.source, blobs };
+  const files = ownBytes(exportFilesOf(source, { program: 'kept' }));
   const publicKeys = pinned.length > 0 ? pinned : [source.public_key_pem];
   const report = await verifyExport(parseExport(files), { publicKeys, tenant, job: job_id });
   const verdict = verdictOf(report, pinned.length > 0 ? 'pinned' : 'of the service');

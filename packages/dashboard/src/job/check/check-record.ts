@@ -4,7 +4,7 @@
  */
 import { canonicalJson, decodeBase64, type ExportSource, exportFiles, type StoredReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
-import { type Check, checkRecord, EXIT, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
+import { type Check, checkRecord, EXIT, ownBytes, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
 
 /** What is checked beside the events. */
 export interface RecordToCheck {
@@ -63,9 +63,7 @@ function signedReport(
     content: decodeBase64(content_base64) ?? new Uint8Array(),
   }));
   const source = { ...signed, artifacts, tenant, job_id, receipt_json: canonicalJson(receipt), events };
-  const files = new Map(
-    Array.from(exportFiles(source, { program: 'kept' }), ([path, bytes]) => [path, new Uint8Array(bytes)] as const),
-  );
+  const files = ownBytes(exportFiles(source, { program: 'kept' }));
   return verifyExport(parseExport(files), { publicKeys, tenant, job: job_id });
 }
 

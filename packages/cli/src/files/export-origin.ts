@@ -1,0 +1,91 @@
+/** From where a job is exported, and its files in a directory. docs/VERIFYING.md. */
+import {
+  digestOf,
+  type ExportChoice,
+  type ExportContent,
+  ExportFailure,
+  type ExportSource,
+  exportFiles,
+  type FileDigest,
+} from '@vouchbox/evidence';
+import { WrongAnswer } from '../failures/command-failure.ts';
+import type { NewDirectory } from './new-directory.ts';
+
+/** A job that can be exported. Its uploaded files have up to 64 MiB together, and are read one at a time, in pieces. */
+export interface ExportOrigin {
+  /** Without its uploaded files. */
+  readonly source: ExportSource;
+  /**
+   * Gives an uploaded file, by its `sha256:…`, to a reader. A reader that got a part of it may be called again. Null if the
+   * file is not stored any more.
+   */
+  readonly readBlob: (blob: string, read: BlobReader) => Promise<FileDigest | null>;
+}
+
+/** Takes a file in pieces, and says what it was. */
+export type BlobReader = (pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>;
+
+/** What was exported. */
+export interface Exported {
+  /** Paths of uploaded files that are not stored any more, and so not in the directory. The receipt has their digests. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * Writes every file of the export below a prefix, the manifest last: what is not whole does not look like an export.
+ * @throws WrongAnswer if what came from the service cannot be a job's export
+ */
+export async function writeExport(
+  directory: NewDirectory,
+  { source, readBlob }: ExportOrigin,
+  { prefix = '', ...choice }: ExportChoice & { readonly prefix?: string },
+): Promise<Exported> {
+  const found = await readUploads({ source, readBlob }, choice, (path, pieces) =>
+    directory.write(`${prefix}${path}`, pieces),
+  );
+  const [manifest, ...files] = exportFilesOf({ ...source, blobs: found.blobs }, choice);
+  for (const [path, content] of [...files, ...(manifest === undefined ? [] : [manifest])]) {
+    if (content instanceof Uint8Array) await directory.write(`${prefix}${path}`, content);
+  }
+  return { missing: found.missing };
+}
+
+export interface Uploads extends Exported {
+  /** What was found of each uploaded file that is stored, by its `sha256:…`. */
+  readonly blobs: ReadonlyMap<string, FileDigest>;
+}
+
+/** Gives each uploaded file of the export to a reader, once its path is known to be that of an input file. */
+export async function readUploads(
+  { source, readBlob }: ExportOrigin,
+  choice: ExportChoice,
+  read: (path: string, pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>,
+): Promise<Uploads> {
+  const blobs = new Map<string, FileDigest>();
+  const missing: string[] = [];
+  for (const [path, content] of exportFilesOf({ ...source, blobs: namedBlobs(source) }, choice)) {
+    if (content instanceof Uint8Array) continue;
+    const blob = `sha256:${content.sha256}`;
+    const found = await readBlob(blob, (pieces) => read(path, pieces));
+    if (found === null) missing.push(path);
+    else if (digestOf(found).sha256 === content.sha256) blobs.set(blob, found);
+    else throw new WrongAnswer(`what is stored as ${blob} has another digest`);
+  }
+  return { blobs, missing };
+}
+
+/** Every file of the export by its path, the manifest first, with failures as the command shows them. */
+export function exportFilesOf(source: ExportSource, choice: ExportChoice): Map<string, ExportContent> {
+  try {
+    return exportFiles(source, choice);
+  } catch (error) {
+    if (error instanceof ExportFailure) throw new WrongAnswer(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Every uploaded file that the submission names, as if it were stored: how large it is shows when it is read. */
+function namedBlobs({ requested_spec: { files = [] } }: ExportSource): Map<string, FileDigest> {
+  const named = files.flatMap((file) => ('blob' in file ? [file.blob] : []));
+  return new Map(named.map((blob) => [blob, { size_bytes: 0, sha256: blob.replace(/^sha256:/, '') }]));
+}

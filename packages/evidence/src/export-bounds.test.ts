@@ -1,0 +1,48 @@
+import { fileBytesMax, filesTotalBytesMax, namedFilesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
+import { describe, expect, test } from 'vitest';
+import { ExportBounds } from './export-bounds.ts';
+import { EXPORT_MANIFEST } from './job-export.ts';
+
+/** What is said of each file, one after another. */
+function problems(...files: readonly [path: string, size_bytes: number][]): (string | null)[] {
+  const bounds = new ExportBounds();
+  return files.map(([path, size_bytes]) => bounds.add(path, size_bytes));
+}
+
+describe('an export has room for', { tags: ['Limits-4a'] }, () => {
+  test('input files of 64 MiB, in one file or in several, and no byte more', () => {
+    const all = namedFilesTotalBytesMax;
+    expect(problems(['input/a', all])).toEqual([null]);
+    expect(problems(['input/a', all + 1])).toEqual(['is larger than 64 MiB, the most that an export may have of it']);
+    expect(problems(['input/a', all - 1], ['input/b', 1], ['input/c', 1])).toEqual([
+      null,
+      null,
+      'makes input/ larger than 64 MiB, the most it may have',
+    ]);
+  });
+
+  test('output files of 2 MiB, and 4 MiB of them together', () => {
+    expect(problems(['output/a', fileBytesMax], ['output/b', fileBytesMax], ['output/c', 0])).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect(problems(['output/a', fileBytesMax + 1])).toEqual([expect.stringContaining('2 MiB')]);
+    expect(problems(['output/a', fileBytesMax], ['output/b', fileBytesMax], ['output/c', 1])).toEqual([
+      null,
+      null,
+      expect.stringContaining(`${filesTotalBytesMax / 1024 ** 2} MiB`),
+    ]);
+  });
+
+  test('input and output beside each other', () => {
+    expect(problems(['input/a', namedFilesTotalBytesMax], ['output/a', fileBytesMax])).toEqual([null, null]);
+  });
+
+  test('no other name, and no more files than a job may have', () => {
+    expect(problems(['README.md', 1])).toEqual(['is not a file of an export']);
+    const files = Array.from({ length: 76 }, (_, at): [string, number] => [`input/${at}`, 0]);
+    expect(problems(...files).indexOf('is one file more than the 75 that an export may have')).toBe(75);
+    expect(problems([EXPORT_MANIFEST, 256 * 1024 + 1])).toEqual([expect.stringContaining('256 KiB')]);
+  });
+});

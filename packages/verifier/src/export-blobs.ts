@@ -1,0 +1,33 @@
+/**
+ * Reads an exported job from blobs, which are files in a browser and in Node: the evidence into memory, and of every
+ * other file, which may have 64 MiB, its size and digest, piece by piece. Uses nothing that only Node has.
+ */
+import { digestPieces, EXPORT_FILES_READ_WHOLE, ExportBounds, exportedFileBytesMax } from '@vouchbox/evidence';
+import { type ExportFiles, type ExportProblem, notAnExport } from './exported-job.ts';
+
+/**
+ * The files of an export for `parseExport`. Their sizes are compared with the bounds of an export before any is read.
+ * What has a path that no export has is digested, too, so that it can be named.
+ * @throws what the platform throws where a file cannot be read, or was changed meanwhile
+ */
+export async function readExportBlobs(blobs: ReadonlyMap<string, Blob>): Promise<ExportFiles | ExportProblem> {
+  const bounds = new ExportBounds();
+  for (const [path, { size }] of blobs) {
+    const problem = exportedFileBytesMax(path) === null ? null : bounds.add(path, size);
+    if (problem !== null) return notAnExport(`${path} ${problem}`);
+  }
+  const files = new Map<string, Uint8Array<ArrayBuffer> | Awaited<ReturnType<typeof digestPieces>>>();
+  for (const [path, blob] of blobs) {
+    const isRead = EXPORT_FILES_READ_WHOLE.has(path);
+    files.set(path, isRead ? new Uint8Array(await blob.arrayBuffer()) : await digestPieces(piecesOf(blob)));
+  }
+  return files;
+}
+
+/** Not every browser can iterate over a stream. */
+async function* piecesOf(blob: Blob): AsyncGenerator<Uint8Array, void> {
+  const reader = blob.stream().getReader();
+  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+    if (value !== undefined) yield value;
+  }
+}
