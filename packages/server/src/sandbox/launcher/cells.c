@@ -182,7 +182,8 @@ void make_cell(const struct configuration *configuration, enum kind kind, const 
 
 void tell_if_made(const struct configuration *configuration, struct cell *cell)
 {
-    if (!cell->is_up || cell->asked != 0) return;
+    /* The maker counts as a process of the cell until it was waited for. */
+    if (!cell->is_up || cell->is_made || cell->asked != 0 || cell->maker > 0 || cell->refusal != NULL) return;
     if (cell->down >= 0) close(cell->down);
     cell->down = -1;
     if (find_waiting(cell, configuration->compiler.count > 0 ? 2 : 1) != 0)
@@ -262,7 +263,10 @@ void look_for_endings(const struct configuration *configuration)
     for (int at = 0; at < cell_count; at++) {
         struct cell *cell = &cells[at];
         siginfo_t ending = { 0 };
-        if (cell->maker > 0 && waitpid(cell->maker, NULL, WNOHANG) == cell->maker) cell->maker = 0;
+        if (cell->maker > 0 && cell->refusal == NULL && waitpid(cell->maker, NULL, WNOHANG) == cell->maker) {
+            cell->maker = 0;
+            tell_if_made(configuration, cell);
+        }
         if (!cell->is_made || cell->has_ended) continue;
         if (waitid(P_PID, cell->pid, &ending, WEXITED | WNOHANG | WNOWAIT) != 0 || ending.si_pid != cell->pid) continue;
         cell->has_ended = 1;

@@ -177,7 +177,7 @@ void answer_with_report(const char *word, const struct cell *cell, const struct 
 void make_cell(const struct configuration *configuration, enum kind kind, const struct request *request, const char *accesses);
 /* Clones process 1 of a cell, or the maker of a copy's cell. */
 pid_t clone_cell(const struct configuration *configuration, enum kind kind, const char *id);
-/* Reports a cell as made, once process 1 has its interpreter and the template is done with it. */
+/* Reports a cell as made, once process 1 has its interpreter and all that helped to make it is gone. */
 void tell_if_made(const struct configuration *configuration, struct cell *cell);
 /* Ends a cell that could not be made. */
 void refuse(const struct configuration *configuration, struct cell *cell, const char *reason);
