@@ -1,4 +1,4 @@
-/** The order in which memory limits are tried, on either cgroup version. Real cells of this host are in `small-limits.test.ts`. */
+/** The order in which memory limits are tried, on either cgroup version. Real cells are in `small-limits.test.ts`. */
 import { expect, it } from 'vitest';
 import type { GroupLocation } from '../../cgroup/cgroup.ts';
 import { holdMemory } from './room-for-waiting.ts';
