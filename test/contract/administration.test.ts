@@ -85,7 +85,7 @@ describe('without a service and without data of one', () => {
       cwd: emptyDirectory(),
     });
     expect(ended.stderr).toMatch(/^vouchbox: there is no store .*svc\.db; [^\n]+\n$/);
-    expect([ended.code, readdirSync(dataDir)]).toEqual([1, []]);
+    expect([ended.code, readdirSync(dataDir)]).toEqual([3, []]);
   });
 });
 

@@ -104,14 +104,14 @@ describe.skipIf(!hasObjectServer())('a service with an object store', () => {
     const exported = (env: Record<string, string>) =>
       vouchbox(['export', job_id, '--data-dir', dataDir, '--tenant', 'alpha'], { cwd: scratch, env });
     const without = await exported({});
-    expect(without).toMatchObject({ code: 1, stdout: '' });
+    expect(without).toMatchObject({ code: 3, stdout: '' });
     expect(without.stderr).toBe(
       `vouchbox: contents of ${job_id} lie in an object store, and none is set; ` +
         'set SERVICE_OBJECT_STORE_URL, SERVICE_OBJECT_STORE_ACCESS_KEY and SERVICE_OBJECT_STORE_SECRET_KEY as for the service\n',
     );
     const elsewhere = `${settings['SERVICE_OBJECT_STORE_URL']}-elsewhere`;
     const refused = await exported({ ...settings, SERVICE_OBJECT_STORE_URL: elsewhere });
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(3);
     expect(refused.stderr).toContain(`contents of ${job_id} cannot be read from ${elsewhere}: `);
     expect(refused.stderr).not.toContain(settings['SERVICE_OBJECT_STORE_SECRET_KEY']);
     expect(existsSync(join(scratch, job_id))).toBe(false);

@@ -71,7 +71,6 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
     body: bytes ?? JSON.stringify(body),
   });
   const received = request.stream && response.ok ? new Uint8Array() : await bodyOf(response);
-  if (!request.stream) refuseTruncated(response, received);
   return { status: response.status, headers: response.headers, bytes: received, body: response.body };
 }
 
@@ -79,29 +78,29 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
 const answerBytesMax = 64 * 1024 * 1024;
 
 /** The whole body, of which no more is read than an answer can have. */
-async function bodyOf({ body, status }: Response): Promise<Uint8Array<ArrayBuffer>> {
+async function bodyOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
-  const reader = (body as ReadableStream<Uint8Array<ArrayBuffer>> | null)?.getReader();
+  const reader = (response.body as ReadableStream<Uint8Array<ArrayBuffer>> | null)?.getReader();
   for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
     length += read.value.length;
     if (length > answerBytesMax) {
       await reader?.cancel();
-      throw new TransportFailure('undecodable', `the answer has more than ${answerBytesMax} bytes`, { status });
+      throw new TransportFailure('undecodable', `the answer has over ${answerBytesMax} bytes`, {
+        status: response.status,
+      });
     }
     parts.push(read.value);
   }
+  refuseTruncated(response, length);
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 /** A body whose length is not the declared one is incomplete and must not be parsed. Spec § Response transfer rules. */
-function refuseTruncated(response: Response, bytes: Uint8Array): void {
-  const declared = response.headers.get('content-length');
-  if (declared === null || response.headers.has('content-encoding')) return;
-  if (Number(declared) === bytes.length) return;
-  throw new TransportFailure('truncated', `the answer has ${bytes.length} of ${declared} bytes`, {
-    status: response.status,
-  });
+function refuseTruncated({ headers, status }: Response, length: number): void {
+  const declared = headers.get('content-length');
+  if (declared === null || headers.has('content-encoding') || Number(declared) === length) return;
+  throw new TransportFailure('truncated', `the answer has ${length} of ${declared} bytes`, { status });
 }
 
 /** Decodes an answer's JSON object. */
