@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'vite';
 /** Where `vite` passes requests on to while the pages are worked on. */
 const service = 'http://127.0.0.1:8080';
 
-/** Parts of the client that it loads once somebody asks for them, and no view does. The service of a dashboard is never an older one. */
+/** Parts of the client that are loaded once somebody asks. No view does, and a dashboard never has an older service. */
 const neverLoaded = /\/client\/src\/(grade|older-server|verify-record|workspace)\.ts$/;
 
 /** Every view has a client: all of it is one file, also what a client loads later. It compresses better than its parts do. */
