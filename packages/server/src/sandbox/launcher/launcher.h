@@ -204,6 +204,8 @@ int owes_copy(void);
 void hear_template(const struct configuration *configuration);
 /* The launcher's end of the connection to its template, and the users of the template's cell; -1 if there is none. */
 extern int template_socket, template_users;
+/* The host user that is root in the template's cell. */
+uid_t root_of_template(void);
 
 /* The ends of a cell's pipes, by stream: 0, 1 and 2. Of the others only a copy's cell has any. */
 struct pipes {

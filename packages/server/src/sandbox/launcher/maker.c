@@ -5,12 +5,14 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,14 +26,30 @@ static void must(int result, const char *what, const char *of)
     if (result < 0) fail("cannot %s %s: %m", what, of);
 }
 
-/* The template's user has no privilege in the template's namespace; this process keeps its own there until it ends. */
-static void become_user_of_template(void)
+/* A change of the effective user takes those away that the real one still permits: capabilities(7). */
+static void raise_capabilities(void)
 {
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[2];
+    must(syscall(SYS_capget, &header, data), "read", "capabilities");
+    for (int half = 0; half < 2; half++) data[half].effective = data[half].permitted;
+    must(syscall(SYS_capset, &header, data), "raise", "capabilities");
+}
+
+/*
+ * The user namespace of process 1 belongs to the effective user of whoever makes it, so that becomes the template's. All
+ * other ids stay root's, and /proc/PID of this process and of its child too: the template, which has every right over
+ * what belongs to its user, could else stop this process, and read a process 1 that has no filter yet. Root of the host
+ * also writes the child's maps, by the capabilities that entering the template's namespace gives.
+ */
+static void become_user_of_template(uid_t user)
+{
+    must(setresuid(-1, user, -1), "become", "the template's user");
+    setfsuid(0);
+    raise_capabilities();
     must(setns(template_users, CLONE_NEWUSER), "enter", "the template's users");
     must(setresgid(JOB_UID, JOB_UID, JOB_UID), "become", "the template's group");
-    must(setresuid(JOB_UID, JOB_UID, JOB_UID), "become", "the template's user");
-    /* Changing the user made /proc/PID of this process and of its child root's. The child's map is written there. */
-    must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "open", "/proc");
+    must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "close", "/proc");
 }
 
 /* The launcher is the parent of process 1, and process 1 is in a process namespace below the template's. */
@@ -92,7 +110,7 @@ void become_maker(const struct configuration *configuration, const struct reques
     must(processes, "open", "/proc");
     must(unshare(CLONE_NEWNS), "unshare", "mounts");
     make_mounts(configuration, root);
-    become_user_of_template();
+    become_user_of_template(root_of_template() + 1);
     pid_t pid = clone_process_one(&handle);
     must(pid, "clone", "process 1");
     if (pid == 0) become_process_one(configuration);

@@ -12,6 +12,7 @@ import { launcherConfiguration, type Template } from './configuration.ts';
 import { startForked } from './forked-start.ts';
 import { Launcher } from './launcher.ts';
 import { Templates } from './templates.ts';
+import { tried } from './trial.ts';
 
 const LAUNCHER_PROGRAM = nativePath('svc-launcher');
 const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
@@ -90,7 +91,7 @@ function openLaunchers(patience: number) {
       reserve: template === null ? undefined : options.reserve,
       ...deadlines,
     });
-  const templates = new Templates({ open: ({ cell }) => opened(launcherFor(cell(), PYTHON_TEMPLATE), cell()) });
+  const templates = new Templates({ open: ({ cell }) => tried(launcherFor(cell(), PYTHON_TEMPLATE), cell()) });
   const launcherOf = (options: CellOptions): Launcher => {
     const { language, pack, owner } = options;
     const copies = owner === undefined ? null : templates.launcherOf({ language, pack, owner });
@@ -110,19 +111,4 @@ function openLaunchers(patience: number) {
       await Promise.all([...launchers.values()].map((launcher) => launcher[Symbol.asyncDispose]()));
     },
   };
-}
-
-/** Resolves once the launcher has made a copy of its template; ends the launcher if it cannot. */
-async function opened(launcher: Launcher, { reserve }: CellOptions): Promise<Launcher> {
-  await using trial = reserve();
-  try {
-    const copy = await launcher.make({ id: trial.id, rootUid: trial.rootUid, accesses: '' });
-    trial.group.kill();
-    copy.forget();
-    await copy.gone;
-    return launcher;
-  } catch (error) {
-    await launcher[Symbol.asyncDispose]();
-    throw error;
-  }
 }
