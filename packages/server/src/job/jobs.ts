@@ -13,6 +13,7 @@ import type {
 } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { JsonText } from '../ground/json-text.ts';
+import type { ExactBytes } from './view/attestation.ts';
 import type { PageAsked, ReplayAnswer } from './view/replay.ts';
 import type { ResultAnswer } from './view/result.ts';
 
@@ -26,12 +27,6 @@ export interface Submission {
    * since the request arrived. Absent if the authority cannot be revoked.
    */
   readonly checkAuthority?: () => Promise<void>;
-}
-
-/** Bytes as they were stored, and their SHA-256 as 64 lower-case hex digits. */
-export interface ExactBytes {
-  readonly bytes: Uint8Array;
-  readonly sha256: string;
 }
 
 export interface Jobs {

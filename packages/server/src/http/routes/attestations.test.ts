@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { ExactBytes } from '../../job/jobs.ts';
+import type { ExactBytes } from '../../job/view/attestation.ts';
 import { bearer, JOB, openServer } from '../server.fixture.ts';
 import { RawSocket } from '../socket.fixture.ts';
 

@@ -1,7 +1,7 @@
 /** Operations on signed evidence: exact stored bytes, and the key that signed them. Spec § Endpoints. */
 import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
-import type { ExactBytes } from '../../job/jobs.ts';
+import type { ExactBytes } from '../../job/view/attestation.ts';
 import { sendBytes, sendJson } from '../answer/respond.ts';
 import type { Handlers } from '../call.ts';
 import type { RouteContext } from './context.ts';

@@ -11,12 +11,17 @@ import type { AttestationPart } from '../../store/records/inputs.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
-import type { ExactBytes } from '../jobs.ts';
 import type { Nudges } from '../nudges.ts';
 import type { ObjectContents } from '../object-contents.ts';
 import { jobNotFound } from '../refusals.ts';
 import { attestationProblem, isSignedByStrangers } from '../sign/attestation-problem.ts';
 import type { SigningKeys } from '../sign/keys/signing-keys.ts';
+
+/** Bytes as they were stored, and their SHA-256 as 64 lower-case hex digits. */
+export interface ExactBytes {
+  readonly bytes: Uint8Array;
+  readonly sha256: string;
+}
 
 export interface AttestationOptions {
   readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation' | 'resultOf'>;
