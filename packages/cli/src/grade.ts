@@ -13,7 +13,7 @@ import { enterOwnUsers } from './service/own-users.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
 import { serviceOrOwn } from './service/service-or-own.ts';
 import { readFromService } from './service-export.ts';
-import { readSubmission, type SubmissionOptions } from './submission-options.ts';
+import { readSubmission, type SubmissionOptions } from './submission/submission-options.ts';
 import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { note, printResult } from './terminal/print.ts';
 import { tableOf } from './terminal/table.ts';

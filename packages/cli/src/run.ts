@@ -5,13 +5,13 @@
 import type { ServiceClient } from '@vouchbox/client';
 import type { EventData, JobSubmission } from '@vouchbox/protocol';
 import { EXIT, exitCodeOf } from './failures/exit-code.ts';
-import { refusalInFlags } from './failures/refusal-in-flags.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
 import { withUploads } from './files/upload-files.ts';
 import { enterOwnUsers } from './service/own-users.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service/service-access.ts';
-import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
+import { refusalInFlags } from './submission/refusal-in-flags.ts';
+import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission/submission-options.ts';
 import { takeInterrupts } from './terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from './terminal/print.ts';
 import { Remarks } from './terminal/remarks.ts';
@@ -65,7 +65,7 @@ function serviceNamedBy({ local, ...options }: RunOptions): ServiceAccess | null
 /** Loaded only if no service is named: a call to a named one needs no server code. */
 async function ownService({ verbose }: RunOptions): Promise<ServiceAccess> {
   if (verbose || process.stderr.isTTY) note('starting a service for this run …');
-  const { openEmbeddedService } = await import('./embedded-service.ts');
+  const { openEmbeddedService } = await import('./service/embedded-service.ts');
   return openEmbeddedService();
 }
 

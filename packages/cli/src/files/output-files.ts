@@ -3,7 +3,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@vouchbox/protocol';
 import { directoryOfPattern, pathProblem } from '@vouchbox/protocol/vocabulary';
-import type { WantedOutput } from '../submission-options.ts';
+
+/**
+ * A requested output, and the file of this host that it goes to. For a pattern, the path ends with `/**` and the target
+ * is a directory.
+ */
+export interface WantedOutput {
+  readonly path: string;
+  readonly target: string;
+}
 
 /** A file that was written here, and what it is in the job. */
 export interface WrittenOutput {

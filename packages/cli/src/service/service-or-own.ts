@@ -19,7 +19,7 @@ export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'
   }
   await enterOwnUsers();
   note('no service is named: starting one for as long as this command runs');
-  const { openEmbeddedService } = await import('../embedded-service.ts');
+  const { openEmbeddedService } = await import('./embedded-service.ts');
   const own = await openEmbeddedService({ signing });
   return { client: own.client, url: own.url, ownKey: own.key, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }

@@ -3,9 +3,9 @@
  * JSON pointer; a person who typed flags is shown the flag.
  */
 import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
-import type { SubmissionOptions } from '../submission-options.ts';
-import { CommandFailure } from './command-failure.ts';
-import { UsageError } from './usage-error.ts';
+import { CommandFailure } from '../failures/command-failure.ts';
+import { UsageError } from '../failures/usage-error.ts';
+import type { SubmissionOptions } from './submission-options.ts';
 
 /** What was typed. */
 export interface Typed {

@@ -13,10 +13,11 @@ import {
   type LimitName,
   stdinBytesMax,
 } from '@vouchbox/protocol/vocabulary';
-import { UsageError } from './failures/usage-error.ts';
-import { checkInputPath, checkOutputPath } from './files/given-paths.ts';
-import { ownVariable } from './service/environment.ts';
-import { readStandardInput } from './terminal/standard-input.ts';
+import { UsageError } from '../failures/usage-error.ts';
+import { checkInputPath, checkOutputPath } from '../files/given-paths.ts';
+import type { WantedOutput } from '../files/output-files.ts';
+import { ownVariable } from '../service/environment.ts';
+import { readStandardInput } from '../terminal/standard-input.ts';
 
 /** As commander collects them. */
 export interface SubmissionOptions {
@@ -35,15 +36,6 @@ export interface SubmissionOptions {
   readonly limit: readonly string[];
   readonly runtime?: string;
   readonly minimumIsolation?: string;
-}
-
-/**
- * A requested output, and the file of this host that it goes to. For a pattern, the path ends with `/**` and the target
- * is a directory.
- */
-export interface WantedOutput {
-  readonly path: string;
-  readonly target: string;
 }
 
 const LANGUAGE_OF_EXTENSION: Readonly<Record<string, Language>> = {

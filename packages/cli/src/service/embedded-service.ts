@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';
 import { buildMissingNatives, loadConfig } from '@vouchbox/server/administration';
 import { startService } from '@vouchbox/server/service';
-import { CommandFailure } from './failures/command-failure.ts';
-import { serverEnvironment } from './service/environment.ts';
-import type { ServiceAccess } from './service/service-access.ts';
+import { CommandFailure } from '../failures/command-failure.ts';
+import { serverEnvironment } from './environment.ts';
+import type { ServiceAccess } from './service-access.ts';
 
 export interface EmbeddedService extends ServiceAccess {
   readonly key: string;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { UsageError } from './failures/usage-error.ts';
+import { UsageError } from '../failures/usage-error.ts';
 import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
 
 const nothing: SubmissionOptions = { file: [], env: [], output: [], limit: [] };
