@@ -76,7 +76,7 @@ function deadPaths(text: string, { exists }: Citable): string[] {
   return [...paths, ...pages.filter((page) => !exists(page) && !exists(`docs/${page}`))];
 }
 
-/** Links of a document to files beside it, and to headings: `OPERATING.md#backups`. */
+/** Links of a document to files beside it, and to headings: `API.md#errors`. */
 function deadLinks(file: string, text: string, { exists, document }: Citable): string[] {
   return [...text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].flatMap(([link, path = '', anchor]) => {
     const target = path === '' ? file : normalize(join(dirname(file), path));

@@ -5,17 +5,17 @@ import { SETTINGS } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
-const operating = readFileSync(join(root, 'docs/OPERATING.md'), 'utf8');
+const settings = readFileSync(join(root, 'docs/operating/settings.md'), 'utf8');
 const architecture = readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8');
 
-test('docs/OPERATING.md lists every setting with its flag, its default and what it takes, and no other', () => {
+test('docs/operating/settings.md lists every setting with its flag, its default and what it takes, and no other', () => {
   const rows = SETTINGS.map(({ name, flag, defaultText, description, allowed }) => {
     const fallback = defaultText === null ? 'off' : `\`${defaultText}\``;
     // A bar would begin another column.
     const takes = allowed.replaceAll('|', '\\|');
     return `| \`${name}\` | \`--${flag}\` | ${fallback} | ${description} Takes ${takes}. |`;
   });
-  expect(operating.split('\n').filter((line) => line.startsWith('| `SERVICE_'))).toEqual(rows);
+  expect(settings.split('\n').filter((line) => line.startsWith('| `SERVICE_'))).toEqual(rows);
 });
 
 describe('the code map of docs/ARCHITECTURE.md', () => {

@@ -1,6 +1,6 @@
 /**
  * The published files of the client and of the verifier, imported by a page in Chromium as they are packed. The page has
- * another origin than the service, behind a proxy that allows it as docs/OPERATING.md says.
+ * another origin than the service, behind a proxy that allows it as docs/operating/proxy.md says.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
@@ -79,7 +79,7 @@ function read(url: string): Buffer {
   return readFileSync(join(packages, new URL(url, origin).pathname));
 }
 
-/** What docs/OPERATING.md names for pages of another origin. */
+/** What docs/operating/proxy.md names for pages of another origin. */
 function allowance(): Record<string, string> {
   return {
     'access-control-allow-origin': origin,

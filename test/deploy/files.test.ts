@@ -13,7 +13,8 @@ const COMMAND = 'vouchbox';
 const root = join(DEPLOY, '..');
 const unit = serviceUnit();
 const read = (name: string) => readFileSync(join(DEPLOY, name), 'utf8');
-const operating = readFileSync(join(root, 'docs/OPERATING.md'), 'utf8');
+const start = readFileSync(join(root, 'docs/operating/start.md'), 'utf8');
+const rights = readFileSync(join(root, 'docs/operating/rights.md'), 'utf8');
 
 const hasSystemd = existsSync('/usr/bin/systemd-analyze');
 const untried = hasSystemd ? '' : ' (not tried: systemd-analyze is not installed)';
@@ -39,7 +40,7 @@ describe('the unit', () => {
   test.skipIf(!hasSystemd)(`is at most as exposed as the documents say${untried}`, () => {
     const said = analyze('security', '--no-pager', '--offline=true');
     const [, exposure] = /Overall exposure level for vouchbox\.service: ([\d.]+)/.exec(said) ?? [];
-    const [, documented] = /exposure level ([\d.]+)/.exec(operating) ?? [];
+    const [, documented] = /exposure level ([\d.]+)/.exec(rights) ?? [];
     expect(Number(exposure)).toBeLessThanOrEqual(Number(documented));
   });
 
@@ -55,7 +56,7 @@ describe('the unit', () => {
       expect(() => loadConfig(environment)).not.toThrow();
     }
     const secrets = (dropIn.get('LoadCredential') ?? []).map((text) => text.split(':', 1)[0] ?? '');
-    for (const name of secrets) expect(operating).toContain(`\`${name}\``);
+    for (const name of secrets) expect(start).toContain(`\`${name}\``);
     expect(secrets).not.toEqual([]);
   });
 
@@ -81,7 +82,7 @@ describe('the unit', () => {
 
 describe('the documents and the container', () => {
   test('name the capabilities of the unit, and no others', () => {
-    const listed = [...operating.matchAll(/^\| `(CAP_[A-Z_]+)` \|/gm)].map(([, name = '']) => name);
+    const listed = [...rights.matchAll(/^\| `(CAP_[A-Z_]+)` \|/gm)].map(([, name = '']) => name);
     expect(listed.toSorted()).toEqual(unitCapabilities().toSorted());
     const added = /cap_add:\n((?: {6}- [A-Z_]+\n)+)/.exec(read('compose.yaml'))?.[1]?.match(/[A-Z_]+/g) ?? [];
     expect(added.map((name) => `CAP_${name}`).toSorted()).toEqual(unitCapabilities().toSorted());

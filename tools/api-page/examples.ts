@@ -134,7 +134,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Watch it',
-    text: 'For probes and for monitoring. [OPERATING.md](OPERATING.md) says what to watch.',
+    text: 'For probes and for monitoring. [Monitor](operating/monitor.md) says what to watch.',
     operations: {
       getHealth: { title: 'Ask whether it is alive', command: 'curl -s "$url/healthz"' },
       getReadiness: { title: 'Ask whether it is ready', command: 'curl -s "$url/readyz"' },

@@ -1,5 +1,5 @@
 /**
- * Installs the unit of `deploy/` on this host as docs/OPERATING.md says, and runs one job of each kind in each class.
+ * Installs the unit of `deploy/` on this host as docs/operating/start.md says, and runs one job of each kind in each class.
  * Prints what failed, and exits with 1 if anything did.
  */
 import { execFileSync } from 'node:child_process';

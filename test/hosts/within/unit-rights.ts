@@ -21,7 +21,7 @@ const ITS_OWN = /^(Exec\w+|Type|Restart\w*|EnvironmentFile|Environment|WantedBy|
 export const UNIT_FILES = { unit: 'vouchbox.service', user: 'vouchbox-user.service' } as const;
 export type UnitRights = keyof typeof UNIT_FILES;
 
-/** Makes the user of the unit as docs/OPERATING.md says, and gives the checkout to it. */
+/** Makes the user of the unit as docs/operating/start.md says, and gives the checkout to it. */
 export function makeUser(): void {
   const home = ['--home-dir', '/var/lib/vouchbox', '--create-home'];
   execFileSync('useradd', ['--system', '--user-group', ...home, 'vouchbox']);

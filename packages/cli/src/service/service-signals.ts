@@ -1,4 +1,4 @@
-/** What signals mean to `vouchbox serve`. docs/OPERATING.md lists them. */
+/** What signals mean to `vouchbox serve`. docs/operating/start.md lists them. */
 import process from 'node:process';
 
 export interface ServiceSignals {
