@@ -46,7 +46,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the body of a submission is still read after its credential ended',
     falsifies: ['Authentication-8'],
-    file: `${SERVER}/http/request/body.ts`,
+    file: `${SERVER}/http/call/body.ts`,
     from: 'context.authority.watch(caller, () => ended.abort());',
     to: 'context.authority.watch(caller, () => undefined);',
   },
@@ -67,7 +67,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a faulty subprotocol is left to the WebSocket library to refuse',
     falsifies: ['Errors-3', 'Stream-2a'],
-    file: `${SERVER}/http/stream/handshake.ts`,
+    file: `${SERVER}/http/request/handshake.ts`,
     from: 'if (protocols !== undefined && !isListOfNames(protocols)) {',
     to: 'if (protocols === null) {',
   },
@@ -95,7 +95,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a limit that no double holds is refused',
     falsifies: ['Submission-24', 'Limits-22'],
-    file: `${SERVER}/http/request/body.ts`,
+    file: `${SERVER}/http/call/body.ts`,
     from: "{ approximateIn: 'limits' }",
     to: '{}',
   },
@@ -361,7 +361,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a page of any origin opens a stream',
     falsifies: ['Authentication-7a'],
-    file: `${SERVER}/http/stream/handshake.ts`,
+    file: `${SERVER}/http/request/handshake.ts`,
     from: 'if (allowedOrigins.has(origin.toLowerCase())) return null;',
     to: 'return null;',
   },

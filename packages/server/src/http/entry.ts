@@ -12,14 +12,15 @@ import type { RateBudget } from '../capacity/rate.ts';
 import { type Caller, requireScope } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { answered } from '../job/answered.ts';
-import { noSuchRoute, PLAIN_HEADERS } from './answer/refusal.ts';
+import { PLAIN_HEADERS } from './answer/refusal.ts';
+import { bodyNotTaken, readNothing } from './call/body.ts';
 import type { Connections } from './connections/connections.ts';
-import { bodyNotTaken, readNothing } from './request/body.ts';
+import { handshakeRefusal, isStreamHandshake } from './request/handshake.ts';
 import { jobIdOf } from './request/job-id.ts';
 import { refuseUnknownParameters } from './request/query.ts';
+import { noSuchRoute } from './request/target.ts';
 import { hasBody } from './request/unread-body.ts';
 import type { AuthorityWatch } from './stream/authority.ts';
-import { handshakeRefusal, isStreamHandshake } from './stream/handshake.ts';
 
 export interface EntryOptions {
   readonly access: Access;

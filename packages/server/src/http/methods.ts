@@ -2,9 +2,9 @@
 import { OPERATIONS, type Operation } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
-import { noSuchRoute } from './answer/refusal.ts';
-import { sendRefusal } from './answer/respond.ts';
+import { sendRefusal } from './call/respond.ts';
 import type { Page } from './pages/built-pages.ts';
+import { noSuchRoute } from './request/target.ts';
 import { FRONT_PATH } from './routes/front-page.ts';
 import { isPagePath } from './routes/pages.ts';
 

@@ -28,11 +28,6 @@ export interface Refusal {
 /** Headers of every answer. */
 export const PLAIN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
 
-/** For a path or a method that nothing has. */
-export function noSuchRoute(): ServiceError {
-  return new ServiceError('route_not_found', 'No such route.');
-}
-
 /** The answer for a refusal. */
 export function refusalOf(error: ServiceError, context: RefusalContext): Refusal {
   const envelope: ErrorEnvelope = {

@@ -2,6 +2,7 @@
  * The socket side of HTTP: one HTTP/1.1 server with every bound set. It refuses malformed requests before the router
  * sees them, and answers in the envelope also where Node would answer with an empty body or not at all.
  */
+import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -11,11 +12,10 @@ import { StartError } from '../../ground/start-error.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Observer } from '../../telemetry/observer.ts';
 import { type Refusal, refusalOf } from '../answer/refusal.ts';
+import { isStreamHandshake } from '../request/handshake.ts';
 import { inspectHead } from '../request/head.ts';
 import { newRequestId } from '../request/request-id.ts';
 import { beforeDiscarding, hasUnreadBody } from '../request/unread-body.ts';
-import { isStreamHandshake } from '../stream/handshake.ts';
-import type { Upgrades } from '../stream/websocket.ts';
 import type { Connections } from './connections.ts';
 import type { Crowd } from './crowd.ts';
 import type { TransportBounds } from './transport.ts';
@@ -23,11 +23,13 @@ import type { TransportBounds } from './transport.ts';
 /** Not imported: an import reads every name of the module, and some of them load all of Node's `fetch`. */
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
+/** Emits `upgrade`, with the arguments of Node's event of that name, for every handshake with a well-formed head. */
+export type Upgrades = EventEmitter<{ upgrade: [request: IncomingMessage, socket: Socket, head: Buffer] }>;
+
 export interface HttpServerOptions {
   readonly bounds: TransportBounds;
   readonly connections: Connections;
   readonly crowd: Crowd;
-  /** Emits `upgrade`, with the arguments of Node's event of that name, for every handshake with a well-formed head. */
   readonly upgrades: Upgrades;
   readonly log: Log;
   readonly observer: Observer;

@@ -1,7 +1,7 @@
 /** The `{id}` of a path. A job id is not an authorization: the store knows whose job it is. */
 import type { FastifyRequest } from 'fastify';
 import { jobNotFound } from '../../job/refusals.ts';
-import { noSuchRoute } from '../answer/refusal.ts';
+import { noSuchRoute } from './target.ts';
 
 /** Every id that was ever issued fits. Text that does not fit is not an id, and the store need not be asked. */
 const JOB_ID = /^[A-Za-z0-9_-]{1,64}$/;

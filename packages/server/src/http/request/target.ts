@@ -1,4 +1,5 @@
 /** The target of a request's first line, in any of the forms of RFC 9112 § 3.2. */
+import { ServiceError } from '../../ground/service-error.ts';
 
 /** A target in the form that an origin server answers. */
 export interface Target {
@@ -18,4 +19,9 @@ export function readTarget(method: string | undefined, target: string): Target |
   if (target === '*') return method === 'OPTIONS' ? { path: target, host: null } : null;
   const [, host, path = '/', query = ''] = ABSOLUTE.exec(target) ?? [];
   return host === undefined ? null : { path: path + query, host };
+}
+
+/** The refusal of a target that nothing answers: no path, or no such method of it. */
+export function noSuchRoute(): ServiceError {
+  return new ServiceError('route_not_found', 'No such route.');
 }

@@ -2,8 +2,8 @@
 import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { ExactBytes } from '../../job/view/attestation.ts';
-import { sendBytes, sendJson } from '../answer/respond.ts';
-import type { Handlers } from '../call.ts';
+import type { Handlers } from '../call/call.ts';
+import { sendBytes, sendJson } from '../call/respond.ts';
 import type { RouteContext } from './context.ts';
 
 /** Stored bytes are sent unchanged, never decoded, under the same bounds as the detail of a job. */

@@ -1,10 +1,10 @@
 /** Uploads of files that later submissions name, and the files themselves. Spec § Endpoints. */
 import { BLOB_MEDIA_TYPE } from '@vouchbox/protocol';
-import { sendJson, sendPieces } from '../answer/respond.ts';
-import { type Handlers, refuseWhenStopping } from '../call.ts';
+import { type Handlers, refuseWhenStopping } from '../call/call.ts';
+import { sendJson, sendPieces } from '../call/respond.ts';
+import { chunksInTurn, uploadOf } from '../call/upload.ts';
 import { Turns } from '../connections/turns.ts';
 import { blobDigestOf, uploadDigestOf } from '../request/blob-digest.ts';
-import { chunksInTurn, uploadOf } from '../request/upload.ts';
 import type { RouteContext } from './context.ts';
 
 export function blobHandlers({ blobs }: Pick<RouteContext, 'blobs'>): Handlers<'putBlob' | 'getBlob'> {

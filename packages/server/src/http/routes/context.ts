@@ -6,7 +6,7 @@ import type { Blobs } from '../../job/blobs/blobs.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Metrics } from '../answer/metrics.ts';
-import type { CallContext } from '../call.ts';
+import type { CallContext } from '../call/call.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { WebSockets } from '../stream/websocket.ts';
 

@@ -1,6 +1,7 @@
 /** Operations on jobs. `entry.ts` has settled who the caller is and what it may do. Spec § Endpoints. */
-import { sendJsonText } from '../answer/respond.ts';
-import type { Handlers } from '../call.ts';
+
+import type { Handlers } from '../call/call.ts';
+import { sendJsonText } from '../call/respond.ts';
 import type { RouteContext } from './context.ts';
 import { replayHandler } from './replay.ts';
 import { resultHandler } from './result.ts';

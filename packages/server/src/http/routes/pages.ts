@@ -3,8 +3,8 @@
  * a credential themselves where they need one. Spec § Endpoints: the dashboard shell.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { noSuchRoute } from '../answer/refusal.ts';
 import type { Page, PageFile } from '../pages/built-pages.ts';
+import { noSuchRoute } from '../request/target.ts';
 
 /** Adds a route for each file of each page, and one for the views of a page that has them. Fastify answers HEAD as well. */
 export function addPages(app: FastifyInstance, pages: readonly Page[]): void {

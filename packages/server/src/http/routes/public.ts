@@ -1,7 +1,7 @@
 /** Operations that anyone may call. None of them may ever show a secret. Spec § Endpoints. */
 import { answered } from '../../job/answered.ts';
-import { sendBytes, sendJson } from '../answer/respond.ts';
-import type { Handlers } from '../call.ts';
+import type { Handlers } from '../call/call.ts';
+import { sendBytes, sendJson } from '../call/respond.ts';
 import type { RouteContext } from './context.ts';
 
 export function publicHandlers({

@@ -1,7 +1,7 @@
 /** Stored events in pages, with an optional wait for the first that is new. Spec § GET /v1/jobs/{id}/replay. */
 import type { Jobs } from '../../job/jobs.ts';
-import { sendBody } from '../answer/respond.ts';
-import type { Handler } from '../call.ts';
+import type { Handler } from '../call/call.ts';
+import { sendBody } from '../call/respond.ts';
 import { Waiting } from './waiting.ts';
 
 export function replayHandler(jobs: Jobs): Handler<'replayEvents'> {

@@ -3,8 +3,8 @@
  * Spec § GET /v1/jobs/{id}/result.
  */
 import type { Jobs } from '../../job/jobs.ts';
-import { sendBody } from '../answer/respond.ts';
-import type { Handler } from '../call.ts';
+import type { Handler } from '../call/call.ts';
+import { sendBody } from '../call/respond.ts';
 import { Waiting } from './waiting.ts';
 
 export function resultHandler(jobs: Jobs): Handler<'getResult'> {

@@ -1,7 +1,7 @@
 /** Operations about the service and the credential. Spec § Other bodies. */
 import { answered } from '../../job/answered.ts';
-import { sendBytes, sendJson } from '../answer/respond.ts';
-import type { Handlers } from '../call.ts';
+import type { Handlers } from '../call/call.ts';
+import { sendBytes, sendJson } from '../call/respond.ts';
 import type { RouteContext } from './context.ts';
 
 export function serviceHandlers({

@@ -6,9 +6,9 @@ import { jobPath } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';
 import { jobNotFound } from '../../job/refusals.ts';
-import { sendJson } from '../answer/respond.ts';
-import { type Handler, refuseWhenStopping } from '../call.ts';
-import { readEmptyBody } from '../request/body.ts';
+import { readEmptyBody } from '../call/body.ts';
+import { type Handler, refuseWhenStopping } from '../call/call.ts';
+import { sendJson } from '../call/respond.ts';
 import { serveStream } from '../stream/stream.ts';
 import type { RouteContext } from './context.ts';
 

@@ -6,9 +6,9 @@ import { type AwaitedSubmission, type FoldedResult, jobPath } from '@vouchbox/pr
 import { unknownCredential } from '../../access/authenticate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { type Body, bodyOf, LongJson, longObject } from '../../job/body.ts';
-import { sendBody, sendJson } from '../answer/respond.ts';
-import { type Call, type Handler, refuseWhenStopping } from '../call.ts';
-import { readJsonBody } from '../request/body.ts';
+import { readJsonBody } from '../call/body.ts';
+import { type Call, type Handler, refuseWhenStopping } from '../call/call.ts';
+import { sendBody, sendJson } from '../call/respond.ts';
 import { idempotencyKeyOf } from '../request/idempotency-key.ts';
 import type { RouteContext } from './context.ts';
 import { Waiting } from './waiting.ts';

@@ -10,9 +10,9 @@ import { ServiceError } from '../../ground/service-error.ts';
 import type { Body } from '../../job/body.ts';
 import { shuttingDown } from '../../job/refusals.ts';
 import { interruptionOf } from '../answer/answer-end.ts';
-import { type Call, refuseWhenStopping } from '../call.ts';
+import { ClientGone } from '../call/body.ts';
+import { type Call, refuseWhenStopping } from '../call/call.ts';
 import { resetConnection } from '../connections/connection.ts';
-import { ClientGone } from '../request/body.ts';
 
 type WaitingOperation = 'submitJob' | 'getResult' | 'replayEvents';
 

@@ -6,15 +6,13 @@ import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from '../connections/connections.ts';
+import type { Upgrades } from '../connections/listener.ts';
 
 /** Headers of every answer to a known caller, which the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
 /** The largest message that is read from a client. Clients may send none, and a stream that gets one is closed. */
 const messageBytesMax = 125;
-
-/** Emits `upgrade` for every handshake with a well-formed head. */
-export type Upgrades = EventEmitter<{ upgrade: [request: IncomingMessage, socket: Socket, head: Buffer] }>;
 
 /** What came with a handshake. */
 interface Handshake {

@@ -12,10 +12,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JsonText } from '../../ground/json-text.ts';
 import type { ServiceError } from '../../ground/service-error.ts';
 import type { Body, LongPart } from '../../job/body.ts';
-import type { Call } from '../call.ts';
+import { pumpOf } from '../answer/pump.ts';
+import { refusalOf } from '../answer/refusal.ts';
 import { beforeDiscarding, hasUnreadBody } from '../request/unread-body.ts';
-import { pumpOf } from './pump.ts';
-import { refusalOf } from './refusal.ts';
+import type { Call } from './call.ts';
 
 /** The headers of an answer, if it has any beyond those of every answer. */
 type Headers<Id extends OperationId, Status> = [AnswerHeaderOf<Id, Status>] extends [never]

@@ -5,10 +5,10 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../ground/service-error.ts';
-import type { Call } from '../call.ts';
 import type { Turns } from '../connections/turns.ts';
 import { admitBody, bodyTooLarge, declaredBytes } from './admitted-body.ts';
 import { ClientGone, refuseEncoded } from './body.ts';
+import type { Call } from './call.ts';
 
 export interface Upload extends Disposable {
   /** The most that may come: what the head declares, if it declares a length. */

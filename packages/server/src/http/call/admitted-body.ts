@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BodyOperationId } from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
-import type { Call } from '../call.ts';
+import type { Call } from './call.ts';
 
 /** Disposing returns the permit. */
 export interface AdmittedBody extends Disposable {

@@ -14,15 +14,15 @@ import {
   type RefusedWith,
 } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { GiveWay, Permit, PermitKind, Permits } from '../capacity/permits.ts';
-import { type Caller, requireScope } from '../ground/caller.ts';
-import { shuttingDown } from '../job/refusals.ts';
-import { onAnswerEnd } from './answer/answer-end.ts';
-import { resetConnection } from './connections/connection.ts';
-import type { TransportBounds } from './connections/transport.ts';
-import { jobIdOf } from './request/job-id.ts';
-import { readQuery } from './request/query.ts';
-import type { AuthorityWatch } from './stream/authority.ts';
+import type { GiveWay, Permit, PermitKind, Permits } from '../../capacity/permits.ts';
+import { type Caller, requireScope } from '../../ground/caller.ts';
+import { shuttingDown } from '../../job/refusals.ts';
+import { onAnswerEnd } from '../answer/answer-end.ts';
+import { resetConnection } from '../connections/connection.ts';
+import type { TransportBounds } from '../connections/transport.ts';
+import { jobIdOf } from '../request/job-id.ts';
+import { readQuery } from '../request/query.ts';
+import type { AuthorityWatch } from '../stream/authority.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

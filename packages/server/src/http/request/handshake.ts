@@ -1,8 +1,8 @@
 /** Which requests may become a WebSocket, and why one of those is refused. RFC 6455 § 4.2.1. */
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../ground/service-error.ts';
-import { readTarget } from '../request/target.ts';
-import { hasBody } from '../request/unread-body.ts';
+import { readTarget } from './target.ts';
+import { hasBody } from './unread-body.ts';
 
 /** The path of the one operation that is a WebSocket. */
 const STREAM_PATH = /^\/v1\/jobs\/[^/?]+\/stream(?:\?|$)/;

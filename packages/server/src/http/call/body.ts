@@ -6,9 +6,9 @@ import type { IncomingMessage } from 'node:http';
 import type { BodyOperationId } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import { parseStrictJson } from '../../ground/strict-json.ts';
-import type { Call } from '../call.ts';
+import { hasBody } from '../request/unread-body.ts';
 import { type AdmittedBody, admitBody, bodyTooLarge } from './admitted-body.ts';
-import { hasBody } from './unread-body.ts';
+import type { Call } from './call.ts';
 
 /** The client left while its request was read: nobody can be answered. */
 export class ClientGone extends Error {

@@ -1,8 +1,8 @@
 import type { AnswerBody } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
-import { sendBytes, sendJson } from './answer/respond.ts';
+import { readEmptyBody, readJsonBody } from './body.ts';
 import { type Call, type Handlers, refuseWhenStopping } from './call.ts';
-import { readEmptyBody, readJsonBody } from './request/body.ts';
+import { sendBytes, sendJson } from './respond.ts';
 
 /** The compiler refuses each of these lines; `npm run typecheck` fails if it accepts one. */
 const REFUSED = [
