@@ -1,7 +1,7 @@
 /** Who is signed in, and the way out. */
 import type { Whoami } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { useSignOut } from '../session/use-sign-out.ts';
+import { useSignOut } from './use-sign-out.ts';
 
 export function Account({ whoami }: { readonly whoami: Whoami }) {
   const leave = useSignOut();

@@ -1,9 +1,9 @@
 /** What surrounds every view: the navigation, the state of the service and who is signed in. */
 import { useLocation } from 'wouter';
-import { EndedDialog } from '../session/ended-dialog.tsx';
 import { useSession } from '../session/session.ts';
 import { SignInPage } from '../session/sign-in-page.tsx';
 import { Account } from './account.tsx';
+import { EndedDialog } from './ended-dialog.tsx';
 import { Navigation } from './navigation.tsx';
 import { ServiceState } from './service-state.tsx';
 import { Unexpected } from './unexpected.tsx';

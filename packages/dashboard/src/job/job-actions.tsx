@@ -3,10 +3,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { useLocation } from 'wouter';
+import { openDraft } from '../draft/draft.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { useCopy } from '../parts/copy-button.tsx';
 import { useToast } from '../parts/toasts.tsx';
-import { openDraft } from '../playground/draft.ts';
 import { useCaller } from '../session/session.ts';
 import { failureWords } from '../words/failure-words.ts';
 

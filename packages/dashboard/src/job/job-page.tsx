@@ -2,7 +2,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { JobDetail } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
-import { ConnectionState } from '../parts/connection-state.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 import { Panel } from '../parts/panel.tsx';
@@ -11,6 +10,7 @@ import { useCaller } from '../session/session.ts';
 import { endWords } from '../words/end-words.ts';
 import { Artifacts } from './artifacts.tsx';
 import { Attestation } from './attestation.tsx';
+import { ConnectionState } from './connection-state.tsx';
 import { JobActions } from './job-actions.tsx';
 import type { LogSnapshot } from './job-log.ts';
 import { JobSummary } from './job-summary.tsx';

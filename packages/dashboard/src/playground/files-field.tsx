@@ -3,8 +3,8 @@ import type { InputFile, UploadedFile } from '@vouchbox/client';
 import { encodeBase64 } from '@vouchbox/evidence';
 import { fileBytesMax, filesMax, filesTotalBytesMax, pathProblem, printable } from '@vouchbox/protocol/vocabulary';
 import { type DragEvent, useState } from 'react';
+import { editDraft } from '../draft/draft.ts';
 import { sizeOf } from '../words/amounts.ts';
-import { editDraft } from './draft.ts';
 
 type DraftFile = InputFile | UploadedFile;
 

@@ -2,7 +2,7 @@
 import type { Capabilities, IsolationClass } from '@vouchbox/client';
 import { ISOLATION_CLASSES, LANGUAGES, printable } from '@vouchbox/protocol/vocabulary';
 import { useId } from 'react';
-import { chooseLanguage, type Draft, editDraft } from './draft.ts';
+import { chooseLanguage, type Draft, editDraft } from '../draft/draft.ts';
 
 interface LanguageFieldsProps {
   readonly draft: Draft;

@@ -2,8 +2,8 @@
 import type { Capabilities } from '@vouchbox/client';
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { useId } from 'react';
+import { type Draft, editDraft } from '../draft/draft.ts';
 import { LIMIT_WORDS } from '../words/limit-words.ts';
-import { type Draft, editDraft } from './draft.ts';
 
 interface LimitFieldsProps {
   readonly limits: Draft['limits'];

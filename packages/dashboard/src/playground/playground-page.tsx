@@ -1,11 +1,11 @@
 /** Where a program is written, run and watched. */
 import { useQuery } from '@tanstack/react-query';
+import { submissionOf, useDraft, useRan } from '../draft/draft.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 import { useCaller } from '../session/session.ts';
 import { useCapabilities } from '../session/use-capabilities.ts';
-import { submissionOf, useDraft, useRan } from './draft.ts';
 import { FilesField } from './files-field.tsx';
 import { LanguageFields } from './language-fields.tsx';
 import { LimitFields } from './limit-fields.tsx';

@@ -2,11 +2,11 @@
 import { useMutation } from '@tanstack/react-query';
 import type { JobStatus } from '@vouchbox/client';
 import { Link } from 'wouter';
+import { ConnectionState } from '../job/connection-state.tsx';
 import type { LogSnapshot } from '../job/job-log.ts';
 import { Output } from '../job/output.tsx';
 import { useJobLog } from '../job/use-job-log.ts';
 import { Violations } from '../job/violations.tsx';
-import { ConnectionState } from '../parts/connection-state.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';

@@ -1,8 +1,8 @@
 /** Submits the draft. An answer that is lost does no harm: the client repeats the submission with the same key. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { JobSubmission } from '@vouchbox/client';
+import { useRan } from '../draft/draft.ts';
 import { useCaller } from '../session/session.ts';
-import { useRan } from './draft.ts';
 
 export function useRun() {
   const { client } = useCaller();

@@ -1,6 +1,6 @@
 /** Input, arguments, variables and the files to bring back. */
 import { useId } from 'react';
-import { type Draft, editDraft } from './draft.ts';
+import { type Draft, editDraft } from '../draft/draft.ts';
 
 const FIELDS = [
   { name: 'stdin', label: 'stdin', hint: 'Text that the program reads.', rows: 3 },

@@ -1,7 +1,8 @@
 /** Whether what is shown comes from the service as it happens. */
-import type { LogState } from '../job/job-log.ts';
-import type { Tone } from './notice.tsx';
-import './status-badge.css';
+
+import type { Tone } from '../parts/notice.tsx';
+import type { LogState } from './job-log.ts';
+import '../parts/status-badge.css';
 
 const STATES: Readonly<Record<LogState, readonly [tone: Tone, words: string]>> = {
   connecting: ['quiet', 'connecting'],

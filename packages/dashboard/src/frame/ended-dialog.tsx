@@ -1,8 +1,8 @@
 /** Says that the key is no longer taken, and asks for another. What is below it stays as it was. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Modal } from '../parts/modal.tsx';
-import type { Session } from './session.ts';
-import { SignInForm } from './sign-in-form.tsx';
+import type { Session } from '../session/session.ts';
+import { SignInForm } from '../session/sign-in-form.tsx';
 import { useSignOut } from './use-sign-out.ts';
 
 export function EndedDialog({ session }: { readonly session: Session & { readonly kind: 'ended' } }) {
