@@ -267,6 +267,17 @@ except OSError as error:
     );
   });
 
+  test('is not reached by what the job was given', { tags: ['Events-4h'] }, async () => {
+    const ran = await rig().run({
+      language: 'bash',
+      code: `ls input\n#${'x'.repeat(2 ** 20 - 10)}`,
+      limits: { max_file_mb: 1 },
+      files: [{ path: 'input/a', content_base64: Buffer.alloc(2 ** 20).toString('base64') }],
+    });
+    expect(ran.detail.requested_spec.code).toHaveLength(2 ** 20);
+    expect(ran.result).toMatchObject({ status: 'succeeded', stdout: 'a\n', violations: [] });
+  });
+
   test('holds for a sparse file', async () => {
     const ran = await python("open('/tmp/a', 'wb').truncate(1 << 40)", { max_file_mb: 1 });
     expect(ran.result).toMatchObject({ status: 'failed', exit_code: 1 });

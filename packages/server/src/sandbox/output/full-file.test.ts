@@ -28,30 +28,37 @@ describe('a file as large as a file may become', () => {
     [LIMIT + 1, false],
   ])('is one of exactly that size: of %d bytes, %s', (bytes, found) => {
     write('a', bytes);
-    expect(holdsFileOf(directory, LIMIT)).toBe(found);
+    expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(found);
   });
 
   it('is found in a directory below, whatever its name', () => {
     mkdirSync(join(path, 'output/deep'), { recursive: true });
     write(Buffer.from('output/deep/\xff', 'latin1'), LIMIT);
-    expect(holdsFileOf(directory, LIMIT)).toBe(true);
+    expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
   });
 
-  it('is no input, and nothing that a link leads to', () => {
+  it('is nothing that the service wrote, and nothing that a link leads to', () => {
     mkdirSync(join(path, 'input'));
     mkdirSync(join(path, 'output'));
     write('input/a', LIMIT);
+    write('main.py', LIMIT);
     symlinkSync(join(path, 'input/a'), join(path, 'link'));
     symlinkSync(join(path, 'input'), join(path, 'output/link'));
-    expect(holdsFileOf(directory, LIMIT)).toBe(false);
+    expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(false);
+  });
+
+  it('may have a name below that is left out above', () => {
+    mkdirSync(join(path, 'output'));
+    write('output/main.py', LIMIT);
+    expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
   });
 
   it('is searched down to a depth', () => {
     const chain = (length: number) => Array.from({ length }, () => 'd').join('/');
     mkdirSync(join(path, chain(32)), { recursive: true });
     write(`${chain(32)}/a`, LIMIT);
-    expect(holdsFileOf(directory, LIMIT)).toBe(false);
+    expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(false);
     write(`${chain(31)}/a`, LIMIT);
-    expect(holdsFileOf(directory, LIMIT)).toBe(true);
+    expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
   });
 });

@@ -7,26 +7,31 @@ import { closeSync, constants, lstatSync, opendirSync, openSync, statfsSync } fr
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 /** Directories that are held open at once. */
 const DEPTH_MAX = 32;
-/** The service's own files, which no program can change. */
-const INPUT = 'input';
 
 /**
  * Whether a file of this size, in bytes, is below an open directory, which has a file system of its own. It looks only
  * if that holds as much, so that an ordinary job costs one system call: a sparse file alone is not found.
+ * @param own names in the directory that hold what the service wrote
  */
-export function holdsFileOf(directory: number, bytes: number): boolean {
+export function holdsFileOf(directory: number, bytes: number, own: readonly string[]): boolean {
   const { blocks, bfree, bsize } = statfsSync(`/proc/self/fd/${directory}`);
-  return (blocks - bfree) * bsize >= bytes && isBelow(directory, bytes, 1);
+  return (blocks - bfree) * bsize >= bytes && isBelow(directory, bytes, { depth: 1, own });
 }
 
-function isBelow(directory: number, bytes: number, depth: number): boolean {
+interface Place {
+  readonly depth: number;
+  /** Names here that are left out. */
+  readonly own: readonly string[];
+}
+
+function isBelow(directory: number, bytes: number, { depth, own }: Place): boolean {
   using entries = opendirSync(`/proc/self/fd/${directory}`, { encoding: 'buffer' as BufferEncoding });
   for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
     const name = entry.name as unknown as Buffer;
+    if (own.some((one) => name.equals(Buffer.from(one)))) continue;
     const path = Buffer.concat([Buffer.from(`/proc/self/fd/${directory}/`), name]);
     if (entry.isFile() && lstatSync(path).size === bytes) return true;
-    const isSearched = entry.isDirectory() && depth < DEPTH_MAX && !(depth === 1 && name.equals(Buffer.from(INPUT)));
-    if (isSearched && isInDirectory(path, bytes, depth + 1)) return true;
+    if (entry.isDirectory() && depth < DEPTH_MAX && isInDirectory(path, bytes, depth + 1)) return true;
   }
   return false;
 }
@@ -39,7 +44,7 @@ function isInDirectory(path: Buffer, bytes: number, depth: number): boolean {
     return false; // What cannot be looked at is not told.
   }
   try {
-    return isBelow(directory, bytes, depth);
+    return isBelow(directory, bytes, { depth, own: [] });
   } finally {
     closeSync(directory);
   }

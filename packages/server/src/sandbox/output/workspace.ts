@@ -24,6 +24,8 @@ interface Collected {
 export class Workspace implements Disposable {
   readonly #directory: number;
   readonly #mayShareFiles: boolean;
+  /** Of the program: the name of its file, and how large it is. */
+  #source = { name: '', bytes: 0 };
 
   /**
    * Opens `path`, which must not yet be reachable by any program. `fileSystem` is `own` if it can hold only files of
@@ -37,7 +39,10 @@ export class Workspace implements Disposable {
 
   /** Writes the source and the input files. Called once, before the program runs. Rejects as the content of a file does. */
   async fill(program: Program): Promise<void> {
-    await writeNew(childOf(this.#directory, LANGUAGE_RUNS[program.language].source), Buffer.from(program.code));
+    const { source } = LANGUAGE_RUNS[program.language];
+    const code = Buffer.from(program.code);
+    this.#source = { name: source, bytes: code.length };
+    await writeNew(childOf(this.#directory, source), code);
     for (const file of program.files) await writeNew(this.#inputPath(file.path.split('/')), file.content);
   }
 
@@ -64,7 +69,9 @@ export class Workspace implements Disposable {
    * file system that is not the cell's own.
    */
   holdsFileOf(bytes: number): boolean {
-    return this.#mayShareFiles && holdsFileOf(this.#directory, bytes);
+    const { name, bytes: sourceBytes } = this.#source;
+    const own = ['input', ...(sourceBytes === bytes ? [name] : [])];
+    return this.#mayShareFiles && holdsFileOf(this.#directory, bytes, own);
   }
 
   /** The content of a file directly below, at most `bytesMax` bytes; null if there is no such file. */
