@@ -59,6 +59,11 @@ test('the table of routes is that of the operations, with their scopes', {
   const stated = operations.map((operation) => `${operation.method} ${operation.path} ${accessWords(operation)}`);
   const pages = Object.values(PAGES).map(({ path }) => `GET ${path} public`);
   expect(rows.map((cells) => cells.join(' ')).toSorted()).toEqual([...stated, ...pages].toSorted());
+  const { paths } = openApiDocument() as { paths: Record<string, object> };
+  const listed = Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item).flatMap((key) => (key === 'parameters' ? [] : [`${key.toUpperCase()} ${path}`])),
+  );
+  expect(listed.toSorted()).toEqual(rows.map(([method, path]) => `${method} ${path}`).toSorted());
 });
 
 test('the kinds of events and the types of violations are listed', { tags: ['Events-2'] }, () => {
