@@ -316,6 +316,39 @@ test('the front page has the members that are listed, and no other', { tags: ['P
   expect(contract.mismatchOf(front, await ask(front, PLAIN))).toBeNull();
 });
 
+describe('a path takes the methods that are listed, HEAD beside GET, OPTIONS, and no other:', {
+  tags: ['Endpoints-1a', 'Headers-1', 'Errors-10'],
+}, () => {
+  const paths = Map.groupBy(contract.operations, ({ path }) => path);
+  const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+  test.each([...paths])('%s', async (_path, [operation, ...others]) => {
+    const { url } = await serverOf(PLAIN);
+    const one = operation as ContractOperation;
+    const listed = new Set([one, ...others].map(({ method }) => method)).add('OPTIONS');
+    if (listed.has('GET')) listed.add('HEAD');
+    const [, path = '', ...lines] = requestOf(one, PLAIN).split(/ HTTP|\r\n| (?=\/)/);
+    const authorization = lines.find((line) => line.startsWith('Authorization: '))?.slice('Authorization: '.length);
+    const answerTo = (method: string) =>
+      fetch(`${url}${path}`, { method, headers: authorization === undefined ? {} : { authorization } });
+    const allowed = METHODS.filter((method) => listed.has(method)).join(', ');
+    const options = await answerTo('OPTIONS');
+    expect([options.status, options.headers.get('allow')]).toEqual([204, allowed]);
+    expect(options.headers.has('content-length')).toBe(false);
+    for (const method of METHODS.filter((name) => !listed.has(name))) {
+      const refused = await answerTo(method);
+      expect([method, refused.status, refused.headers.get('allow')]).toEqual([method, 405, allowed]);
+    }
+    if (!listed.has('GET')) return;
+    const [head, get] = [await answerTo('HEAD'), await answerTo('GET')];
+    expect(head.status).toBe(get.status);
+    // The client itself asks for a HEAD on a connection of its own.
+    const namesIn = ({ headers }: Response) => [...headers.keys()].filter((name) => name !== 'keep-alive');
+    expect(namesIn(head)).toEqual(namesIn(get));
+    expect(await head.text()).toBe('');
+  });
+});
+
 test('metrics come in both listed media types', () => {
   for (const { id } of contract.operations.filter(({ path }) => path.endsWith('/metrics'))) {
     const types = Object.keys(contract.contentOf(id, 200));

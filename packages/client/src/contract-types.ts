@@ -151,12 +151,14 @@ export interface LimitsInput {
   cpu_seconds?: number;
   /**
    * 256 if omitted; clamped to a ceiling, 1024 unless the operator set another. A fraction is rounded
-   * down, though never below 1.
+   * down, though never below 1. Where the interpreter already holds more, the smallest limit that holds
+   * is in force: `effective_spec` states it.
    */
   mem_mb?: number;
   /**
    * 64 if omitted; clamped to a ceiling, 256 unless the operator set another. A fraction is rounded
-   * down, though never below 1.
+   * down, though never below 1. Where the interpreter already holds more, the smallest limit that holds
+   * is in force: `effective_spec` states it.
    */
   max_pids?: number;
   /**

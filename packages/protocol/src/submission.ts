@@ -94,13 +94,18 @@ function wholeBounds(name: LimitName): string {
   return `${bounds(name)} A fraction is rounded down, though never below 1.`;
 }
 
+/** Of what an interpreter holds before any program runs. */
+function heldBounds(name: LimitName): string {
+  return `${wholeBounds(name)} Where the interpreter already holds more, the smallest limit that holds is in force: \`effective_spec\` states it.`;
+}
+
 /** A submitted limit: any positive number. Above its ceiling it is clamped, not refused. */
 export const LimitsInput = Type.Object(
   {
     wall_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('wall_seconds') })),
     cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('cpu_seconds') })),
-    mem_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: wholeBounds('mem_mb') })),
-    max_pids: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: wholeBounds('max_pids') })),
+    mem_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: heldBounds('mem_mb') })),
+    max_pids: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: heldBounds('max_pids') })),
     max_file_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: wholeBounds('max_file_mb') })),
     allow_network: Type.Optional(
       Type.Boolean({ description: '`true` is refused with `network_not_allowed`: egress is never granted.' }),

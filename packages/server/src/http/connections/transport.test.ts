@@ -73,7 +73,9 @@ describe('a target that is not a path', () => {
     await expectStatus(get(`http://svc.example/v1/jobs/${JOB}`, HOST + KEY), 200);
   });
 
-  test('may be the asterisk of OPTIONS, which lists every method and needs no credential', async () => {
+  test('may be the asterisk of OPTIONS, which lists every method and needs no credential', {
+    tags: ['Endpoints-1a'],
+  }, async () => {
     const answer = await expectStatus(`OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 204);
     expect(answer.headers['allow']).toBe('GET, HEAD, POST, PUT, DELETE, OPTIONS');
   });
