@@ -1,7 +1,11 @@
 /** `vouchbox mcp`: agents of both generations of the protocol run programs in the real service. */
 import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client as PresentClient, StreamableHTTPClientTransport as PresentHttp } from '@modelcontextprotocol/client';
 import { StdioClientTransport as PresentStdio } from '@modelcontextprotocol/client/stdio';
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -79,6 +83,36 @@ const generations: readonly [
     },
   ],
 ];
+
+test('verifies a job with whichever of the pinned keys signed it', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-mcp-keys-'));
+  const [earlier, present] = [join(directory, 'earlier.pem'), join(directory, 'present.pem')];
+  writeFileSync(earlier, generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
+  writeFileSync(present, (await rig().alpha.client.publicKey()).public_key_pem);
+  const verified = async (...keys: readonly string[]) => {
+    const client = new PresentClient(identity);
+    await client.connect(new PresentStdio({ ...started(), args: ['mcp', '--public-key', ...keys] }));
+    const tool = (name: string, words: Record<string, unknown>) =>
+      client.callTool({ name, arguments: words }) as unknown as Promise<ToolAnswer>;
+    const { structuredContent } = await tool('run_code', { language: 'bash', code: 'true' });
+    const answer = await tool('verify_job', { job_id: structuredContent.job_id });
+    await client.close();
+    return answer;
+  };
+  for (const keys of [
+    [earlier, present],
+    [present, earlier],
+  ]) {
+    expect((await verified(...keys)).structuredContent).toMatchObject({ verdict: 'good', key: 'pinned' });
+  }
+  expect(await verified(earlier)).toMatchObject({
+    isError: true,
+    content: [
+      { text: expect.stringMatching(/^no given public key is the one that signed the job, sha256:/) as string },
+    ],
+  });
+  rmSync(directory, { recursive: true });
+});
 
 /** A picture of one pixel, written without a library. */
 const PICTURE = `

@@ -27,7 +27,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const allowed = scenario.act === 'key_rotated' ? [first] : service.publicKeys;
   const pinned = allowed.find((pem) => pem !== undefined && keyIdOf(pem) === key_id);
   if (pinned === undefined) throw new Error(`the job is signed with another key: ${key_id}`);
-  const origin = await readFromService(job, client, { publicKeyPem: pinned });
+  const origin = await readFromService(job, client, { publicKeys: [pinned] });
   const { blobs } = await readUploads(origin, { program: 'kept' }, (_path, pieces) => digestPieces(pieces));
   const files = ownBytes(exportFilesOf({ ...origin.source, blobs }, { program: 'kept' }));
   const { exitCode, checks } = await verifyExport(parseExport(files), { publicKeys: [pinned], tenant, job });

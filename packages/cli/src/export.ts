@@ -94,8 +94,8 @@ async function withOrigin<Result>(
     );
   }
   const { publicKey, signal } = options;
-  const publicKeyPem = publicKey === undefined ? null : readFileSync(publicKey, 'utf8');
-  return await use(await readFromService(job_id, service.client, { publicKeyPem, signal }));
+  const publicKeys = publicKey === undefined ? [] : [readFileSync(publicKey, 'utf8')];
+  return await use(await readFromService(job_id, service.client, { publicKeys, signal }));
 }
 
 async function fromDataDir<Result>(

@@ -110,7 +110,7 @@ async function addExport(
   job_id: string,
   client: ServiceClient,
 ): Promise<void> {
-  const origin = await readFromService(job_id, client, { publicKeyPem: null });
+  const origin = await readFromService(job_id, client, { publicKeys: [] });
   await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
 }
 

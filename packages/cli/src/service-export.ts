@@ -15,8 +15,8 @@ const pauseSecondsMax = 5;
 const blobTries = 3;
 
 interface Reading extends CallOptions {
-  /** PEM of the key that signed; null for the service's current one. */
-  readonly publicKeyPem: string | null;
+  /** PEM texts of which one is the key that signed; none for the service's current one. */
+  readonly publicKeys: readonly string[];
 }
 
 /**
@@ -26,7 +26,7 @@ interface Reading extends CallOptions {
 export async function readFromService(
   job_id: string,
   client: ServiceClient,
-  { publicKeyPem, signal }: Reading,
+  { publicKeys, signal }: Reading,
 ): Promise<ExportOrigin> {
   const call = { ...(signal && { signal }) };
   const envelope = await signedEnvelope(job_id, client, call);
@@ -42,7 +42,7 @@ export async function readFromService(
     result_artifact: result.bytes,
     receipt_json: canonicalJson(detail.receipt ?? null),
     events: await Array.fromAsync(client.events(job_id, { limit: 1000, ...call })),
-    public_key_pem: await signerOf(detail.attestation.key_id, client, publicKeyPem),
+    public_key_pem: await signerOf(detail.attestation.key_id, client, publicKeys),
     requested_spec: detail.requested_spec,
     artifacts: folded.artifacts.map(({ path, content_base64 }) => ({
       path,
@@ -84,13 +84,18 @@ async function signedEnvelope(job_id: string, client: ServiceClient, call: CallO
   }
 }
 
-async function signerOf(key_id: string | null, client: ServiceClient, given: string | null): Promise<string> {
-  const pem = given ?? (await client.publicKey()).public_key_pem;
-  const parsed = parsePublicKey(pem);
-  if (parsed.kind === 'key' && parsed.key.key_id === key_id) return pem;
+async function signerOf(key_id: string | null, client: ServiceClient, given: readonly string[]): Promise<string> {
+  const known = given.length > 0 ? given : [(await client.publicKey()).public_key_pem];
+  const signer = known.find((pem) => isKey(pem, key_id));
+  if (signer !== undefined) return signer;
   throw new UsageError(
-    given === null
+    given.length === 0
       ? `the job was signed with ${key_id}, which is not the service's key any more; give that one with --public-key`
-      : `the key of --public-key is not the key that signed the job, ${key_id}`,
+      : `no given public key is the one that signed the job, ${key_id}`,
   );
+}
+
+function isKey(pem: string, key_id: string | null): boolean {
+  const parsed = parsePublicKey(pem);
+  return parsed.kind === 'key' && parsed.key.key_id === key_id;
 }

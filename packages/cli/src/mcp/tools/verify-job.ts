@@ -43,7 +43,7 @@ async function verifyJob(
   { pinned, signal }: { readonly pinned: PinnedKeys; readonly signal: AbortSignal },
 ): Promise<CallToolResult> {
   const { tenant } = await client.whoami({ signal });
-  const origin = await readFromService(job_id, client, { publicKeyPem: pinned[0] ?? null, signal });
+  const origin = await readFromService(job_id, client, { publicKeys: pinned, signal });
   const { blobs } = await readUploads(origin, { program: 'kept' }, (_path, pieces) => digestPieces(pieces));
   const source = { ...origin.source, blobs };
   const files = ownBytes(exportFilesOf(source, { program: 'kept' }));
