@@ -77,6 +77,17 @@ export class Crossing {
     return this.service.client(this.tenant, this.service.otherUrl);
   }
 
+  /**
+   * The public key that signs the job of the scenario, as PEM: the newest, or the first where the scenario is about a key that
+   * is no more in use.
+   */
+  get signer(): string {
+    const { publicKeys } = this.service;
+    const pem = this.scenario.act === 'key_rotated' ? publicKeys[0] : publicKeys.at(-1);
+    if (pem === undefined) throw new Error('the service has no public key');
+    return pem;
+  }
+
   /** The ids of all jobs of this cell, the newest first. */
   async jobs(): Promise<string[]> {
     return (await Array.fromAsync(this.client.listAll({ limit: 200 }))).map(({ job_id }) => job_id);

@@ -15,13 +15,18 @@ export interface Facts {
   readonly truncated: boolean;
   /** Their types, without repeats, in the order of the alphabet. */
   readonly violations: readonly string[];
-  /** The content of each file that came back, by its path. */
+  /** The bytes of each file that came back, as `textOf` writes them, by its path. */
   readonly files: Readonly<Record<string, string>>;
   /** Of a grading: the verdict of each test, in its order. */
   readonly verdicts: readonly string[];
   /** How many jobs there are after all that was sent. */
   readonly jobs: number;
 }
+
+/** What the two answers of the contract about a job that ended say of every job. */
+export const OF_EVERY_JOB = [
+  ...(['status', 'terminal_reason', 'exit_code', 'signal', 'stdout', 'stderr', 'truncated', 'violations'] as const),
+] as const satisfies readonly (keyof Facts)[];
 
 /** What one place showed. Where it cuts a long text, it shows the ends of it. */
 export type Seen = Partial<Facts> & {
@@ -83,9 +88,14 @@ export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal'>, r
     truncated,
     violations: typesOf(violations),
     files: Object.fromEntries(
-      artifacts.map(({ path, content_base64 }) => [path, Buffer.from(content_base64, 'base64').toString()]),
+      artifacts.map(({ path, content_base64 }) => [path, textOf(Buffer.from(content_base64, 'base64'))]),
     ),
   };
+}
+
+/** Bytes as a text that has a character for each, so that no two are the same and a difference can be read. */
+export function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1');
 }
 
 export function typesOf(violations: readonly { readonly type: string }[]): string[] {

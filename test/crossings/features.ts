@@ -3,7 +3,15 @@
  * here each entry of such a list has its row, so that a new one does not compile without.
  */
 import type { GradeOptions } from '@vouchbox/client';
-import type { JobSubmission, Language, LimitName, OperationId, TerminalStatus } from '@vouchbox/protocol';
+import type {
+  JobSubmission,
+  Language,
+  LimitName,
+  OperationId,
+  TerminalReason,
+  TerminalStatus,
+  VIOLATION_TYPES,
+} from '@vouchbox/protocol';
 
 /** The rows, in their order. */
 export const FEATURES = [
@@ -22,6 +30,7 @@ export const FEATURES = [
   'max_pids',
   'max_file_mb',
   'failed',
+  'compile_failed',
   'truncated',
   'cancelled',
   'crash',
@@ -34,7 +43,7 @@ export const FEATURES = [
 export type Feature = (typeof FEATURES)[number];
 
 /** Where something is tried that has no row of its own. */
-type Elsewhere = `test/${string}`;
+type Elsewhere = `${'test' | 'packages'}/${string}.ts`;
 
 /** Every limit is a row. */
 type EachLimitIsARow = Record<LimitName, Feature> & { readonly [Name in LimitName]: Name };
@@ -85,6 +94,39 @@ const STATUS_ROWS: Readonly<Record<TerminalStatus, Feature>> = {
   error: 'crash',
 };
 
+/** Every reason for an end is in a row, or in the tests that bring it about. */
+const REASON_ROWS: Readonly<Record<TerminalReason, Feature | Elsewhere>> = {
+  exited: 'failed',
+  signaled: 'max_file_mb',
+  compile_failed: 'compile_failed',
+  wall_limit: 'wall_seconds',
+  cpu_limit: 'cpu_seconds',
+  memory_limit: 'mem_mb',
+  cancelled: 'cancelled',
+  server_restarted: 'crash',
+  bootstrap_failed: 'test/contract/serve.test.ts',
+  isolation_unsatisfied: 'packages/server/src/job/dispatch/dispatcher.test.ts',
+  runtime_failed: 'test/contract/hung-launcher.test.ts',
+  server_shutdown: 'test/contract/shutdown.test.ts',
+  internal_error: 'test/crash/fault-sweep.ts',
+};
+
+/** Every violation is in a row, or in the tests of what breaks it. */
+const VIOLATION_ROWS: Readonly<Record<(typeof VIOLATION_TYPES)[number], Feature | Elsewhere>> = {
+  wall_time: 'wall_seconds',
+  cpu_time: 'cpu_seconds',
+  memory: 'mem_mb',
+  pids: 'max_pids',
+  file_size: 'max_file_mb',
+  compile: 'compile_failed',
+  output_path: 'foreign_names',
+  output_missing: 'test/contract/artifacts.test.ts',
+  output_kind: 'test/contract/artifacts.test.ts',
+  output_size: 'test/contract/artifacts.test.ts',
+  output_count: 'packages/server/src/sandbox/output/outputs-below.test.ts',
+  syscall: 'test/hostile/escape-kernel.ts',
+};
+
 /** Every operation on a job or a file is in a row; those about the service itself are tried where they are named. */
 const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   submitJob: 'repeated',
@@ -129,6 +171,8 @@ export const ROWS_OF_THE_CODE: Readonly<Record<string, Readonly<Record<string, F
   members: MEMBER_ROWS,
   languages: LANGUAGE_ROWS,
   statuses: STATUS_ROWS,
+  reasons: REASON_ROWS,
+  violations: VIOLATION_ROWS,
   operations: OPERATION_ROWS,
   gradings: GRADING_ROWS,
 };

@@ -15,6 +15,8 @@ export interface Place {
   readonly title: string;
   readonly group: Group;
   readonly service: ServiceName;
+  /** What is shown here of every job that ended: without one of these a cell does not hold. */
+  readonly shows: readonly (keyof Facts)[];
   /** A sentence for each feature that cannot be met here. Every other feature is tried. */
   readonly except: Readonly<Partial<Record<Feature, string>>>;
   /** For each feature that is met and of which something cannot be seen here: what, and why. */

@@ -84,10 +84,14 @@ for at in range(7000):
   glob: {
     title: 'files by a pattern',
     program: {
-      ...bash('mkdir -p output/deep/er; echo one > output/a.txt; echo two > output/deep/er/b.txt; echo no > other'),
+      ...bash(`mkdir -p output/deep/er
+echo one > output/a.txt
+printf 'two\\xff\\0\\r\\n\\xfe' > output/deep/er/b.bin
+echo no > other`),
       outputs: ['output/**'],
     },
-    sees: { ...SUCCEEDED, stdout: '', files: { 'output/a.txt': 'one\n', 'output/deep/er/b.txt': 'two\n' } },
+    // No text: what changes a byte of it is seen.
+    sees: { ...SUCCEEDED, stdout: '', files: { 'output/a.txt': 'one\n', 'output/deep/er/b.bin': 'two\xff\0\r\n\xfe' } },
     essential: ['files'],
     act: 'nothing',
   },
@@ -213,6 +217,22 @@ except OSError:
     essential: BOTH,
     act: 'nothing',
   },
+  compile_failed: {
+    title: 'program that does not compile',
+    program: { language: 'cpp', code: 'int main() { return missing; }' },
+    sees: {
+      status: 'failed',
+      terminal_reason: 'compile_failed',
+      exit_code: null,
+      signal: null,
+      stdout: '',
+      truncated: false,
+      violations: ['compile'],
+    },
+    essential: ['status'],
+    act: 'nothing',
+    needs: 'c',
+  },
   truncated: {
     title: 'truncated output',
     program: python(`print(('x' * 1023 + '\\n') * 1500, end='')`),
@@ -269,7 +289,10 @@ except OSError:
   foreign_names: {
     title: 'names that are not UTF-8',
     program: {
-      ...python(`open(b'output/bad-\\xff.txt', 'w').write('bad')\nopen('output/good.txt', 'w').write('good')`),
+      ...python(`import os
+os.makedirs('output', exist_ok=True)
+open(b'output/bad-\\xff.txt', 'w').write('bad')
+open('output/good.txt', 'w').write('good')`),
       outputs: ['output/**'],
     },
     sees: { ...SUCCEEDED, files: { 'output/good.txt': 'good' }, violations: ['output_path'] },

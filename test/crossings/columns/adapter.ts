@@ -10,13 +10,17 @@ export interface AdapterAnswer {
 
 export type Ask = (path: string, body?: unknown) => Promise<AdapterAnswer>;
 
-/** Opens the adapter in front of the service, as the tenant of the cell, for as long as the callback runs. */
+/**
+ * Opens the adapter in front of the service, as the tenant of the cell, for as long as the callback runs. A pack is named by
+ * whoever starts it.
+ */
 export async function withAdapter<Result>(
   name: AdapterName,
-  { client }: Crossing,
+  { client, scenario: { program } }: Crossing,
   use: (ask: Ask) => Promise<Result>,
 ): Promise<Result> {
-  await using adapter = await openAdapter(name, { client, host: '127.0.0.1', port: 0, key: null });
+  const runtimes = program.runtime ? { [program.language]: program.runtime } : {};
+  await using adapter = await openAdapter(name, { client, host: '127.0.0.1', port: 0, key: null, runtimes });
   return await use(async (path, body) => {
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const answer = await fetch(adapter.url + path, { ...sent, headers: { 'content-type': 'application/json' } });
@@ -28,8 +32,8 @@ export async function withAdapter<Result>(
 export const NOT_IN_THEIR_INTERFACE = {
   env: (name: string) => `A request of ${name} has no variables.`,
   repeated: (name: string) => `A request of ${name} has no key, so one that is sent again is another run.`,
-  library_pack: (name: string) => `A request of ${name} names a language and no libraries.`,
-  upload: (name: string) => `${name} sends its files in the request itself, so none is uploaded before.`,
+  upload: (name: string) =>
+    `${name} sends its files in the request itself, of which a job takes 2 MiB each, so none is uploaded before.`,
 };
 
 /** What an adapter's error says of a job that gave no result: their interfaces have no word for it. */

@@ -1,7 +1,7 @@
 /** Where programs run: each class, each launcher, and a service of an ordinary user. */
 import type { Backend, EventData } from '@vouchbox/protocol';
 import type { Crossing } from '../crossing.ts';
-import type { Seen } from '../facts.ts';
+import { OF_EVERY_JOB, type Seen } from '../facts.ts';
 import { FEATURES, type Feature } from '../features.ts';
 import { type Place, type ServiceName, withoutOpening } from '../place.ts';
 import { playByClient } from './by-client.ts';
@@ -32,7 +32,7 @@ async function playIn(crossing: Crossing, { backend, runtime }: Cells): Promise<
 
 function cells(title: string, service: ServiceName, kind: Cells): Place {
   const play = async (crossing: Crossing) => await playIn(crossing, kind);
-  return { title, group: 'cells', service, except: {}, open: withoutOpening({ play }) };
+  return { title, group: 'cells', service, shows: OF_EVERY_JOB, except: {}, open: withoutOpening({ play }) };
 }
 
 export const namespace = cells('namespace', 'usual', { backend: 'namespace' });
@@ -57,6 +57,7 @@ export const ordinaryUser: Place = {
   title: 'ordinary user',
   group: 'cells',
   service: 'usual',
+  shows: OF_EVERY_JOB,
   except: Object.fromEntries(FEATURES.map((name) => [name, ELSEWHERE])) as Record<Feature, string>,
   open: async () => {
     throw new Error(ELSEWHERE);

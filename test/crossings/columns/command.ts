@@ -5,7 +5,7 @@ import type { FoldedResult, JobDetail, Language } from '@vouchbox/protocol';
 import { vouchbox } from '../../rig/command.ts';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import { type Seen, typesOf } from '../facts.ts';
+import { type Seen, textOf, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import type { Program } from '../scenarios.ts';
 import { verdictsIn } from './grade-by-client.ts';
@@ -61,7 +61,7 @@ function filesBack(directory: string): Record<string, string> {
   mkdirSync(back, { recursive: true });
   const names = readdirSync(back, { recursive: true, encoding: 'utf8' });
   const files = names.filter((name) => statSync(join(back, name)).isFile());
-  return Object.fromEntries(files.map((name) => [`output/${name}`, readFileSync(join(back, name), 'utf8')]));
+  return Object.fromEntries(files.map((name) => [`output/${name}`, textOf(readFileSync(join(back, name)))]));
 }
 
 const caller: Caller = {
@@ -100,7 +100,7 @@ async function exportedOutput(crossing: Crossing, job_id: string): Promise<strin
   if (without.code === 0 || !without.stderr.includes('--public-key')) {
     throw new Error(`an export with a key that did not sign ended with ${without.code}: ${without.stderr}`);
   }
-  writeFileSync(join(crossing.directory, 'first.pem'), crossing.service.publicKeys[0] ?? '');
+  writeFileSync(join(crossing.directory, 'first.pem'), crossing.signer);
   const { code, stderr } = await told(crossing, [
     'export',
     job_id,
@@ -118,6 +118,7 @@ export const command: Place = {
   title: 'command',
   group: 'callers',
   service: 'usual',
+  shows: ['status', 'terminal_reason', 'exit_code', 'signal'],
   except: {
     repeated: 'Each call of `vouchbox run` is a job of its own: the command makes a new key for each and takes none.',
   },

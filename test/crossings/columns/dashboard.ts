@@ -6,7 +6,7 @@ import { openDashboard } from '../../browser/open-dashboard.ts';
 import { type Browser, openBrowser, type Page } from '../../rig/browser.ts';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import type { Seen } from '../facts.ts';
+import { type Seen, textOf } from '../facts.ts';
 import type { OpenPlace, Place } from '../place.ts';
 import type { Program } from '../scenarios.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
@@ -61,19 +61,22 @@ async function pasted(page: Page, label: string, text: string): Promise<void> {
 }
 
 /** What a button of the page saves. */
-async function saved(page: Page, name: string): Promise<string> {
+async function saved(page: Page, name: string): Promise<Buffer> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name, exact: true }).click(),
   ]);
-  return readFileSync(await download.path(), 'utf8');
+  return readFileSync(await download.path());
 }
 
 /** The text of a stream as the page saves it: its lines. */
 async function streamOf(page: Page, name: 'stdout' | 'stderr'): Promise<string> {
   await page.getByRole('button', { name, exact: true }).click();
-  return await saved(page, 'save');
+  return (await saved(page, 'save')).toString();
 }
+
+/** Lines as they were written: each with its newline. */
+const ended = (lines: string) => (lines === '' ? '' : `${lines}\n`);
 
 /** The value beside a name in the summary. */
 async function factOf(page: Page, name: string): Promise<string | null> {
@@ -98,21 +101,22 @@ async function jobPage(page: Page): Promise<Seen> {
   const named = await violationsOf(page);
   const names = await page.locator('.artifact .digest code').allTextContents();
   const files: Record<string, string> = {};
-  for (const name of names) files[name] = await saved(page, `Save ${name}`);
+  for (const name of names) files[name] = textOf(await saved(page, `Save ${name}`));
   return {
     status,
     exit_code: code === null ? null : Number(code),
     signal: await factOf(page, 'Signal'),
     stdoutLines: await streamOf(page, 'stdout'),
+    stderr: ended(await streamOf(page, 'stderr')),
     truncated: named.includes('truncated'),
     violations: [...new Set(named.filter((type) => type !== 'truncated'))].toSorted(),
     files,
   };
 }
 
-/** The signature, checked in the page against the key that signed first. */
-async function checked(page: Page, { service }: Crossing): Promise<void> {
-  await page.getByLabel('Public key to pin').fill(service.publicKeys[0] ?? '');
+/** The signature, checked in the page against the key that signed it. */
+async function checked(page: Page, { signer }: Crossing): Promise<void> {
+  await page.getByLabel('Public key to pin').fill(signer);
   await page.getByRole('button', { name: 'Pin this key' }).click();
   await page.getByText('A pinned key signed this result as it is here.').waitFor();
 }
@@ -121,7 +125,7 @@ function callerIn(browser: Browser): Caller {
   const read = (crossing: Crossing, job_id: string) =>
     withPage({ browser, crossing, view: `/jobs/${job_id}` }, async (page) => {
       const seen = await jobPage(page);
-      if (crossing.scenario.act === 'key_rotated') await checked(page, crossing);
+      if (crossing.service.signs) await checked(page, crossing);
       return seen;
     });
   return {
@@ -137,7 +141,9 @@ function callerIn(browser: Browser): Caller {
         await typed(page, program);
         await page.getByRole('button', { name: /^Run/ }).click();
         await page.getByRole('link', { name: 'Open job' }).click();
-        return await jobPage(page);
+        const seen = await jobPage(page);
+        if (crossing.service.signs) await checked(page, crossing);
+        return seen;
       });
     },
     read,
@@ -164,6 +170,7 @@ export const dashboard: Place = {
   title: 'dashboard',
   group: 'callers',
   service: 'usual',
+  shows: ['status', 'exit_code', 'signal', 'stdout', 'stderr', 'truncated', 'violations'],
   except: {
     repeated: 'Each click on Run is a job of its own: the page makes a new key for each.',
   },

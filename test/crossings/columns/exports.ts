@@ -10,7 +10,7 @@ import { openBrowser, openPage, type Page } from '../../rig/browser.ts';
 import { vouchbox } from '../../rig/command.ts';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import { type Seen, typesOf } from '../facts.ts';
+import { OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
 import { type OpenPlace, type Place, withoutOpening } from '../place.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
 import { cancelByClient, submitByClient } from './typescript-client.ts';
@@ -30,14 +30,13 @@ type Check = (exported: Exported) => Promise<void>;
 
 /** Exports a job that has ended, has it checked, and returns what the export says of it. */
 async function read(crossing: Crossing, check: Check, job_id: string): Promise<Seen> {
-  const { client, directory, service, tenant, key } = crossing;
+  const { client, directory, service, signer: publicKey, tenant, key } = crossing;
   await client.waitForResult(job_id);
-  const publicKey = service.publicKeys[0] ?? '';
   // A directory that is there is not written over.
   const target = mkdtempSync(join(directory, 'export-'));
   rmdirSync(target);
-  writeFileSync(join(directory, 'first.pem'), publicKey);
-  const words = ['export', job_id, '--output', target, '--public-key', join(directory, 'first.pem')];
+  writeFileSync(join(directory, 'signer.pem'), publicKey);
+  const words = ['export', job_id, '--output', target, '--public-key', join(directory, 'signer.pem')];
   const env = { SERVICE_URL: service.url, SERVICE_KEY: key };
   const { code, stderr } = await vouchbox(words, { env });
   if (code !== 0) throw new Error(`the export ended with ${code}: ${stderr}`);
@@ -60,7 +59,7 @@ function seenIn(directory: string): Seen {
   return {
     ...{ status, terminal_reason, exit_code, signal, stdout, stderr, truncated },
     violations: typesOf(violations as unknown as { type: string }[]),
-    files: Object.fromEntries(output.map(([name, bytes]) => [name, Buffer.from(bytes).toString()])),
+    files: Object.fromEntries(output.map(([name, bytes]) => [name, textOf(bytes)])),
   };
 }
 
@@ -96,7 +95,8 @@ const byLibrary: Check = async ({ directory, job_id, tenant, publicKey }) => {
 const UNSIGNED = 'There is nothing to check: `vouchbox export` writes signed jobs alone.';
 
 function exportColumn(title: string, open: Place['open']): Place {
-  return { title, group: 'records', service: 'usual', except: { signing_off: UNSIGNED }, open };
+  const place = { title, group: 'records', service: 'usual', shows: OF_EVERY_JOB } as const;
+  return { ...place, except: { signing_off: UNSIGNED }, open };
 }
 
 const openedWith = (check: Check) =>

@@ -6,7 +6,7 @@ import type { RunResult, Verdict } from '@vouchbox/client';
 import type { TerminalStatus } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import { type Seen, typesOf } from '../facts.ts';
+import { OF_EVERY_JOB, type Seen, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { verdictsIn } from './grade-by-client.ts';
 import { readByClient } from './typescript-client.ts';
@@ -43,10 +43,15 @@ async function graded(crossing: Crossing): Promise<{ readonly run: RunResult; re
   return { run, verdict };
 }
 
+function verdictOf({ status, terminal_reason, truncated }: Omit<RunResult, 'files' | 'violations'>): string {
+  if (truncated) return 'output_limit';
+  return terminal_reason === 'compile_failed' ? 'compile_error' : VERDICTS[status as TerminalStatus];
+}
+
 function seenOf({ run, verdict }: Awaited<ReturnType<typeof graded>>): Seen {
   const { violations, files: _, ...seen } = run;
   const given = verdict.tests[0]?.verdict;
-  const expected = seen.truncated ? 'output_limit' : VERDICTS[seen.status as TerminalStatus];
+  const expected = verdictOf(seen);
   if (given !== expected) throw new Error(`the verdict of a test that ended as ${seen.status} is ${given}`);
   return { ...(seen as Seen), violations: typesOf(violations) };
 }
@@ -75,6 +80,7 @@ export const grading: Place = {
   title: 'grading',
   group: 'records',
   service: 'usual',
+  shows: OF_EVERY_JOB,
   except: {
     glob: 'A test is judged by what its program prints, and brings no files back.',
     foreign_names: 'A test is judged by what its program prints, and brings no files back.',

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { FoldedResult, JobDetail, JobSubmission } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import { factsOf, type Seen } from '../facts.ts';
+import { factsOf, OF_EVERY_JOB, type Seen } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
 
@@ -63,6 +63,7 @@ export const http: Place = {
   title: 'HTTP',
   group: 'callers',
   service: 'usual',
+  shows: OF_EVERY_JOB,
   except: {},
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

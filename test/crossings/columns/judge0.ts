@@ -22,6 +22,7 @@ const STATUSES: Readonly<Record<number, Seen['status']>> = {
   3: 'succeeded',
   4: 'succeeded',
   5: 'timed_out',
+  6: 'failed',
   7: 'failed',
   8: 'failed',
   9: 'failed',
@@ -57,6 +58,8 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
   const shown = { stdout: stdout ?? '', stderr: stderr ?? '', truncated };
   if (ended === 'error') return { status: endWithoutResult(message) };
   if (isMemory) return { ...shown, status: 'oom_killed' };
+  // Of a compiler that failed only that is told.
+  if (status_id === 6) return { ...shown, status: ended };
   return { ...shown, status: ended, ...(ended !== 'timed_out' && { exit_code, signal: exit_signal }) };
 }
 
@@ -104,12 +107,12 @@ export const judge0: Place = {
   title: 'Judge0',
   group: 'callers',
   service: 'usual',
+  shows: ['status'],
   except: {
     upload: 'A submission of Judge0 has no files but `additional_files`, which is refused by its name.',
     glob: 'An answer of Judge0 has no files.',
     foreign_names: 'An answer of Judge0 has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(JUDGE0),
-    library_pack: NOT_IN_THEIR_INTERFACE.library_pack(JUDGE0),
     repeated: NOT_IN_THEIR_INTERFACE.repeated(JUDGE0),
   },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),

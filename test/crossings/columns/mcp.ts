@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { commandFile } from '../../rig/command.ts';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import { type Seen, typesOf } from '../facts.ts';
+import { OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import type { Program } from '../scenarios.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
@@ -23,12 +23,16 @@ interface ToolAnswer {
   readonly content: any;
 }
 
-/** Uses the tools with the keys that the operator pinned: the first that signed. */
+/** Uses the tools with all keys that signed here, which the operator pinned. */
 async function withTools<Result>(crossing: Crossing, use: (client: Client) => Promise<Result>): Promise<Result> {
   const { directory, key, service } = crossing;
-  writeFileSync(join(directory, 'pinned.pem'), service.publicKeys[0] ?? '');
+  const pinned = service.publicKeys.map((pem, index) => {
+    const file = join(directory, `pinned-${index}.pem`);
+    writeFileSync(file, pem);
+    return file;
+  });
   const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: service.url, SERVICE_KEY: key };
-  const args = ['mcp', '--public-key', join(directory, 'pinned.pem')];
+  const args = ['mcp', '--public-key', ...pinned];
   const client = new Client({ name: 'crossings', version: '1.0.0' });
   await client.connect(new StdioClientTransport({ command: commandFile, args, env, stderr: 'ignore' }));
   try {
@@ -49,16 +53,28 @@ function canSay({ uploads, limits = {} }: Program): boolean {
   return uploads === undefined && Object.keys(others).length === 0;
 }
 
-async function seenOf(client: Client, { structuredContent: said, content }: ToolAnswer): Promise<Seen> {
+async function seenOf(
+  client: Client,
+  { structuredContent: said, content }: ToolAnswer,
+  isSigned: boolean,
+): Promise<Seen> {
   if (said === undefined) throw new Error(`the tool answered ${JSON.stringify(content).slice(0, 300)}`);
   const { status, terminal_reason, exit_code, signal, stderr, truncated, violations, files, job_id } = said;
   const read = async (path: string) => {
     const { contents } = await client.readResource({ uri: `svc://jobs/${job_id}/artifacts/${path}` });
-    return [path, (contents[0] as { text?: string }).text] as const;
+    const { text, blob = '' } = contents[0] as { text?: string; blob?: string };
+    return [path, textOf(text === undefined ? Buffer.from(blob, 'base64') : Buffer.from(text))] as const;
   };
   const contentOf = Object.fromEntries(await Promise.all(files.map(({ path }: { path: string }) => read(path))));
+  if (isSigned) await verified(client, job_id);
   const seen = { status, terminal_reason, exit_code, signal, stderr, truncated, files: contentOf };
   return { ...seen, violations: typesOf(violations), ...stdoutOf(said) } as Seen;
+}
+
+async function verified(client: Client, job_id: string): Promise<void> {
+  const { structuredContent: said, content } = await call(client, 'verify_job', { job_id });
+  if (said?.verdict === 'good' && said.key === 'pinned') return;
+  throw new Error(`verify_job said ${JSON.stringify(said ?? content).slice(0, 300)}`);
 }
 
 /** A long text is cut in its middle. */
@@ -70,11 +86,8 @@ function stdoutOf({ stdout, stdout_left_out: leftOut }: { stdout: string; stdout
 
 const read = (crossing: Crossing, job_id: string) =>
   withTools(crossing, async (client) => {
-    const seen = await seenOf(client, await call(client, 'get_job', { job_id, wait_seconds: 120 }));
-    if (crossing.scenario.act !== 'key_rotated') return seen;
-    const { structuredContent: checked } = await call(client, 'verify_job', { job_id });
-    if (checked?.verdict !== 'good') throw new Error(`verify_job said ${JSON.stringify(checked).slice(0, 300)}`);
-    return seen;
+    const answer = await call(client, 'get_job', { job_id, wait_seconds: 120 });
+    return await seenOf(client, answer, crossing.service.signs);
   });
 
 const caller: Caller = {
@@ -84,7 +97,9 @@ const caller: Caller = {
     const { uploads: _, limits = {}, requirements: _class, outputs = [], ...said } = program;
     const { wall_seconds: timeout_seconds, mem_mb: memory_mb } = limits;
     const words = { ...said, outputs, ...(timeout_seconds && { timeout_seconds }), ...(memory_mb && { memory_mb }) };
-    return await withTools(crossing, async (client) => await seenOf(client, await call(client, 'run_code', words)));
+    return await withTools(crossing, async (client) => {
+      return await seenOf(client, await call(client, 'run_code', words), crossing.service.signs);
+    });
   },
   read,
   cancel: async (crossing, job_id) => {
@@ -97,6 +112,7 @@ export const mcp: Place = {
   title: 'MCP',
   group: 'callers',
   service: 'usual',
+  shows: OF_EVERY_JOB,
   except: {
     repeated: 'A call of `run_code` takes no key: an agent that calls it again wants another job.',
   },

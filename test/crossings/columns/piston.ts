@@ -27,6 +27,8 @@ function bodyOf({ scenario: { program } }: Crossing) {
 function seenOf({ status, json }: AdapterAnswer): Seen {
   if (status >= 500) return { status: endWithoutResult(json.message) };
   if (status !== 200) throw new Error(`HTTP ${status}: ${JSON.stringify(json).slice(0, 300)}`);
+  // What a compiler could not do stands in both, with the code 1 for whatever it was.
+  if (json.compile && json.compile.status !== null) return { status: 'failed', stdout: json.compile.stdout };
   const { stdout, stderr, code, signal, message, status: letters } = json.run;
   const truncated = /output is cut/.test(message ?? '');
   const shown = { stdout, stderr, truncated };
@@ -48,12 +50,12 @@ export const piston: Place = {
   title: 'Piston',
   group: 'callers',
   service: 'usual',
+  shows: ['status'],
   except: {
     upload: NOT_IN_THEIR_INTERFACE.upload(PISTON),
     glob: 'An answer of Piston has no files.',
     foreign_names: 'An answer of Piston has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(PISTON),
-    library_pack: NOT_IN_THEIR_INTERFACE.library_pack(PISTON),
     max_pids: 'A request of Piston has no limit of processes.',
     max_file_mb: 'A request of Piston has no limit of the size of a file.',
     graded: 'A request of Piston has no expected output.',

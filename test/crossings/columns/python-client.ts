@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import type { Seen } from '../facts.ts';
+import { OF_EVERY_JOB, type Seen } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 
 const PYTHON = '/usr/bin/python3';
@@ -48,6 +48,7 @@ export const pythonClient: Place = {
   title: 'Python client',
   group: 'callers',
   service: 'usual',
+  shows: OF_EVERY_JOB,
   except: {},
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

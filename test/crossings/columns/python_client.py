@@ -18,7 +18,7 @@ def seen_of(result: Any) -> dict[str, Any]:
         "stderr": result.stderr,
         "truncated": result.truncated,
         "violations": sorted({violation["type"] for violation in result.violations}),
-        "files": {path: content.decode() for path, content in result.files.items()},
+        "files": {path: content.decode("latin-1") for path, content in result.files.items()},
     }
 
 
@@ -26,11 +26,13 @@ def run(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     files = {path: {"blob": client.upload(Path(file).read_bytes())["blob"]} for path, file in asked["uploads"].items()}
     program = {"outputs": [], **asked["program"]}
     result = client.run(program, files=files or None, idempotency_key=asked.get("idempotency_key"))
+    client.verify(result.job_id)
     return {**seen_of(result), "terminal_reason": result.terminal_reason, "signal": result.signal}
 
 
 def read(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     detail = client.detail(asked["job_id"])
+    client.verify(asked["job_id"])
     return {
         **seen_of(client.wait(asked["job_id"])),
         "terminal_reason": detail["terminal_reason"],

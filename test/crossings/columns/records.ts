@@ -8,7 +8,7 @@ import { newSchema } from '../../../packages/server/src/store/postgres/schema.fi
 import { vouchbox } from '../../rig/command.ts';
 import { startPostgres } from '../../rig/postgres-server.ts';
 import type { Crossing } from '../crossing.ts';
-import type { Seen } from '../facts.ts';
+import { OF_EVERY_JOB, type Seen } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { newDirectory } from '../service.ts';
 import { playByClient, readAgain } from './by-client.ts';
@@ -22,6 +22,7 @@ export const backup: Place = {
   title: 'backup and restore',
   group: 'records',
   service: 'usual',
+  shows: OF_EVERY_JOB,
   except: {},
   open: withoutOpening({
     play: playByClient,
@@ -45,6 +46,7 @@ export const copy: Place = {
   title: 'copy to PostgreSQL',
   group: 'records',
   service: 'usual',
+  shows: OF_EVERY_JOB,
   except: {},
   open: async () => {
     const server = await startPostgres();
@@ -69,6 +71,7 @@ export const nodes: Place = {
   title: 'two nodes',
   group: 'records',
   service: 'nodes',
+  shows: OF_EVERY_JOB,
   except: {},
   open: withoutOpening({ play: playByClient }),
 };
@@ -89,6 +92,7 @@ export const objects: Place = {
   title: 'object store',
   group: 'records',
   service: 'objects',
+  shows: OF_EVERY_JOB,
   except: {},
   open: withoutOpening({ play: moved }),
 };

@@ -2,15 +2,15 @@
 import { constants } from 'node:os';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import type { Seen } from '../facts.ts';
+import { type Seen, textOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { type AdapterAnswer, endWithoutResult, NOT_IN_THEIR_INTERFACE, withAdapter } from './adapter.ts';
 import { cancelByClient } from './typescript-client.ts';
 
 const NAMES: Readonly<Record<string, string>> = { node: 'nodejs' };
 
-/** There, files lie in the working directory, from which they are fetched by the same names. */
-function bodyOf({ scenario: { program } }: Crossing) {
+/** There, files lie in the working directory, from which they are fetched by the same names. A request names each. */
+function bodyOf({ scenario: { program, sees } }: Crossing) {
   const { language, code, stdin, limits = {} } = program;
   const { wall_seconds, mem_mb } = limits;
   return {
@@ -19,15 +19,19 @@ function bodyOf({ scenario: { program } }: Crossing) {
     ...(stdin !== undefined && { stdin }),
     ...(wall_seconds && { run_timeout: wall_seconds }),
     ...(mem_mb && { memory_limit_MB: mem_mb }),
+    ...(program.outputs && { fetch_files: Object.keys(sees.files ?? {}) }),
   };
 }
 
 function seenOf({ status, json }: AdapterAnswer): Seen {
   if (status !== 200) throw new Error(`HTTP ${status}: ${JSON.stringify(json).slice(0, 300)}`);
   if (json.status === 'SandboxError') return { status: endWithoutResult(json.message) };
+  if (json.run_result === null) return { status: 'failed', stdout: json.compile_result.stdout };
   const { stdout, stderr, return_code, status: ended } = json.run_result;
   const truncated = /output is cut/.test(json.message);
-  const shown = { stdout, stderr, truncated };
+  const files = Object.entries(json.files as Record<string, string>);
+  const contents = files.map(([name, content]) => [name, textOf(Buffer.from(content, 'base64'))]);
+  const shown = { stdout, stderr, truncated, files: Object.fromEntries(contents) };
   if (ended === 'TimeLimitExceeded') return { ...shown, status: 'timed_out' };
   if (/memory/.test(json.message)) return { ...shown, status: 'oom_killed' };
   if (return_code >= 0) return { ...shown, status: return_code === 0 ? 'succeeded' : 'failed', exit_code: return_code };
@@ -43,24 +47,27 @@ const caller: Caller = {
 };
 
 const FUSION = 'SandboxFusion';
+const NAMES_EACH =
+  'A request of SandboxFusion has no patterns: it names each file that it fetches, and no other is looked at.';
 
 export const sandboxFusion: Place = {
   title: 'SandboxFusion',
   group: 'callers',
   service: 'usual',
+  shows: ['status'],
   except: {
     upload: NOT_IN_THEIR_INTERFACE.upload(FUSION),
-    glob: 'A request of SandboxFusion names each file that it fetches.',
-    foreign_names:
-      'A request of SandboxFusion names each file that it fetches, and JSON has no name that is not UTF-8.',
     args: 'A request of SandboxFusion has no arguments.',
     env: NOT_IN_THEIR_INTERFACE.env(FUSION),
-    library_pack: NOT_IN_THEIR_INTERFACE.library_pack(FUSION),
     cpu_seconds: 'A request of SandboxFusion has no limit of processor time.',
     max_pids: 'A request of SandboxFusion has no limit of processes.',
     max_file_mb: 'A request of SandboxFusion has no limit of the size of a file.',
     graded: 'A request of SandboxFusion has no expected output.',
     repeated: NOT_IN_THEIR_INTERFACE.repeated(FUSION),
+  },
+  unseen: {
+    glob: { facts: [], why: NAMES_EACH },
+    foreign_names: { facts: ['violations'], why: NAMES_EACH },
   },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

@@ -2,7 +2,7 @@
 import type { RunOptions } from '@vouchbox/client';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import { factsOf, type Seen, typesOf } from '../facts.ts';
+import { factsOf, OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { verdictsIn } from './grade-by-client.ts';
 
@@ -40,7 +40,7 @@ const caller: Caller = {
     return {
       ...(seen as Seen),
       violations: typesOf(violations),
-      files: Object.fromEntries([...files].map(([path, bytes]) => [path, Buffer.from(bytes).toString()])),
+      files: Object.fromEntries([...files].map(([path, bytes]) => [path, textOf(bytes)])),
     };
   },
   read: readByClient,
@@ -55,6 +55,7 @@ export const typescriptClient: Place = {
   title: 'TypeScript client',
   group: 'callers',
   service: 'usual',
+  shows: OF_EVERY_JOB,
   except: {},
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };
