@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { floorFaults, importsIn } from '../../tools/lint-floors.ts';
 
 const root = join(import.meta.dirname, '../..');
 const packages = [
@@ -145,4 +146,91 @@ describe('a planted violation of a rule is noticed', () => {
     const names = rules.ruleSet?.forbidden?.map(({ name }) => name);
     expect(new Set(planted.map(([rule]) => rule))).toEqual(new Set(names));
   });
+});
+
+describe('a circle of imports in one folder', () => {
+  const planted: readonly [name: string, files: Readonly<Record<string, string>>][] = [
+    ...packages.map((name): [string, Record<string, string>] => [
+      `between two folders of ${name}`,
+      {
+        [`packages/${name}/src/a/one.ts`]: "import '../b/one.ts';",
+        [`packages/${name}/src/b/two.ts`]: "import '../a/two.ts';",
+      },
+    ]),
+    [
+      'of types alone',
+      {
+        'packages/client/src/a/one.ts': "import type { One } from '../b/one.ts';",
+        'packages/client/src/b/two.ts': "export type { Two } from '../a/two.ts';",
+      },
+    ],
+    [
+      'of imports that load later',
+      {
+        'packages/client/src/a/one.ts': "await import('../b/one.ts');",
+        'packages/client/src/b/two.tsx': "export type Two = import('../a/two.ts').Two;",
+      },
+    ],
+    [
+      'through a third folder',
+      {
+        'packages/client/src/deep/a/one.ts': "import '../b/one.ts';",
+        'packages/client/src/deep/b/two.ts': "import '../c/below/one.ts';",
+        'packages/client/src/deep/c/two.ts': "import '../a/two.ts';",
+      },
+    ],
+    [
+      'through a file beside a folder',
+      {
+        'packages/client/src/a/one.ts': "import '../b.ts';",
+        'packages/client/src/b.ts': "import './a/two.ts';",
+      },
+    ],
+  ];
+
+  test.each(planted)('%s is found', (_name, files) => {
+    const [first = ''] = Object.keys(files);
+    const folder = dirname(dirname(first));
+    expect(planting(files, floorsOf)).toEqual([expect.stringMatching(`^${folder} has a circle:\n  ${first} imports `)]);
+  });
+
+  test('may run through tests and fixtures', () => {
+    const files = {
+      'packages/client/src/a/one.ts': "import '../b/one.ts';",
+      'packages/client/src/b/two.test.ts': "import '../a/two.ts';",
+      'packages/client/src/b/three.fixture.ts': "import '../a/two.ts';",
+    };
+    expect(planting(files, floorsOf)).toEqual([]);
+  });
+
+  test('is excused by a row of the list, which must go with it', () => {
+    const files = {
+      'packages/client/src/a/one.ts': "import '../b/one.ts';",
+      'packages/client/src/b/two.ts': "import '../a/two.ts';",
+    };
+    const row = 'packages/client/src: b → a';
+    expect(planting(files, (root) => floorFaults(importsIn(root), [row]))).toEqual([]);
+    const mended = { ...files, 'packages/client/src/a/one.ts': '' };
+    expect(planting(mended, (root) => floorFaults(importsIn(root), [row]))).toEqual([expect.stringContaining(row)]);
+  });
+
+  test('is in no package', () => {
+    expect(importsIn(root).length).toBeGreaterThan(1000);
+    expect(floorFaults(importsIn(root))).toEqual([]);
+  });
+
+  const floorsOf = (planted: string) => floorFaults(importsIn(planted), []);
+
+  function planting<Result>(files: Readonly<Record<string, string>>, look: (root: string) => Result): Result {
+    const base = mkdtempSync(join(tmpdir(), 'svc-floors-'));
+    try {
+      for (const [file, source] of Object.entries(files)) {
+        mkdirSync(dirname(join(base, file)), { recursive: true });
+        writeFileSync(join(base, file), source);
+      }
+      return look(base);
+    } finally {
+      rmSync(base, { recursive: true });
+    }
+  }
 });

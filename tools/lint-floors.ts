@@ -1,0 +1,116 @@
+/**
+ * Floors on every storey: among the folders and files that lie in one folder, imports lead one way, those of types too. So
+ * no folder leads back to itself through its neighbours. Tests and fixtures are left out. `npm run deps` prints a way
+ * around for each folder of a package that has one, and exits with 1.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+
+/** One file that imports another. Both paths begin at the root of the tree. */
+export interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Arrows that still lead up, as `FOLDER: FROM → TO`. The list only becomes shorter: a row that is not needed is a fault. */
+const UPWARD: readonly string[] = [
+  'packages/server/src/store: records → history',
+  'packages/server/src/store: records → objects',
+  'packages/server/src/store: records → jobs',
+  'packages/server/src/store: jobs → reading',
+  'packages/server/src/store: jobs → evidence',
+  'packages/server/src/store: evidence → kept',
+  'packages/server/src/sandbox: packs → oci',
+  'packages/server/src/sandbox: oci → launcher',
+  'packages/server/src/sandbox: host → packs',
+  'packages/server/src/sandbox/oci: cell-layout.ts → runtime',
+  'packages/server/src/sandbox/oci: observe → runtime',
+  'packages/server/src/sandbox/oci: runtime → gvisor',
+];
+
+/** What one folder has: for each of its folders and files, those that it imports, with an example. */
+type Arrows = Map<string, Map<string, Import>>;
+
+export function importsIn(root: string): Import[] {
+  const files = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root });
+  return files
+    .filter((file) => !/\.(test|fixture)\.tsx?$/.test(file))
+    .toSorted()
+    .flatMap((from) => {
+      const { importedFiles } = ts.preProcessFile(readFileSync(join(root, from), 'utf8'), true, true);
+      const relative = importedFiles.filter(({ fileName }) => fileName.startsWith('.'));
+      return relative.map(({ fileName }) => ({ from, to: join(dirname(from), fileName) }));
+    });
+}
+
+/** The folders whose contents import each other in a circle, and the rows of `upward` that are not needed any more. */
+export function floorFaults(imports: readonly Import[], upward: readonly string[] = UPWARD): string[] {
+  const folders = new Map<string, Arrows>();
+  const excused: Arrow[] = [];
+  for (const found of imports) {
+    const arrow = arrowOf(found);
+    if (upward.includes(arrow.row)) excused.push(arrow);
+    else add(folders, arrow, found);
+  }
+  const leadUp = excused.filter(({ folder, from, to }) => wayBetween(folders.get(folder), to, from) !== null);
+  const needed = new Set(leadUp.map(({ row }) => row));
+  return [
+    ...[...folders].flatMap(([folder, arrows]) => circleIn(folder, arrows)),
+    ...upward.filter((row) => !needed.has(row)).map((row) => `${row} leads up no longer: take it off the list`),
+  ];
+}
+
+/** Where an import leads in the folder that has both its ends: from one of its folders or files to another. */
+interface Arrow {
+  readonly folder: string;
+  readonly from: string;
+  readonly to: string;
+  /** The arrow as `UPWARD` names it. */
+  readonly row: string;
+}
+
+function arrowOf({ from: importer, to: imported }: Import): Arrow {
+  const [start, end] = [importer.split('/'), imported.split('/')];
+  const depth = start.findIndex((part, index) => part !== end[index]);
+  const [folder, from = '', to = ''] = [start.slice(0, depth).join('/'), start[depth], end[depth]];
+  return { folder, from, to, row: `${folder}: ${from} → ${to}` };
+}
+
+function add(folders: Map<string, Arrows>, { folder, from, to }: Arrow, example: Import): void {
+  const arrows: Arrows = folders.get(folder) ?? new Map();
+  const targets = arrows.get(from) ?? new Map<string, Import>();
+  folders.set(folder, arrows.set(from, targets.set(to, example)));
+}
+
+function circleIn(folder: string, arrows: Arrows): string[] {
+  for (const [from, targets] of arrows) {
+    for (const [to, example] of targets) {
+      const back = wayBetween(arrows, to, from);
+      if (back === null) continue;
+      const steps = [example, ...back].map(({ from: importer, to: imported }) => `\n  ${importer} imports ${imported}`);
+      return [`${folder} has a circle:${steps.join('')}`];
+    }
+  }
+  return [];
+}
+
+/** The shortest way from one child of a folder to another; null if there is none. */
+function wayBetween(arrows: Arrows | undefined, start: string, end: string): Import[] | null {
+  const ways = new Map<string, Import[]>([[start, []]]);
+  for (const [place, way] of ways) {
+    if (place === end) return way;
+    for (const [next, example] of arrows?.get(place) ?? []) {
+      if (!ways.has(next)) ways.set(next, [...way, example]);
+    }
+  }
+  return null;
+}
+
+function main(root: string): void {
+  const faults = floorFaults(importsIn(root));
+  for (const fault of faults) process.stdout.write(`${fault}\n`);
+  if (faults.length > 0) process.exitCode = 1;
+}
+
+if (import.meta.main) main(join(import.meta.dirname, '..'));
