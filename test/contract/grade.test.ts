@@ -176,6 +176,8 @@ describe('a verdict', () => {
     writeFileSync(join(scratch, 'empty.py'), '');
     mkdirSync(join(scratch, 'large'));
     writeFileSync(join(scratch, 'large/big.in'), 'x'.repeat(MIB + 1));
+    mkdirSync(join(scratch, 'open'));
+    for (const name of ['a.in', 'b.in', 'b.out']) writeFileSync(join(scratch, 'open', name), '3');
     key = join(scratch, 'key.pem');
     writeFileSync(key, (await rig().alpha.client.publicKey()).public_key_pem);
   });
@@ -194,6 +196,21 @@ describe('a verdict', () => {
     ]);
     const bad = await graded('three.py', '--tests', 'tests', '--json');
     expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([1, { accepted: false, points: 1 }]);
+  });
+
+  test('is printed with each limit that became another one, once', async () => {
+    const { code, stderr } = await graded('sum.py', '--tests', 'tests', '--limit', 'mem_mb=99999');
+    expect([code, stderr.match(/--limit.*/g)]).toEqual([
+      0,
+      ['--limit mem_mb=99999 became 1024, the most that this service allows'],
+    ]);
+  });
+
+  test('is printed with the tests that expect no output, unless a checker judges them', async () => {
+    const says = 'there is no a.out: of such tests only the end of the program counts';
+    expect((await graded('sum.py', '--tests', 'open')).stderr).toContain(says);
+    expect((await graded('sum.py', '--tests', 'open', '--checker', 'three.py')).stderr).not.toContain(says);
+    expect((await graded('sum.py', '--tests', 'tests')).stderr).not.toContain('only the end');
   });
 
   test('is verified offline with all it stands on, and shows neither program nor tests', async () => {

@@ -177,7 +177,7 @@ describe('vouchbox run', () => {
   test('says which limit became another one, on stderr and in JSON', async () => {
     const file = program('limits.sh', 'true');
     const asked = ['--limit', 'mem_mb=99999', '--limit', 'wall_seconds=5'];
-    const said = 'vouchbox: --limit mem_mb=99999 became 1024: this service allows no other value\n';
+    const said = 'vouchbox: --limit mem_mb=99999 became 1024, the most that this service allows\n';
     expect(await run(file, ...asked)).toMatchObject({ code: 0, stderr: said });
     const { stdout, stderr } = await run(file, ...asked, '--json');
     expect(stderr).toBe(said);

@@ -2,7 +2,10 @@
  * `vouchbox grade`: a program against tests that it does not see. Prints the verdict of each test, and can write them
  * with the evidence of every job, for `service-verify verdict`.
  */
-import type { GradeResult, ServiceClient } from '@vouchbox/client';
+import type { GradeResult, GradeTest, RunResult, ServiceClient } from '@vouchbox/client';
+import type { JobSubmission } from '@vouchbox/protocol';
+import { clampedLimits } from '@vouchbox/protocol/vocabulary';
+import { clampedRemark } from './clamped-limit.ts';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
@@ -53,7 +56,9 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     ...(requirements && { requirements }),
   };
   const graded = await unlessInterrupted(interrupts.asked, (signal) =>
-    service.client.grade(program, { tests, checker, concurrency, signal }).catch(rethrowInWords),
+    service.client
+      .grade(program, { tests, checker, concurrency, signal, onTest: clampNotes(limits) })
+      .catch(rethrowInWords),
   );
   if (graded === null) {
     note('interrupted: there is no verdict');
@@ -61,10 +66,28 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   }
   printResult(options, asText(graded), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
+  if (checker === undefined) noteOpenTests(tests);
   note(`the judge was ${graded.job_id}`);
   // After the verdict is shown: a full disk takes only the evidence.
   if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
   return graded.verdict.accepted ? EXIT.ok : 1;
+}
+
+/** A lost `NAME.out` must not look like a test that was passed. */
+function noteOpenTests(tests: readonly GradeTest[]): void {
+  const open = tests.filter(({ expected }) => expected === undefined).map(({ name }) => `${name}.out`);
+  if (open.length > 0) note(`there is no ${open.join(', no ')}: of such tests only the end of the program counts`);
+}
+
+/** Says each limit that became another one, once. */
+function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: RunResult) => void {
+  const said = new Set<string>();
+  return (_name, { effective_limits }) => {
+    for (const limit of clampedLimits(asked, effective_limits ?? {})) {
+      if (!said.has(limit[0])) note(`--limit ${limit[0]}=${clampedRemark(limit)}`);
+      said.add(limit[0]);
+    }
+  };
 }
 
 /** The library says what is wrong with a grading; here it was typed, or is in a file. */

@@ -5,8 +5,9 @@ import { collect, ending, withAccess } from './options.ts';
 
 const HELP = `
 The directory of tests has NAME.in, what the program reads, and NAME.out, what it should print; NAME.args has an argument
-a line. Each test is an isolated job of its own, and sees no other test and no expected output. A checker gets
-input/stdin, input/expected and input/output, and ends with 0 to accept or 1 to refuse.
+a line. Without NAME.out only the end of the program counts. Each test is an isolated job of its own, and sees no other
+test and no expected output. A checker gets input/stdin, input/expected and input/output, and ends with 0 to accept or 1
+to refuse.
 
 Exit codes: 0 all tests accepted, 1 some not, 2 wrong usage, 125 no verdict, 130 interrupted.`;
 

@@ -12,6 +12,7 @@ import {
   TERMINAL_STATUSES,
   Type,
 } from '@vouchbox/protocol';
+import { clampedRemark } from '../clamped-limit.ts';
 import { missingModule, missingModuleRemark } from '../missing-module.ts';
 import { artifactContent, listedFiles } from './artifacts.ts';
 import { cutText } from './cut-text.ts';
@@ -115,7 +116,7 @@ function answerOf(detail: JobDetail, result: FoldedResult, asked: LimitsInput): 
     })),
     effective_limits: detail.effective_spec?.limits ?? null,
     remarks: clampedLimits(asked, detail.effective_spec?.limits ?? {}).map(
-      ([name, wanted, held]) => `${name}: ${wanted} became ${held}, which is what this service allows`,
+      (limit) => `${limit[0]}: ${clampedRemark(limit)}`,
     ),
     files: listedFiles(result.artifacts),
     isolation_class: detail.effective_spec?.isolation_class ?? null,

@@ -3,6 +3,7 @@ import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/clie
 import type { EventData, JobEvent } from '@vouchbox/protocol';
 import type { LimitName } from '@vouchbox/protocol/vocabulary';
 import { clampedLimits } from '@vouchbox/protocol/vocabulary';
+import { clampedRemark } from '../clamped-limit.ts';
 import { type MissingModule, missingModule, missingModuleRemark } from '../missing-module.ts';
 
 /** Violations that only repeat why the program ended, and the limit that each names. */
@@ -80,9 +81,7 @@ export class Remarks {
 
   #onStart({ limits }: EventData<'started'>): readonly string[] {
     this.#effective = limits;
-    return clampedLimits(this.#asked, limits).map(
-      ([name, asked, held]) => `--limit ${name}=${asked} became ${held}: this service allows no other value`,
-    );
+    return clampedLimits(this.#asked, limits).map((limit) => `--limit ${limit[0]}=${clampedRemark(limit)}`);
   }
 
   #readError(text: string): void {
