@@ -245,12 +245,33 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(structuredContent).toMatchObject({ languages, isolation_class: 'linux-shared-kernel' });
   });
 
+  test('is told what TypeScript it can run, and that is so', async () => {
+    const { tools } = await client.listTools();
+    const description = tools.find(({ name }) => name === 'run_code')?.description;
+    expect(description).toMatch(/no\s+enum, namespace or parameter property/);
+    for (const code of [
+      'enum A { B }',
+      'namespace A { export const b = 1; }',
+      'class A { constructor(private b: 1) {} }',
+    ])
+      expect((await run(code, { language: 'typescript' })).structuredContent).toMatchObject({
+        exit_code: 1,
+        stderr: expect.stringContaining('ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') as string,
+      });
+    const typed = await run('const a: string = 1; console.log(a);', { language: 'typescript' });
+    expect(typed.structuredContent).toMatchObject({ exit_code: 0, stdout: '1\n' });
+  });
+
   test('verifies a job, and learns that the key was not pinned', async () => {
     const ran = await run('print(1)');
     const { job_id } = ran.structuredContent;
     const { structuredContent, content } = await client.callTool({ name: 'verify_job', arguments: { job_id } });
     expect(structuredContent).toMatchObject({ verdict: 'good', key: 'of the service' });
     expect(content[0].text).toMatch(/^whole, but of an unknown signer: no key is pinned\n/);
+    expect(content[0].text.split('\n').filter((said: string) => said.includes('pinned'))).toEqual([
+      'whole, but of an unknown signer: no key is pinned',
+      'ok     key: of the service, not pinned',
+    ]);
     expect(structuredContent.checks.every(({ good }: { good: boolean }) => good)).toBe(true);
   });
 

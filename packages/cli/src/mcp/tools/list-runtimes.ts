@@ -34,11 +34,12 @@ function runtimesOf({ languages, isolation_class, runtime_packs, limits, artifac
 /** The most libraries of a pack that are named in the text; `runtime_packs` has all. */
 const namedLibrariesMax = 120;
 
-function libraryLine({ name, libraries }: Runtimes['runtime_packs'][number]): string[] {
+/** One line, or none where a pack does not say what is in it. */
+export function libraryLine({ name, libraries }: Runtimes['runtime_packs'][number]): string[] {
   if (libraries === undefined) return [];
   const words = libraries.map(({ name: library, version, modules }) => {
-    const other = modules.filter((module) => module !== library).slice(0, 3);
-    return `${library} ${version ?? ''}`.trim() + (other.length > 0 ? ` (import ${other.join(', ')})` : '');
+    const others = modules.includes(library) ? [] : modules.slice(0, 3);
+    return `${library} ${version ?? ''}`.trim() + (others.length > 0 ? ` (import ${others.join(', ')})` : '');
   });
   const more = words.length > namedLibrariesMax ? `, and ${words.length - namedLibrariesMax} more` : '';
   return [`libraries of ${told(name)}: ${words.slice(0, namedLibrariesMax).map(told).join(', ') || 'none'}${more}`];

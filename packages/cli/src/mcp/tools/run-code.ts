@@ -57,7 +57,8 @@ type RunCode = Static<typeof RunCode>;
 
 const DESCRIPTION = `Runs one program in a fresh cell. It has no network, and nothing is kept between calls: pass files in again.
 Write results to output/: everything there comes back, and pictures are shown. A program that fails is a result with
-its exit code and stderr; an error means that nothing ran.`;
+its exit code and stderr; an error means that nothing ran. TypeScript is run without its types, which nothing checks: no
+enum, namespace or parameter property. Libraries come in packs: list_runtimes names them.`;
 
 export function registerRunCode(server: McpServer, client: ServiceClient): void {
   const about = {

@@ -53,22 +53,28 @@ async function verifyJob(
   return { structuredContent: { ...verdict }, content: [{ type: 'text', text: asText(verdict) }] };
 }
 
+/** What the verifier calls pinned is the key that it was given. Where nobody pinned one, nothing here says so. */
 function verdictOf({ exitCode, checks, notice }: Report, key: Verdict['key']): Verdict {
+  const isPinned = key === 'pinned';
   return {
     verdict: exitCode === EXIT.good ? 'good' : 'refused',
-    checks: checks.map(({ name, isGood, detail }) => ({ check: name, good: isGood, detail })),
+    checks: checks.map(({ name, isGood, detail }) => ({
+      check: name,
+      good: isGood,
+      detail: name === 'key' && isGood && !isPinned ? 'of the service, not pinned' : detail,
+    })),
     key,
-    notice,
+    notice: isPinned || exitCode !== EXIT.good ? notice : UNPINNED,
   };
 }
 
 const UNPINNED =
-  'The key came from the service itself: this shows that the record is whole, not who made it. Pin a key with --public-key.';
+  'The key came from the service itself: this shows that the record is whole, not who made it, and not that the program succeeded. Pin a key with --public-key.';
 
 function asText({ verdict, checks, key, notice }: Verdict): string {
   const lines = checks.map(
     ({ check, good, detail }) => `${good ? 'ok    ' : 'FAILED'} ${told(check)}: ${told(detail)}`,
   );
   const word = verdict === 'good' && key !== 'pinned' ? 'whole, but of an unknown signer: no key is pinned' : verdict;
-  return [word, ...lines, ...(notice === null ? [] : [notice]), ...(key === 'pinned' ? [] : [UNPINNED])].join('\n');
+  return [word, ...lines, ...(notice === null ? [] : [notice])].join('\n');
 }

@@ -1,0 +1,33 @@
+/** What a model reads of the libraries of a pack. */
+import { expect, test } from 'vitest';
+import { libraryLine } from './list-runtimes.ts';
+
+const pack = (...libraries: readonly (readonly [name: string, version: string | null, modules: readonly string[]])[]) =>
+  libraryLine({
+    name: 'data',
+    version: '1',
+    languages: ['python'],
+    digest: '0'.repeat(64),
+    libraries: libraries.map(([name, version, modules]) => ({
+      language: 'python',
+      name,
+      version,
+      modules: [...modules],
+    })),
+  });
+
+test('a library is named as it is imported, by other names only if its own is none of them', () => {
+  expect(
+    pack(
+      ['numpy', '1.24.2', ['numpy']],
+      ['matplotlib', '3.6.3', ['matplotlib', 'mpl_toolkits', 'pylab']],
+      ['Pillow', '9.4.0', ['PIL']],
+      ['six', null, ['six']],
+    ),
+  ).toEqual(['libraries of data: numpy 1.24.2, matplotlib 3.6.3, Pillow 9.4.0 (import PIL), six']);
+});
+
+test('a pack of many is cut, and says how many are left out', () => {
+  const many = Array.from({ length: 130 }, (_, index) => [`m${index}`, null, [`m${index}`]] as const);
+  expect(pack(...many)[0]).toMatch(/, m119, and 10 more$/);
+});
