@@ -48,6 +48,7 @@ those that you will see, and \`…\` marks what is left out here. Of the headers
 - **Budget**: answers to a known caller have \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`.
 - **Refusals** have one form, and \`code\` says why: see [Refusals](#refusals). Wait for \`Retry-After\` seconds where it is sent.
 - **HEAD and OPTIONS**: each GET also answers HEAD, and each path OPTIONS. In the path, \`{id}\` is a job id.
+- **Pages**: \`/\`, \`/dashboard\` and what is below it, and \`/verify\` are for people. [SPEC.md](SPEC.md#pages) has their headers.
 
 ${commonRefusals()}`;
 
