@@ -79,6 +79,13 @@ describe('without a service and without data of one', () => {
     },
   );
 
+  test('keys of a directory that is not there are refused as those of no service', async () => {
+    const dataDir = join(emptyDirectory(), 'nothing');
+    const { code, stderr } = await vouchbox(['keys', 'list', '--data-dir', dataDir], { cwd: emptyDirectory() });
+    const says = `there is no data of a service in ${dataDir}; the first start of a service makes it; name that of another with --data-dir`;
+    expect([code, stderr]).toEqual([1, `vouchbox: ${says}\n`]);
+  });
+
   test('an export from missing data creates nothing', async () => {
     const dataDir = emptyDirectory();
     const ended = await vouchbox(['export', 'job_1', '--data-dir', dataDir, '--tenant', 'acme'], {

@@ -2,10 +2,11 @@
  * The credentials of a data directory for an operator's command: those of the service that runs there, or of the store
  * itself if none runs.
  */
+import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Credentials, createCredentials } from '../operator/credentials.ts';
 import { OperatorError } from '../operator/operator-error.ts';
-import { requireStore } from '../operator/require-store.ts';
+import { requireData, requireStore } from '../operator/require-store.ts';
 import { servedCredentials } from '../operator/served-credentials.ts';
 import { checkDataDirectory } from '../settings/data-directory.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
@@ -25,6 +26,7 @@ export type OpenCredentials = Credentials & AsyncDisposable;
  */
 export async function openCredentials(options: Omit<OpenStoreOptions, 'onProblem'>): Promise<OpenCredentials> {
   const { dataDir } = options;
+  if (!existsSync(dataDir)) requireData(dataDir);
   await checkDataDirectory(dataDir);
   for (let tries = 1; ; tries++) {
     const served = await servedCredentials(dataDir);
