@@ -13,7 +13,7 @@ export { holdsData, requireData } from './operator/require-store.ts';
 export { restore } from './operator/restore.ts';
 export { announceService, type RunningService as FoundService, runningServices } from './operator/running-services.ts';
 export { offerNewPacks } from './operator/served-packs.ts';
-export { type OpenStoredJob, withStoredJob } from './operator/stored-job.ts';
+export { withStoredJob } from './operator/stored-job.ts';
 export { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
 export { buildMissingNatives, missingNatives, setUpHost } from './sandbox/set-up-host.ts';
 export { enterUserNamespace } from './sandbox/user-namespace/enter-user-namespace.ts';
