@@ -27,15 +27,13 @@ function ringItem(ring: ShownRing): HTMLElement {
   const name = printable(kind, 24);
   return element(
     'li',
-    { class: `ring ${state}`, 'data-kind': KNOWN_KINDS.includes(kind) ? kind : 'other' },
+    { class: `ring ${state}` },
     picture(state),
     element('span', { class: 'kind' }, count === 1 ? name : `${name} ×${count}`),
     element('span', { class: 'number' }, number),
     element('span', { class: 'unseen' }, STATE_WORDS[state]),
   );
 }
-
-const KNOWN_KINDS = ['queued', 'started', 'stdout', 'stderr', 'artifact', 'violation', 'truncated', 'finished'];
 
 /** An oval that reaches into its neighbours; a broken one is open on both sides. */
 function picture(state: Ring['state']): SVGElement {
