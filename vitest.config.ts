@@ -8,6 +8,10 @@ import { allStatements } from './tools/statements.ts';
 import TestOrder from './tools/test-order.ts';
 import { TEST_FILES } from './tools/test-summary.ts';
 
+const { node } = process.versions;
+if (Number.parseInt(node, 10) < 26)
+  throw new Error(`tests need Node 26, and this is ${node}: run them with npx vitest`);
+
 /** What property tests draw from: other values in every run. `PROPERTY_SEED` repeats those of an earlier one. */
 const propertySeed = Number(process.env['PROPERTY_SEED'] ?? randomInt(2 ** 31));
 process.stdout.write(`property tests: PROPERTY_SEED=${propertySeed}\n`);
