@@ -41,6 +41,35 @@ function stageFloor(name, below) {
   };
 }
 
+/** The storeys of the store, from the ground up. Folders of one storey do not know each other. */
+const storeys = [
+  ['records'],
+  ['kept', 'history', 'blobs', 'objects'],
+  ['jobs'],
+  ['evidence'],
+  ['reading', 'access'],
+  ['threads'],
+  ['sqlite', 'postgres'],
+  ['copying'],
+];
+
+/**
+ * A folder of the store may import only those of the storeys below it, and what lies in `store/` for all of them. The
+ * last storey stands on all others.
+ */
+const storeFloors = storeys.slice(0, -1).flatMap((storey, at) =>
+  storey.map((name) => {
+    const below = storeys.slice(0, at).flat();
+    return {
+      name: `floor-of-store-${name}`,
+      comment: `store/${name} stands on ${below.length > 0 ? below.join(', ') : 'no other folder of the store'}`,
+      severity: 'error',
+      from: { path: `^packages/server/src/store/${name}/`, pathNot: tests },
+      to: { path: `^packages/server/src/store/(?!(${[name, ...below].join('|')})/)[^/]+/` },
+    };
+  }),
+);
+
 /** Of the server, only one folder may know a technology. */
 function onlyKnownBy(folder, technology, modules) {
   return {
@@ -161,6 +190,7 @@ module.exports = {
     serverFloor('telemetry', []),
     serverFloor('settings', ['access']),
     serverFloor('ground', []),
+    ...storeFloors,
     stageFloor('admit', ['dispatch', 'execute']),
     stageFloor('dispatch', ['execute', 'finish']),
     stageFloor('execute', ['finish']),

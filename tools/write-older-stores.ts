@@ -19,12 +19,12 @@ import {
   sha256Hex,
 } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, TerminalStatus } from '@vouchbox/protocol';
-import { migrate } from '../packages/server/src/store/migrations/migrate.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';
 import { openForWriting } from '../packages/server/src/store/sqlite/connection.ts';
+import { migrate } from '../packages/server/src/store/sqlite/migrations/migrate.ts';
 import { admitJob, finishOf, SPEC, startOf, stdout } from '../packages/server/src/store/store.fixture.ts';
 
-const target = new URL('../packages/server/src/store/migrations/fixtures/', import.meta.url);
+const target = new URL('../packages/server/src/store/sqlite/migrations/fixtures/', import.meta.url);
 
 /** A moment of the story that the databases tell, in seconds. */
 const at = (second: number) => new Date(Date.UTC(2025, 2, 1, 12) + second * 1000).toISOString();

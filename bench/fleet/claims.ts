@@ -5,7 +5,7 @@
  */
 
 import { admit } from '../../packages/server/src/store/jobs/admission.ts';
-import { requestCancel } from '../../packages/server/src/store/jobs/cancellation.ts';
+import { requestCancel } from '../../packages/server/src/store/evidence/cancellation.ts';
 import { takeQueuedJobs } from '../../packages/server/src/store/jobs/queue.ts';
 import { dropSchema, newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';

@@ -55,8 +55,24 @@ describe('the sources', () => {
   });
 });
 
+/** A folder of the store, and another that it must not import. */
+const storeArrowsUp = [
+  ['records', 'history'],
+  ['kept', 'jobs'],
+  ['history', 'objects'],
+  ['blobs', 'jobs'],
+  ['objects', 'history'],
+  ['jobs', 'evidence'],
+  ['evidence', 'reading'],
+  ['reading', 'access'],
+  ['access', 'reading'],
+  ['threads', 'sqlite'],
+  ['sqlite', 'postgres'],
+  ['postgres', 'sqlite'],
+] as const;
+
 describe('a planted violation of a rule is noticed', () => {
-  const planted: readonly [rule: string, file: string, source: string][] = [
+  const planted: readonly (readonly [rule: string, file: string, source: string])[] = [
     ['floor-of-protocol', 'packages/protocol/src/a.ts', "import '@vouchbox/evidence';"],
     ['floor-of-evidence', 'packages/evidence/src/a.ts', "import '@vouchbox/server';"],
     ['floor-of-server', 'packages/server/src/a.ts', "import '@vouchbox/client';"],
@@ -80,6 +96,11 @@ describe('a planted violation of a rule is noticed', () => {
     ['floor-of-server-start', 'packages/server/src/start/a.ts', "import '../facts/inner.ts';"],
     ['floor-of-server-settings', 'packages/server/src/settings/a.ts', "import '../store/inner.ts';"],
     ['floor-of-server-ground', 'packages/server/src/ground/a.ts', "import '../store/inner.ts';"],
+    ...storeArrowsUp.map(([name, above]): [string, string, string] => [
+      `floor-of-store-${name}`,
+      `packages/server/src/store/${name}/a.ts`,
+      `import '../${above}/inner.ts';`,
+    ]),
     ['floor-of-stage-admit', 'packages/server/src/job/admit/a.ts', "import '../finish/inner.ts';"],
     ['floor-of-stage-dispatch', 'packages/server/src/job/dispatch/a.ts', "import '../sign/inner.ts';"],
     ['floor-of-stage-execute', 'packages/server/src/job/execute/a.ts', "import '../sign/inner.ts';"],
@@ -122,6 +143,7 @@ describe('a planted violation of a rule is noticed', () => {
     for (const folder of ['http', 'job', 'store', 'operator', 'facts', 'job/finish', 'job/sign']) {
       write(`packages/server/src/${folder}/inner.ts`, 'export {};');
     }
+    for (const [, folder] of storeArrowsUp) write(`packages/server/src/store/${folder}/inner.ts`, 'export {};');
     write('packages/server/src/job/create-jobs.ts', 'export {};');
     write('packages/protocol/src/inner.ts', 'export {};');
     write('packages/protocol/src/inner.test.ts', 'export {};');

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
-const fixtures = join(import.meta.dirname, '../../packages/server/src/store/migrations/fixtures');
+const fixtures = join(import.meta.dirname, '../../packages/server/src/store/sqlite/migrations/fixtures');
 const verifier = join(import.meta.dirname, '../../packages/verifier/bin/service-verify.mjs');
 const settings = { 'legacy-keys': 'acme=key-of-acme,umbrella=key-of-umbrella', 'attestation-mode': 'on' };
 const patient = { timeout: 30_000 };

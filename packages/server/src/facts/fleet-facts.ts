@@ -12,7 +12,7 @@ import type { SigningProblem } from '../job/sign/attestor.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { ExecutorFacts, Fleet, LiveNode, NodeFacts } from '../store/fleet.ts';
-import type { Abilities } from '../store/jobs/claims.ts';
+import type { Abilities } from '../store/records/inputs.ts';
 import type { FleetFigures } from '../telemetry/service-metrics.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import type { Signing } from './signer-facts.ts';

@@ -3,7 +3,7 @@ import { subtle } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
 import { Turns } from '../ground/waiting/turns.ts';
 import { ObjectError, type ObjectErrorCode, type ObjectStore } from '../objects/object-store.ts';
-import type { StoredObject } from '../store/objects/objects.ts';
+import type { StoredObject } from '../store/records/rows.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
 /** Each holds an object, which has at most 16 MiB, until its reader has taken it. */

@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 import { READS, runCommand, WRITES } from './commands.ts';
 import { partsOf } from './history/output-run.ts';
 import { job } from './jobs/jobs.ts';
-import { migrate } from './migrations/migrate.ts';
 import type { AttestationInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 import type { StoreDatabase, Tables } from './schema.ts';
+import { migrate } from './sqlite/migrations/migrate.ts';
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
 import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './store.fixture.ts';
 

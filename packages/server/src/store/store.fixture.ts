@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
 import { CompiledQuery } from 'kysely';
-import { migrate } from './migrations/migrate.ts';
 import { openPostgresStore } from './postgres/postgres-store.ts';
 import { dropSchema, newSchema } from './postgres/schema.fixture.ts';
 import { WritingSession } from './postgres/writing-session.ts';
@@ -18,6 +17,7 @@ import type { AdmitInput, AttestationInput, FinishInput, QueueChoice, StartInput
 import type { ExecutionRecord, JobKey } from './records/rows.ts';
 import type { StoreDatabase } from './schema.ts';
 import { openForWriting } from './sqlite/connection.ts';
+import { migrate } from './sqlite/migrations/migrate.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
 import type { StoreError } from './store-error.ts';

@@ -5,11 +5,11 @@
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
 import type { Fleet } from './fleet.ts';
 import { partsOf } from './history/output-run.ts';
-import { nameOfJob } from './jobs/job-name.ts';
 import { FinalDetails } from './kept/final-details.ts';
 import { KeptLists } from './kept/kept-lists.ts';
 import { ShortResults } from './kept/short-results.ts';
 import type { JobKey } from './records/rows.ts';
+import { nameOfJob } from './records/rows.ts';
 import type { Store } from './store.ts';
 import { StoreError } from './store-error.ts';
 import { Channel } from './threads/channel.ts';

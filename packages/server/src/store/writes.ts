@@ -8,13 +8,13 @@ export {
   storeAttestation,
   withdrawAttestation,
 } from './evidence/attestations.ts';
+export { requestCancel } from './evidence/cancellation.ts';
 export { finishWithResult as finish } from './evidence/outcomes.ts';
 export { deleteEnded } from './evidence/retention.ts';
 export { registerKey } from './evidence/signing-keys.ts';
 export { probe } from './health.ts';
 export { append } from './history/events.ts';
 export { admit } from './jobs/admission.ts';
-export { requestCancel } from './jobs/cancellation.ts';
 export { node, releaseJobs, releaseOrphans, takenJobs } from './jobs/claims.ts';
 export { orphanedJobs, start } from './jobs/jobs.ts';
 export { takeQueuedJobs } from './jobs/queue.ts';

@@ -11,9 +11,8 @@
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
 import type { PreparedCell, StopCause } from '../../sandbox/sandbox.ts';
-import type { Abilities } from '../../store/jobs/claims.ts';
 import type { AdmitResult, ChosenJob } from '../../store/records/answers.ts';
-import type { AdmitInput } from '../../store/records/inputs.ts';
+import type { Abilities, AdmitInput } from '../../store/records/inputs.ts';
 import type { QueuedJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';

@@ -3,8 +3,9 @@
  * one tenant. Every job enters the queue through this process, so once the queue was found empty, it stays empty until
  * the next job enters. If nothing is known, jobs are assumed to wait.
  */
-import { fairShare, type Shares } from '../../store/jobs/fair-share.ts';
+import { fairShare } from '../../store/jobs/fair-share.ts';
 import type { QueueAnswer } from '../../store/records/answers.ts';
+import type { Shares } from '../../store/records/inputs.ts';
 
 /** Stands for tenants that have not been seen yet. */
 const SEVERAL = ['', ''];

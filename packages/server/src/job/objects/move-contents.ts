@@ -5,7 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ObjectError, type ObjectStore } from '../../objects/object-store.ts';
-import type { ContentHere, ContentKey, StoredObject } from '../../store/objects/objects.ts';
+import type { ContentHere, ContentKey } from '../../store/objects/objects.ts';
+import type { StoredObject } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { digestOf, objectKeyOf, readObject } from '../object-contents.ts';
 

@@ -2,8 +2,9 @@
 import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@vouchbox/evidence';
 import type { JobEvent, TerminalStatus } from '@vouchbox/protocol';
 import { unpackHistory } from '../../store/history/packed-history.ts';
-import { eventsOfStoredRun, isRun, type StoredRun } from '../../store/history/stored-runs.ts';
+import { eventsOfStoredRun, isRun } from '../../store/history/stored-runs.ts';
 import type { TerminalRecord } from '../../store/records/answers.ts';
+import type { StoredRun } from '../../store/records/rows.ts';
 
 /** Checks the record again and signs it; see `attest`. */
 export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): AttestResult {

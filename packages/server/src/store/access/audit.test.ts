@@ -36,7 +36,7 @@ test('a whole store passes every check', async () => {
 
 test('an upgraded store passes, with events of v0.1 that prove nothing', async () => {
   await using testStore = new TestStore();
-  copyFileSync(join(import.meta.dirname, '../migrations/fixtures/v0.3.db'), testStore.path);
+  copyFileSync(join(import.meta.dirname, '../sqlite/migrations/fixtures/v0.3.db'), testStore.path);
   await using store = await opened(testStore, 'full');
   await expect(store.probe()).resolves.toBeUndefined();
 });

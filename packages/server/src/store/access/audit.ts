@@ -5,9 +5,9 @@ import { isJsonObject, verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { storedPages } from '../history/stored-history.ts';
-import { eventsOfStoredRun, isRun, type StoredRun } from '../history/stored-runs.ts';
+import { eventsOfStoredRun, isRun } from '../history/stored-runs.ts';
 import { prepared } from '../prepared.ts';
-import type { JobKey } from '../records/rows.ts';
+import type { JobKey, StoredRun } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 

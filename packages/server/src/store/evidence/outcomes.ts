@@ -9,6 +9,7 @@ import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts'
 import { endClaim } from '../jobs/claims.ts';
 import { executionText, recordExecution } from '../jobs/jobs.ts';
 import { dequeue } from '../jobs/queue.ts';
+import type { SubmissionEvidence } from '../jobs/submission-evidence.ts';
 import { endedRunning } from '../jobs/tenants.ts';
 import { shortResult } from '../kept/short-results.ts';
 import { prepared, together } from '../prepared.ts';
@@ -19,7 +20,6 @@ import type { ArtifactTable, JobTable, ReceiptTable, StoreDatabase } from '../sc
 import { queueForAttestation } from './attestations.ts';
 import { eventChain, receiptOf, type TerminalFacts } from './receipts.ts';
 import { type StoredContents, storedContents } from './stored-contents.ts';
-import type { SubmissionEvidence } from './submission-evidence.ts';
 
 const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
   db

@@ -7,9 +7,9 @@ import { GENESIS_HASH, HASH_VERSION, type UnsealedReceipt } from '@vouchbox/evid
 import type { EventChain, ObservedMembers, OutputEvidence } from '@vouchbox/protocol';
 import { OBSERVED_MEMBERS, RECEIPT_SCHEMA_VERSION } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
+import type { SubmissionEvidence } from '../jobs/submission-evidence.ts';
 import type { PackedFinish } from '../records/inputs.ts';
 import type { ExecutionRecord } from '../records/rows.ts';
-import type { SubmissionEvidence } from './submission-evidence.ts';
 
 /** What the terminal transaction knows about a job when everything but its receipt is stored. */
 export interface TerminalFacts {

@@ -5,19 +5,17 @@ import { outputText } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
 import { textsOfRun } from '../history/output-run.ts';
 import { storedPages } from '../history/stored-history.ts';
-import { digestBytes, isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
-import type { StoredEvent } from '../records/rows.ts';
+import { digestBytes, isRun, readRun } from '../history/stored-runs.ts';
+import type { EndedContents } from '../kept/short-results.ts';
+import type { StoredEvent, StoredRun } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { StoredEventCounts } from './receipts.ts';
 
-export interface StoredContents {
+export interface StoredContents extends EndedContents {
   readonly counts: StoredEventCounts;
   readonly isTruncated: boolean;
   /** The output that a receipt's evidence covers. */
   readonly output: Readonly<Record<StreamName, StreamTexts>>;
-  /** The folded text of each stream. */
-  readonly folded: Readonly<Record<StreamName, string>>;
-  readonly violations: readonly Violation[];
 }
 
 /** Reads the stored rows back, because a receipt must describe what is stored. */

@@ -8,9 +8,10 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { EventPage } from '../records/answers.ts';
+import type { HistoryPart } from '../records/inputs.ts';
 import { EVENT_COLUMNS, type JobKey } from '../records/rows.ts';
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
-import { type HistoryPart, isOutputRun } from './output-run.ts';
+import { isOutputRun } from './output-run.ts';
 import { eventsInRange, type HistoryRange, storedPages } from './stored-history.ts';
 import { isRun, linkedRun } from './stored-runs.ts';
 

@@ -1,8 +1,9 @@
 import { foldOutput, linkEvents } from '@vouchbox/evidence';
 import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
+import type { HistoryPart, OutputRun } from '../records/inputs.ts';
 import { at } from '../store.fixture.ts';
-import { eventsOfRun, type HistoryPart, isOutputRun, type OutputRun, partsOf } from './output-run.ts';
+import { eventsOfRun, isOutputRun, partsOf } from './output-run.ts';
 import { eventsOfStoredRun, linkedRun, readRun } from './stored-runs.ts';
 
 function output(kind: StreamName, milliseconds: number, ...records: readonly OutputRecord[]): EventBody[] {

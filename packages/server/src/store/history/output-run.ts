@@ -6,24 +6,7 @@
 import type { StreamTexts } from '@vouchbox/evidence';
 import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { outputText } from '@vouchbox/protocol/vocabulary';
-
-/**
- * Records of both streams in their order. `stdout` and `stderr` are the folded texts of the records: see `foldOutput`.
- */
-export interface OutputRun {
-  readonly groups: readonly OutputGroup[];
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/**
- * Records of one stream and one time. A record is given by the length of its text in UTF-16 units. If it is `partial`,
- * so that no newline follows, it is the bitwise complement of the length.
- */
-export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengths: readonly number[]];
-
-/** A part of a history that is to be stored. */
-export type HistoryPart = EventBody | OutputRun;
+import type { HistoryPart, OutputRun } from '../records/inputs.ts';
 
 type OutputBody = Extract<EventBody, { kind: StreamName }>;
 

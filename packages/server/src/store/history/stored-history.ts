@@ -5,9 +5,10 @@
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
+import type { StoredRun } from '../records/rows.ts';
 import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { eventsOfStoredRun, type StoredRun } from './stored-runs.ts';
+import { eventsOfStoredRun } from './stored-runs.ts';
 
 /** Events of a job whose numbers are above `after` and at most `until`. */
 export interface HistoryRange extends JobKey {

@@ -5,13 +5,11 @@
 import { HASH_VERSION, linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { giveBack } from '../../ground/give-back.ts';
-import type { JobKey, StoredEvent } from '../records/rows.ts';
+import type { OutputGroup, OutputRun } from '../records/inputs.ts';
+import type { JobKey, StoredEvent, StoredRun } from '../records/rows.ts';
 import type { OutputRunTable } from '../schema.ts';
 import { compressed, expanded } from './compressed.ts';
-import { eventsOfRun, type OutputGroup, type OutputRun } from './output-run.ts';
-
-/** A row without its owner. */
-export type StoredRun = Omit<OutputRunTable, 'tenant' | 'job_id'>;
+import { eventsOfRun } from './output-run.ts';
 
 export function isRun(part: StoredEvent | StoredRun): part is StoredRun {
   return 'last_seq' in part;

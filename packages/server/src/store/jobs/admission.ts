@@ -6,7 +6,6 @@ import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
 import { nameBlob } from '../blobs/blobs.ts';
 import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
-import { submissionEvidence } from '../evidence/submission-evidence.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
@@ -16,6 +15,7 @@ import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
 import { claim } from './claims.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { enqueue } from './queue.ts';
+import { submissionEvidence } from './submission-evidence.ts';
 import { queuedCounts, startedAtOnce } from './tenants.ts';
 
 const findKey = prepared((db, { tenant, key }: { tenant: string; key: string }) =>

@@ -6,19 +6,9 @@
  */
 import { sql } from 'kysely';
 import { nodeOf, prepared } from '../prepared.ts';
+import type { Abilities } from '../records/inputs.ts';
 import type { JobKey, QueuedJob, TakenJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-
-/** What a node can run. A job that needs more is left to another. */
-export interface Abilities {
-  readonly languages: readonly string[];
-  /** The names of its runtime packs. */
-  readonly packs: readonly string[];
-  /** The isolation classes that its cells satisfy. */
-  readonly isolation: readonly string[];
-  /** The most MiB that one job may have. */
-  readonly memMbMax: number;
-}
 
 interface Claim extends JobKey {
   readonly node: number;

@@ -2,14 +2,7 @@
  * How many of the slots one tenant may hold. The store's choice of the next job and a start without the queue both keep
  * to it.
  */
-
-/** What bounds a tenant's share. */
-export interface Shares {
-  /** How many jobs may be in flight at once. */
-  readonly slots: number;
-  /** How many of them one tenant may have. Null: all while there was never another tenant, else all but one. */
-  readonly tenantSlots: number | null;
-}
+import type { Shares } from '../records/inputs.ts';
 
 /** How many slots one tenant may have. `tenants` are tenants that ever submitted a job; two of them are enough. */
 export function fairShare({ slots, tenantSlots }: Shares, tenants: readonly string[]): number {

@@ -6,11 +6,11 @@ import type { EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
-import { summaries, summaryOf } from '../reading/job-columns.ts';
 import type { StartInput } from '../records/inputs.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 import { isTaken } from './claims.ts';
+import { summaries, summaryOf } from './job-columns.ts';
 import { startFromQueue } from './queue.ts';
 
 const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { requestCancel } from '../evidence/cancellation.ts';
 import { finish } from '../evidence/outcomes.ts';
 import { counts } from '../health.ts';
 import type { ChosenJob } from '../records/answers.ts';
@@ -7,7 +8,6 @@ import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { admission, at, choice, emptyStore, finishOf, newKey, SPEC, startOf } from '../store.fixture.ts';
 import { admit } from './admission.ts';
-import { requestCancel } from './cancellation.ts';
 import { start } from './jobs.ts';
 import { queuedJobs } from './queue.ts';
 

@@ -5,9 +5,9 @@
  */
 import type { JobDetail } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
-import { nameOfJob } from '../jobs/job-name.ts';
 import type { DetailText } from '../records/answers.ts';
 import type { JobDetailInput } from '../records/inputs.ts';
+import { nameOfJob } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
 /** Characters of all details together: some thousands of jobs. */

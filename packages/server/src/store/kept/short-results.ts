@@ -3,11 +3,10 @@
  * without reading the store. They never change; only the removal of jobs drops them. A longer result is kept for the
  * answer to one wait, and then forgotten.
  */
-import type { FoldedResult } from '@vouchbox/protocol';
+import type { FoldedResult, StreamName, Violation } from '@vouchbox/protocol';
 import { type JsonText, textOf } from '../../ground/json-text.ts';
-import type { StoredContents } from '../evidence/stored-contents.ts';
-import { nameOfJob } from '../jobs/job-name.ts';
 import type { JobKey } from '../records/rows.ts';
+import { nameOfJob } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
 /**
@@ -26,7 +25,10 @@ export interface Ended extends Pick<FoldedResult, 'job_id' | 'status' | 'exit_co
 }
 
 /** The stored output, folded, and the stored violations in order. */
-export type EndedContents = Pick<StoredContents, 'folded' | 'violations'>;
+export interface EndedContents {
+  readonly folded: Readonly<Record<StreamName, string>>;
+  readonly violations: readonly Violation[];
+}
 
 /**
  * The JSON text of the `FoldedResult` of a job that ended without artifacts, if it is short; else null. Spec § GET

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey } from '../records/rows.ts';
+import type { JobKey, StoredObject } from '../records/rows.ts';
 import { at, attestationOf, finishOf, runJob, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 import { movedBytesMin, resultPosition } from './content-places.ts';
-import type { ContentKey, StoredObject } from './objects.ts';
+import type { ContentKey } from './objects.ts';
 
 let testStore: TestStore;
 let store: Store;

@@ -12,24 +12,13 @@
  */
 import { type SqlBool, sql } from 'kysely';
 import { prepared } from '../prepared.ts';
-import type { JobKey } from '../records/rows.ts';
+import type { JobKey, ObjectKey, StoredObject } from '../records/rows.ts';
 import type { ObjectTable, StoreDatabase } from '../schema.ts';
 import { resultPosition } from './content-places.ts';
 
 /** One content of a job. */
 export interface ContentKey extends JobKey {
   readonly position: number;
-}
-
-export interface ObjectKey {
-  readonly tenant: string;
-  readonly object_id: string;
-}
-
-/** An object as it is found and checked: the digest and the size are those of its bytes. */
-export interface StoredObject extends ObjectKey {
-  readonly sha256: string;
-  readonly size_bytes: number;
 }
 
 /** The bytes of a content as its row has them. */

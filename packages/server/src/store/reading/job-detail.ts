@@ -7,12 +7,12 @@
 import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
 import { isTerminal, jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { jsonText, Spelled } from '../../ground/json-text.ts';
+import { SUMMARY_COLUMNS } from '../jobs/job-columns.ts';
 import { prepared } from '../prepared.ts';
 import type { DetailText } from '../records/answers.ts';
 import type { JobDetailInput } from '../records/inputs.ts';
 import type { AttestationRow, ExecutionRecord, JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { SUMMARY_COLUMNS } from './job-columns.ts';
 
 const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
   db

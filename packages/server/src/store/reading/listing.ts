@@ -6,13 +6,13 @@
 import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
 import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { textOf } from '../../ground/json-text.ts';
+import { summaries, summaryOf } from '../jobs/job-columns.ts';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { ListPage } from '../records/answers.ts';
 import type { ListInput } from '../records/inputs.ts';
 import type { JobSummary, ListPlace } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { summaries, summaryOf } from './job-columns.ts';
 
 /** A place before the newest job: above every time and every identifier, which are ASCII. */
 const NEWEST: ListPlace = { created_at: '\u{10ffff}', job_id: '\u{10ffff}' };

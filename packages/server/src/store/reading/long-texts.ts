@@ -8,13 +8,13 @@ import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@vouchb
 import { isTerminal, outputText } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { eventsInRange, type HistoryRange, type StoredPart, storedPages } from '../history/stored-history.ts';
-import { isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
-import { nameOfJob } from '../jobs/job-name.ts';
+import { isRun, readRun } from '../history/stored-runs.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
 import { prepared, storeOf } from '../prepared.ts';
 import type { LongTextKind, TextExtent, TextPiece } from '../records/answers.ts';
 import type { ArtifactPieceInput, TextExtentInput, TextPieceInput } from '../records/inputs.ts';
-import type { JobKey } from '../records/rows.ts';
+import type { JobKey, StoredRun } from '../records/rows.ts';
+import { nameOfJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 

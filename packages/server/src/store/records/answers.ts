@@ -10,9 +10,7 @@ import type {
   Violation,
 } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
-import type { StoredRun } from '../history/stored-runs.ts';
-import type { StoredObject } from '../objects/objects.ts';
-import type { AttestationRow, JobKey, JobSummary, ListPlace, QueuedJob } from './rows.ts';
+import type { AttestationRow, JobKey, JobSummary, ListPlace, QueuedJob, StoredObject, StoredRun } from './rows.ts';
 
 export interface DetailText {
   readonly text: JsonText<JobDetail>;

@@ -7,13 +7,11 @@ import type {
   Language,
   RequestedSpec,
   ResourceUsage,
+  StreamName,
   TerminalReason,
   TerminalStatus,
   Whoami,
 } from '@vouchbox/protocol';
-import type { HistoryPart } from '../history/output-run.ts';
-import type { Abilities } from '../jobs/claims.ts';
-import type { Shares } from '../jobs/fair-share.ts';
 import type { LongTextKind, TextExtent } from './answers.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, ListPlace } from './rows.ts';
 
@@ -45,6 +43,25 @@ export interface StartInput extends JobKey {
   readonly execution: ExecutionRecord;
 }
 
+/** What a node can run. A job that needs more is left to another. */
+export interface Abilities {
+  readonly languages: readonly string[];
+  /** The names of its runtime packs. */
+  readonly packs: readonly string[];
+  /** The isolation classes that its cells satisfy. */
+  readonly isolation: readonly string[];
+  /** The most MiB that one job may have. */
+  readonly memMbMax: number;
+}
+
+/** What bounds a tenant's share. */
+export interface Shares {
+  /** How many jobs may be in flight at once. */
+  readonly slots: number;
+  /** How many of them one tenant may have. Null: all while there was never another tenant, else all but one. */
+  readonly tenantSlots: number | null;
+}
+
 /** Which queued jobs the dispatcher asks for. */
 export interface QueueChoice extends Shares {
   /** Jobs that it has already taken and that may still be queued. */
@@ -56,6 +73,24 @@ export interface QueueChoice extends Shares {
   /** What this node can run. Only a store that several nodes share looks at it. */
   readonly abilities?: Abilities;
 }
+
+/**
+ * Records of both streams in their order. `stdout` and `stderr` are the folded texts of the records: see `foldOutput`.
+ */
+export interface OutputRun {
+  readonly groups: readonly OutputGroup[];
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Records of one stream and one time. A record is given by the length of its text in UTF-16 units. If it is `partial`,
+ * so that no newline follows, it is the bitwise complement of the length.
+ */
+export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengths: readonly number[]];
+
+/** A part of a history that is to be stored. */
+export type HistoryPart = EventBody | OutputRun;
 
 /** What a finishing stage knows; the store adds what only the terminal transaction can know. */
 export interface FinishInput extends JobKey {

@@ -10,11 +10,17 @@ import type {
   StoredSpec,
   TerminalReason,
 } from '@vouchbox/protocol';
+import type { OutputRunTable } from '../schema.ts';
 
 /** The key of a job: its tenant and its id. No query for a caller takes an id alone. */
 export interface JobKey {
   readonly tenant: string;
   readonly job_id: string;
+}
+
+/** The key of a job as one text. It is unique because no tenant and no identifier contains a space. */
+export function nameOfJob({ tenant, job_id }: JobKey): string {
+  return `${tenant} ${job_id}`;
 }
 
 /** What an executor observed, as JSON members of job detail; null until then. */
@@ -105,8 +111,23 @@ export interface StoredBlobRow {
   readonly size_bytes: number;
 }
 
+/** Names an object of a tenant. */
+export interface ObjectKey {
+  readonly tenant: string;
+  readonly object_id: string;
+}
+
+/** An object as it is found and checked: the digest and the size are those of its bytes. */
+export interface StoredObject extends ObjectKey {
+  readonly sha256: string;
+  readonly size_bytes: number;
+}
+
 /** An event as it is stored. `data` is JSON text. */
 export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
+
+/** A run of output as it is stored, without its owner. */
+export type StoredRun = Omit<OutputRunTable, 'tenant' | 'job_id'>;
 
 /** The columns of an event beside its tenant, in the order of the contract. */
 export const EVENT_COLUMNS = [

@@ -8,10 +8,10 @@ import { finish } from '../evidence/outcomes.ts';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { start } from '../jobs/jobs.ts';
-import { migrate } from '../migrations/migrate.ts';
 import { admission, finishOf, newKey, startOf, stdout, TestStore } from '../store.fixture.ts';
 import type { Call } from '../threads/messages.ts';
 import { type Connection, openForWriting, prepareFile } from './connection.ts';
+import { migrate } from './migrations/migrate.ts';
 import { GroupCommit } from './threads/group-commit.ts';
 
 /** Facts that hold between any two transactions, each as a query that finds what breaks it. */

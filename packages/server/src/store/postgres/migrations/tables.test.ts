@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { migrate } from '../../migrations/migrate.ts';
 import { openForWriting } from '../../sqlite/connection.ts';
+import { migrate } from '../../sqlite/migrations/migrate.ts';
 import { dropSchema, newSchema } from '../schema.fixture.ts';
 import { Session } from '../session.ts';
 import { WritingSession } from '../writing-session.ts';

@@ -5,7 +5,6 @@
 import { auditStore } from '../../access/audit.ts';
 import { PATIENT, runCommand, WRITES } from '../../commands.ts';
 import { probe, probes } from '../../health.ts';
-import { migrate, SCHEMA_NAME } from '../../migrations/migrate.ts';
 import type { StoreDatabase } from '../../schema.ts';
 import { portable, type ThreadData } from '../../threads/messages.ts';
 import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
@@ -15,6 +14,7 @@ import { keepOlderStore } from '../copy-store.ts';
 import { Checkpoints, type LogLength } from '../files/checkpoints.ts';
 import { LogMark } from '../files/log-mark.ts';
 import { StoreLock } from '../files/store-lock.ts';
+import { migrate, SCHEMA_NAME } from '../migrations/migrate.ts';
 import { storeErrorOf } from '../sqlite-error.ts';
 import { GroupCommit } from './group-commit.ts';
 

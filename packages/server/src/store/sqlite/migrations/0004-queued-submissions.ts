@@ -5,8 +5,8 @@
 import { canonicalJson } from '@vouchbox/evidence';
 import type { Language, StoredSpec } from '@vouchbox/protocol';
 import { type Kysely, sql } from 'kysely';
-import { submissionEvidence } from '../evidence/submission-evidence.ts';
-import { wholeSpec } from '../jobs/whole-spec.ts';
+import { submissionEvidence } from '../../jobs/submission-evidence.ts';
+import { wholeSpec } from '../../jobs/whole-spec.ts';
 
 interface Waiting {
   readonly tenant: string;

@@ -5,7 +5,7 @@
  */
 import { GENESIS_HASH, HASH_VERSION, sealReceipt } from '@vouchbox/evidence';
 import { type Kysely, sql } from 'kysely';
-import type { JobTable } from '../schema.ts';
+import type { JobTable } from '../../schema.ts';
 
 /** Rows that are read together. This bounds the memory of an upgrade. */
 const pageRows = 500;

@@ -7,8 +7,8 @@
  */
 import { sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import type { StoreDatabase } from '../schema.ts';
-import { StoreError } from '../store-error.ts';
+import type { StoreDatabase } from '../../schema.ts';
+import { StoreError } from '../../store-error.ts';
 import { schemaOfV01 } from './0001-jobs.ts';
 import { schemaOfV03 } from './0003-receipts.ts';
 import { schemaOfV4 } from './0004-ledger.ts';

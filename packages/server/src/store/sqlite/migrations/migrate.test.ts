@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listed } from '../kept/listed.fixture.ts';
-import type { JobKey } from '../records/rows.ts';
-import { openForWriting } from '../sqlite/connection.ts';
-import { choice, stdout, TestStore } from '../store.fixture.ts';
-import type { Store } from '../store.ts';
+import { listed } from '../../kept/listed.fixture.ts';
+import type { JobKey } from '../../records/rows.ts';
+import { choice, stdout, TestStore } from '../../store.fixture.ts';
+import type { Store } from '../../store.ts';
+import { openForWriting } from '../connection.ts';
 import { migrate } from './migrate.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
@@ -308,7 +308,7 @@ const DYING = `
     if (++prepared === Number(deathAt)) process.kill(process.pid, 'SIGKILL');
     return prepare.call(this, text);
   };
-  const { openForWriting } = await import('${new URL('../sqlite/connection.ts', import.meta.url).href}');
+  const { openForWriting } = await import('${new URL('../connection.ts', import.meta.url).href}');
   const { migrate } = await import('${new URL('./migrate.ts', import.meta.url).href}');
   const connection = openForWriting(path);
   await migrate(connection.db);

@@ -1,13 +1,13 @@
 /** A request to end a job: a queued job ends here, and for a running job the request is recorded once. */
 import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
-import { finish } from '../evidence/outcomes.ts';
 import { extendChain, storedEvents } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
 import type { CancelResult } from '../records/answers.ts';
 import type { CancelInput } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
+import { finish } from './outcomes.ts';
 
 const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>
   db
