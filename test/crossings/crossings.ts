@@ -11,7 +11,7 @@ import { CELLS } from './matrix.ts';
 import { writePage } from './page.ts';
 import { PLACE_NAMES } from './places.ts';
 import { type Cell, type Outcome, runCells } from './run-cells.ts';
-import { PACKS } from './scenarios.ts';
+import { PACKS, SCENARIOS } from './scenarios.ts';
 import { removeDirectories } from './service.ts';
 
 const USAGE = `npm run crossings -- [--only WORD,…] [--at-once N]
@@ -33,6 +33,13 @@ function chosen(only: string | undefined): readonly Cell[] {
   return CELLS.filter(({ place, feature }) => isWanted(PLACE_NAMES, place) && isWanted(FEATURES, feature));
 }
 
+/** The directory of the packs, built unless they are; null if no cell needs one. */
+async function packsFor(cells: readonly Cell[]): Promise<string | null> {
+  if (cells.every(({ feature }) => SCENARIOS[feature].needs === undefined)) return null;
+  say('building the packs, unless they are built');
+  return (await shippedPacks(PACKS)).packs;
+}
+
 async function main(): Promise<void> {
   const options = {
     only: { type: 'string' },
@@ -42,8 +49,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options });
   if (values.help) return say(USAGE);
   const cells = chosen(values.only);
-  say('building the packs, unless they are built');
-  const { packs } = await shippedPacks(PACKS);
+  const packs = await packsFor(cells);
   const started = performance.now();
   const outcomes: Outcome[] = [];
   const onOutcome = (outcome: Outcome) => {

@@ -98,7 +98,7 @@ export const HOSTS: readonly Host[] = [
     // A user manager, which has a bus, for what an ordinary user starts without a unit of `deploy/`.
     root: { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] },
     rights: 'user',
-    trials: ['facts', 'undelegated', 'doctor-user', 'run-session', 'hostile-user', 'service-user'],
+    trials: ['facts', 'undelegated', 'doctor-user', 'run-session', 'hostile-user', 'crossings-user', 'service-user'],
   },
 ];
 

@@ -48,18 +48,18 @@ export const gvisor: Place = {
 export const fork = cells('fork', 'usual', { backend: 'namespace', runtime: 'svc-launcher' });
 export const crun = cells('crun', 'crun', { backend: 'namespace', runtime: 'crun' });
 
-/** No service of an ordinary user can be started where control groups are of version 1. */
+/** An ordinary user is given a control group of version 2 alone. Where this process is root, another host tries the column. */
 const ELSEWHERE =
-  'An ordinary user is given a control group of version 2 alone, which the machine of this run has not; ' +
-  '`npm run hosts -- debian-12-user` starts a service of an ordinary user on a host that has it.';
+  'This run was made by root; `npm run hosts -- debian-12-user` tries this column as an ordinary user, on a host of its own.';
+const NO_PACKS = 'A pack is built by root.';
 
+const except: Partial<Record<Feature, string>> =
+  process.getuid?.() === 0
+    ? Object.fromEntries(FEATURES.map((name) => [name, ELSEWHERE]))
+    : { compiled_pack: NO_PACKS, library_pack: NO_PACKS, compile_failed: NO_PACKS };
+
+/** The service of whoever runs this, who must not be root. */
 export const ordinaryUser: Place = {
-  title: 'ordinary user',
-  group: 'cells',
-  service: 'usual',
-  shows: OF_EVERY_JOB,
-  except: Object.fromEntries(FEATURES.map((name) => [name, ELSEWHERE])) as Record<Feature, string>,
-  open: async () => {
-    throw new Error(ELSEWHERE);
-  },
+  ...cells('ordinary user', 'usual', { backend: 'namespace', runtime: 'svc-launcher' }),
+  except,
 };

@@ -127,6 +127,13 @@ export const TRIALS: readonly Trial[] = [
     judge: judgeUsersDoctor,
   },
   userTrial(),
+  {
+    id: 'crossings-user',
+    title: 'features of a job in cells of an ordinary user, as `npm run crossings` tries them',
+    command: ['node', 'test/crossings/crossings.ts', '--only', 'ordinary-user', '--at-once', '2'],
+    secondsMax: 1200,
+    judge: judgeCrossings,
+  },
   hostileTrial('limits', 'the shortest attacks on both classes', ['namespace', 'gvisor'], SHORTEST, LIMITS_IN_GVISOR),
   hostileTrial('limits-gvisor', 'the shortest attacks on a gVisor cell', ['gvisor'], SHORTEST, LIMITS_IN_GVISOR),
   hostileTrial('limits-namespace', 'the shortest attacks on a namespace cell', ['namespace'], SHORTEST),
@@ -281,6 +288,14 @@ function judgeTests({ code, output }: Ended): Outcome {
   );
   const held = code === 0 && failed === '0' && passed !== '0';
   return { held, observed: [`${passed} passed, ${failed} failed`, ...names].join('; ') };
+}
+
+function judgeCrossings({ code, output }: Ended): Outcome {
+  const lines = stripVTControlCharacters(output).split('\n');
+  const count = lines.find((line) => / cells hold, in /.test(line));
+  const missed = lines.filter((line, index) => line.startsWith('✗') || lines[index - 1]?.startsWith('✗'));
+  const said = count?.replace(/, in .*/, '') ?? lastLines(output, 6);
+  return { held: code === 0 && missed.length === 0, observed: [said, ...missed.map((line) => line.trim())].join('; ') };
 }
 
 function lastLines(text: string, count: number): string {
