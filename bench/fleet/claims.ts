@@ -4,8 +4,8 @@
  * that the store wrote. The queues take turns, so that what else the machine does falls on all of them alike.
  */
 
-import { admit } from '../../packages/server/src/store/jobs/admission.ts';
 import { requestCancel } from '../../packages/server/src/store/evidence/cancellation.ts';
+import { admit } from '../../packages/server/src/store/jobs/admission.ts';
 import { takeQueuedJobs } from '../../packages/server/src/store/jobs/queue.ts';
 import { dropSchema, newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';
