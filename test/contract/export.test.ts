@@ -118,7 +118,9 @@ describe('from a service', () => {
     expect(await verified('rotated')).toMatchObject({ exitCode: 0 });
     await pin('fresh.pem');
     const wrong = ['--output', 'wrong', '--public-key', join(scratch, 'fresh.pem')];
-    expect((await exported(ran.job_id, ...access(), ...wrong)).stderr).toMatch(/is not the key that signed/);
+    expect((await exported(ran.job_id, ...access(), ...wrong)).stderr).toMatch(
+      /no given public key is the one that signed/,
+    );
   });
 });
 

@@ -150,7 +150,12 @@ export function retainedKeys(dataDir: string): RetainedKey[] {
     const { mtime } = usable(path, () => lstatSync(path));
     return { key_id: parsed.key.key_id, public_key_pem, since: mtime.toISOString(), pinned: parsed.key };
   });
-  return keys.sort((one, other) => (one.since < other.since ? -1 : 1));
+  return keys.sort(byAge);
+}
+
+/** Orders the older key first. */
+export function byAge({ since: one }: RetainedKey, { since: other }: RetainedKey): number {
+  return one === other ? 0 : one < other ? -1 : 1;
 }
 
 /** @throws SigningKeyError `missing` */

@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -111,6 +112,18 @@ describe('a rotation', () => {
     ]);
     expect(knownKeys(dataDir)[0]?.public_key_pem).toBe(old.public_key_pem);
     expect(readdirSync(keyPaths(dataDir).directory).sort()).toEqual(['public-keys', 'signing-key.pem']);
+  });
+
+  test('lists the current key last, also where both keys are kept since the same moment', () => {
+    const old = openSigningKeys(dataDir).current().key_id;
+    for (let at = 0; at < 8; at++) {
+      rotateSigningKey(dataDir);
+      const { publicKeys } = keyPaths(dataDir);
+      for (const name of readdirSync(publicKeys)) utimesSync(join(publicKeys, name), 1000, 1000);
+      const listed = knownKeys(dataDir);
+      expect(listed.at(-1)?.isCurrent).toBe(true);
+      expect(listed.map(({ key_id }) => key_id)).toContain(old);
+    }
   });
 
   test('takes effect in a running service', () => {

@@ -4,6 +4,7 @@
  */
 import type { PinnedKey } from '@vouchbox/evidence';
 import {
+  byAge,
   hasKeyDirectory,
   openKeyDirectory,
   privateKeyVersion,
@@ -90,11 +91,16 @@ export function rotateSigningKey(dataDir: string): { readonly retired: string | 
   return { retired: old?.key_id ?? null, current: fresh.key_id };
 }
 
-/** Every key of a data directory, oldest first; none if there never was one. @throws SigningKeyError */
+/**
+ * Every key of a data directory, oldest first; none if there never was one. Of keys that are kept since the same moment, the
+ * current one is the last: a rotation may take less time than a tick of the file system's clock.
+ * @throws SigningKeyError
+ */
 export function knownKeys(dataDir: string): KnownKey[] {
   if (!hasKeyDirectory(dataDir)) return [];
   openKeyDirectory(dataDir);
   const current = readPublicHalf(dataDir);
   if (current !== null) retainPublicKey(dataDir, current);
-  return retainedKeys(dataDir).map((key) => ({ ...key, isCurrent: key.key_id === current?.key_id }));
+  const keys = retainedKeys(dataDir).map((key) => ({ ...key, isCurrent: key.key_id === current?.key_id }));
+  return keys.sort((one, other) => byAge(one, other) || Number(one.isCurrent) - Number(other.isCurrent));
 }
