@@ -13,7 +13,7 @@ class ScriptedLauncher {
   }
 }
 
-function scripted(open?: () => Promise<Launcher>) {
+function scripted(open?: (request: TemplateRequest) => Promise<Launcher>) {
   const launchers: ScriptedLauncher[] = [];
   let now = 0;
   const templates = new Templates({
@@ -79,7 +79,7 @@ it('gives up none that was asked for within ten seconds', async () => {
   expect(await has('owner 16')).toBe(false);
 });
 
-it('tries no other for a minute once one could not be made', async () => {
+it('tries none for an owner for a minute once one could not be made', async () => {
   let tries = 0;
   const { ask, has, later } = scripted(async () => {
     tries++;
@@ -103,4 +103,16 @@ it('ends every template when it is disposed, and makes no more', async () => {
   expect(launchers.map(({ isRetired }) => isRetired)).toEqual([true, true]);
   ask('late', 9);
   expect(await has('late')).toBe(false);
+});
+
+it('makes one for an owner while that of another cannot be made', async () => {
+  const launcher = new ScriptedLauncher() as unknown as Launcher;
+  const { ask, has } = scripted(async ({ owner }) => {
+    if (owner === 'failing') throw new Error('its pack has no interpreter that copies itself');
+    return launcher;
+  });
+  ask('failing', 4);
+  expect(await has('failing')).toBe(false);
+  ask('other', 4);
+  expect(await has('other')).toBe(true);
 });

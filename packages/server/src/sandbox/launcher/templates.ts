@@ -6,14 +6,16 @@
 import type { TemplateRequest } from '../oci/runtime/runtime.ts';
 import type { Launcher } from './launcher.ts';
 
-/** So many requests within the period are worth a template, whose start costs as much as six interpreters. */
+/** So many requests within the period are worth a template, whose start costs as much as five interpreters. */
 const ASKED_ENOUGH = 4;
 const PERIOD_MILLISECONDS = 10_000;
 /** How long a template is kept after the last request. */
 const KEPT_MILLISECONDS = 60_000;
+/** How long an owner's interpreters are started after its template could not be made. */
+const PAUSE_MILLISECONDS = 60_000;
 /** Each takes some 10 MiB. */
 const TEMPLATES_MAX = 16;
-/** The most owners whose requests are remembered without a template. */
+/** The most owners without a template of whom something is remembered. */
 const OWNERS_MAX = 1024;
 
 export interface TemplatesOptions {
@@ -38,8 +40,9 @@ export class Templates implements AsyncDisposable {
   readonly #templates = new Map<string, Template>();
   /** When owners without a template asked, the newest last. */
   readonly #asked = new Map<string, readonly number[]>();
+  /** When a template could not be made, the newest last. What fails for one owner says nothing of another: it may be the pack. */
+  readonly #failed = new Map<string, number>();
   readonly #ending = new Set<Promise<void>>();
-  #failedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -74,16 +77,14 @@ export class Templates implements AsyncDisposable {
   #asksEnough(key: string): boolean {
     const now = this.#now();
     const recent = [...(this.#asked.get(key) ?? []).filter((at) => now - at < PERIOD_MILLISECONDS), now];
-    this.#asked.delete(key);
-    this.#asked.set(key, recent.slice(-ASKED_ENOUGH));
-    const [oldest] = this.#asked.keys();
-    if (this.#asked.size > OWNERS_MAX && oldest !== undefined) this.#asked.delete(oldest);
+    remember(this.#asked, key, recent.slice(-ASKED_ENOUGH));
     return recent.length >= ASKED_ENOUGH;
   }
 
   #begin(key: string, request: TemplateRequest): void {
     const now = this.#now();
-    if (now - this.#failedAt < KEPT_MILLISECONDS || !this.#hasRoom(now)) return;
+    const failedAt = this.#failed.get(key) ?? Number.NEGATIVE_INFINITY;
+    if (now - failedAt < PAUSE_MILLISECONDS || !this.#makesRoom(now)) return;
     this.#asked.delete(key);
     const template: Template = { launcher: null, askedAt: now, opened: this.#open(key, request) };
     this.#templates.set(key, template);
@@ -98,13 +99,13 @@ export class Templates implements AsyncDisposable {
       else template.launcher = launcher;
     } catch {
       // Interpreters are started meanwhile: whatever the reason is, no job suffers from it.
-      this.#failedAt = this.#now();
+      remember(this.#failed, key, this.#now());
       this.#templates.delete(key);
     }
   }
 
   /** Another owner's template gives way if it was not asked for lately. */
-  #hasRoom(now: number): boolean {
+  #makesRoom(now: number): boolean {
     if (this.#templates.size < TEMPLATES_MAX) return true;
     const [oldest] = [...this.#templates].toSorted(([, one], [, other]) => one.askedAt - other.askedAt);
     if (oldest === undefined || now - oldest[1].askedAt < PERIOD_MILLISECONDS) return false;
@@ -135,6 +136,14 @@ export class Templates implements AsyncDisposable {
     this.#timer = setTimeout(() => this.#lookAgain(), next - now + 1);
     this.#timer.unref();
   }
+}
+
+/** Puts a row last, and leaves the first one out where there are too many. */
+function remember<Row>(rows: Map<string, Row>, key: string, row: Row): void {
+  rows.delete(key);
+  rows.set(key, row);
+  const [oldest] = rows.keys();
+  if (rows.size > OWNERS_MAX && oldest !== undefined) rows.delete(oldest);
 }
 
 function keyOf({ language, pack, owner }: Pick<TemplateRequest, 'language' | 'pack' | 'owner'>): string {
