@@ -29,7 +29,8 @@ const LETTERS: Readonly<Record<string, (value: unknown) => boolean>> = {
  * @throws TransportFailure `undecodable`, naming the member that is wrong
  */
 export function checkAnswer<Answer>(route: string, answer: unknown, job_id?: string): Answer {
-  const wrong = wrongIn(answer, ANSWER_FORMS[route] ?? '') ?? wrongEvent(answer);
+  const form = ANSWER_FORMS[route] ?? refuse(`an answer to ${route} has no form`);
+  const wrong = wrongIn(answer, form) ?? wrongEvent(answer);
   if (wrong !== null) refuse(`the answer to ${route} is not what it should be: ${wrong}`);
   if (job_id !== undefined) checkAbout(answer as { job_id?: string }, job_id);
   return answer as Answer;

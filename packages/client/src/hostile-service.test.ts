@@ -209,3 +209,8 @@ describe('a verdict', () => {
     await expect(grade(service)).rejects.toMatchObject(undecodable);
   });
 });
+
+test('no answer is believed whose form nobody wrote down', async () => {
+  const { checkAnswer } = await import('./answer-check.ts');
+  expect(() => checkAnswer('GET /v1/unheard-of', {})).toThrow('an answer to GET /v1/unheard-of has no form');
+});
