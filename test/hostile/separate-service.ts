@@ -12,6 +12,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
 import { launcherEnvironment } from './launchers.ts';
+import { PROCESS_MILLISECONDS_MAX } from './size.ts';
 
 /** The task of the process. It answers with one JSON document. */
 export type SeparateTask =
@@ -36,7 +37,6 @@ const LEAKED_FIRST = 40;
 const IN_TERMINAL = ['python3', '-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))'];
 /** With these, memory before and after some work differs by what is kept: V8 reserves nothing for later. */
 const OPTIONS = ['--expose-gc', '--max-semi-space-size=1'];
-const MILLISECONDS_MAX = 90_000;
 
 /** Runs an attack in a special service. */
 export async function attackSeparately(hostileClass: HostileClass, attack: Attack, host: SeparateHost): Promise<Seen> {
@@ -60,7 +60,7 @@ export async function doSeparately(task: SeparateTask, host: SeparateHost): Prom
 }
 
 async function run(command: readonly string[], host: SeparateHost): Promise<string> {
-  const { leaked = [], inTerminal, changes, millisecondsMax = MILLISECONDS_MAX } = host;
+  const { leaked = [], inTerminal, changes, millisecondsMax = PROCESS_MILLISECONDS_MAX } = host;
   const changed =
     changes === undefined ? [] : ['unshare', '--mount', 'sh', '-c', `set -e\n${changes}\nexec "$@"`, 'sh'];
   const [file, ...rest] = [...(inTerminal ? IN_TERMINAL : []), ...changed, ...command] as [string, ...string[]];

@@ -19,5 +19,8 @@ export function sizeFor(hostileClass: HostileClass, size: Size): number {
  */
 export const PATIENCE = Number(process.env['HOSTILE_PATIENCE'] ?? 1);
 
-/** How long one case may take, and a process that it starts. */
-export const CASE_MILLISECONDS_MAX = PATIENCE * (isFull ? 3_600_000 : 90_000);
+/** How long one case may take: enough beside a load of eight on two cores. */
+export const CASE_MILLISECONDS_MAX = PATIENCE * (isFull ? 3_600_000 : 240_000);
+
+/** How long a process that a case starts may take: less than the case, which then says what the process wrote. */
+export const PROCESS_MILLISECONDS_MAX = 0.75 * CASE_MILLISECONDS_MAX;
