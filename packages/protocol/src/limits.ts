@@ -66,9 +66,9 @@ export const pathBytesMax = 1024;
 /** Linux NAME_MAX: no file system here takes a longer component. */
 export const pathComponentBytesMax = 255;
 export const runtimeNameCharsMax = 128;
-/** Arguments and variables of a program: how many, and how long one and all of them may be, in bytes of UTF-8. */
 /** The most libraries that are named of one runtime pack. */
 export const librariesMax = 500;
+/** Arguments and variables of a program: how many, and how long one and all of them may be, in bytes of UTF-8. */
 export const argsMax = 64;
 export const envMax = 64;
 export const wordBytesMax = 4 * KIB;

@@ -1,6 +1,5 @@
 /** From where a job is exported, and its files in a directory. docs/VERIFYING.md. */
 import {
-  digestOf,
   type ExportChoice,
   type ExportContent,
   ExportFailure,
@@ -68,7 +67,7 @@ export async function readUploads(
     const blob = `sha256:${content.sha256}`;
     const found = await readBlob(blob, (pieces) => read(path, pieces));
     if (found === null) missing.push(path);
-    else if (digestOf(found).sha256 === content.sha256) blobs.set(blob, found);
+    else if (found.sha256 === content.sha256) blobs.set(blob, found);
     else throw new WrongAnswer(`what is stored as ${blob} has another digest`);
   }
   return { blobs, missing };

@@ -10,7 +10,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -27,7 +26,7 @@
 #include "launcher.h"
 
 /* The order of the files: copies.c. */
-enum { PIPES = 5, NAMESPACES = 7, GO = 3, READY = 4 };
+enum { PIPES = 5, NAMESPACES = 7 };
 
 static void must(int result, const char *what)
 {
