@@ -154,9 +154,7 @@ export function retainedKeys(dataDir: string): RetainedKey[] {
 }
 
 /** Orders the older key first. */
-export function byAge({ since: one }: RetainedKey, { since: other }: RetainedKey): number {
-  return one === other ? 0 : one < other ? -1 : 1;
-}
+export const byAge = (one: RetainedKey, other: RetainedKey): number => one.since.localeCompare(other.since);
 
 /** @throws SigningKeyError `missing` */
 export function refuseMissing(dataDir: string): never {
