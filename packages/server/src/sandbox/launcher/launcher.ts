@@ -33,19 +33,20 @@ export class Launcher implements AsyncDisposable {
 
   /** Makes no more cells. Resolves once the last one is gone, and the launcher with it. */
   async retire(): Promise<void> {
-    this.#isClosed = true;
-    const starting = [this.#serving, this.#successor].filter((serving) => serving !== null);
-    await Promise.allSettled(starting);
+    await this.#startNoMore();
     for (const serving of this.#processes) serving.retire();
     await Promise.all([...this.#processes].map((serving) => serving.ended));
   }
 
   /** Ends the launcher and with it every cell it made. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    const starting = [this.#serving, this.#successor].filter((serving) => serving !== null);
-    await Promise.allSettled(starting);
+    await this.#startNoMore();
     await Promise.all([...this.#processes].map((serving) => serving.close(this.#options.silentMilliseconds)));
+  }
+
+  async #startNoMore(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled([this.#serving, this.#successor]);
   }
 
   async #usable(): Promise<Serving> {
