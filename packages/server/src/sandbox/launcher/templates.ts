@@ -40,8 +40,8 @@ export class Templates implements AsyncDisposable {
   readonly #templates = new Map<string, Template>();
   /** When owners without a template asked, the newest last. */
   readonly #asked = new Map<string, readonly number[]>();
-  /** When a template could not be made, the newest last. What fails for one owner says nothing of another: it may be the pack. */
-  readonly #failed = new Map<string, number>();
+  /** Until when none is tried for an owner: one could not be made, which says nothing of other owners and packs. */
+  readonly #paused = new Map<string, number>();
   readonly #ending = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -83,8 +83,7 @@ export class Templates implements AsyncDisposable {
 
   #begin(key: string, request: TemplateRequest): void {
     const now = this.#now();
-    const failedAt = this.#failed.get(key) ?? Number.NEGATIVE_INFINITY;
-    if (now - failedAt < PAUSE_MILLISECONDS || !this.#makesRoom(now)) return;
+    if (now < (this.#paused.get(key) ?? 0) || !this.#makesRoom(now)) return;
     this.#asked.delete(key);
     const template: Template = { launcher: null, askedAt: now, opened: this.#open(key, request) };
     this.#templates.set(key, template);
@@ -99,7 +98,7 @@ export class Templates implements AsyncDisposable {
       else template.launcher = launcher;
     } catch {
       // Interpreters are started meanwhile: whatever the reason is, no job suffers from it.
-      remember(this.#failed, key, this.#now());
+      remember(this.#paused, key, this.#now() + PAUSE_MILLISECONDS);
       this.#templates.delete(key);
     }
   }

@@ -92,9 +92,8 @@ export function rotateSigningKey(dataDir: string): { readonly retired: string | 
 }
 
 /**
- * Every key of a data directory, oldest first; none if there never was one. Of keys that are kept since the same moment, the
- * current one is the last: a rotation may take less time than a tick of the file system's clock.
- * @throws SigningKeyError
+ * Every key of a data directory, oldest first; of those that are as old as the current one, that is the last. None if there
+ * never was one. @throws SigningKeyError
  */
 export function knownKeys(dataDir: string): KnownKey[] {
   if (!hasKeyDirectory(dataDir)) return [];
