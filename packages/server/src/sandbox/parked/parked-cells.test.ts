@@ -21,8 +21,10 @@ class Source extends ScriptedProvider {
     return this.isUp;
   }
 
+  /** Owners with a template have cells of a kind of their own. */
   override originOf(kind: Parameters<ScriptedProvider['originOf']>[0]) {
-    return { ...super.originOf(kind), madeOf: this.madeOf };
+    const origin = super.originOf(kind);
+    return { kind: kind.owner === undefined ? origin.kind : `${origin.kind} ${kind.owner}`, madeOf: this.madeOf };
   }
 
   override async prepare(request: CellRequest): Promise<PreparedCell> {
@@ -97,6 +99,15 @@ test('a parked cell is given at once to one job, and a new one takes its place l
   await settled();
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
   expect(source.requests).toHaveLength(4);
+});
+
+test('a job of an owner with a template leaves the cell that is parked for anybody, whose place would cost more', async () => {
+  await started();
+  const owned = { ...python, owner: 'one' } as const;
+  expect(parked.take(owned)).toBeNull();
+  await ran(await parked.prepare(owned));
+  expect(parked.facts().taken).toEqual({ parked: 0, awaited: 0, cold: 1 });
+  expect(parked.take(python)).not.toBeNull();
 });
 
 test('no cell is made beside a short program: the next is begun when the program has ended', async () => {

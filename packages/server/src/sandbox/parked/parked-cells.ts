@@ -94,7 +94,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
    */
   take(kind: CellKind): PreparedCell | null {
     const found = this.#isRunning ? this.#stock.find(kind) : null;
-    return found === null ? null : this.#takeAny(found, kind, (error) => Promise.reject(error));
+    return found === null ? null : this.#takeParked(found, (error) => Promise.reject(error));
   }
 
   /** A parked cell, or one that is already being made, else a new one: see `Provider`. */
@@ -102,7 +102,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     const found = this.#isRunning ? this.#stock.find(request) : null;
     if (found === null) return await this.#options.source.prepare(request);
     const another = () => this.#options.source.prepare(request);
-    return this.#takeAny(found, request, another) ?? (await this.#waitedFor(this.#make(found, request)));
+    return this.#takeParked(found, another) ?? (await this.#waitedFor(this.#make(found, request)));
   }
 
   facts(): ParkingFacts {
@@ -136,21 +136,17 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     await this.#stock.settled();
   }
 
-  /** One of the owner's own, else one that anybody may get. The demand is the owner's either way. */
-  #takeAny(found: Found, kind: CellKind, another: Another): PreparedCell | null {
-    const own = this.#takeParked(found, found.shelf, another);
-    if (own !== null || found.shelf.kind.owner === undefined) return own;
-    const shared = this.#stock.find({ language: kind.language, runtime: kind.runtime });
-    return shared === null ? null : this.#takeParked(shared, found.shelf, another);
-  }
-
-  #takeParked({ shelf, origin }: Found, asked: Shelf, another: Another): PreparedCell | null {
+  /**
+   * Of an owner with a template only the owner's own: a copy costs less than another cell that anybody may get
+   * (decision 0049).
+   */
+  #takeParked({ shelf, origin }: Found, another: Another): PreparedCell | null {
     for (let oldest = shelf.parked.shift(); oldest !== undefined; oldest = shelf.parked.shift()) {
       if (oldest.madeOf !== origin.madeOf) this.#stock.discard(oldest, 'changed');
       else if (!oldest.cell.isWhole()) this.#stock.discard(oldest, 'died');
       else {
         oldest.wanted.abort();
-        this.#noteAsked(asked);
+        this.#noteAsked(shelf);
         this.#taken.parked += 1;
         return this.#handedOut(oldest.cell, shelf, another);
       }
