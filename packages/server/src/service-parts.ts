@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Access } from './access/authenticate.ts';
 import { createTickets } from './access/tickets.ts';
 import type { FreeSpaceReserve } from './capacity/free-space.ts';
+import { JobMemory } from './capacity/job-memory.ts';
 import type { Permits } from './capacity/permits.ts';
 import { createRateBudget, type RateBudget } from './capacity/rate.ts';
 import { sharedRate } from './capacity/shared-rate.ts';
@@ -147,6 +148,7 @@ function openDispatcher(
   history: History,
 ): Dispatcher {
   const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds } = config;
+  const memory = new JobMemory({ concurrentMemMbMax, cellMemMb: provider.ownMemMb });
   const { observer } = telemetry;
   const plainCells = cellsOf(health, parked);
   return new Dispatcher({
@@ -158,11 +160,10 @@ function openDispatcher(
     nudges: ownNudges,
     concurrency,
     tenantConcurrency,
-    concurrentMemMbMax,
-    cellMemMb: provider.ownMemMb,
+    memory,
     drainSeconds,
     roomForJobs: () => reserve.roomForJobs(),
-    ...(store.fleet !== null && { abilities: () => abilitiesOf(provider, concurrentMemMbMax) }),
+    ...(store.fleet !== null && { abilities: () => abilitiesOf(provider, memory.mbMax) }),
   });
 }
 

@@ -10,6 +10,7 @@ import {
   type ReplayPage,
   SCOPES,
 } from '@vouchbox/protocol';
+import { JobMemory, type JobMemoryOptions } from '../src/capacity/job-memory.ts';
 import { cellsOf, ProviderHealth } from '../src/facts/provider-health.ts';
 import type { Caller } from '../src/ground/caller.ts';
 import type { Body } from '../src/job/body.ts';
@@ -28,7 +29,8 @@ import { SAME_THREAD } from '../src/store/threads.fixture.ts';
 import { createLog } from '../src/telemetry/log/log.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
 
-type RigOptions = Partial<Omit<DispatcherOptions, 'store' | 'history' | 'nudges' | 'cells'>> &
+type RigOptions = Partial<Omit<DispatcherOptions, 'store' | 'history' | 'nudges' | 'cells' | 'memory'>> &
+  Partial<JobMemoryOptions> &
   Partial<Pick<JobsOptions, 'ceilings' | 'queue' | 'checkFreeSpace' | 'keys'>> & {
     /** Store methods that the test answers itself, in place of the real ones. */
     readonly faults?: (real: Store) => Partial<Store>;
@@ -81,8 +83,7 @@ export class JobRig implements AsyncDisposable {
       concurrency: 4,
       tenantConcurrency: null,
       roomForJobs: () => Number.POSITIVE_INFINITY,
-      concurrentMemMbMax: 4096,
-      cellMemMb: 0,
+      memory: new JobMemory({ concurrentMemMbMax: 4096, cellMemMb: 0, ...options }),
       drainSeconds: 0,
       ...options,
       ...shared,

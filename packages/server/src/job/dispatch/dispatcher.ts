@@ -8,6 +8,7 @@
  * accepts it stores it as running.
  */
 
+import type { JobMemory } from '../../capacity/job-memory.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
 import type { PreparedCell, StopCause } from '../../sandbox/sandbox.ts';
@@ -17,8 +18,7 @@ import type { QueuedJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Cells } from '../execute/cells.ts';
-import { launch } from '../execute/launch.ts';
-import { launchAtOnce } from '../execute/launch-at-once.ts';
+import { launch, launchAtOnce } from '../execute/launch.ts';
 import type { LaunchedJob } from '../execute/launched-job.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
@@ -36,10 +36,7 @@ export interface DispatcherOptions {
   readonly tenantConcurrency: number | null;
   /** How many jobs the free space allows in flight; throws if the file system cannot be asked. */
   readonly roomForJobs: () => number;
-  /** The bound in MiB on the memory limits of all jobs in flight together, including what their cells take beside. */
-  readonly concurrentMemMbMax: number;
-  /** MiB that a cell takes beside its job's memory limit. A job that runs alone may still have its whole limit. */
-  readonly cellMemMb: number;
+  readonly memory: JobMemory;
   /** What this node can run, for a store that several nodes share. */
   readonly abilities?: () => Abilities;
   /** How long started jobs may go on after the dispatcher was told to stop. */
@@ -175,9 +172,9 @@ export class Dispatcher implements AsyncDisposable {
   /** A parked cell for a submission that may start at once; null if it has to wait for anything. */
   #cellAtOnce({ tenant, requested_spec }: AdmitInput): PreparedCell | null {
     const { language, runtime, limits } = requested_spec;
-    const { cells, concurrency: slots, tenantConcurrency: tenantSlots, concurrentMemMbMax } = this.#options;
+    const { cells, concurrency: slots, tenantConcurrency: tenantSlots, memory } = this.#options;
     if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
-    if (limits.mem_mb > concurrentMemMbMax || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
+    if (memory.excess(limits.mem_mb) !== null || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
     if ((this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
     return cells.take({ language, runtime, owner: tenant });
   }
@@ -193,14 +190,9 @@ export class Dispatcher implements AsyncDisposable {
     return { ...this.#options, giveUp: this.#giveUp.signal };
   }
 
-  /**
-   * Whether the job may be launched. A job above the whole bound, which was lowered since, is launched to end without
-   * running.
-   */
   #fits({ mem_mb }: Pick<QueuedJob, 'mem_mb'>): boolean {
-    const { concurrentMemMbMax, cellMemMb } = this.#options;
-    const held = this.#memMb();
-    return held === 0 || mem_mb > concurrentMemMbMax || held + mem_mb + cellMemMb <= concurrentMemMbMax;
+    const inFlight = this.#holding().map(({ job }) => job);
+    return this.#options.memory.fits(mem_mb, inFlight);
   }
 
   /**
@@ -255,16 +247,6 @@ export class Dispatcher implements AsyncDisposable {
     const held = new Map<string, number>();
     for (const { job } of this.#holding()) held.set(job.tenant, (held.get(job.tenant) ?? 0) + 1);
     return held;
-  }
-
-  /** The memory in MiB that the cells of all launched jobs may take. A job that is too large to run takes nothing. */
-  #memMb(): number {
-    const { concurrentMemMbMax, cellMemMb } = this.#options;
-    let sum = 0;
-    for (const { job } of this.#holding()) {
-      if (job.mem_mb <= concurrentMemMbMax) sum += job.mem_mb + cellMemMb;
-    }
-    return sum;
   }
 
   #stopLaunched(which: (launched: LaunchedJob) => boolean): void {

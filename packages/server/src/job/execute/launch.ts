@@ -1,47 +1,47 @@
 /**
- * Takes a queued job to its end: prepare a cell, check what was observed of it, hand the program over, store `running`,
- * and run the program. Until the row says `running`, nothing of the job has run, and it can stay queued without loss.
+ * Takes a job to its end: prepare a cell, check what was observed of it, hand the program over, store `running`, and run
+ * the program. Until the row says `running`, nothing of the job has run, and it can stay queued without loss.
+ *
+ * A submission for which a slot and a parked cell are free starts at once: one transaction accepts the job as running,
+ * and the program is released when that is on disk. If the process dies before the commit, there is no job; if it dies
+ * after it, the next start finds the row running.
  */
-import type { RequestedSpec, StoredSpec, Violation } from '@vouchbox/protocol';
-import {
-  BootstrapError,
-  NO_LIMITS_HELD,
-  type Posture,
-  type PreparedCell,
-  unreadyPosture,
-} from '../../sandbox/sandbox.ts';
+import type { RequestedSpec, StoredSpec } from '@vouchbox/protocol';
+import { within } from '../../ground/waiting/within.ts';
+import type { LoadedCell, PreparedCell } from '../../sandbox/sandbox.ts';
 import { wholeSpec } from '../../store/jobs/whole-spec.ts';
-import type { ChosenJob } from '../../store/records/answers.ts';
-import type { ExecutionRecord } from '../../store/records/rows.ts';
-import { errorOutcome, type Outcome } from '../finish/outcome.ts';
+import type { AdmitResult, ChosenJob } from '../../store/records/answers.ts';
+import type { AdmitInput, StartInput } from '../../store/records/inputs.ts';
+import type { QueuedJob } from '../../store/records/rows.ts';
 import { persistently } from '../finish/persistently.ts';
 import { startClock } from './clock.ts';
 import { type Control, type LaunchedJob, launchedJob } from './launched-job.ts';
 import {
-  end,
   executionRecord,
-  isIsolatedFor,
   type JobContext,
   type JobDependencies,
   programOf,
   runProgram,
   takeDown,
 } from './run-program.ts';
+import { endWithoutRun, type FailureBeforeRun, failureOf, unfitFor } from './without-run.ts';
 
 /** Takes a queued job into a slot. */
 export function launch(job: ChosenJob, dependencies: JobDependencies): LaunchedJob {
-  return launchedJob(job, dependencies.log, (control) => runToEnd(job, control, dependencies));
+  return launchedJob(job, dependencies.log, async (control) => {
+    const context = contextOf(job, control, dependencies);
+    try {
+      const spec = await specOf(job, dependencies);
+      const unfit = spec === null ? null : await runInNewCell({ ...context, spec });
+      if (unfit !== null) await endWithoutRun(context, unfit);
+    } catch (error) {
+      await endWithoutRun(context, failureOf(error));
+    }
+  });
 }
 
-async function runToEnd(job: ChosenJob, control: Control, dependencies: JobDependencies): Promise<void> {
-  const { tenant, job_id, created_at } = job;
-  const context = { ...dependencies, key: { tenant, job_id }, clock: startClock(created_at), control };
-  try {
-    const spec = await specOf(job, dependencies);
-    if (spec !== null) await runInCell({ ...context, spec });
-  } catch (error) {
-    await endWithoutRun(context, error);
-  }
+function contextOf({ tenant, job_id, created_at }: QueuedJob, control: Control, dependencies: JobDependencies) {
+  return { ...dependencies, key: { tenant, job_id }, clock: startClock(created_at), control };
 }
 
 /** Null if the job is no longer queued. */
@@ -58,106 +58,110 @@ async function specOf(job: ChosenJob, { store, log, giveUp }: JobDependencies): 
   return row?.status === 'queued' ? wholeSpec(row) : null;
 }
 
-async function runInCell(context: JobContext): Promise<void> {
+async function runInNewCell(context: JobContext): Promise<FailureBeforeRun | null> {
   const { cells, spec, control, key } = context;
   const { language, runtime } = spec;
   const cell = await cells.prepare({ language, runtime, owner: key.tenant, signal: control.unwanted.signal });
   try {
-    await runIn(cell, context);
+    return await runIn(cell, context, { taken: (loading) => loading, store: (start) => startStored(context, start) });
   } finally {
     await takeDown(cell, context);
   }
 }
 
-async function runIn(cell: PreparedCell, context: JobContext): Promise<void> {
-  const { control } = context;
-  if (control.cause !== null) return;
-  refuseUnfit(cell.posture, context);
-  const loaded = await cell.handOver(programOf(context));
-  refuseUnfit(loaded.posture, context);
+type Start = Pick<StartInput, 'started_at' | 'execution'>;
+
+/** What differs between a queued job and a submission that starts at once. */
+interface Way {
+  /** Waits for the cell to take the program. */
+  taken(loading: Promise<LoadedCell>): Promise<LoadedCell>;
+  /** Stores the start. Null if the job is not to run, else what to do once its program is released. */
+  store(start: Start): Promise<(() => void) | null>;
+}
+
+/** Runs a job in a cell. Returns why the job may not have the cell; null if it ran, or is not to run. */
+async function runIn(cell: PreparedCell, context: JobContext, way: Way): Promise<FailureBeforeRun | null> {
+  const { control, clock } = context;
+  if (control.cause !== null) return null;
+  const unfit = unfitFor(cell.posture, context);
+  if (unfit !== null) return unfit;
+  const loaded = await way.taken(cell.handOver(programOf(context)));
+  const unfitNow = unfitFor(loaded.posture, context);
+  if (unfitNow !== null || control.cause !== null) return unfitNow;
+  // From here on the row may say `running`, and only an end may follow.
+  control.started = true;
   const execution = executionRecord(loaded);
-  if (control.cause !== null || !(await started(context, execution))) return;
-  await runProgram(context, { cell, loaded, execution });
+  const released = await way.store({ started_at: clock.timestamp(), execution });
+  if (released === null) return null;
+  const run = runProgram(context, { cell, loaded, execution });
+  released();
+  await run;
+  return null;
 }
 
 /** How often a start is tried before the job ends as an error: about 3 seconds with the pauses between. */
 const startAttemptsMax = 6;
 
-/** False if the job was cancelled meanwhile. From here on the row may say `running`, and only an end may follow. */
-async function started({ history, key, clock, control, log, giveUp }: JobContext, execution: ExecutionRecord) {
-  control.started = true;
-  const input = { ...key, started_at: clock.timestamp(), execution };
-  return await persistently(() => history.start(input), {
+/** Null if the job was cancelled meanwhile. */
+async function startStored({ history, key, log, giveUp }: JobContext, start: Start): Promise<(() => void) | null> {
+  const isStored = await persistently(() => history.start({ ...key, ...start }), {
     signal: giveUp,
     attemptsMax: startAttemptsMax,
     failed: (error) => log.error({ err: error, job_id: key.job_id }, 'a start could not be stored'),
   });
+  return isStored ? () => {} : null;
 }
 
-/** The job may not have the cell that was made for it. No limit was set and nothing was handed over. */
-class Unfit extends Error {
-  override readonly name = 'Unfit';
-  readonly failure: FailureBeforeRun;
-  constructor(message: string, failure: FailureBeforeRun) {
-    super(message);
-    this.failure = failure;
-  }
+/** How long a submission waits for its parked cell to take it. It is then queued, and gets another cell. */
+const takeMillisecondsMax = 2000;
+
+export interface LaunchAtOnce {
+  readonly launched: LaunchedJob;
+  /**
+   * The store's answer to the submission, once it is on disk; rejects as the store does. Null if nothing was stored,
+   * because the cell could not take the job or the service stops.
+   */
+  readonly admitted: Promise<AdmitResult | null>;
 }
 
-/**
- * Checks a job against the observed posture of its cell and against the present bounds of the service. A service with
- * other settings may have admitted it. Spec § POST /v1/jobs 3.
- */
-function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: JobContext): void {
-  const { mem_mb } = spec.limits;
-  const posture = unreadyPosture(observed.backend, observed.runtime_identity);
-  if (!isIsolatedFor(observed, spec)) {
-    const outcome = errorOutcome('isolation_unsatisfied');
-    throw new Unfit(`observed isolation ${observed.isolation_class ?? 'none'} is less than the job demands`, {
-      outcome,
-      posture,
-      violations: [],
-    });
-  }
-  // The client was told the job's limits, so they cannot be lowered now, and the job cannot run.
-  if (mem_mb > concurrentMemMbMax) {
-    const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${concurrentMemMbMax})`;
-    const violation: Violation = { type: 'memory', message, limit: concurrentMemMbMax, observed: mem_mb };
-    throw new Unfit(message, { outcome: errorOutcome('bootstrap_failed'), posture, violations: [violation] });
-  }
+/** Takes a submission into a slot, with a parked cell that serves this job or none. */
+export function launchAtOnce(input: AdmitInput, cell: PreparedCell, dependencies: JobDependencies): LaunchAtOnce {
+  const { tenant, job_id, created_at, requested_spec: spec } = input;
+  const { language, runtime, limits } = spec;
+  const answer = Promise.withResolvers<AdmitResult | null>();
+  const job = { tenant, job_id, language, runtime, mem_mb: limits.mem_mb, created_at };
+  const launched = launchedJob(job, dependencies.log, async (control) => {
+    const context = { ...contextOf(job, control, dependencies), spec };
+    try {
+      await runIn(cell, context, wayAtOnce(input, context, answer));
+    } catch (error) {
+      if (control.started) await endWithoutRun(context, failureOf(error));
+      else context.log.warn({ err: error, job_id }, 'a parked cell could not take a job, which is queued');
+    } finally {
+      answer.resolve(null);
+      await takeDown(cell, context);
+    }
+  });
+  return { launched, admitted: answer.promise };
 }
 
-/**
- * Ends a job whose program cannot be run. A job that was stopped before it started keeps its row: cancelled, or queued
- * for the next start of the service. If no cell can be made at all, the job stays queued until one can. If another cell
- * can be made, the job caused the failure.
- */
-export async function endWithoutRun(context: Omit<JobContext, 'spec'>, error: unknown): Promise<void> {
-  const { log, key, control, cells, giveUp } = context;
-  if (control.cause !== null && !control.started) return;
-  if (giveUp.aborted) throw error;
-  if (error instanceof BootstrapError && !(await cells.proven())) {
-    log.warn({ err: error, job_id: key.job_id }, 'a job waits: no cell can be made');
-    return;
-  }
-  const { outcome, posture, violations } = failureBeforeRun(error);
-  const step = error instanceof BootstrapError ? error.step : null;
-  log.error({ err: error, job_id: key.job_id, step }, 'a job could not be run');
-  const execution = posture === null ? null : executionRecord({ posture, held: NO_LIMITS_HELD });
-  await end(context, { outcome, duration_ms: null, execution, collection: null, violations });
-}
-
-interface FailureBeforeRun {
-  readonly outcome: Outcome;
-  /** Null if no executor was asked. */
-  readonly posture: Posture | null;
-  readonly violations: readonly Violation[];
-}
-
-function failureBeforeRun(error: unknown): FailureBeforeRun {
-  if (error instanceof Unfit) return error.failure;
-  if (error instanceof BootstrapError) {
-    return { outcome: errorOutcome('bootstrap_failed'), posture: error.posture, violations: [] };
-  }
-  return { outcome: errorOutcome('internal_error'), posture: null, violations: [] };
+function wayAtOnce(input: AdmitInput, { history }: JobContext, answer: PromiseWithResolvers<AdmitResult | null>): Way {
+  return {
+    async taken(loading) {
+      const loaded = await within(loading, takeMillisecondsMax, null);
+      if (loaded === null) throw new Error(`it had not taken it within ${takeMillisecondsMax / 1000} s`);
+      return loaded;
+    },
+    async store(start) {
+      try {
+        const result = await history.admit({ ...input, start });
+        // The answer goes out while the program runs.
+        if (result.kind === 'created') return () => answer.resolve(result);
+        answer.resolve(result);
+      } catch (error) {
+        answer.reject(error);
+      }
+      return null;
+    },
+  };
 }

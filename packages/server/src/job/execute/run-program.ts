@@ -2,7 +2,8 @@
  * What every job goes through once its row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
-import { type RequestedSpec, satisfiesIsolation, type UploadedFile } from '@vouchbox/protocol';
+import type { RequestedSpec, UploadedFile } from '@vouchbox/protocol';
+import type { JobMemory } from '../../capacity/job-memory.ts';
 import type { HeldLimits, LoadedCell, Posture, PreparedCell, Program } from '../../sandbox/sandbox.ts';
 import { digestOf } from '../../store/blobs/digests-named.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
@@ -22,8 +23,7 @@ export interface JobDependencies {
   readonly history: History;
   readonly cells: Cells;
   readonly log: Log;
-  /** MiB that the memory limits of all jobs together may add up to: a job with more gets no cell. */
-  readonly concurrentMemMbMax: number;
+  readonly memory: JobMemory;
   /** Aborts when the process gives up on events that it could not store. */
   readonly giveUp: AbortSignal;
 }
@@ -37,7 +37,7 @@ export interface JobContext extends JobDependencies {
 }
 
 /** A cell that holds the program of a job, and what the start of the job says of it. */
-export interface Startable {
+interface Startable {
   readonly cell: PreparedCell;
   readonly loaded: LoadedCell;
   readonly execution: ExecutionRecord;
@@ -101,11 +101,6 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
   else if (collection.ending.kind === 'runtime_failed') {
     log.error({ job_id, reason: collection.ending.message }, 'the runtime failed');
   }
-}
-
-/** Whether the observed cell has at least the isolation that the job demands. Spec § POST /v1/jobs 3. */
-export function isIsolatedFor({ isolation_class }: Posture, { requirements }: RequestedSpec): boolean {
-  return satisfiesIsolation(isolation_class ?? 'none', requirements.minimum_isolation);
 }
 
 /** The program of a job. An uploaded file of it is read from the store while it is handed over. */

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { JobMemory } from './job-memory.ts';
+
+const memory = new JobMemory({ concurrentMemMbMax: 512, cellMemMb: 36 });
+const of = (...limits: number[]) => limits.map((mem_mb) => ({ mem_mb }));
+
+test.each([
+  [219, true],
+  [220, true],
+  [221, false],
+])('a job of %i MiB beside one of 220 fits: %s, as both cells count', (mem_mb, fits) => {
+  expect(memory.fits(mem_mb, of(220))).toBe(fits);
+});
+
+test('a job that is alone fits with its whole limit', () => {
+  expect(memory.fits(512, [])).toBe(true);
+  expect(memory.fits(1, of(512))).toBe(false);
+});
+
+test.each([
+  [511, undefined],
+  [512, undefined],
+  [513, 'mem_mb 513 is more than all jobs of this service may have together (512)'],
+])('a job of %i MiB has more than all may have together: %s', (mem_mb, message) => {
+  expect(memory.excess(mem_mb)?.message).toBe(message);
+});
+
+test('a job that has more than all may have together holds up nothing, and waits for nothing', () => {
+  expect(memory.fits(513, of(512))).toBe(true);
+  expect(memory.fits(512, of(513))).toBe(true);
+});

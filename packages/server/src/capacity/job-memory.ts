@@ -1,0 +1,43 @@
+/**
+ * The memory of jobs: whether one fits beside those in flight, and whether it has more than all of them may have
+ * together. The operator may have lowered the bound while a job was queued.
+ */
+import type { Violation } from '@vouchbox/protocol';
+
+export interface JobMemoryOptions {
+  /** The bound in MiB on the memory limits of all jobs in flight together, including what their cells take beside. */
+  readonly concurrentMemMbMax: number;
+  /** MiB that a cell takes beside its job's memory limit. A job that runs alone may still have its whole limit. */
+  readonly cellMemMb: number;
+}
+
+export class JobMemory {
+  readonly mbMax: number;
+  readonly #cellMb: number;
+
+  constructor({ concurrentMemMbMax, cellMemMb }: JobMemoryOptions) {
+    this.mbMax = concurrentMemMbMax;
+    this.#cellMb = cellMemMb;
+  }
+
+  /**
+   * Whether a job may be launched beside others. One with more than all may have together may always be, since it ends
+   * without running; so it holds up nothing.
+   */
+  fits(mem_mb: number, beside: readonly { readonly mem_mb: number }[]): boolean {
+    const held = beside.reduce((sum, other) => sum + this.#heldBy(other.mem_mb), 0);
+    const own = this.#heldBy(mem_mb);
+    return held === 0 || own === 0 || held + own <= this.mbMax;
+  }
+
+  /** What is wrong with a job that has more than all jobs may have together; null for any other. */
+  excess(mem_mb: number): Violation | null {
+    if (mem_mb <= this.mbMax) return null;
+    const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${this.mbMax})`;
+    return { type: 'memory', message, limit: this.mbMax, observed: mem_mb };
+  }
+
+  #heldBy(mem_mb: number): number {
+    return this.excess(mem_mb) === null ? mem_mb + this.#cellMb : 0;
+  }
+}

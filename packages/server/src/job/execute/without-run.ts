@@ -1,0 +1,61 @@
+/**
+ * The ends of jobs whose programs are not run: the service failed, or what was observed of the cell is less than the job
+ * demands. Nothing of them ran.
+ */
+import { satisfiesIsolation, type Violation } from '@vouchbox/protocol';
+import { BootstrapError, NO_LIMITS_HELD, type Posture, unreadyPosture } from '../../sandbox/sandbox.ts';
+import { errorOutcome, type Outcome } from '../finish/outcome.ts';
+import { end, executionRecord, type JobContext } from './run-program.ts';
+
+/** Why a program is not run, and how its job ends. */
+export interface FailureBeforeRun {
+  readonly error: unknown;
+  readonly outcome: Outcome;
+  /** Null if no executor was asked. */
+  readonly posture: Posture | null;
+  readonly violations: readonly Violation[];
+}
+
+/**
+ * Checks a job against the observed posture of its cell and against the present bounds of the service. A service with
+ * other settings may have admitted it. Null if the job may have the cell. Spec § POST /v1/jobs 3.
+ */
+export function unfitFor(observed: Posture, { spec, memory }: JobContext): FailureBeforeRun | null {
+  const posture = unreadyPosture(observed.backend, observed.runtime_identity);
+  const isolation = observed.isolation_class ?? 'none';
+  if (!satisfiesIsolation(isolation, spec.requirements.minimum_isolation)) {
+    const error = new Error(`observed isolation ${isolation} is less than the job demands`);
+    return { error, outcome: errorOutcome('isolation_unsatisfied'), posture, violations: [] };
+  }
+  // The client was told the job's limits, so they cannot be lowered now, and the job cannot run.
+  const excess = memory.excess(spec.limits.mem_mb);
+  if (excess === null) return null;
+  const error = new Error(excess.message);
+  return { error, outcome: errorOutcome('bootstrap_failed'), posture, violations: [excess] };
+}
+
+export function failureOf(error: unknown): FailureBeforeRun {
+  return error instanceof BootstrapError
+    ? { error, outcome: errorOutcome('bootstrap_failed'), posture: error.posture, violations: [] }
+    : { error, outcome: errorOutcome('internal_error'), posture: null, violations: [] };
+}
+
+/**
+ * Ends a job whose program cannot be run. A job that was stopped before it started keeps its row: cancelled, or queued
+ * for the next start of the service. If no cell can be made at all, the job stays queued until one can. If another cell
+ * can be made, the job caused the failure.
+ */
+export async function endWithoutRun(context: Omit<JobContext, 'spec'>, failure: FailureBeforeRun): Promise<void> {
+  const { log, key, control, cells, giveUp } = context;
+  const { error, outcome, posture, violations } = failure;
+  if (control.cause !== null && !control.started) return;
+  if (giveUp.aborted) throw error;
+  if (error instanceof BootstrapError && !(await cells.proven())) {
+    log.warn({ err: error, job_id: key.job_id }, 'a job waits: no cell can be made');
+    return;
+  }
+  const step = error instanceof BootstrapError ? error.step : null;
+  log.error({ err: error, job_id: key.job_id, step }, 'a job could not be run');
+  const execution = posture === null ? null : executionRecord({ posture, held: NO_LIMITS_HELD });
+  await end(context, { outcome, duration_ms: null, execution, collection: null, violations });
+}
