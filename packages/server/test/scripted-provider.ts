@@ -3,13 +3,21 @@
  * including rare ones, without a process or a clock. Real cells are tested beside the sandbox.
  */
 import { createHash } from 'node:crypto';
-import type { ExecutorOutput, Language, OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
+import {
+  type ExecutorOutput,
+  type Language,
+  type OutputRecord,
+  outputText,
+  type StreamName,
+  type Violation,
+} from '@vouchbox/protocol';
 import {
   BootstrapError,
   type CellKind,
   type CellOrigin,
   type CollectedArtifact,
   type Collection,
+  type Cut,
   type Ending,
   type LoadedCell,
   type OutputSink,
@@ -58,6 +66,7 @@ export class ScriptedCell implements PreparedCell, RunningCell {
   readonly released = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<Collection>();
   #sink: OutputSink | null = null;
+  readonly #offered = new Map<StreamName, Omit<Cut, 'bytes_seen'>>();
 
   constructor(language: Language, posture: Posture) {
     this.language = language;
@@ -98,12 +107,21 @@ export class ScriptedCell implements PreparedCell, RunningCell {
 
   /** The program writes. */
   write(stream: StreamName, ...records: readonly OutputRecord[]): void {
+    this.#count(stream, records);
     this.#sink?.(stream, records);
   }
 
   /** The program writes more than is recorded: these are the last records of the stream. */
   writeOver(stream: StreamName, bytes_seen: number, ...records: readonly OutputRecord[]): void {
-    this.#sink?.(stream, records, { bytes_seen });
+    this.#sink?.(stream, records, { bytes_seen, ...this.#count(stream, records) });
+  }
+
+  #count(stream: StreamName, records: readonly OutputRecord[]) {
+    const { bytes_stored, records_stored } = this.#offered.get(stream) ?? { bytes_stored: 0, records_stored: 0 };
+    const bytes = Buffer.byteLength(records.map(outputText).join(''));
+    const offered = { bytes_stored: bytes_stored + bytes, records_stored: records_stored + records.length };
+    this.#offered.set(stream, offered);
+    return offered;
   }
 
   /** The program ends. */

@@ -27,6 +27,7 @@ import type {
   RuntimeIdentity,
   RuntimePack,
   StreamName,
+  Truncation,
   Violation,
 } from '@vouchbox/protocol';
 
@@ -53,11 +54,11 @@ export interface Program {
   readonly limits: RequestedLimits;
 }
 
-/** A stream exceeded a recording cap. No more of its records are offered. Spec § Limits, stored stdout and stderr. */
-export interface Cut {
-  /** Bytes that the program had written to the stream until then. */
-  readonly bytes_seen: number;
-}
+/**
+ * A stream exceeded a recording cap: how much of it was seen until then, and how much was offered to be stored. No more
+ * of its records are offered. Spec § Limits, stored stdout and stderr.
+ */
+export type Cut = Readonly<Pick<Truncation, 'bytes_seen' | 'bytes_stored' | 'records_stored'>>;
 
 /**
  * Takes recorded output as it comes, in order within a stream. `cut` comes once, with the last records of a stream that

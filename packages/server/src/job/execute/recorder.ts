@@ -1,22 +1,15 @@
 /**
  * Writes a running program's output into its history. Output waits a moment for more output, and one append is in
  * flight at a time, so many lines share one transaction. Output that still waits when the program ends is stored with
- * the end, so a short program needs no append. The recording caps bound what waits; they are checked here a second
- * time. While the disk is full, output waits in memory.
+ * the end, so a short program needs no append. The recording caps, which the sandbox holds, bound what waits. While the
+ * disk is full, output waits in memory.
  *
  * When a stream exceeds a cap, the append that stores its last records also stores its `truncated` event. So even if
  * the process dies, the stored stream is complete or says that it is cut. Spec § Events 6.
  */
-import {
-  type EventBody,
-  type OutputRecord,
-  type StreamName,
-  streamBytesMax,
-  streamRecordsMax,
-  type Truncation,
-} from '@vouchbox/protocol';
+import { type EventBody, streamBytesMax, streamRecordsMax, type Truncation } from '@vouchbox/protocol';
 import { pause } from '../../ground/waiting/pause.ts';
-import type { Cut, OutputSink } from '../../sandbox/sandbox.ts';
+import type { OutputSink } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { persistently } from '../finish/persistently.ts';
@@ -59,21 +52,9 @@ export interface RecorderOptions {
   readonly onGap: () => void;
 }
 
-/** What was recorded of one stream, counted as folded UTF-8. */
-interface Stream {
-  bytes: number;
-  records: number;
-  /** No more records of it are taken. */
-  isCut: boolean;
-}
-
 /** A recorder for one run. After the first append that fails it stores nothing more. */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { clock, onGap } = options;
-  const streams: Record<StreamName, Stream> = {
-    stdout: { bytes: 0, records: 0, isCut: false },
-    stderr: { bytes: 0, records: 0, isCut: false },
-  };
   const unstored = new Set<EventBody>();
   let waiting: EventBody[] = [];
   let writing: Promise<void> | null = null;
@@ -99,14 +80,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   return {
-    sink(name, records, cut) {
-      const stream = streams[name];
+    sink(stream, records, cut) {
       const timestamp = clock.timestamp();
-      const taken = take(stream, records);
-      const events: EventBody[] = taken.map((data) => ({ kind: name, timestamp, data }));
-      if (!stream.isCut && (cut !== undefined || taken.length < records.length)) {
-        stream.isCut = true;
-        const truncated: EventBody = { kind: 'truncated', timestamp, data: truncation(name, stream, cut) };
+      const events: EventBody[] = records.map((data) => ({ kind: stream, timestamp, data }));
+      if (cut !== undefined) {
+        const data: Truncation = { stream, ...cut, limit_bytes: streamBytesMax, limit_records: streamRecordsMax };
+        const truncated: EventBody = { kind: 'truncated', timestamp, data };
         unstored.add(truncated);
         events.push(truncated);
       }
@@ -139,29 +118,4 @@ async function appended(batch: readonly EventBody[], options: RecorderOptions): 
   } catch (error) {
     return { kind: 'failed', error };
   }
-}
-
-/** Counts the records that fit the caps and returns them. After one that does not fit, no more are taken. */
-function take(stream: Stream, records: readonly OutputRecord[]): readonly OutputRecord[] {
-  let taken = 0;
-  for (const { text, partial } of records) {
-    const bytes = Buffer.byteLength(text) + (partial ? 0 : 1);
-    if (stream.isCut || stream.records >= streamRecordsMax || stream.bytes + bytes > streamBytesMax) break;
-    stream.bytes += bytes;
-    stream.records += 1;
-    taken += 1;
-  }
-  return records.slice(0, taken);
-}
-
-/** How much of a stream was seen when it exceeded a cap, and how much is kept. Without a count, both are the same. */
-function truncation(stream: StreamName, { bytes, records }: Stream, cut: Cut | undefined): Truncation {
-  return {
-    stream,
-    bytes_seen: cut?.bytes_seen ?? bytes,
-    bytes_stored: bytes,
-    records_stored: records,
-    limit_bytes: streamBytesMax,
-    limit_records: streamRecordsMax,
-  };
 }

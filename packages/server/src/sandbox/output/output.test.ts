@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type OutputRecord, outputText, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
+import { type OutputRecord, outputText, recordBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { describe, expect, inject, it } from 'vitest';
 import { OutputCapture } from './output.ts';
@@ -73,16 +73,16 @@ describe('recording a stream', () => {
   });
 
   it.each([
-    ['records', ['x\n'.repeat(streamRecordsMax), 'y\n', 'more\n'], 2 * streamRecordsMax + 2],
-    ['bytes', ['x'.repeat(streamBytesMax), 'y\n', 'more\n'], streamBytesMax + 2],
-  ])('reports once, when it happens, that its cap of %s was exceeded', (_cap, chunks, bytesSeen) => {
+    ['records', ['x\n'.repeat(streamRecordsMax), 'y\n', 'more\n'], 2 * streamRecordsMax, streamRecordsMax],
+    ['bytes', ['x'.repeat(streamBytesMax), 'y\n', 'more\n'], streamBytesMax, streamBytesMax / recordBytesMax],
+  ])('reports once, when it happens, that its cap of %s was exceeded', (_cap, chunks, bytes_stored, records_stored) => {
     const told: unknown[] = [];
     const output = new OutputCapture((_records, cut) => cut && told.push(cut));
     const [whole, over, after] = chunks as [string, string, string];
     output.write(Buffer.from(whole));
     expect(told).toEqual([]);
     output.write(Buffer.from(over));
-    expect(told).toEqual([{ bytes_seen: bytesSeen }]);
+    expect(told).toEqual([{ bytes_seen: bytes_stored + 2, bytes_stored, records_stored }]);
     output.write(Buffer.from(after));
     output.end();
     expect(told).toHaveLength(1);
@@ -92,7 +92,8 @@ describe('recording a stream', () => {
     const offered: [number, unknown][] = [];
     const output = new OutputCapture((records, cut) => offered.push([records.length, cut]));
     output.write(Buffer.from('x\n'.repeat(streamRecordsMax + 7)));
-    expect(offered).toEqual([[streamRecordsMax, { bytes_seen: 2 * (streamRecordsMax + 7) }]]);
+    const cut = { bytes_stored: 2 * streamRecordsMax, records_stored: streamRecordsMax };
+    expect(offered).toEqual([[streamRecordsMax, { bytes_seen: 2 * (streamRecordsMax + 7), ...cut }]]);
   });
 
   it('counts and hashes everything after the cap', () => {

@@ -140,7 +140,11 @@ export class OutputCapture {
   #deliver(records: readonly OutputRecord[]): void {
     if (this.#truncated && !this.#toldCut) {
       this.#toldCut = true;
-      this.#offer(records, { bytes_seen: this.#bytesSeen });
+      this.#offer(records, {
+        bytes_seen: this.#bytesSeen,
+        bytes_stored: this.#bytesOffered,
+        records_stored: this.#recordsOffered,
+      });
     } else if (records.length > 0) {
       this.#offer(records);
     }
