@@ -52,7 +52,7 @@ export class ScriptedServer implements AsyncDisposable {
   async start(name: string): Promise<{ key: JobKey; cell: ScriptedCell }> {
     const key = await this.rig.submit({ language: 'bash', code: name });
     for await (const events of this.rig.jobs.tail(acme, key.job_id, { after: 0, signal: NEVER })) {
-      if (events.some(({ kind }) => kind === 'started')) break;
+      if (events.some((text) => text.includes('"kind":"started"'))) break;
     }
     const { cells } = this.rig.provider;
     const [cell] = cells.splice(

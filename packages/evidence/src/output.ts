@@ -4,12 +4,38 @@
  * them. Spec § Receipt, `output`.
  */
 
-import type { JobEvent, OutputEvidence, OutputRecord, StreamName } from '@vouchbox/protocol';
+import type { EventKind, JobEvent, OutputEvidence, OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import { OUTPUT_ENCODING, outputText } from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 
 /** The two members of an event that say what happened. */
 export type EventContent = Pick<JobEvent, 'kind' | 'data'>;
+
+/** The parts of a result that are made of events. */
+type ResultPart = StreamName | 'violations';
+
+/** The part of a result that the data of each kind of event belongs to. */
+const PARTS: Readonly<Record<EventKind, ResultPart | null>> = {
+  queued: null,
+  started: null,
+  cancel_requested: null,
+  stdout: 'stdout',
+  stderr: 'stderr',
+  artifact: null,
+  violation: 'violations',
+  truncated: null,
+  finished: null,
+};
+
+/** Null for a kind that belongs to none, or that a later version added. */
+export function resultPartOf(kind: string): ResultPart | null {
+  return Object.hasOwn(PARTS, kind) ? PARTS[kind as EventKind] : null;
+}
+
+/** The violations among a job's events, in order. */
+export function violationsOf(events: readonly EventContent[]): Violation[] {
+  return events.filter(({ kind }) => resultPartOf(kind) === 'violations').map(({ data }) => data as Violation);
+}
 
 /** The exact text of one stream: every record's `text`, and a newline after each one that is not `partial`. */
 export function foldOutput(records: Iterable<OutputRecord>): string {

@@ -4,7 +4,7 @@
  */
 import type { JobEvent, OutputRecord, TerminalReason, TerminalStatus, Violation } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
-import { foldOutput, outputRecords } from './output.ts';
+import { foldOutput, outputRecords, violationsOf } from './output.ts';
 import { isJsonObject, parseStrictJson } from './strict-json.ts';
 import { bytesOfPieces } from './text-bytes.ts';
 
@@ -66,7 +66,7 @@ function* artifactTexts(job: TerminalJob, events: readonly JobEvent[]): Generato
     tenant: job.tenant,
     terminal_reason: job.terminal_reason,
     truncated: job.truncated,
-    violations: events.filter((event) => event.kind === 'violation').map((event) => event.data as Violation),
+    violations: violationsOf(events),
   };
   yield `${canonicalJson(before).slice(0, -1)},"stderr":"`;
   yield* outputTexts(outputRecords(events, 'stderr'));

@@ -16,6 +16,7 @@ import {
   type StoredReceipt,
   verifyChain,
   verifyReceipt,
+  violationsOf,
 } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { type Check, checked, failed, passed } from './report.ts';
@@ -52,7 +53,7 @@ export function resultCheck(
     ...stated.map((name): [string, unknown] => [name, receipt[name]]),
     ['stdout', foldOutput(outputRecords(events, 'stdout'))],
     ['stderr', foldOutput(outputRecords(events, 'stderr'))],
-    ['violations', events.filter(({ kind }) => kind === 'violation').map(({ data }) => data)],
+    ['violations', violationsOf(events)],
   ];
   const other = expected.find(([name, value]) => !isSame(artifact[name], value));
   const problem = other === undefined ? null : `its ${other[0]} does not follow from the events and the receipt`;

@@ -1,6 +1,6 @@
 /** What `vouchbox run` says beside a program's own output: how it ended, and what it did not get. */
 import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
-import type { EventData, JobEvent } from '@vouchbox/protocol';
+import type { EventData, EventKind, JobEvent } from '@vouchbox/protocol';
 import type { LimitName } from '@vouchbox/protocol/vocabulary';
 import { clampedLimits } from '@vouchbox/protocol/vocabulary';
 import { clampedRemark } from '../clamped-limit.ts';
@@ -57,7 +57,9 @@ export class Remarks {
   }
 
   /** The lines to say after an event, of which most have none. */
-  async on({ kind, data }: JobEvent): Promise<readonly string[]> {
+  async on(event: JobEvent): Promise<readonly string[]> {
+    const { data } = event;
+    const kind = event.kind as EventKind;
     switch (kind) {
       case 'stderr':
         this.#readError((data as EventData<'stderr'>).text);
@@ -74,7 +76,14 @@ export class Remarks {
           ...(await this.#missingRemark()),
           ...(await this.#endingRemark(data as EventData<'finished'>)),
         ];
+      case 'queued':
+      case 'cancel_requested':
+      case 'stdout':
+      case 'artifact':
+        return [];
       default:
+        // A kind that a newer service added.
+        void (kind satisfies never);
         return [];
     }
   }

@@ -38,7 +38,8 @@ function stepWords(event: StepEvent): string {
     case 'finished':
       return `Finished: ${event.data.status}, ${event.data.terminal_reason}`;
     default:
-      return printable(String((event as StepEvent).kind), 60);
+      // A kind that a newer service added.
+      return printable(String((event satisfies never as StepEvent).kind), 60);
   }
 }
 

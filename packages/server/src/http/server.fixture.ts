@@ -244,7 +244,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
     },
     async *tail(caller, job_id) {
       owned(caller, job_id);
-      yield [event];
+      yield [textOf(event)];
     },
   };
 }

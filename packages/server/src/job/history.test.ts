@@ -1,4 +1,5 @@
 import { sha256Hex } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, JobRig } from '../../test/job-rig.ts';
 import { movedBytesMin } from '../store/objects/content-places.ts';
@@ -9,10 +10,12 @@ import { createNudges } from './nudges.ts';
 
 const never = new AbortController().signal;
 
+const eventOf = (text: string) => JSON.parse(text) as JobEvent;
+
 /** Collects the seq of every event a follower gets until the follower ends. */
 async function followed(rig: JobRig, job_id: string, from: { after: number; signal: AbortSignal }): Promise<number[]> {
   const seen: number[] = [];
-  for await (const page of rig.jobs.tail(acme, job_id, from)) seen.push(...page.map(({ seq }) => seq));
+  for await (const page of rig.jobs.tail(acme, job_id, from)) seen.push(...page.map((text) => eventOf(text).seq));
   return seen;
 }
 
@@ -51,7 +54,7 @@ describe('a follower', () => {
     const controller = new AbortController();
     const seen: number[] = [];
     for await (const page of rig.jobs.tail(acme, key.job_id, { after: 0, signal: controller.signal })) {
-      seen.push(...page.map(({ seq }) => seq));
+      seen.push(...page.map((text) => eventOf(text).seq));
       if (seen.includes(2)) controller.abort();
     }
     expect(seen).toEqual([1, 2]);
@@ -96,7 +99,7 @@ test('a request to cancel a running job reaches its followers at once, and ends 
   const live = following.next();
   await rig.readsAnswered();
   await rig.history.requestCancel({ ...key, principal: acme.principal, at: new Date().toISOString() });
-  expect((await live).value).toMatchObject([{ kind: 'cancel_requested' }]);
+  expect((await live).value.map(eventOf)).toMatchObject([{ kind: 'cancel_requested' }]);
   await following.return(undefined);
   cell.end({ kind: 'exited', exit_code: 0 });
   expect((await afterTheWait).finished_at).not.toBeNull();

@@ -3,9 +3,11 @@
  * reads the store, first the history and then new events, so none is lost, repeated or reordered.
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
+import type { JsonText } from '../ground/json-text.ts';
 import { within } from '../ground/waiting/within.ts';
 import { movedBytesMin } from '../store/objects/content-places.ts';
 import type { EventPage } from '../store/records/answers.ts';
+import { eventText } from '../store/records/event-text.ts';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Nudge, Nudges } from './nudges.ts';
@@ -24,7 +26,7 @@ export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'fin
   tail(
     key: JobKey,
     from: { readonly after: number; readonly signal: AbortSignal },
-  ): AsyncGenerator<readonly JobEvent[]>;
+  ): AsyncGenerator<readonly JsonText<JobEvent>[]>;
   /** Resolves once the job is terminal or `signal` aborts, and at once if there is no such job. */
   ended(key: JobKey, signal: AbortSignal): Promise<void>;
 }
@@ -102,7 +104,7 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
     const last = events.at(-1);
     if (last !== undefined) {
       after = last.seq;
-      yield events;
+      yield events.map(eventText);
     }
     if (complete) return;
     if (last === undefined) await arrival(store, nudge);

@@ -49,5 +49,5 @@ export interface Jobs {
     caller: Caller,
     job_id: string,
     from: { after: number; signal: AbortSignal },
-  ): AsyncIterable<readonly JobEvent[]>;
+  ): AsyncIterable<readonly JsonText<JobEvent>[]>;
 }

@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { type JobEvent, OPERATIONS, STREAM_CLOSE_CODES, type StreamTicket } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../access/authenticate.ts';
+import { textOf } from '../../ground/json-text.ts';
 import { bodyOf, LongJson } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, type TestServer } from '../server.fixture.ts';
@@ -30,7 +31,7 @@ function livingJob(stored: number) {
       for (let next = after; !signal.aborted; ) {
         const page = events.slice(next, next + 100);
         next += page.length;
-        if (page.length > 0) yield page;
+        if (page.length > 0) yield page.map((event) => textOf(event));
         if (page.at(-1)?.kind === 'finished') return;
         if (page.length === 0) await woken(signal);
       }

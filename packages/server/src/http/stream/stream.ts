@@ -43,7 +43,7 @@ async function sendEvents(socket: WebSocket, options: StreamOptions, signal: Abo
   for await (const events of jobs.tail(caller, job_id, { after, signal })) {
     for (const event of events) {
       if (signal.aborted) return;
-      const taken = send(socket, JSON.stringify(event));
+      const taken = send(socket, event);
       if (socket.bufferedAmount > bufferedBytesMax) await taken;
     }
   }

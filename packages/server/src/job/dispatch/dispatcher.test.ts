@@ -1,3 +1,4 @@
+import type { JobEvent } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { readyPosture, unready } from '../../../test/scripted-provider.ts';
@@ -497,7 +498,7 @@ test('every stage of a job wakes the next one', async () => {
   const seen: string[] = [];
   const following = (async () => {
     for await (const page of rig.jobs.tail(acme, key.job_id, { after: 0, signal: never })) {
-      seen.push(...page.map(({ kind }) => kind));
+      seen.push(...page.map((text) => (JSON.parse(text) as JobEvent).kind));
     }
   })();
   const cell = await rig.provider.running(0);

@@ -1,5 +1,5 @@
 /** The stored history of a job once its last event is stored, read back for the receipt and the result. */
-import { HASH_VERSION, type StreamTexts } from '@vouchbox/evidence';
+import { HASH_VERSION, resultPartOf, type StreamTexts } from '@vouchbox/evidence';
 import type { OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import { outputText } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
@@ -58,11 +58,12 @@ class Contents implements StoredContents {
     this.counts.stored++;
     if (hash_version === HASH_VERSION && event_hash !== null) this.counts.hashed++;
     if (kind === 'truncated') this.isTruncated = true;
-    if (kind === 'violation') this.violations.push(JSON.parse(data) as Violation);
-    if (kind !== 'stdout' && kind !== 'stderr') return;
+    const part = resultPartOf(kind);
+    if (part === 'violations') this.violations.push(JSON.parse(data) as Violation);
+    if (part === 'violations' || part === null) return;
     const record = JSON.parse(data) as OutputRecord;
-    this.#addOutput(kind, [record.text], 1);
-    this.folded[kind] += outputText(record);
+    this.#addOutput(part, [record.text], 1);
+    this.folded[part] += outputText(record);
   }
 
   #addOutput(stream: StreamName, texts: readonly string[], records: number): void {

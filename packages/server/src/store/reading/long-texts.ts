@@ -3,15 +3,16 @@
  * it: a page of events, and the output of a program. An extent states the length of a text and the events that it is
  * made of. Those never change, so every piece belongs to the same text, however late it is read.
  */
-import { HASH_VERSION } from '@vouchbox/evidence';
-import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@vouchbox/protocol';
+import { HASH_VERSION, resultPartOf } from '@vouchbox/evidence';
+import type { ArtifactRecord, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { isTerminal, outputText } from '@vouchbox/protocol/vocabulary';
-import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
+import { Spelled } from '../../ground/json-text.ts';
 import { eventsInRange, type HistoryRange, type StoredPart, storedPages } from '../history/stored-history.ts';
 import { isRun, readRun } from '../history/stored-runs.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
 import { prepared, storeOf } from '../prepared.ts';
 import type { LongTextKind, TextExtent, TextPiece } from '../records/answers.ts';
+import { eventText } from '../records/event-text.ts';
 import type { ArtifactPieceInput, TextExtentInput, TextPieceInput } from '../records/inputs.ts';
 import type { JobKey, StoredRun } from '../records/rows.ts';
 import { nameOfJob } from '../records/rows.ts';
@@ -47,13 +48,6 @@ const selectArtifactPiece = prepared(
       .where('path', '=', path),
 );
 
-/** The kinds of event, and the text that the data of each belongs to. */
-const EVENT_KINDS: Readonly<Record<string, Exclude<LongTextKind, 'events'>>> = {
-  stdout: 'stdout',
-  stderr: 'stderr',
-  violation: 'violations',
-};
-
 /** Adds a part of the history to each requested text that it belongs to. */
 type AddText = (kind: Exclude<LongTextKind, 'events'>, text: string, seq: number) => void;
 
@@ -63,8 +57,8 @@ function addContent(part: StoredPart, range: HistoryRange, add: AddText): void {
     return;
   }
   const { kind, hash_version, data, seq } = part;
-  const name = EVENT_KINDS[kind];
-  if (name !== undefined) add(name, kind === 'violation' ? data : escapedLine(data, hash_version), seq);
+  const name = resultPartOf(kind);
+  if (name !== null) add(name, name === 'violations' ? data : escapedLine(data, hash_version), seq);
 }
 
 /** Adds a whole run at once, unless the range has only some of its events. */
@@ -83,19 +77,10 @@ function addOutput(stored: StoredRun, range: HistoryRange, add: AddText): void {
 
 const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
 
-/** The JSON text of an event, as the contract defines it. */
-function eventText(event: Omit<JobEvent, 'data'>, data: unknown): JsonText<JobEvent> {
-  const { job_id, seq, timestamp, kind, hash_version, prev_hash, event_hash } = event;
-  return jsonText<JobEvent>({ job_id, seq, timestamp, kind, data, hash_version, prev_hash, event_hash });
-}
-
 /** The events of a part that are in the range. */
 function* eventTexts(part: StoredPart, range: HistoryRange): Generator<{ text: string; seq: number }> {
-  if (!isRun(part)) {
-    yield { text: eventText(part, new Spelled(part.data)), seq: part.seq };
-    return;
-  }
-  for (const event of eventsInRange(range, part)) yield { text: eventText(event, event.data), seq: event.seq };
+  if (!isRun(part)) yield { text: eventText({ ...part, data: new Spelled(part.data) }), seq: part.seq };
+  else for (const event of eventsInRange(range, part)) yield { text: eventText(event), seq: event.seq };
 }
 
 const LINE = '{"text":"';
