@@ -6,9 +6,7 @@ import { createTickets } from './access/tickets.ts';
 import type { FreeSpaceReserve } from './capacity/free-space.ts';
 import { JobMemory } from './capacity/job-memory.ts';
 import type { Permits } from './capacity/permits.ts';
-import { createRateBudget, type RateBudget } from './capacity/rate.ts';
-import { sharedRate } from './capacity/shared-rate.ts';
-import { abilitiesOf, type OtherExecutor, othersOf } from './facts/fleet-facts.ts';
+import type { RateBudget } from './capacity/rate.ts';
 import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
 import { createServiceFacts } from './facts/service-facts.ts';
 import type { Signing } from './facts/signer-facts.ts';
@@ -23,13 +21,13 @@ import type { Jobs } from './job/jobs.ts';
 import type { Nudges } from './job/nudges.ts';
 import type { ObjectContents } from './job/object-contents.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
+import type { Membership } from './membership.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import { ParkedCells } from './sandbox/parked/parked-cells.ts';
 import type { Config } from './settings/config.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
 import type { PublicKeys } from './start/open-signing.ts';
 import type { OpenTelemetry } from './start/open-telemetry.ts';
-import type { Fleet } from './store/fleet.ts';
 import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log/log.ts';
 import { NO_OBSERVER } from './telemetry/observer.ts';
@@ -92,10 +90,7 @@ interface JobParts {
   /** Null if no object store is set. */
   readonly objectStore: ObjectStore | null;
   readonly objects: ObjectContents;
-  /** Those that other nodes get, too. */
-  readonly nudges: Nudges;
-  /** Those of this process alone. */
-  readonly ownNudges: Nudges;
+  readonly membership: Membership;
   /** What is known of the signing in this service; null if the operator has turned it off. */
   readonly signing: Signing | null;
   readonly keys: PublicKeys;
@@ -112,7 +107,8 @@ interface OpenJobs {
 
 /** Recovers what an earlier process left. The dispatcher is not started yet. */
 export async function openJobs(parts: JobParts): Promise<OpenJobs> {
-  const { config, store, cells, reserve, nudges, keys, log } = parts;
+  const { config, store, cells, reserve, membership, keys, log } = parts;
+  const { nudges, others } = membership;
   const { observer } = parts.telemetry;
   const isObserved = observer !== NO_OBSERVER;
   const plain = createHistory(store, nudges);
@@ -135,7 +131,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
       own: cells,
       ceilings,
       queue,
-      ...othersIn(store.fleet),
+      others,
       checkFreeSpace: () => reserve.check(),
       shutdown: parts.stopping,
     }),
@@ -143,7 +139,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
 }
 
 function openDispatcher(
-  { config, store, reserve, ownNudges, telemetry, log }: JobParts,
+  { config, store, reserve, membership, telemetry, log }: JobParts,
   { provider, health, parked }: OpenCells,
   history: History,
 ): Dispatcher {
@@ -157,24 +153,14 @@ function openDispatcher(
     log,
     cells: observer === NO_OBSERVER ? plainCells : observedCells(plainCells, observer),
     // A slot that is free again, or a queue that another node has told of, is nothing to tell.
-    nudges: ownNudges,
+    nudges: membership.ownNudges,
     concurrency,
     tenantConcurrency,
     memory,
     drainSeconds,
     roomForJobs: () => reserve.roomForJobs(),
-    ...(store.fleet !== null && { abilities: () => abilitiesOf(provider, memory.mbMax) }),
+    ...membership.abilities(provider, memory.mbMax),
   });
-}
-
-function othersIn(fleet: Fleet | null): { others?: () => readonly OtherExecutor[] } {
-  return fleet === null ? {} : { others: () => othersOf(fleet) };
-}
-
-/** A tenant has one budget, whichever nodes it asks. */
-function rateOf({ rate }: Config, fleet: Fleet | null): RateBudget {
-  const budget = createRateBudget(rate);
-  return fleet === null ? budget : sharedRate(budget, fleet);
 }
 
 /** Less than this would be a bound on small uploads. */
@@ -182,10 +168,9 @@ const uploadBytesMin = 2 ** 30;
 const uploadRefillSeconds = 256;
 
 /** As many bytes as a tenant may have in blobs, and they come back within some four minutes. */
-function uploadBudgetOf({ blobs }: Config, fleet: Fleet | null): RateBudget {
+function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
   const burst = Math.max(uploadBytesMin, blobs.bytesPerTenant);
-  const budget = createRateBudget({ perSecond: burst / uploadRefillSeconds, burst });
-  return fleet === null ? budget : sharedRate(budget, fleet, 'uploaded');
+  return membership.budget({ perSecond: burst / uploadRefillSeconds, burst }, 'uploaded');
 }
 
 export type HttpApp = ReturnType<typeof createApp>;
@@ -199,7 +184,7 @@ interface HttpParts extends JobParts {
 
 export async function openHttp(parts: HttpParts): Promise<HttpApp> {
   const { createApp } = await import('./http/app.ts');
-  const { config, store, telemetry, jobs, access, permits, isEmbedded, log, stopping, reserve } = parts;
+  const { config, store, membership, telemetry, jobs, access, permits, isEmbedded, log, stopping, reserve } = parts;
   const { blobs } = config;
   return createApp({
     jobs,
@@ -208,13 +193,13 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
       blobsMax: blobs.perTenant,
       bytesMax: blobs.bytesPerTenant,
       keepMilliseconds: blobs.keepSeconds * 1000,
-      received: uploadBudgetOf(config, store.fleet),
+      received: uploadBudgetOf(config, membership),
       checkFreeSpace: () => reserve.check(),
     }),
     access,
     tickets: createTickets({ rows: store, access }),
-    capacity: { permits, rate: rateOf(config, store.fleet) },
-    service: createServiceFacts({ ...parts, ...othersIn(store.fleet) }),
+    capacity: { permits, rate: membership.budget(config.rate, 'spent') },
+    service: createServiceFacts({ ...parts, ...membership }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,

@@ -1,26 +1,19 @@
-/**
- * Builds the service once, floor by floor, and stops its parts in the opposite order. Only this file and
- * `service-parts.ts` pick implementations.
- */
+/** Builds the service once, floor by floor, and stops its parts in the opposite order. */
 
-import type { NodeRole } from '@vouchbox/protocol/vocabulary';
-import { rememberedRows, sharedRows } from './access/credential-rows.ts';
 import { createFreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits } from './capacity/permits.ts';
-import { firstWith, fleetFiguresOf, type NodeParts, nodeFactsOf, signingNode } from './facts/fleet-facts.ts';
 import { openKnownSigning } from './facts/known-signing.ts';
 import { IdleMemory } from './ground/idle-memory.ts';
 import { StartError } from './ground/start-error.ts';
 import { VERSION } from './ground/version.ts';
 import type { StandingLoop } from './ground/waiting/standing-loop.ts';
 import { listen } from './http/connections/listener.ts';
-import { type FleetWorkOptions, nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
-import type { Dispatching } from './job/dispatch/queue-only.ts';
-import { createNudges, type Nudges } from './job/nudges.ts';
+import type { Nudges } from './job/nudges.ts';
 import { createObjectContents, type ObjectContents } from './job/object-contents.ts';
 import { createObjectWork } from './job/objects/object-work.ts';
 import { createRetention, type RetentionOptions } from './job/remove/retention.ts';
 import { createBlobRemoval } from './job/remove/unused-blobs.ts';
+import { membershipIn } from './membership.ts';
 import { noticeReturn } from './objects/notice-return.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import { openObjectStore } from './objects/open-object-store.ts';
@@ -28,17 +21,16 @@ import { createCredentials } from './operator/credentials.ts';
 import { type Instance, openInstance } from './operator/instance.ts';
 import { OperatorError } from './operator/operator-error.ts';
 import { OperatorSocket } from './operator/socket/operator-socket.ts';
-import { type HttpApp, type OpenCells, openCells, openHttp, openJobs } from './service-parts.ts';
+import { type HttpApp, openCells, openHttp, openJobs } from './service-parts.ts';
 import type { Config } from './settings/config.ts';
 import { checkStoreDirectory, openDataDirectory } from './settings/data-directory.ts';
 import { refusePartialRoles } from './settings/roles.ts';
 import { openAccess } from './start/open-access.ts';
 import { openBoth } from './start/open-both.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
-import { type OpenSigningOptions, openSigning } from './start/open-signing.ts';
-import { openTelemetry, permitBoundsOf, type TelemetryOptions } from './start/open-telemetry.ts';
+import { openSigning } from './start/open-signing.ts';
+import { openTelemetry, permitBoundsOf } from './start/open-telemetry.ts';
 import { openWhenReachable } from './start/open-when-reachable.ts';
-import type { Fleet } from './store/fleet.ts';
 import { databasePath, openStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
 import { StoreError } from './store/store-error.ts';
@@ -102,59 +94,39 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   // A name is released when nothing of its service is left.
   for (const part of [instance, store]) parts.use(part);
   parts.use(sandbox)?.logFindings(log);
-  const { fleet } = store;
-  const rows = fleet === null ? rememberedRows(store) : sharedRows(store);
+  const membership = membershipIn(store);
+  const { rows, nudges, ownNudges } = membership;
   const credentials = createCredentials(rows);
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, sandbox: sandbox ?? NO_SANDBOX, log }));
-  const ownNudges = createNudges();
-  const nudges = fleet === null ? ownNudges : nudgesOfFleet(ownNudges, fleet);
   const cells = sandbox === null ? null : openCells({ config, sandbox, nudges: ownNudges, log });
   if (cells !== null) parkNothingOnce(stopping.signal, parts.use(cells).parked);
   const outside = await openObjects({ config, nudges, log });
   const permits = createPermits(permitBoundsOf(config));
-  const figures = figuresOf(fleet);
-  const telemetry = parts.use(
-    await openTelemetry({ config, store, ...outside, cells, permits, ...figures, log, stopping: stopping.signal }),
-  );
-  const signing = await openSigning({ config, store, nudges, log, ...signingTurns(fleet, ownNudges) });
+  const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
+  const ground = { config, store, cells, ...outside, membership, reserve, log, stopping: stopping.signal };
+  const telemetry = parts.use(await openTelemetry({ ...ground, permits, fleetFigures: membership.fleetFigures }));
+  const signing = await openSigning({ config, store, nudges, log, ...membership.signingTurns });
   parts.use(signing?.attestor);
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
-  const removals = openRemovals({ config, store, nudges, ...outside, log, isOurTurn: isFirst('api', fleet) });
+  const removals = openRemovals({ ...ground, nudges, isOurTurn: () => membership.isFirst('api') });
   for (const loop of removals) parts.use(loop);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
-  const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
-  const shared = {
-    config,
-    store,
-    cells,
-    reserve,
-    ...outside,
-    nudges,
-    ownNudges,
-    signing: known,
-    keys,
-    telemetry,
-    log,
-    stopping: stopping.signal,
-  };
+  const shared = { ...ground, signing: known, keys, telemetry };
   const { jobs, dispatcher, history } = await openJobs(shared);
   parts.use(dispatcher);
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
   const app = await openHttp({ ...shared, jobs, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
-  const { lost } = await joinFleet(
-    fleet,
-    { config, cells, signing, dispatcher },
-    { store, history, nudges: ownNudges, dispatcher, log, ...figures },
-  );
+  const { lost } = await membership.join({ config, cells, signing, dispatcher }, { store, history, dispatcher, log });
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for cells that no job takes.
   for (const loop of [isEmbedded ? null : cells?.parked, signing?.attestor, ...removals]) loop?.start();
-  logStart(url, { config, cells, log });
+  const { backend = null, isolation_class = null } = cells?.provider ?? {};
+  log.info({ url, version: VERSION, roles: config.roles, backend, isolation_class }, 'started');
   const stop = stopOnce(parts.move(), { stopping, log });
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
 }
@@ -164,55 +136,11 @@ function parkNothingOnce(stopping: AbortSignal, parked: AsyncDisposable): void {
   stopping.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
 }
 
-interface Started {
-  readonly config: Config;
-  readonly cells: OpenCells | null;
-  readonly log: Log;
-}
-
-function logStart(url: string, { config: { roles }, cells, log }: Started): void {
-  const { backend = null, isolation_class = null } = cells?.provider ?? {};
-  log.info({ url, version: VERSION, roles, backend, isolation_class }, 'started');
-}
-
 /** How a node that runs no programs answers an operator who built a pack. */
 const NO_SANDBOX = {
   takePacks: () =>
     Promise.reject(new OperatorError('this node runs no programs', { hint: 'ask a node with the role executor' })),
 };
-
-/** Ends what this node runs once another has taken over its jobs. */
-async function lostBy(fleet: Fleet, { dispatcher, log }: Joining): Promise<Error> {
-  const error = await fleet.lost;
-  log.fatal({ err: error }, 'this node can change nothing more, and ends');
-  dispatcher.abandon();
-  return error;
-}
-
-/** Begins to work with the other nodes. A promise in an object is not awaited with it. */
-async function joinFleet(fleet: Fleet | null, parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }> {
-  if (fleet === null) return { lost: new Promise(() => {}) };
-  workInFleet({ fleet, ...work });
-  await fleet.announce(() => nodeFactsOf(parts));
-  return { lost: lostBy(fleet, work) };
-}
-
-/** What the metrics show of the other nodes, and of the jobs that this one took over from nodes that were gone. */
-function figuresOf(
-  fleet: Fleet | null,
-): Pick<TelemetryOptions, 'fleetFigures'> & Pick<FleetWorkOptions, 'onRecovered'> {
-  let recoveredJobs = 0;
-  return {
-    fleetFigures: () => (fleet === null ? null : { ...fleetFiguresOf(fleet), recoveredJobs }),
-    onRecovered(jobs) {
-      recoveredJobs += jobs;
-    },
-  };
-}
-
-interface Joining extends Omit<FleetWorkOptions, 'fleet'> {
-  readonly dispatcher: Dispatching;
-}
 
 async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
   try {
@@ -284,27 +212,6 @@ function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandb
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);
-}
-
-/** One node signs, and tells the others when it cannot. Whose turn it becomes looks at once at what has ended meanwhile. */
-function signingTurns(fleet: Fleet | null, nudges: Nudges): Pick<OpenSigningOptions, 'isOurTurn' | 'onProblemChange'> {
-  if (fleet === null) return {};
-  const isOurTurn = () => signingNode(fleet) === fleet.node;
-  let wasOurs = false;
-  fleet.listen({
-    heard() {},
-    beat() {
-      const isOurs = isOurTurn();
-      if (isOurs && !wasOurs) nudges.send('outbox');
-      wasOurs = isOurs;
-    },
-  });
-  return { isOurTurn, onProblemChange: () => fleet.look() };
-}
-
-/** Whether this node is the oldest with a role, which does what only one should do. */
-function isFirst(role: NodeRole, fleet: Fleet | null): () => boolean {
-  return () => fleet === null || firstWith(role, fleet) === fleet.node;
 }
 
 interface Retained extends Pick<RetentionOptions, 'log' | 'isOurTurn'> {

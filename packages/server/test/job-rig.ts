@@ -96,6 +96,7 @@ export class JobRig implements AsyncDisposable {
       checkFreeSpace: () => undefined,
       keys: { publicKey: () => null },
       isSigning: false,
+      others: () => [],
       objects: createObjectContents(null, silent),
       log: silent,
       ...options,

@@ -27,7 +27,7 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { PublicKeys } from '../start/open-signing.ts';
 import type { Store } from '../store/store.ts';
-import { nodesOf, type OtherExecutor } from './fleet-facts.ts';
+import type { OtherExecutor } from './fleet-facts.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 
@@ -66,14 +66,16 @@ interface CellFacts {
 
 export interface FactsOptions {
   readonly config: Config;
-  readonly store: Pick<Store, 'counts' | 'fleet' | 'objectCounts' | 'probe'>;
+  readonly store: Pick<Store, 'counts' | 'objectCounts' | 'probe'>;
   /** Null if no object store is set. */
   readonly objectStore: Pick<ObjectStore, 'check'> | null;
   readonly objects: Pick<ObjectContents, 'problems'>;
   /** Null if this node runs no programs. */
   readonly cells: CellFacts | null;
-  /** The other living nodes that run jobs. Absent if there are none. */
-  readonly others?: () => readonly OtherExecutor[];
+  /** The other living nodes that run jobs. */
+  readonly others: () => readonly OtherExecutor[];
+  /** The part of the status that names the nodes. */
+  readonly nodes: () => Pick<ServiceStatus, 'nodes'>;
   /** Whether the disk has room for another job. */
   readonly reserve: Pick<FreeSpaceReserve, 'roomForJobs'>;
   /** Null if the operator has turned signing off. */
@@ -84,8 +86,7 @@ export interface FactsOptions {
 
 /** The facts of one running service. */
 export function createServiceFacts(options: FactsOptions): ServiceFacts {
-  const { config, store, cells, reserve, signing, keys, stopping } = options;
-  const { others = () => [] } = options;
+  const { config, store, cells, others, nodes, reserve, signing, keys, stopping } = options;
   const startedAt = performance.now();
   const objects = objectStatusOf(options);
   const storeIsReady = remembered(() => answersInTime(store.probe()));
@@ -126,7 +127,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
         running,
         draining,
         signer: signerStatus(signing, outbox),
-        ...(store.fleet !== null && { nodes: nodesOf(store.fleet) }),
+        ...nodes(),
         provider: providerStatus(options),
         parked: cells === null ? { cells: 0, mem_mb: 0, mem_mb_max: 0 } : parkedStatus(cells.parked.facts()),
         object_store: await objects(),
@@ -152,7 +153,7 @@ function offered([first, ...more]: readonly ProviderFacts[]): Pick<
  * Whether programs can be run for what this node does. A node that runs none itself, but takes submissions, needs an
  * executor. One that does neither needs no cells.
  */
-function hasCells({ config, cells, others = () => [] }: FactsOptions): boolean {
+function hasCells({ config, cells, others }: FactsOptions): boolean {
   if (cells !== null) return cells.health.isWhole();
   return !config.roles.includes('api') || others().some(({ isReady }) => isReady);
 }
@@ -187,7 +188,7 @@ function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['
 }
 
 /** What this service offers with its settings. */
-function featuresOf({ jwt }: Config, { cells, others = () => [], signing }: FactsOptions): string[] {
+function featuresOf({ jwt }: Config, { cells, others, signing }: FactsOptions): string[] {
   const executors = [...(cells === null ? [] : [cells.provider]), ...others()];
   const haveLoopback = executors.length > 0 && executors.every(({ hasLoopback }) => hasLoopback);
   return [

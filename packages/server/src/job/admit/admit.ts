@@ -2,7 +2,7 @@
  * Turns a request into a row, which is on disk before the client is answered, or into a refusal that stores nothing.
  * Spec § POST /v1/jobs.
  */
-import { jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@vouchbox/protocol';
+import { ERRORS, jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { AdmitResult } from '../../store/records/answers.ts';
 import type { JobSummary } from '../../store/records/rows.ts';
@@ -23,8 +23,8 @@ export interface AdmitOptions {
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
   /** What this node can run, and whether it can make cells now; null if it runs no programs. */
   readonly own: { readonly provider: ProviderFacts; readonly health: Pick<Cells, 'isReady'> } | null;
-  /** The other living nodes that run jobs. Absent if there are none. */
-  readonly others?: () => readonly Executor[];
+  /** The other living nodes that run jobs. */
+  readonly others: () => readonly Executor[];
   readonly ceilings: RequestedLimits;
   readonly queue: { readonly total: number; readonly perTenant: number };
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
@@ -78,7 +78,7 @@ export async function admit(tenant: string, submission: Submission, options: Adm
 /** The limits that the job gets on a node that can run it. */
 function fittingLimits(
   spec: RequestedSpec,
-  { own, ceilings, others = () => [] }: Pick<AdmitOptions, 'own' | 'ceilings' | 'others'>,
+  { own, ceilings, others }: Pick<AdmitOptions, 'own' | 'ceilings' | 'others'>,
 ): RequestedLimits {
   const [first, ...more] = [...executorOf(own, ceilings), ...others()];
   // An executor that is started next may be able to run it, so this says nothing about the job.
@@ -131,7 +131,7 @@ function admitted(result: AdmitResult): Admitted {
 function full(of: 'queue' | 'tenant'): ServiceError {
   const retry = { retryAfterSeconds: queueRetrySeconds };
   return of === 'queue'
-    ? new ServiceError('queue_full', 'The queue is full.', retry)
+    ? new ServiceError('queue_full', ERRORS.queue_full.meaning, retry)
     : new ServiceError('tenant_capacity_exhausted', 'The tenant has as many queued jobs as it may.', retry);
 }
 

@@ -1,0 +1,128 @@
+/**
+ * What differs between a service that is alone with its store and one whose nodes share it: two values of one shape, of
+ * which one is made at the start. What is put together here asks nowhere else which of the two it is.
+ */
+import type { NodeRole, ServiceStatus } from '@vouchbox/protocol';
+import { type CredentialRows, rememberedRows, sharedRows } from './access/credential-rows.ts';
+import { createRateBudget, type RateBound, type RateBudget } from './capacity/rate.ts';
+import { sharedRate } from './capacity/shared-rate.ts';
+import {
+  abilitiesOf,
+  firstWith,
+  fleetFiguresOf,
+  type NodeParts,
+  nodeFactsOf,
+  nodesOf,
+  type OtherExecutor,
+  othersOf,
+  signingNode,
+} from './facts/fleet-facts.ts';
+import type { DispatcherOptions } from './job/dispatch/dispatcher.ts';
+import { type FleetWorkOptions, nudgesOfFleet, workInFleet } from './job/dispatch/fleet-work.ts';
+import type { Dispatching } from './job/dispatch/queue-only.ts';
+import { createNudges, type Nudges } from './job/nudges.ts';
+import type { Provider } from './sandbox/sandbox.ts';
+import type { OpenSigningOptions } from './start/open-signing.ts';
+import type { TelemetryOptions } from './start/open-telemetry.ts';
+import type { Fleet } from './store/fleet.ts';
+import type { Store } from './store/store.ts';
+
+export interface Membership {
+  readonly rows: CredentialRows;
+  /** Those that other nodes get, too. */
+  readonly nudges: Nudges;
+  /** Those of this process alone: what was heard is not told again. */
+  readonly ownNudges: Nudges;
+  /** The other living nodes that run jobs. */
+  readonly others: () => readonly OtherExecutor[];
+  /** Whose turn it is to sign. */
+  readonly signingTurns: Pick<OpenSigningOptions, 'isOurTurn' | 'onProblemChange'>;
+  /** What the metrics show of the other nodes, and of the jobs that this one took over from nodes that were gone. */
+  readonly fleetFigures: TelemetryOptions['fleetFigures'];
+  /** Whether this node is the oldest with a role, which does what only one should do. */
+  isFirst(role: NodeRole): boolean;
+  /** A tenant has one budget, whichever nodes it asks. `word` is its name among the budgets. */
+  budget(rate: RateBound, word: string): RateBudget;
+  /** Which jobs the store may give to this node. */
+  abilities(provider: Provider, memMbMax: number): Pick<DispatcherOptions, 'abilities'>;
+  /** The part of the status that names the nodes. */
+  nodes(): Pick<ServiceStatus, 'nodes'>;
+  /**
+   * Begins to work with the other nodes. `lost` resolves once another has taken over what this node runs, which is then
+   * ended. A promise in an object is not awaited with it.
+   */
+  join(parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }>;
+}
+
+export interface Joining extends Omit<FleetWorkOptions, 'fleet' | 'nudges' | 'onRecovered'> {
+  readonly dispatcher: Dispatching;
+}
+
+export function membershipIn(store: Store): Membership {
+  return store.fleet === null ? alone(store) : inFleet(store, store.fleet);
+}
+
+function alone(store: Store): Membership {
+  const nudges = createNudges();
+  return {
+    rows: rememberedRows(store),
+    nudges,
+    ownNudges: nudges,
+    others: () => [],
+    signingTurns: {},
+    fleetFigures: () => null,
+    isFirst: () => true,
+    budget: (rate) => createRateBudget(rate),
+    abilities: () => ({}),
+    nodes: () => ({}),
+    join: async () => ({ lost: new Promise(() => {}) }),
+  };
+}
+
+function inFleet(store: Store, fleet: Fleet): Membership {
+  const ownNudges = createNudges();
+  let recoveredJobs = 0;
+  const onRecovered = (jobs: number) => {
+    recoveredJobs += jobs;
+  };
+  return {
+    rows: sharedRows(store),
+    nudges: nudgesOfFleet(ownNudges, fleet),
+    ownNudges,
+    others: () => othersOf(fleet),
+    signingTurns: signingTurns(fleet, ownNudges),
+    fleetFigures: () => ({ ...fleetFiguresOf(fleet), recoveredJobs }),
+    isFirst: (role) => firstWith(role, fleet) === fleet.node,
+    budget: (rate, word) => sharedRate(createRateBudget(rate), fleet, word),
+    abilities: (provider, memMbMax) => ({ abilities: () => abilitiesOf(provider, memMbMax) }),
+    nodes: () => ({ nodes: nodesOf(fleet) }),
+    async join(parts, work) {
+      workInFleet({ fleet, nudges: ownNudges, onRecovered, ...work });
+      await fleet.announce(() => nodeFactsOf(parts));
+      return { lost: lostBy(fleet, work) };
+    },
+  };
+}
+
+/** One node signs, and tells the others when it cannot. Whose turn it becomes looks at once at what has ended meanwhile. */
+function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] {
+  const isOurTurn = () => signingNode(fleet) === fleet.node;
+  let wasOurs = false;
+  fleet.listen({
+    heard() {},
+    beat() {
+      const isOurs = isOurTurn();
+      if (isOurs && !wasOurs) nudges.send('outbox');
+      wasOurs = isOurs;
+    },
+  });
+  return { isOurTurn, onProblemChange: () => fleet.look() };
+}
+
+/** Ends what this node runs once another has taken over its jobs. */
+async function lostBy(fleet: Fleet, { dispatcher, log }: Joining): Promise<Error> {
+  const error = await fleet.lost;
+  log.fatal({ err: error }, 'this node can change nothing more, and ends');
+  dispatcher.abandon();
+  return error;
+}
