@@ -59,7 +59,7 @@ export const ERRORS = {
   tenant_capacity_exhausted: { status: 429, retryable: true, meaning: 'The tenant holds as many of these as it may.' },
   head_too_large: { status: 431, retryable: false, meaning: 'The request head is over its bound.' },
   internal: { status: 500, retryable: true, meaning: 'The service failed; the request id finds it in the log.' },
-  queue_full: { status: 503, retryable: true, meaning: 'The admission queue is full.' },
+  queue_full: { status: 503, retryable: true, meaning: 'The queue is full.' },
   capacity_exhausted: { status: 503, retryable: true, meaning: 'The service holds as many of these as it may.' },
   store_unavailable: { status: 503, retryable: true, meaning: 'What the service stores cannot be reached at present.' },
   issuer_unavailable: { status: 503, retryable: true, meaning: 'The keys of the token issuer cannot be read.' },

@@ -1,4 +1,4 @@
-/** The words for a job's posture. Spec § Receipt, § Job detail. */
+/** The words for a job's posture; providers from the weakest up. Spec § Receipt, § Job detail. */
 export const BACKENDS = ['subprocess', 'namespace', 'gvisor'] as const;
 export type Backend = (typeof BACKENDS)[number];
 

@@ -151,7 +151,7 @@ class Internal(ServiceFailure):
 
 
 class QueueFull(ServiceFailure):
-    """The admission queue is full."""
+    """The queue is full."""
 
 
 class CapacityExhausted(ServiceFailure):

@@ -1,5 +1,6 @@
 /** SandboxFusion's `POST /run_code`, as trainers of models call it. */
 import { constants } from 'node:os';
+import { LANGUAGES, type Language } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { unsupported } from '../adapter-error.ts';
@@ -8,25 +9,23 @@ import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
 import { type Ended, messageOf, runProgram } from '../run-program.ts';
 
-/** Its names of our languages. */
-const LANGUAGES: Readonly<Record<string, string>> = {
-  python: 'python',
-  nodejs: 'node',
-  js: 'node',
-  javascript: 'node',
-  typescript: 'typescript',
-  ts: 'typescript',
-  bash: 'bash',
-  ruby: 'ruby',
-  php: 'php',
-  lua: 'lua',
-  R: 'r',
-  java: 'java',
-  cpp: 'cpp',
+/** Its names of our languages. It has no C. */
+const NAMES: Readonly<Record<Language, readonly string[]>> = {
+  python: ['python'],
+  node: ['nodejs', 'js', 'javascript'],
+  typescript: ['typescript', 'ts'],
+  bash: ['bash'],
+  ruby: ['ruby'],
+  php: ['php'],
+  lua: ['lua'],
+  r: ['R'],
+  java: ['java'],
+  c: [],
+  cpp: ['cpp'],
 };
 
 /** The names that its files have there; they matter only beside other files. */
-const MAIN_FILES: Readonly<Record<string, string>> = {
+const MAIN_FILES: Readonly<Partial<Record<Language, string>>> = {
   python: 'main.py',
   node: 'main.js',
   typescript: 'main.ts',
@@ -52,7 +51,7 @@ const NOTHING = { compile_result: null, run_result: null, executor_pod_name: nul
 
 function programOf(body: Body): Program {
   const named = requiredText(body, 'language');
-  const language = Object.hasOwn(LANGUAGES, named) ? LANGUAGES[named] : undefined;
+  const language = LANGUAGES.find((one) => NAMES[one].includes(named));
   if (language === undefined) throw unsupported('language', `${named} is not offered here`);
   const memory = optionalNumber(body, 'memory_limit_MB');
   const wall = optionalNumber(body, 'run_timeout');

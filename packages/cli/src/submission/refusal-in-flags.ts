@@ -3,6 +3,7 @@
  * JSON pointer; a person who typed flags is shown the flag.
  */
 import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import { LANGUAGES, type Language } from '@vouchbox/protocol/vocabulary';
 import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import type { SubmissionOptions } from './submission-options.ts';
@@ -50,22 +51,24 @@ const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> 
   requirements: () => '--minimum-isolation',
 };
 
-/** Other names of languages, as people type them. */
-const MEANT: Readonly<Record<string, string>> = {
-  'c++': 'cpp',
-  javascript: 'node',
-  js: 'node',
-  nodejs: 'node',
-  py: 'python',
-  python3: 'python',
-  rb: 'ruby',
-  sh: 'bash',
-  shell: 'bash',
-  ts: 'typescript',
+/** Other names of each language, as people type them. */
+const MEANT: Readonly<Record<Language, readonly string[]>> = {
+  python: ['py', 'python3'],
+  node: ['javascript', 'js', 'nodejs'],
+  typescript: ['ts'],
+  bash: ['sh', 'shell'],
+  ruby: ['rb'],
+  php: [],
+  lua: [],
+  r: [],
+  java: [],
+  c: [],
+  cpp: ['c++'],
 };
 
 async function languageAdvice({ options }: Typed, client: ServiceClient): Promise<string> {
-  const meant = MEANT[options.language?.toLowerCase() ?? ''];
+  const typed = options.language?.toLowerCase() ?? '';
+  const meant = LANGUAGES.find((language) => MEANT[language].includes(typed));
   const advice = meant === undefined ? '' : `; try --language ${meant}`;
   const { languages } = await client.capabilities();
   return `this service has ${languages.join(', ')}${advice}`;

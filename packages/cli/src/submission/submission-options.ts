@@ -38,26 +38,19 @@ export interface SubmissionOptions {
   readonly minimumIsolation?: string;
 }
 
-const LANGUAGE_OF_EXTENSION: Readonly<Record<string, Language>> = {
-  '.py': 'python',
-  '.js': 'node',
-  '.mjs': 'node',
-  '.cjs': 'node',
-  '.sh': 'bash',
-  '.bash': 'bash',
-  '.ts': 'typescript',
-  '.mts': 'typescript',
-  '.cts': 'typescript',
-  '.rb': 'ruby',
-  '.php': 'php',
-  '.lua': 'lua',
-  '.R': 'r',
-  '.r': 'r',
-  '.java': 'java',
-  '.c': 'c',
-  '.cc': 'cpp',
-  '.cpp': 'cpp',
-  '.cxx': 'cpp',
+/** What the names of programs end with. */
+const ENDINGS: Readonly<Record<Language, readonly string[]>> = {
+  python: ['.py'],
+  node: ['.js', '.mjs', '.cjs'],
+  typescript: ['.ts', '.mts', '.cts'],
+  bash: ['.sh', '.bash'],
+  ruby: ['.rb'],
+  php: ['.php'],
+  lua: ['.lua'],
+  r: ['.R', '.r'],
+  java: ['.java'],
+  c: ['.c'],
+  cpp: ['.cc', '.cpp', '.cxx'],
 };
 
 /**
@@ -95,7 +88,7 @@ export function wantedOutputs(given: readonly string[]): readonly WantedOutput[]
 }
 
 function languageOf(file: string): Language {
-  const language = LANGUAGE_OF_EXTENSION[extname(file)];
+  const language = LANGUAGES.find((one) => ENDINGS[one].includes(extname(file)));
   if (language !== undefined) return language;
   throw new UsageError(`${file}: its name does not say the language; give --language ${LANGUAGES.join('|')}`);
 }

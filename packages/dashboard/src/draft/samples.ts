@@ -1,4 +1,5 @@
 /** A short program in each language, to begin with. */
+import type { Language } from '@vouchbox/protocol/vocabulary';
 
 const SAMPLES: Readonly<Record<string, string>> = {
   python: "import sys\n\nname = sys.stdin.readline().strip() or 'world'\nprint(f'hello, {name}')\n",
@@ -12,7 +13,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   java: 'class Main {\n  public static void main(String[] args) {\n    System.out.println("hello, world");\n  }\n}\n',
   c: '#include <stdio.h>\n\nint main(void) {\n  puts("hello, world");\n}\n',
   cpp: '#include <iostream>\n\nint main() {\n  std::cout << "hello, world\\n";\n}\n',
-};
+} satisfies Record<Language, string>;
 
 /** Empty for a language that has none. */
 export function sampleOf(language: string): string {

@@ -8,6 +8,7 @@ import { python } from '@codemirror/legacy-modes/mode/python';
 import { r } from '@codemirror/legacy-modes/mode/r';
 import { ruby } from '@codemirror/legacy-modes/mode/ruby';
 import { shell } from '@codemirror/legacy-modes/mode/shell';
+import type { Language } from '@vouchbox/protocol/vocabulary';
 
 const PHP_KEYWORDS =
   'abstract and array as break case catch class clone const continue declare default do echo else elseif enum extends final ' +
@@ -36,4 +37,4 @@ export const GRAMMARS: Readonly<Record<string, StreamParser<unknown>>> = {
   java,
   c,
   cpp,
-};
+} satisfies Record<Language, StreamParser<unknown>>;

@@ -1,6 +1,6 @@
 /** What an error means to the person who sees it. */
 import { ServiceFailure, TransportFailure, type TransportFailureReason } from '@vouchbox/client';
-import { printable } from '@vouchbox/protocol/vocabulary';
+import { ERRORS, printable } from '@vouchbox/protocol/vocabulary';
 
 export interface FailureWords {
   readonly sentence: string;
@@ -23,7 +23,7 @@ const CODES: Readonly<Record<string, string>> = {
   insufficient_scope: 'This key may not do that.',
   job_not_found: 'There is no job with this id for your tenant.',
   rate_limited: 'Your tenant has made too many requests. Wait a moment.',
-  queue_full: 'The queue is full. Try again in a moment.',
+  queue_full: `${ERRORS.queue_full.meaning} Try again in a moment.`,
   store_unavailable: 'The service cannot reach its store. Try again in a moment.',
   shutting_down: 'The service is stopping.',
 };

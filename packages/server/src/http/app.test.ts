@@ -1,4 +1,5 @@
 import {
+  ERRORS,
   type ErrorEnvelope,
   OPERATION_IDS,
   type OperationId,
@@ -373,7 +374,7 @@ test('a refusal of a layer below keeps its code, its status and its Retry-After'
   await using full = await openServer({
     jobs: {
       submit: async () => {
-        throw new ServiceError('queue_full', 'The queue is full.', { retryAfterSeconds: 2.2 });
+        throw new ServiceError('queue_full', ERRORS.queue_full.meaning, { retryAfterSeconds: 2.2 });
       },
     },
   });

@@ -2,10 +2,11 @@
  * What the preflight tries: an opened provider that is not yet proven, and the options that all providers are opened
  * with.
  */
+import type { Backend } from '@vouchbox/protocol';
 import type { LoadedPacks, PackLeftOut } from './packs/load-packs.ts';
 import type { Provider } from './sandbox.ts';
 
-export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
+export type ProviderChoice = 'auto' | Backend;
 
 export type LoopbackChoice = 'auto' | 'on' | 'off';
 

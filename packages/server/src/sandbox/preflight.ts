@@ -3,10 +3,10 @@
  * exact. `auto` takes the strongest class that passes and never the subprocess. Spec § What the service does 2.
  */
 import { availableParallelism } from 'node:os';
-import { LANGUAGES, type Language, type RuntimePack } from '@vouchbox/protocol';
+import { type Backend, LANGUAGES, type Language, type RuntimePack } from '@vouchbox/protocol';
 import { Turns } from '../ground/waiting/turns.ts';
 import { type CanaryResult, runCanaries, runLateAgain } from './canary.ts';
-import type { Candidate, PreflightOptions, ProviderChoice } from './candidate.ts';
+import type { Candidate, PreflightOptions } from './candidate.ts';
 import { SYSTEM_LANGUAGES } from './language-runs.ts';
 import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
 import type { PackLeftOut } from './packs/load-packs.ts';
@@ -53,7 +53,7 @@ const PREPARED_AT_ONCE = 2 * availableParallelism();
 
 type Opener = (options: PreflightOptions) => Promise<Candidate>;
 
-const CANDIDATES: Readonly<Record<Exclude<ProviderChoice, 'auto'>, Opener>> = {
+const CANDIDATES: Readonly<Record<Backend, Opener>> = {
   gvisor: openGvisorCells,
   namespace: openNamespaceCells,
   subprocess: openHostCells,

@@ -2,7 +2,7 @@
  * The settings of the service as data: one table for the environment, the flags of `vouchbox serve` and the documents.
  * `config.ts` reads it.
  */
-import { FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@vouchbox/protocol/vocabulary';
+import { BACKENDS, FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@vouchbox/protocol/vocabulary';
 
 /** The values of one setting, in the words of JSON Schema. Bounds are inclusive. */
 export interface SettingShape {
@@ -60,7 +60,7 @@ const SHAPES = {
   },
   SERVICE_PROVIDER: {
     type: 'string',
-    enum: ['auto', 'gvisor', 'namespace', 'subprocess'],
+    enum: ['auto', ...BACKENDS.toReversed()],
     default: 'auto',
     description:
       'What isolates jobs. `auto` takes the strongest provider that passes its preflight, and never the subprocess.',
