@@ -1,5 +1,8 @@
-/** Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. */
-import { DatabaseSync } from 'node:sqlite';
+/**
+ * Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. And none
+ * looks further for a job of another tenant than for an unknown one.
+ */
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { expect, test } from 'vitest';
 import { READS, runCommand, WRITES } from './commands.ts';
@@ -29,7 +32,6 @@ const MAY_BE_READ_THROUGH = [
   /^SEARCH credentials USING INDEX credentials_by_tenant \(tenant=\?\)$/,
 ];
 
-/** A step that looks at every row of a table, or at everything a tenant has in it. */
 /** What only a store asks that several nodes share. */
 const OF_NODES: ReadonlySet<string> = new Set([
   'node',
@@ -42,16 +44,42 @@ const OF_NODES: ReadonlySet<string> = new Set([
   'takenJobs',
 ]);
 
+/** A step that looks at every row of a table, or at everything a tenant has in it. */
 const READS_THROUGH = /^SCAN|AUTOMATIC|\(tenant=\?\)/;
+
+/** A database whose statements are prepared in another way. */
+function preparing(database: DatabaseSync, prepare: (text: string) => object): DatabaseSync {
+  return new Proxy(database, {
+    get: (target, name) => (name === 'prepare' ? prepare : (Reflect.get(target, name, target) as unknown)),
+  });
+}
 
 /** A database that remembers every text that was prepared on it. */
 function watched(database: DatabaseSync, texts: Set<string>): DatabaseSync {
-  const prepare = (text: string) => {
+  return preparing(database, (text) => {
     texts.add(text);
     return database.prepare(text);
-  };
-  return new Proxy(database, {
-    get: (target, name) => (name === 'prepare' ? prepare : (Reflect.get(target, name, target) as unknown)),
+  });
+}
+
+/** A database that remembers each query that was run on it, and how many rows it found or changed. */
+function counted(database: DatabaseSync, steps: [text: string, rows: number][]): DatabaseSync {
+  return preparing(database, (text) => {
+    const statement = database.prepare(text);
+    return {
+      columns: () => statement.columns(),
+      setReturnArrays: (isOn: boolean) => statement.setReturnArrays(isOn),
+      all(...parameters: SQLInputValue[]) {
+        const rows = statement.all(...parameters);
+        steps.push([text, rows.length]);
+        return rows;
+      },
+      run(...parameters: SQLInputValue[]) {
+        const done = statement.run(...parameters);
+        steps.push([text, Number(done.changes)]);
+        return done;
+      },
+    };
   });
 }
 
@@ -189,3 +217,42 @@ async function withReceipt(db: StoreDatabase, name: string, input: unknown): Pro
   if (name !== 'storeAttestation') return input;
   return { ...(input as AttestationInput), receipt_sha256: (await job(db, input as JobKey))?.receipt_sha256 };
 }
+
+/** The input with another key in place of the job's; null if it names no job by its key. */
+function withKey(input: unknown, key: JobKey): unknown {
+  if (typeof input !== 'object' || input === null) return null;
+  if ('key' in input && typeof input.key === 'object') return { ...input, key };
+  if ('caller' in input)
+    return { ...input, job_id: key.job_id, caller: { ...(input.caller as object), tenant: key.tenant } };
+  return 'tenant' in input && 'job_id' in input ? { ...input, ...key } : null;
+}
+
+test('a job of another tenant is looked for as an unknown one is, with the same queries and rows', {
+  tags: ['AUTH-07'],
+}, async () => {
+  using database = new DatabaseSync(':memory:');
+  const steps: [text: string, rows: number][] = [];
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(counted(database, steps)) });
+  await migrate(db);
+  const work = async (name: string, input: unknown) => {
+    steps.length = 0;
+    database.exec('savepoint tried');
+    const answer = await ask(db, name, input).catch((error: Error) => error.message);
+    database.exec('rollback to tried; release tried');
+    return { name, answer, steps: [...steps] };
+  };
+  const asForeign: unknown[] = [];
+  const asUnknown: unknown[] = [];
+  for (const [name, input] of everyCommand()) {
+    const { job_id } = ((input as { key?: JobKey } | null)?.key ?? input ?? {}) as Partial<JobKey>;
+    const foreign = withKey(input, { tenant: 'other', job_id: String(job_id) });
+    // A new job has an id that nobody had.
+    if (foreign !== null && name !== 'admit') {
+      asForeign.push(await work(name, foreign));
+      asUnknown.push(await work(name, withKey(input, newKey('other'))));
+    }
+    await ask(db, name, await withReceipt(db, name, input));
+  }
+  expect(asForeign.length).toBeGreaterThan(15);
+  expect(asForeign).toEqual(asUnknown);
+});
