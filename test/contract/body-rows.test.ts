@@ -2,7 +2,7 @@
  * Spec § Job submission, § Limits: hostile bodies. What two parsers could read differently is refused, what is accepted
  * is kept to the byte, and what is repeated to the client is short and harmless. Rows BODY-01 to BODY-13.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { LIMIT_CEILINGS, LIMIT_NAMES } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -43,55 +43,6 @@ describe('BODY-01 a text as a body', { tags: ['BODY-01'] }, () => {
     expect(await codesOf(own.refused)).toEqual(own.refused.map(({ name }) => [name, '400 invalid_json']));
   });
 });
-
-const suite = new URL('../../../shared/vectors/jsontestsuite/test_parsing/', import.meta.url);
-const files = existsSync(suite) ? readdirSync(suite).filter((name) => name.endsWith('.json')) : [];
-
-describe.skipIf(files.length === 0)(
-  'BODY-01 JSONTestSuite as bodies (skipped where its files are not beside the project)',
-  () => {
-    const outcomes = async (prefix: string) => {
-      const names = files.filter((name) => name.startsWith(prefix));
-      const codes = new Map<string, string>();
-      for (const name of names) {
-        codes.set(
-          name,
-          codeOf(await rig().post(new Uint8Array(readFileSync(new URL(encodeURIComponent(name), suite))))),
-        );
-      }
-      return codes;
-    };
-    const with_ = (codes: ReadonlyMap<string, string>, wanted: string) =>
-      [...codes].filter(([, code]) => code === wanted).map(([name]) => name);
-
-    test('valid JSON is read, and refused for its content; only a repeated name makes it invalid here', async () => {
-      const codes = await outcomes('y_');
-      expect(codes.size).toBe(95);
-      expect(with_(codes, '400 invalid_json')).toEqual([
-        'y_object_duplicated_key.json',
-        'y_object_duplicated_key_and_value.json',
-      ]);
-      expect(with_(codes, '400 invalid_request')).toHaveLength(93);
-    });
-
-    test('invalid JSON is refused as such', async () => {
-      const codes = await outcomes('n_');
-      expect(codes.size).toBe(188);
-      expect(with_(codes, '400 invalid_json')).toHaveLength(188);
-    });
-
-    test('where the suite allows both, the answer is fixed', async () => {
-      const codes = await outcomes('i_');
-      expect(codes.size).toBe(35);
-      expect(with_(codes, '400 invalid_request')).toEqual([
-        'i_number_double_huge_neg_exp.json',
-        'i_number_real_underflow.json',
-        'i_number_too_big_pos_int.json',
-      ]);
-      expect(with_(codes, '400 invalid_json')).toHaveLength(32);
-    });
-  },
-);
 
 test.each([
   ['a member', '{"language":"bash","code":"true","language":"bash"}', '/language'],

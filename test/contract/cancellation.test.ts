@@ -89,16 +89,3 @@ describe('a job that ended', () => {
     expect(again).toMatchObject({ status: 'cancelled', already_terminal: true, cancellation_requested: true });
   });
 });
-
-test('a foreign job and an unknown one give the same 404, and the foreign one goes on', async () => {
-  const job_id = await running();
-  const foreign = await rig().request(`/v1/jobs/${job_id}`, { method: 'DELETE', key: rig().beta.key });
-  const unknown = await rig().request('/v1/jobs/job_01a1fce9-3897-715b-9921-7a9913871a76', { method: 'DELETE' });
-  for (const { status, json } of [foreign, unknown]) {
-    expect([status, json.error.code]).toEqual([404, 'job_not_found']);
-  }
-  expect(foreign.json.error.message).toBe(unknown.json.error.message);
-  expect((await rig().alpha.client.detail(job_id)).status).toBe('running');
-  await rig().alpha.client.cancel(job_id);
-  await rig().ended(job_id);
-});

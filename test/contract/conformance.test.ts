@@ -159,7 +159,7 @@ describe('with its own scope alone', { tags: ['Authentication-3a'] }, () => {
 });
 
 describe("another tenant's job looks unknown:", {
-  tags: ['What-5', 'Authentication-4a', 'Authentication-4b', 'AUTH-07'],
+  tags: ['What-5', 'GetJob-2', 'Authentication-4a', 'Authentication-4b', 'AUTH-07'],
 }, () => {
   /** Everything observable in an answer, except what is new in each. */
   function shapeOf({ status, headers, text }: Answer): unknown {

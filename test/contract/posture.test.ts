@@ -144,13 +144,6 @@ open('output/b', 'w').write('b')`;
     expect(detail.receipt?.stdin_sha256).toBeNull();
   });
 
-  test('a foreign job and an unknown one give the same 404', { tags: ['GetJob-2'] }, async () => {
-    const foreign = await rig().request(`/v1/jobs/${ran.job_id}`, { key: rig().beta.key });
-    const unknown = await rig().request('/v1/jobs/job_01a1fce9-3897-715b-9921-7a9913871a76');
-    expect([foreign.status, unknown.status]).toEqual([404, 404]);
-    expect(foreign.json.error.message).toBe(unknown.json.error.message);
-  });
-
   test('a queued job claims nothing', { tags: ['Detail-3', 'Detail-4', 'Attestation-3'] }, async () => {
     const { client } = rig().alpha;
     const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };

@@ -181,10 +181,3 @@ describe('a page', () => {
     expect(await rig().jobCount()).toBe(before);
   });
 });
-
-test('a foreign job and an unknown one give the same 404', async () => {
-  const foreign = await rig().request(`/v1/jobs/${ran.job_id}/replay`, { key: rig().beta.key });
-  const unknown = await replay('', 'job_01a1fce9-3897-715b-9921-7a9913871a76');
-  expect([foreign.status, unknown.status]).toEqual([404, 404]);
-  expect(foreign.json.error.message).toBe(unknown.json.error.message);
-});

@@ -98,15 +98,3 @@ describe('wait_seconds', () => {
     },
   );
 });
-
-test('a foreign job and an unknown one give the same 404', async () => {
-  const { job_id } = await rig().run({ language: 'bash', code: 'true' });
-  for (const [path, key] of [
-    [`/v1/jobs/${job_id}/result?wait_seconds=5`, rig().beta.key],
-    ['/v1/jobs/job_01a1fce9-3897-715b-9921-7a9913871a76/result?wait_seconds=5', rig().alpha.key],
-    ['/v1/jobs/nonsense/result', rig().alpha.key],
-  ] as const) {
-    const { status, json } = await rig().request(path, { key });
-    expect([status, json.error.code, json.error.retryable]).toEqual([404, 'job_not_found', false]);
-  }
-});

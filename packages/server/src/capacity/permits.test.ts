@@ -7,26 +7,6 @@ const bounds = (bound: PermitBound) =>
 
 const stay = () => {};
 
-test('a tenant holds permits up to its bound, and the next is refused with tenant_capacity_exhausted', () => {
-  const permits = createPermits(bounds({ total: 10, perTenant: 2 }));
-  permits.take('wait', 'a', stay);
-  permits.take('wait', 'a', stay);
-  expect(() => permits.take('wait', 'a', stay)).toThrow(
-    expect.objectContaining({ code: 'tenant_capacity_exhausted', status: 429, retryAfterSeconds: 1 }),
-  );
-  permits.take('wait', 'b', stay);
-  expect(permits.held('wait')).toBe(3);
-});
-
-test('the service grants permits up to its bound, and refuses the next with capacity_exhausted', () => {
-  const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
-  permits.take('stream', 'a', stay);
-  permits.take('stream', 'b', stay);
-  expect(() => permits.take('stream', 'c', stay)).toThrow(
-    expect.objectContaining({ code: 'capacity_exhausted', status: 503 }),
-  );
-});
-
 test('kinds are counted separately', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
   for (const kind of PERMIT_KINDS) permits.take(kind, 'a', stay);
