@@ -21,6 +21,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { Command, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
+import { Rig, type RigSettings } from '../rig/rig.ts';
 
 let scratch: string;
 let directories = 0;
@@ -49,6 +50,20 @@ async function serving(dataDir: string, env: Record<string, string> = {}, within
   return { command, url, client: createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }) };
 }
 
+/** Runs the next service of a data directory in this process, and requires that nothing of it is left. */
+async function nextService(
+  dataDir: string,
+  use: (client: ReturnType<typeof createServiceClient>) => Promise<void>,
+  settings: RigSettings = {},
+): Promise<void> {
+  const rig = await Rig.start({ concurrency: '1', 'drain-seconds': '0.5', ...settings }, dataDir);
+  try {
+    await use(rig.alpha.client);
+  } finally {
+    expect(await rig.stop('kept')).toEqual([]);
+  }
+}
+
 /** Starts a job and resolves once its output shows that it runs. */
 async function startedJob(client: ReturnType<typeof createServiceClient>): Promise<string> {
   const { job_id } = await client.submit(sleeper);
@@ -56,62 +71,51 @@ async function startedJob(client: ReturnType<typeof createServiceClient>): Promi
   return job_id;
 }
 
-describe('serving', () => {
-  test('prints its address once it is ready, and exits with 0 when asked to stop', async () => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const dataDir = freshDirectory();
-      const { command, url, client } = await serving(dataDir);
-      await using _command = command;
-      expect((await client.readiness()).status).toBe('ready');
-      command.kill(signal);
-      const ended = await command.ended();
-      expect(ended).toMatchObject({ code: 0, stdout: `listening on ${url}\n`, stderr: '' });
-      expect(leftoversOf(dataDir)).toEqual([]);
-    }
+describe('one process', { tags: ['OPER-04'] }, () => {
+  const older = () => join(scratch, 'older');
+  let issuer: Awaited<ReturnType<typeof openTokenIssuer>>;
+  let command: Command;
+  let url: string;
+  beforeAll(async () => {
+    issuer = await openTokenIssuer();
+    const { settings } = issuer;
+    mkdirSync(older());
+    writeFileSync(join(older(), 'node'), '#!/bin/sh\necho v18.0.0; exit 1\n', { mode: 0o755 });
+    const flags = ['--port', '0', '--provider', 'subprocess', '--data-dir', freshDirectory()];
+    command = new Command(['serve', ...flags], {
+      env: {
+        ...settingsFor('/nowhere'),
+        PATH: `${older()}:${process.env['PATH']}`,
+        SERVICE_PORT: '1',
+        SERVICE_LOG_LEVEL: 'info',
+        // A parked cell would be another process.
+        SERVICE_PARKED_MB_MAX: '0',
+        SERVICE_JWT_ISSUER: settings['jwt-issuer'] ?? '',
+        SERVICE_JWT_AUDIENCE: settings['jwt-audience'] ?? '',
+        SERVICE_JWT_JWKS: settings['jwt-jwks'] ?? '',
+      },
+    });
+    [, url = ''] = await command.shows(/listening on (\S+)/);
+  });
+  afterAll(async () => {
+    await command[Symbol.asyncDispose]();
+    issuer[Symbol.dispose]();
+  });
+  const client = () => createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' });
+
+  test('takes each setting as a flag, which wins over the environment', async () => {
+    expect((await client().capabilities()).isolation_class).toBe('none');
   });
 
-  test('is the process that was started, on the pinned Node, whichever Node is first in the path', {
-    tags: ['OPER-04'],
-  }, async () => {
-    const older = join(scratch, 'older');
-    mkdirSync(older);
-    writeFileSync(join(older, 'node'), '#!/bin/sh\necho v18.0.0; exit 1\n', { mode: 0o755 });
-    const path = `${older}:${process.env['PATH']}`;
-    // A parked cell would be another process.
-    const env = { PATH: path, SERVICE_PROVIDER: 'subprocess', SERVICE_PARKED_MB_MAX: '0' };
-    const { command, url } = await serving(freshDirectory(), env);
-    await using _command = command;
-    expect(realpathSync(`/proc/${command.pid}/exe`)).toBe(realpathSync(process.execPath));
-    expect(readFileSync(`/proc/${command.pid}/task/${command.pid}/children`, 'utf8')).toBe('');
-    command.kill('SIGKILL');
-    expect((await command.ended()).signal).toBe('SIGKILL');
-    await expect(fetch(url)).rejects.toThrow('fetch failed');
-  });
-
-  test('ignores signals without a meaning, and opens no inspector', { tags: ['OPER-04'] }, async () => {
-    const { command, client } = await serving(freshDirectory(), { SERVICE_PROVIDER: 'subprocess' });
-    await using _command = command;
+  test('ignores signals without a meaning, and opens no inspector', async () => {
     for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
       command.kill(signal);
-      expect((await client.health()).status).toBe('ok');
+      expect((await client().health()).status).toBe('ok');
     }
-    command.kill('SIGTERM');
-    expect(await command.ended()).toMatchObject({ code: 0, stderr: '' });
+    expect(command.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
   });
 
-  test('reads the keys of the token issuer again with SIGHUP, and keeps the old ones if it cannot', {
-    tags: ['OPER-04'],
-  }, async () => {
-    using issuer = await openTokenIssuer();
-    const { settings } = issuer;
-    const { command, url } = await serving(freshDirectory(), {
-      SERVICE_PROVIDER: 'subprocess',
-      SERVICE_LOG_LEVEL: 'info',
-      SERVICE_JWT_ISSUER: settings['jwt-issuer'] ?? '',
-      SERVICE_JWT_AUDIENCE: settings['jwt-audience'] ?? '',
-      SERVICE_JWT_JWKS: settings['jwt-jwks'] ?? '',
-    });
-    await using _command = command;
+  test('reads the keys of the token issuer again with SIGHUP, and keeps the old ones if it cannot', async () => {
     const headers = { authorization: `Bearer ${await issuer.token()}` };
     const answered = async () => (await fetch(`${url}/v1/whoami`, { headers })).status;
     expect(await answered()).toBe(200);
@@ -120,28 +124,62 @@ describe('serving', () => {
     command.kill('SIGHUP');
     await expect.poll(answered, soon).toBe(401);
     await expect.poll(() => command.stderr, soon).toContain('"msg":"reloaded"');
-    writeFileSync(settings['jwt-jwks'] ?? '', 'no JSON');
+    writeFileSync(issuer.settings['jwt-jwks'] ?? '', 'no JSON');
     command.kill('SIGHUP');
     await expect.poll(() => command.stderr, soon).toContain('a reload failed: the earlier keys are still used');
-    command.kill('SIGTERM');
-    expect((await command.ended()).code).toBe(0);
+    expect((await client().health()).status).toBe('ok');
   });
 
-  test('stops in order when its terminal is closed', async () => {
+  test('is the one that was started, on the pinned Node, whichever Node is first in the path', async () => {
+    expect(realpathSync(`/proc/${command.pid}/exe`)).toBe(realpathSync(process.execPath));
+    expect(readFileSync(`/proc/${command.pid}/task/${command.pid}/children`, 'utf8')).toBe('');
+    command.kill('SIGKILL');
+    expect((await command.ended()).signal).toBe('SIGKILL');
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
+  });
+});
+
+describe('asked to stop', () => {
+  test('by SIGTERM, it gives running jobs their time, records those it ended, and exits with 0', async () => {
+    const dataDir = freshDirectory();
+    const { command, url, client } = await serving(dataDir);
+    await using _command = command;
+    expect((await client.readiness()).status).toBe('ready');
+    const job_id = await startedJob(client);
+    command.kill('SIGTERM');
+    expect(await command.ended()).toMatchObject({ code: 0, stdout: `listening on ${url}\n`, stderr: '' });
+    expect(leftoversOf(dataDir)).toEqual([]);
+
+    await nextService(dataDir, async (next) => {
+      const detail = await next.detail(job_id);
+      expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown', backend: 'namespace' });
+      expect((await next.result(job_id)).stdout).toBe('started\n');
+    });
+  });
+
+  test('by SIGINT, it exits with 0', async () => {
+    const dataDir = freshDirectory();
+    const { command } = await serving(dataDir);
+    await using _command = command;
+    command.kill('SIGINT');
+    expect(await command.ended()).toMatchObject({ code: 0, stderr: '' });
+    expect(leftoversOf(dataDir)).toEqual([]);
+  });
+
+  test('by the end of its terminal, it stops in order', async () => {
     const dataDir = freshDirectory();
     const terminal = ['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'];
-    const first = await serving(dataDir, {}, terminal);
-    const job_id = await startedJob(first.client);
-    first.command.kill('SIGKILL');
-    await first.command.ended();
+    const { command, client } = await serving(dataDir, {}, terminal);
+    const job_id = await startedJob(client);
+    command.kill('SIGKILL');
+    await command.ended();
     await expect.poll(() => leftoversOf(dataDir), soon).toEqual([]);
-
-    const second = await serving(dataDir, { SERVICE_PROVIDER: 'subprocess' });
-    await using _second = second.command;
-    expect((await second.client.detail(job_id)).terminal_reason).toBe('server_shutdown');
+    await nextService(dataDir, async (next) =>
+      expect((await next.detail(job_id)).terminal_reason).toBe('server_shutdown'),
+    );
   });
 
-  test('ends at once with the second signal to stop, as in a crash', { tags: ['OPER-04'] }, async () => {
+  test('a second time, it ends at once, as in a crash', { tags: ['OPER-04'] }, async () => {
     const { command, client } = await serving(freshDirectory(), { SERVICE_DRAIN_SECONDS: '300' });
     await using _command = command;
     await startedJob(client);
@@ -149,32 +187,6 @@ describe('serving', () => {
     await expect.poll(async () => (await client.readiness()).status, soon).toBe('unready');
     command.kill('SIGINT');
     expect((await command.ended()).code).toBe(130);
-  });
-
-  test('takes each setting as a flag, which wins over the environment', async () => {
-    const command = new Command(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', freshDirectory()], {
-      env: { ...settingsFor('/nowhere'), SERVICE_PORT: '1' },
-    });
-    await using _command = command;
-    const [, url = ''] = await command.shows(/listening on (\S+)/);
-    const { isolation_class } = await createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }).capabilities();
-    expect(isolation_class).toBe('none');
-  });
-
-  test('gives running jobs their time when it stops, and records those it ended', async () => {
-    const dataDir = freshDirectory();
-    const first = await serving(dataDir);
-    await using _first = first.command;
-    const job_id = await startedJob(first.client);
-    first.command.kill('SIGTERM');
-    expect((await first.command.ended()).code).toBe(0);
-    expect(leftoversOf(dataDir)).toEqual([]);
-
-    const second = await serving(dataDir);
-    await using _second = second.command;
-    const detail = await second.client.detail(job_id);
-    expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown', backend: 'namespace' });
-    expect((await second.client.result(job_id)).stdout).toBe('started\n');
   });
 });
 
@@ -227,6 +239,7 @@ test('after a crash every job is still there: running ones are recovered, queued
   first.command.kill('SIGKILL');
   await first.command.ended();
 
+  // A process announces itself on the host, and removes what the one that was killed announced.
   const second = await serving(dataDir);
   await using _second = second.command;
   const detail = await second.client.detail(running);
@@ -312,26 +325,27 @@ test('a job that is larger than a restarted service allows ends as an error that
   first.command.kill('SIGTERM');
   await first.command.ended();
 
-  const second = await serving(dataDir, { SERVICE_CONCURRENT_MEM_MB_MAX: '128' });
-  await using _second = second.command;
-  await second.client.waitForResult(job_id);
-  const detail = await second.client.detail(job_id);
-  const noLimits = { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null };
-  const claims = { networking: null, network_allowed: null, private_rootfs: false, dedicated_bootstrap: false };
-  expect(detail).toMatchObject({
-    status: 'error',
-    terminal_reason: 'bootstrap_failed',
-    exit_code: null,
-    started_at: null,
-    bootstrap_ready: false,
-    effective_spec: { isolation_class: null, limits: noLimits },
-    seccomp: null,
-    ...claims,
-  });
-  expect(detail.receipt).toMatchObject({ bootstrap_ready: false, isolation_class: null, ...claims });
-  expect(Object.values(detail.limit_enforcement ?? {})).toEqual([false, false, false, false, false]);
-  const events = await Array.fromAsync(second.client.events(job_id), ({ kind }) => kind);
-  expect(events).toEqual(['queued', 'violation', 'finished']);
+  const check = async (next: typeof first.client) => {
+    await next.waitForResult(job_id);
+    const detail = await next.detail(job_id);
+    const noLimits = { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null };
+    const claims = { networking: null, network_allowed: null, private_rootfs: false, dedicated_bootstrap: false };
+    expect(detail).toMatchObject({
+      status: 'error',
+      terminal_reason: 'bootstrap_failed',
+      exit_code: null,
+      started_at: null,
+      bootstrap_ready: false,
+      effective_spec: { isolation_class: null, limits: noLimits },
+      seccomp: null,
+      ...claims,
+    });
+    expect(detail.receipt).toMatchObject({ bootstrap_ready: false, isolation_class: null, ...claims });
+    expect(Object.values(detail.limit_enforcement ?? {})).toEqual([false, false, false, false, false]);
+    const events = await Array.fromAsync(next.events(job_id), ({ kind }) => kind);
+    expect(events).toEqual(['queued', 'violation', 'finished']);
+  };
+  await nextService(dataDir, check, { 'concurrent-mem-mb-max': '128' });
 });
 
 describe('a failed start prints one clear line and exits with 1', () => {
