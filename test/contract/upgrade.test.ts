@@ -2,7 +2,6 @@
  * Spec § Versioning 3–6, § Events 7, § Job detail: this version serves, runs, ends and attests what an older version
  * left.
  */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,13 +9,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { JobDetail, type JobEvent, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { serviceVerify } from '@vouchbox/verifier/command';
 import { Check, Errors } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
 const fixtures = join(import.meta.dirname, '../../packages/server/src/store/sqlite/migrations/fixtures');
-const verifier = join(import.meta.dirname, '../../packages/verifier/bin/service-verify.mjs');
 const settings = { 'legacy-keys': 'acme=key-of-acme,umbrella=key-of-umbrella', 'attestation-mode': 'on' };
 const patient = { timeout: 30_000 };
 
@@ -203,14 +202,14 @@ describe('every job that ended is attested after an upgrade', () => {
       const key = put('key.pem', (await clientOf(tenant).publicKey()).public_key_pem);
       const of = ['--envelope', envelope, '--subject', subject, '--public-key', key, '--tenant', tenant];
       const media = ['--media-type', 'application/vnd.svc.execution-result.v1+json'];
-      const told = verify('verify', ...of, '--subject-name', `svc://jobs/${job_id}/result`, ...media);
-      expect(told).toMatchObject({ code: 0 });
+      const name = ['--subject-name', `svc://jobs/${job_id}/result`];
+      expect(await serviceVerify(['verify', ...of, ...name, ...media])).toMatchObject({ exitCode: 0 });
       const history = put(
         'events.ndjson',
         (await eventsOf(tenant, job_id)).map((event) => JSON.stringify(event)).join('\n'),
       );
       const receipt = put('receipt.json', JSON.stringify((await clientOf(tenant).detail(job_id)).receipt));
-      expect(verify('chain', '--receipt', receipt, history)).toMatchObject({ code: 0 });
+      expect(await serviceVerify(['chain', '--receipt', receipt, history])).toMatchObject({ exitCode: 0 });
     },
   );
 
@@ -234,21 +233,16 @@ function fetchPart(tenant: string, job_id: string): Promise<Response> {
   return fetch(`${rig.service.url}/v1/jobs/${job_id}/attestation`, { headers });
 }
 
-function verify(...words: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [verifier, ...words], { encoding: 'utf8' });
-  return { code: status, stdout, stderr };
-}
-
 test('an auditor learns that events of v0.1 prove nothing, alone or with their receipt', async () => {
   const history = join(evidence, 'first.ndjson');
   const receipt = join(evidence, 'first.json');
   const events = await eventsOf('acme', 'job_09');
   writeFileSync(history, events.map((event) => JSON.stringify(event)).join('\n'));
   writeFileSync(receipt, JSON.stringify((await clientOf('acme').detail('job_09')).receipt));
-  const beside = verify('chain', '--receipt', receipt, history);
-  expect(`${beside.code} ${beside.stdout}`).toMatch(/^0 .*after 5 migrated events that prove nothing/s);
-  const alone = verify('chain', history);
-  expect(`${alone.code} ${alone.stdout}${alone.stderr}`).toMatch(/^6 .*there is nothing to verify/s);
+  const beside = await serviceVerify(['chain', '--receipt', receipt, history]);
+  expect(`${beside.exitCode} ${beside.stdout}`).toMatch(/^0 .*after 5 migrated events that prove nothing/s);
+  const alone = await serviceVerify(['chain', history]);
+  expect(`${alone.exitCode} ${alone.stdout}${alone.stderr}`).toMatch(/^6 .*there is nothing to verify/s);
 });
 
 test('a store of v0.1 is upgraded at once, and every ended job of it is attested', async () => {
