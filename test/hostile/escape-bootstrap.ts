@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CellOptions } from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
 import { unreadyPosture } from '../../packages/server/src/sandbox/sandbox.ts';
-import { type BundleEdit, FaultBench, withEdits } from './fault-bench.ts';
+import { type BenchOptions, type BundleEdit, FaultBench, withEdits, withParts } from './fault-bench.ts';
 import type { HostileCase, HostileClass } from './hostile-case.ts';
 import { doSeparately, type SeparateHost } from './separate-service.ts';
 import { PATIENCE } from './size.ts';
@@ -13,13 +13,9 @@ import { programOf } from './target.ts';
 /** One step of a bootstrap, made to fail. */
 interface Fault {
   readonly title: string;
-  /**
-   * A failure between the start of a process and its end is reported as either, depending on which is noticed first.
-   */
-  readonly step: 'cgroup' | 'bootstrap';
   /** The text that an operator reads about it. */
   readonly says?: RegExp;
-  readonly change: (options: CellOptions, bench: FaultBench) => CellOptions;
+  readonly change: (options: BenchOptions, bench: FaultBench) => BenchOptions;
 }
 
 const edited =
@@ -36,7 +32,6 @@ const inPlaceOfProcessOne =
 const FAULTS: readonly Fault[] = [
   {
     title: 'its directory cannot be made',
-    step: 'bootstrap',
     change(options) {
       mkdirSync(dirname(options.directory), { recursive: true });
       writeFileSync(options.directory, '');
@@ -45,7 +40,6 @@ const FAULTS: readonly Fault[] = [
   },
   {
     title: 'its bundle cannot be written',
-    step: 'bootstrap',
     change(options) {
       mkdirSync(join(options.directory, 'config.json'), { recursive: true });
       return options;
@@ -53,7 +47,6 @@ const FAULTS: readonly Fault[] = [
   },
   {
     title: 'its group refuses a limit',
-    step: 'cgroup',
     change(options) {
       const { group } = options;
       const refuse = (): never => {
@@ -67,7 +60,6 @@ const FAULTS: readonly Fault[] = [
   },
   {
     title: 'its group cannot be joined',
-    step: 'bootstrap',
     says: /cannot open .*no-such-group/,
     change(options) {
       const { group } = options;
@@ -77,28 +69,24 @@ const FAULTS: readonly Fault[] = [
   },
   {
     title: 'the start of the runtime hangs',
-    step: 'bootstrap',
     change: (options) => ({
       ...options,
-      runtime: { ...options.runtime, stage: () => ['/bin/sh', '-c', 'exec sleep 600'] },
+      runtime: withParts(options.runtime, { stage: () => ['/bin/sh', '-c', 'exec sleep 600'] }),
       readyMilliseconds: 1000,
     }),
   },
   {
     title: 'its file system is not mounted',
-    step: 'bootstrap',
-    says: /mount\(tmpfs/,
+    says: /cannot mount .*\/cell/,
     change: (options) => ({ ...options, workBytes: Number.NaN }),
   },
   {
     title: 'the root is missing',
-    step: 'bootstrap',
     says: /\/no\/such\/root/,
     change: (options) => ({ ...options, rootfs: '/no/such/root' }),
   },
   {
     title: 'the root has no place for a mount',
-    step: 'bootstrap',
     change(options) {
       const rootfs = `${options.directory}-empty`;
       mkdirSync(rootfs, { recursive: true });
@@ -107,7 +95,6 @@ const FAULTS: readonly Fault[] = [
   },
   {
     title: 'a tree of the runtime pack is missing',
-    step: 'bootstrap',
     says: /no\/such\/tree/,
     change: (options) => ({
       ...options,
@@ -116,61 +103,56 @@ const FAULTS: readonly Fault[] = [
   },
   {
     title: 'its users cannot be mapped',
-    step: 'bootstrap',
     change: (options) => ({ ...options, rootUid: 0xffffffff }),
   },
   {
     title: 'its system call filter cannot be loaded',
-    step: 'bootstrap',
     change: edited({ filter: 'broken' }),
   },
   {
     title: 'process 1 is missing',
-    step: 'bootstrap',
     change: edited({ set: ['process', 'args', 0], to: '/no/such/init' }),
   },
-  { title: 'process 1 ends', step: 'bootstrap', change: inPlaceOfProcessOne('exit 3') },
-  { title: 'process 1 says nothing', step: 'bootstrap', change: inPlaceOfProcessOne('sleep 600') },
+  { title: 'process 1 ends', change: inPlaceOfProcessOne('exit 3') },
+  { title: 'process 1 says nothing', change: inPlaceOfProcessOne('sleep 600') },
   {
     title: 'process 1 says something else',
-    step: 'bootstrap',
     change: inPlaceOfProcessOne('echo ready 99999999; sleep 600'),
   },
   {
     title: 'process 1 never stops speaking',
-    step: 'bootstrap',
     change: inPlaceOfProcessOne('while :; do echo -n xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done'),
   },
   {
     title: 'its interpreter is missing',
-    step: 'bootstrap',
     change: edited({ set: ['process', 'args', 3], to: '/no/such/bash' }),
   },
   {
     title: 'the runtime is missing',
-    step: 'bootstrap',
     says: /cannot start \/no\/such\/runtime/,
     change: withCommand(['/no/such/runtime']),
   },
   {
     title: 'the runtime refuses',
-    step: 'bootstrap',
     change: withCommand(['/bin/sh', '-c', 'echo refused >&2; exit 1']),
   },
-  { title: 'the runtime exits with 0 without having run', step: 'bootstrap', change: withCommand(['/bin/true']) },
-  { title: 'the runtime hangs', step: 'bootstrap', change: withCommand(['/bin/sleep', '600']) },
+  { title: 'the runtime exits with 0 without having run', change: withCommand(['/bin/true']) },
+  { title: 'the runtime hangs', change: withCommand(['/bin/sleep', '600']) },
 ];
 
 function withCommand(command: readonly string[]): Fault['change'] {
   return (options) => ({
     ...options,
-    runtime: { ...options.runtime, command: () => command },
+    runtime: withParts(options.runtime, { command: () => command }),
     readyMilliseconds: 1000,
   });
 }
 
-function withoutOverlays(options: CellOptions): CellOptions {
-  return { ...options, runtime: { ...options.runtime, sharesHostKernel: false } };
+function withoutOverlays(options: BenchOptions): BenchOptions {
+  const { runtime } = options;
+  const stage = (cell: CellOptions) =>
+    runtime.stage(cell).map((word) => (word === 'kernel=host' ? 'kernel=own' : word));
+  return { ...options, runtime: withParts(runtime, { stage }) };
 }
 
 /** The methods of a group, for an object that replaces it. */
@@ -280,7 +262,7 @@ export const bootstrapCases: readonly HostileCase[] = [
       await using bench = await FaultBench.open(target);
       for (const { title, edits, missing, classes } of WEAKNESSES) {
         if (classes !== undefined && !classes.includes(target.hostileClass)) continue;
-        const error = await bench.failure(edited(...edits) as (options: CellOptions) => CellOptions);
+        const error = await bench.failure(edited(...edits) as (options: BenchOptions) => BenchOptions);
         assert.equal(error.step, 'observe', `${title}: ${error.message}`);
         assert.match(error.message, missing);
         assert.deepEqual(error.posture, unreadyPosture(error.posture.backend, error.posture.runtime_identity));
@@ -299,9 +281,9 @@ export const bootstrapCases: readonly HostileCase[] = [
     async scenario(target) {
       await using bench = await FaultBench.open(target);
       await (await bench.prepare((options) => options))[Symbol.asyncDispose](); // Without a fault it works.
-      for (const { title, step, says, change } of FAULTS) {
+      for (const { title, says, change } of FAULTS) {
         const error = await bench.failure((options) => change(options, bench));
-        assert.equal(error.step === 'start' ? 'bootstrap' : error.step, step, `${title}: ${error.message}`);
+        assert.equal(error.step, 'bootstrap', `${title}: ${error.message}`);
         assert.match(error.message, says ?? /./, title);
         assert.deepEqual(error.posture, unreadyPosture(error.posture.backend, error.posture.runtime_identity), title);
       }

@@ -10,10 +10,16 @@ import type { GroupRoot } from '../../packages/server/src/sandbox/cgroup/cgroup.
 import { openGroupRoot, readCgroupLayout } from '../../packages/server/src/sandbox/cgroup/layout.ts';
 import { instanceName, openRunDirectory } from '../../packages/server/src/sandbox/host/run-directory.ts';
 import { OciCell } from '../../packages/server/src/sandbox/oci/cell.ts';
+import { processOneFiles } from '../../packages/server/src/sandbox/oci/process-one.ts';
 import { buildRootfs } from '../../packages/server/src/sandbox/oci/rootfs.ts';
 import { crunRuntime } from '../../packages/server/src/sandbox/oci/runtime/crun.ts';
 import { GVISOR_PLATFORMS, runscRuntime } from '../../packages/server/src/sandbox/oci/runtime/runsc.ts';
-import type { CellOptions, Runtime } from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
+import type { CellOptions } from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
+import {
+  type StartedRuntime,
+  type StartedRuntimeParts,
+  startedRuntime,
+} from '../../packages/server/src/sandbox/oci/runtime/runtime-start.ts';
 import type { Pack } from '../../packages/server/src/sandbox/packs/pack.ts';
 import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.ts';
 import { BootstrapError, type PreparedCell } from '../../packages/server/src/sandbox/sandbox.ts';
@@ -22,8 +28,6 @@ import { gvisorLauncher } from './launchers.ts';
 import { PATIENCE } from './size.ts';
 import type { Target } from './target.ts';
 
-/** Where `stage.pl` and `guest/` are. */
-const PROGRAMS = join(import.meta.dirname, '../../packages/server/src/sandbox/oci');
 const EDIT_BUNDLE = join(import.meta.dirname, 'edit-bundle.py');
 
 /** A change of the bundle, as `edit-bundle.py` takes it. */
@@ -33,15 +37,26 @@ export type BundleEdit =
   | { readonly filter: 'none' | 'broken' }
   | { readonly mount: string; readonly without: readonly string[] };
 
+/** What a cell is made of here. */
+export interface BenchOptions extends CellOptions {
+  readonly runtime: StartedRuntime;
+}
+
 export class FaultBench implements AsyncDisposable {
   /** Of this bench alone: its groups and its directory on the host. */
   readonly #dataDirectory: string;
   readonly #directory: string;
   readonly #groups: GroupRoot;
-  readonly #runtime: Runtime;
+  readonly #runtime: StartedRuntime;
   readonly #pack: Pack;
 
-  private constructor(parts: { directory: string; groups: GroupRoot; runtime: Runtime; pack: Pack; data: string }) {
+  private constructor(parts: {
+    directory: string;
+    groups: GroupRoot;
+    runtime: StartedRuntime;
+    pack: Pack;
+    data: string;
+  }) {
     this.#dataDirectory = parts.data;
     this.#directory = parts.directory;
     this.#groups = parts.groups;
@@ -55,12 +70,15 @@ export class FaultBench implements AsyncDisposable {
     const groups = openGroupRoot(readCgroupLayout(), instanceName(data));
     const directory = await openRunDirectory(instanceName(data), groups);
     const runtime = await runtimeOf(target);
-    buildRootfs(join(directory, 'rootfs'), runtime.rootFiles(false));
+    buildRootfs(
+      join(directory, 'rootfs'),
+      processOneFiles({ sharesHostKernel: runtime.sharesHostKernel, loopback: false }),
+    );
     return new FaultBench({ data, directory, groups, runtime, pack: await systemPack() });
   }
 
   /** Prepares a cell with changed options. The caller disposes the cell. */
-  prepare(change: (options: CellOptions) => CellOptions): Promise<PreparedCell> {
+  prepare(change: (options: BenchOptions) => CellOptions): Promise<PreparedCell> {
     const id = randomUUID();
     const options = change({
       id,
@@ -74,7 +92,6 @@ export class FaultBench implements AsyncDisposable {
       group: this.#groups.open(id),
       directory: join(this.#directory, 'cells', id),
       rootfs: join(this.#directory, 'rootfs'),
-      programs: PROGRAMS,
       rootUid: 0x6f000000,
       hybridMount: this.#groups.hybridMount,
       workBytes: 1024 * 1024,
@@ -86,7 +103,7 @@ export class FaultBench implements AsyncDisposable {
   }
 
   /** The error with which the preparation fails. Rejects if it does not fail. */
-  async failure(change: (options: CellOptions) => CellOptions): Promise<BootstrapError> {
+  async failure(change: (options: BenchOptions) => CellOptions): Promise<BootstrapError> {
     try {
       await using _ = await this.prepare(change);
     } catch (error) {
@@ -111,17 +128,21 @@ export class FaultBench implements AsyncDisposable {
 }
 
 /** The runtime, told to run a bundle that was changed after it was written. */
-export function withEdits(runtime: Runtime, edits: readonly BundleEdit[]): Runtime {
-  return {
-    ...runtime,
+export function withEdits(runtime: StartedRuntime, edits: readonly BundleEdit[]): StartedRuntime {
+  return withParts(runtime, {
     command: (options) => [
       ...['/usr/bin/python3', EDIT_BUNDLE, join(options.directory, 'config.json'), JSON.stringify(edits)],
       ...runtime.command(options),
     ],
-  };
+  });
 }
 
-async function runtimeOf(target: Target): Promise<Runtime> {
+/** The runtime, of which these parts are replaced. */
+export function withParts(runtime: StartedRuntime, parts: Partial<StartedRuntimeParts>): StartedRuntime {
+  return startedRuntime({ ...runtime, ...parts });
+}
+
+async function runtimeOf(target: Target): Promise<StartedRuntime> {
   if (target.hostileClass === 'namespace') return await crunRuntime();
   const { posture } = await target.attack({ program: 'wait.sh', limits: { wall_seconds: 0.1 } });
   const platform = GVISOR_PLATFORMS.find((name) => name === posture.runtime_identity.platform);

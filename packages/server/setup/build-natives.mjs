@@ -1,7 +1,7 @@
 /**
- * Builds what starts cells with the system's C compiler: the launcher of namespace cells (sandbox/launcher), as a
- * program and as a library for forked interpreters, and for gVisor cells their starter (sandbox/sentry) and process 1.
- * Without the launcher crun builds cells; without the starter, `runsc run` does.
+ * Builds what makes cells with the system's C compiler: the launcher of namespace cells (sandbox/launcher), as a program
+ * and as a library for forked interpreters; the starter of gVisor cells (sandbox/sentry); and what a runtime needs that is
+ * started for each cell, the stage and process 1. Without the launcher, which needs libseccomp, crun makes cells.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
@@ -14,66 +14,51 @@ const SOURCES = ['src/sandbox', 'dist/sandbox'].map((folder) => join(server, fol
 /** `sandbox/native.ts` looks for them here. */
 const BUILT = join(server, 'native');
 
-const LAUNCHER = [
-  ...['main.c', 'configuration.c', 'filter.c', 'root.c', 'serve.c', 'answer.c', 'cells.c', 'copies.c', 'living.c'],
-  ...['groups.c', 'report.c', 'cell.c', 'maker.c', 'mounts.c', 'init.c', 'privileges.c', 'command.c', 'failure.c'],
-];
-const TEMPLATE = ['template.c', 'move.c', 'executable.c', 'privileges.c', 'python.c', 'failure.c'];
+/** Where their sources are. */
+const FOLDERS = ['launcher', 'sentry', 'user-namespace'];
+const SHARED = ['launcher/failure.c', 'launcher/steps.c'];
+const PROCESS_ONE = named('launcher', ['init', 'report', 'privileges', 'command']);
+const LAUNCHER = named('launcher', [
+  ...['main', 'configuration', 'filter', 'root', 'serve', 'answer', 'cells', 'copies', 'living', 'groups'],
+  ...['cell', 'maker', 'mounts'],
+]);
+const TEMPLATE = named('launcher', ['template', 'move', 'executable', 'privileges', 'python', 'failure']);
+const STATIC = ['-static'];
 const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2'];
+
+function named(folder, names) {
+  return names.map((name) => `${folder}/${name}.c`);
+}
 
 /** The programs, and the sources that each is built from. */
 const TARGETS = [
   {
-    folder: 'sentry',
     file: 'svc-sentry',
-    sources: ['main.c', 'process.c', 'roots.c', 'control.c', 'ending.c'],
-    flags: ['-static'],
-    libraries: [],
+    sources: [...named('sentry', ['main', 'process', 'roots', 'control', 'ending']), ...SHARED],
+    flags: STATIC,
   },
-  { folder: 'sentry', file: 'svc-stage', sources: ['stage.c'], flags: ['-static'], libraries: [] },
-  {
-    folder: 'sentry',
-    file: 'svc-filter',
-    sources: ['filter.c'],
-    flags: ['-fPIE', '-pie'],
-    libraries: ['-lseccomp'],
-  },
-  { folder: 'user-namespace', file: 'svc-enter', sources: ['enter.c'], flags: ['-static'], libraries: [] },
-  {
-    folder: 'launcher',
-    file: 'svc-init',
-    sources: ['guest.c', 'report.c', 'init.c', 'privileges.c', 'command.c', 'failure.c'],
-    flags: ['-static'],
-    libraries: [],
-  },
-  {
-    folder: 'launcher',
-    file: 'svc-launcher',
-    sources: LAUNCHER,
-    flags: ['-static'],
-    libraries: ['-lseccomp'],
-  },
-  {
-    folder: 'launcher',
-    file: 'svc-launcher.so',
-    sources: TEMPLATE,
-    flags: ['-fPIC', '-shared', '-Wl,-z,now'],
-    libraries: [],
-  },
+  { file: 'svc-stage', sources: ['sentry/stage.c', ...SHARED], flags: STATIC },
+  { file: 'svc-filter', sources: ['sentry/filter.c'], flags: ['-fPIE', '-pie', '-lseccomp'] },
+  { file: 'svc-enter', sources: ['user-namespace/enter.c'], flags: STATIC },
+  { file: 'svc-init', sources: ['launcher/guest.c', ...PROCESS_ONE, ...SHARED], flags: STATIC },
+  { file: 'svc-launcher', sources: [...LAUNCHER, ...PROCESS_ONE, ...SHARED], flags: [...STATIC, '-lseccomp'] },
+  { file: 'svc-launcher.so', sources: TEMPLATE, flags: ['-fPIC', '-shared', '-Wl,-z,now'] },
 ];
 
-function isBuilt(target, sources) {
+function isBuilt(target) {
   if (!existsSync(target)) return false;
   const { mtimeMs } = statSync(target);
-  return readdirSync(sources).every((name) => !/\.[ch]$/.test(name) || statSync(join(sources, name)).mtimeMs < mtimeMs);
+  const sources = FOLDERS.flatMap((folder) => readdirSync(join(SOURCES, folder)).map((name) => join(folder, name)));
+  return sources.every((name) => !/\.[ch]$/.test(name) || statSync(join(SOURCES, name)).mtimeMs < mtimeMs);
 }
 
 /** Builds under another name first, so that a service that starts meanwhile finds a complete program or none. */
-function build({ file, sources, flags, libraries }, cwd, built) {
-  const partial = join(built, `${file}.${process.pid}`);
-  const command = [...FLAGS, ...flags, '-o', partial, ...sources, ...libraries];
-  execFileSync('cc', command, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
-  renameSync(partial, join(built, file));
+function build({ file, sources, flags }) {
+  const partial = join(BUILT, `${file}.${process.pid}`);
+  // A library comes after what uses it.
+  const command = [...FLAGS, '-o', partial, ...sources, ...flags];
+  execFileSync('cc', command, { cwd: SOURCES, stdio: ['ignore', 'pipe', 'pipe'] });
+  renameSync(partial, join(BUILT, file));
 }
 
 /**
@@ -82,12 +67,11 @@ function build({ file, sources, flags, libraries }, cwd, built) {
  * @returns {boolean} whether anything was built
  */
 export function buildNatives() {
-  const sourcesOf = (folder) => join(SOURCES, folder);
-  const stale = TARGETS.filter(({ folder, file }) => !isBuilt(join(BUILT, file), sourcesOf(folder)));
+  const stale = TARGETS.filter(({ file }) => !isBuilt(join(BUILT, file)));
   if (stale.length > 0) mkdirSync(BUILT, { recursive: true });
   const failures = stale.flatMap((target) => {
     try {
-      build(target, sourcesOf(target.folder), BUILT);
+      build(target);
       return [];
     } catch (error) {
       return [error];

@@ -103,8 +103,7 @@ function installFromBackports({ sources, preferences }) {
 }
 
 /**
- * Compiles the programs that start cells, if they are missing or older than their sources. Without them a runtime is
- * started for each cell, which holds the same limits but takes longer.
+ * Compiles the programs that make cells, if they are missing or older than their sources.
  */
 export function compileNatives() {
   if (process.platform !== 'linux') return;
@@ -112,7 +111,8 @@ export function compileNatives() {
     if (buildNatives()) say('built what starts cells');
   } catch (error) {
     say(
-      'could not build everything that starts cells, so crun or runsc is started for each one, which takes longer: ' +
+      'could not build everything that makes cells: without svc-init and svc-stage no runtime is offered, and without ' +
+        'svc-launcher crun is started for each cell, which takes longer: ' +
         `${String(error.stderr || error.message).trim()}`,
     );
   }

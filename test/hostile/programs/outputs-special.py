@@ -45,7 +45,7 @@ with open("\\back", "w") as file:
 with open("/tmp/own", "w") as file:
     file.write("own")
 answers = {}
-for path in ("/usr/bin/perl", "/etc/passwd", "/svc/guest/init.pl", "/work/input/given", "/proc/self/status", "/tmp/own"):
+for path in ("/usr/bin/perl", "/etc/passwd", "/svc/init", "/work/input/given", "/proc/self/status", "/tmp/own"):
     try:
         os.link(path, "foreign")
         answers[path] = "linked"

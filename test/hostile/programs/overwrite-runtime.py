@@ -4,7 +4,7 @@ import json
 import os
 
 paths = glob.glob("/proc/[0-9]*/exe") + ["/proc/self/exe", "/usr/bin/crun", "/usr/bin/runsc", "/usr/bin/perl", "/usr/bin/python3",
-         "/bin/bash", "/opt/svc/bin/node", "/svc/guest/init.pl", "/svc/guest/launch.py", "/svc/guest/launch.sh",
+         "/bin/bash", "/opt/svc/bin/node", "/svc/init", "/svc/guest/launch.py", "/svc/guest/launch.sh",
          "/svc/guest/launch.cjs"]
 opened = []
 for path in paths:

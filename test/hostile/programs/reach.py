@@ -173,7 +173,7 @@ WRITE = """/ /dev /dev/kmsg /dev/mem /etc /etc/passwd /etc/shadow /etc/alternati
 /proc/sys/fs/binfmt_misc/register /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/kernel/modprobe
 /proc/sys/kernel/ns_last_pid /proc/sys/kernel/randomize_va_space /proc/sys/kernel/yama/ptrace_scope
 /proc/sys/net/ipv4/ip_forward /proc/sys/vm/drop_caches /proc/sys/vm/overcommit_memory /proc/sysrq-trigger /svc
-/svc/guest /svc/guest/init.pl /svc/report /svc/report/ending /sys/fs/cgroup /sys/fs/cgroup/cgroup.procs
+/svc/guest /svc/init /svc/report /svc/report/ending /sys/fs/cgroup /sys/fs/cgroup/cgroup.procs
 /sys/kernel/uevent_helper /tmp /usr /usr/bin /usr/bin/perl /usr/bin/python3 /usr/local /work /work/input /work/output
 /dev/shm""".split()
 

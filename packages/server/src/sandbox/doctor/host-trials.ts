@@ -56,7 +56,7 @@ export function hostTrials({ dataDirectory, isReserveFree }: HostTrialOptions): 
     },
     {
       id: 'host.perl',
-      title: 'perl, which starts every cell',
+      title: 'perl, which runs the probes of this doctor',
       fix: 'apt-get install perl-base',
       attempt: async () => pass(`${PERL} ${(await run(PERL, ['-e', 'print $^V'])).stdout}`),
     },

@@ -9,8 +9,6 @@
 
 #include "launcher.h"
 
-enum { REASON_BYTES_MAX = 512 };
-
 static void send_bytes(struct iovec *parts, int count)
 {
     while (count > 0) {

@@ -6,30 +6,18 @@
  * process of the cell can change its mounts, its network or its process ids.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
-#include <net/if.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "launcher.h"
-
-static void must(int result, const char *what, const char *of)
-{
-    if (result < 0) fail("cannot %s %s: %m", what, of);
-}
 
 /* In cgroup v1, a thread that moves itself by `tasks` does not wait until no thread of the host forks or ends. */
 void join_groups(const struct configuration *configuration, const char *id)
@@ -38,8 +26,8 @@ void join_groups(const struct configuration *configuration, const char *id)
         char path[ID_BYTES_MAX + 8];
         snprintf(path, sizeof path, "%s/tasks", id);
         int tasks = openat(GROUPS_FIRST + at, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-        must(tasks, "open the group", path);
-        must(write(tasks, "0", 1), "join the group", path);
+        must(tasks, "open the group %s", path);
+        must(write(tasks, "0", 1), "join the group %s", path);
         close(tasks);
     }
 }
@@ -51,70 +39,34 @@ static void set_limits(const struct configuration *configuration)
         unsigned long value;
         if (sscanf(configuration->limits.first[at], "%u %lu", &resource, &value) != 2) fail("malformed limit");
         struct rlimit limit = { value, value };
-        must(setrlimit(resource, &limit), "limit", configuration->limits.first[at]);
+        must(setrlimit(resource, &limit), "limit %s", configuration->limits.first[at]);
     }
-}
-
-/* Written by root of the host, so that no process of the cell can set a lower value. */
-void prefer_for_killing(void)
-{
-    int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (file < 0 || write(file, "1000", 4) != 4) fail("cannot write oom_score_adj: %m");
-    close(file);
-}
-
-/*
- * The network namespace belongs to the host's root, like all others, so no process of the cell can change it.
- * netdevice(7).
- */
-static void bring_up_loopback(void)
-{
-    struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-    int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    must(any, "make a socket for", "lo");
-    must(ioctl(any, SIOCSIFFLAGS, &request), "bring up", "lo");
-    close(any);
 }
 
 void set_up_kernel(const struct configuration *configuration)
 {
     if (configuration->has_loopback) bring_up_loopback();
-    must(sethostname("sandbox", 7), "set", "the host name");
+    must(sethostname("sandbox", 7), "set the host name");
     set_limits(configuration);
 }
 
-/* The capabilities that process 1 needs to become the job's user, to limit the interpreter and to end it. */
-static int is_kept(int capability)
-{
-    return capability == CAP_KILL || capability == CAP_SETGID || capability == CAP_SETPCAP || capability == CAP_SETUID ||
-        capability == CAP_SYS_RESOURCE;
-}
-
-static void keep_few_capabilities(void)
-{
-    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct data[2] = { 0 };
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
-        if (is_kept(capability)) data[capability / 32].permitted |= 1u << capability % 32;
-        else must(prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop", "a capability");
-    }
-    for (int half = 0; half < 2; half++) data[half].effective = data[half].permitted;
-    must(syscall(SYS_capset, &header, data), "drop", "capabilities");
-}
+/* What process 1 needs to become the job's user, to limit the interpreter and to end it. */
+static const uint64_t OF_PROCESS_ONE =
+    BIT(CAP_KILL) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP) | BIT(CAP_SETUID) | BIT(CAP_SYS_RESOURCE);
 
 void become_root_of_cell(void)
 {
-    must(setgroups(0, NULL), "leave", "all groups");
-    must(setresgid(0, 0, 0), "become", "group 0");
-    must(setresuid(0, 0, 0), "become", "user 0");
+    must(setgroups(0, NULL), "leave all groups");
+    must(setresgid(0, 0, 0), "become group 0");
+    must(setresuid(0, 0, 0), "become user 0");
 }
 
 /* Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. */
 static void change_user(void)
 {
     char answer;
-    must(unshare(CLONE_NEWUSER), "unshare", "users");
-    must(write(UP, "m", 1), "ask for", "a mapping");
+    must(unshare(CLONE_NEWUSER), "unshare users");
+    must(write(UP, "m", 1), "ask for a mapping");
     if (read(DOWN, &answer, 1) != 1) syscall(SYS_exit_group, 125);
     become_root_of_cell();
 }
@@ -123,15 +75,15 @@ static void change_user(void)
 static void place_pipes(enum kind kind, const struct pipes *pipes)
 {
     for (int stream = 0; stream < 3; stream++)
-        must(dup2(pipes->services[stream], SERVICES_ENDS + stream), "keep", "the service's end");
-    if (kind == COPIED) must(dup2(pipes->tell[1], TELL), "keep", "a pipe"), must(dup2(pipes->hear[0], HEAR), "keep", "a pipe");
-    for (int stream = 0; stream < 3; stream++) must(dup2(pipes->cells[stream], stream), "take", "a pipe");
+        must(dup2(pipes->services[stream], SERVICES_ENDS + stream), "keep the service's end");
+    if (kind == COPIED) must(dup2(pipes->tell[1], TELL), "keep a pipe"), must(dup2(pipes->hear[0], HEAR), "keep a pipe");
+    for (int stream = 0; stream < 3; stream++) must(dup2(pipes->cells[stream], stream), "take a pipe");
 }
 
 void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int down)
 {
-    must(dup2(up, UP), "keep", "the way up");
-    must(dup2(down, DOWN), "keep", "the way down");
+    must(dup2(up, UP), "keep the way up");
+    must(dup2(down, DOWN), "keep the way down");
     failures = UP;
     if (kind != TEMPLATE) place_pipes(kind, pipes);
 }
@@ -140,9 +92,9 @@ void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int do
 static void leave_protocol(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    must(nothing, "open", "/dev/null");
-    must(dup2(nothing, STDIN_FILENO), "leave", "the protocol");
-    must(dup2(nothing, STDOUT_FILENO), "leave", "the protocol");
+    must(nothing, "open /dev/null");
+    must(dup2(nothing, STDIN_FILENO), "leave the protocol");
+    must(dup2(nothing, STDOUT_FILENO), "leave the protocol");
     close(nothing);
 }
 
@@ -156,10 +108,10 @@ void close_others(enum kind kind)
 
 void confine(const struct configuration *configuration, enum kind kind)
 {
-    keep_few_capabilities();
-    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set", "no-new-privileges");
+    keep_capabilities(OF_PROCESS_ONE);
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set no-new-privileges");
     const struct sock_fprog *filter = kind == TEMPLATE ? &configuration->template_filter : &configuration->filter;
-    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0), "set", "the filter");
+    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0), "set the filter");
     run_init(configuration, kind);
 }
 
@@ -170,7 +122,7 @@ void become_cell(const struct configuration *configuration, enum kind kind, cons
     setsid();
     join_groups(configuration, request->id);
     /* Made now, so that the cell sees its own group as the root of all groups. */
-    must(unshare(CLONE_NEWCGROUP), "unshare", "control groups");
+    must(unshare(CLONE_NEWCGROUP), "unshare control groups");
     close_others(kind);
     prefer_for_killing();
     make_mounts(configuration, request->root);

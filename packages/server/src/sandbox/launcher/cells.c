@@ -20,8 +20,6 @@
 
 #include "launcher.h"
 
-enum { REASON_BYTES_MAX = 512 };
-
 struct cell *cells;
 int cell_count;
 static struct report *report;

@@ -19,10 +19,10 @@ static char *read_told(int descriptor, size_t *length)
     size_t room = 4096;
     char *told = malloc(room);
     for (*length = 0;;) {
-        if (told == NULL) fail("init: no memory for the program's words");
+        if (told == NULL) fail("no memory for the program's words");
         ssize_t count = read(descriptor, told + *length, room - *length - 1);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) fail("init: read: %m");
+        if (count < 0) fail("read: %m");
         if (count == 0) break;
         *length += count;
         if (*length == room - 1) told = realloc(told, room *= 2);
@@ -38,7 +38,7 @@ static char *with_place(const char *word, const char *place, const char *value)
     if (at == NULL) return strdup(word);
     char *rest = with_place(at + strlen(place), place, value), *whole;
     if (rest == NULL || asprintf(&whole, "%.*s%s%s", (int)(at - word), word, value, rest) < 0)
-        fail("init: no memory for the program's words");
+        fail("no memory for the program's words");
     return whole;
 }
 
@@ -64,7 +64,7 @@ void await_and_execute(const struct words *command, const struct words *fixed, i
     words++;
     for (char *at = words; at < told + length; at++) count += *at == '\0';
     char **line = calloc(command->count + count + 1, sizeof *line), **all = calloc(fixed->count + count + 1, sizeof *all);
-    if (line == NULL || all == NULL) fail("init: no memory for the program's words");
+    if (line == NULL || all == NULL) fail("no memory for the program's words");
     int words_count = 0, variables = fixed->count;
     for (; words_count < command->count; words_count++)
         line[words_count] = with_place(with_place(command->first[words_count], "{work}", WORK), "{heap_mb}", heap);

@@ -1,12 +1,12 @@
 /**
- * The configuration that a launcher gets once, before it makes any cell: the same hardened OCI configuration that crun
- * runs, in lines that `configuration.c` reads. So both ways to build a namespace cell follow one description.
+ * The configuration that a launcher gets once, before it makes any cell: the description of cells that runtimes get too,
+ * in lines that `configuration.c` reads.
  */
 import { dirname } from 'node:path';
 import { UNLIMITED } from '../cgroup/cgroup.ts';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
-import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
-import { bundleOptions, treesOf, workFileSystem } from '../oci/cell-layout.ts';
+import { descriptionOptions, treesOf, workFileSystem } from '../oci/cell-layout.ts';
+import { type CellDescription, type CellMount, describeCell, GUEST } from '../oci/description.ts';
 import type { CellOptions, ReservedCell } from '../oci/runtime/runtime.ts';
 import { USAGE } from '../oci/runtime/start.ts';
 import { ruleLine } from '../oci/seccomp/seccomp-rule.ts';
@@ -31,15 +31,15 @@ const MOUNT_FLAGS: Readonly<Record<string, number>> = {
 };
 
 /** getrlimit(2): asm-generic/resource.h. */
-const RESOURCES: Readonly<Record<string, number>> = {
-  RLIMIT_STACK: 3,
-  RLIMIT_CORE: 4,
-  RLIMIT_NOFILE: 7,
-  RLIMIT_MEMLOCK: 8,
-  RLIMIT_SIGPENDING: 11,
-  RLIMIT_MSGQUEUE: 12,
-  RLIMIT_NICE: 13,
-  RLIMIT_RTPRIO: 14,
+const RESOURCES: Readonly<Record<keyof CellDescription['resources'], number>> = {
+  STACK: 3,
+  CORE: 4,
+  NOFILE: 7,
+  MEMLOCK: 8,
+  SIGPENDING: 11,
+  MSGQUEUE: 12,
+  NICE: 13,
+  RTPRIO: 14,
 };
 
 /** The command of the interpreter of which the interpreters of cells are copies, and the library that it loads. */
@@ -53,15 +53,14 @@ export interface Template {
  * template the interpreters of cells are executed in them; a launcher with one needs `templateLines`, too.
  */
 export function launcherConfiguration(options: CellOptions, template: Template | null): readonly string[] {
-  const { process: first, mounts, linux } = bundleConfig(bundleOptions(options));
-  const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as OciMount).flags;
+  const described = describeCell(descriptionOptions(options));
+  const { mounts, resources, seccomp } = described;
+  const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as CellMount).flags;
   const { readings } = options.group.plan;
   const run = LANGUAGE_RUNS[options.language];
   // `launch.sh` only waits. The launcher does this itself and saves the start of a shell.
   const executesLate = run.launcher === 'launch.sh';
-  const { compiler, program } = executesLate
-    ? { compiler: run.compiler ?? [], program: run.command }
-    : commandsOf(first.args);
+  const { compiler, program } = executesLate ? { compiler: run.compiler ?? [], program: run.command } : described;
   const lines = [
     ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
     `look ${readingWord(readings.memoryBytes)}`,
@@ -74,12 +73,12 @@ export function launcherConfiguration(options: CellOptions, template: Template |
     `workflags ${flagsAt(GUEST.work)}`,
     ...(options.loopback ? ['loopback up'] : []),
     ...(isRootOfHost() ? [] : ['devices shown']),
-    ...linux.maskedPaths.map((path) => `mask ${path}`),
-    ...linux.readonlyPaths.map((path) => `readonly ${path}`),
-    ...first.rlimits.map(({ type, hard }) => `limit ${RESOURCES[type]} ${hard}`),
-    `otherwise ${linux.seccomp.defaultErrnoRet}`,
-    ...linux.seccomp.syscalls.map(ruleLine),
-    ...first.env.map((entry) => `environment ${entry}`),
+    ...described.maskedPaths.map((path) => `mask ${path}`),
+    ...described.readonlyPaths.map((path) => `readonly ${path}`),
+    ...Object.entries(resources).map(([name, value]) => `limit ${RESOURCES[name as keyof typeof RESOURCES]} ${value}`),
+    `otherwise ${seccomp.defaultErrnoRet}`,
+    ...seccomp.syscalls.map(ruleLine),
+    ...described.environment.map((entry) => `environment ${entry}`),
     ...compiler.map((word) => `compiler ${word}`),
     ...(executesLate ? ['execute late'] : []),
     ...(template?.arguments ?? program).map((word) => `argument ${word}`),
@@ -97,21 +96,16 @@ export function templateLines({ id, rootUid, group: { plan } }: ReservedCell): r
   return [`users ${first} ${count}`, `template ${[id, rootUid, ...accesses.map(writingWord)].join(' ')}`];
 }
 
-/** The words after `perl init.pl`. Process 1 of a forked cell is the launcher's own code and takes the same words. */
-function commandsOf([_perl, _init, count, ...words]: OciConfiguration['process']['args']) {
-  return { compiler: words.slice(0, Number(count)), program: words.slice(Number(count)) };
-}
-
 function groupKeyword(joinFile: string): string {
   return joinFile.endsWith('/tasks') ? 'group' : 'group2';
 }
 
-function mountLine(mount: OciMount): string {
+function mountLine(mount: CellMount): string {
   const { flags, data } = flagsOf(mount);
   return `mount ${mount.destination}\t${mount.type} ${flags} ${data}`.trimEnd();
 }
 
-function flagsOf({ options }: OciMount): { flags: number; data: string } {
+function flagsOf({ options }: CellMount): { flags: number; data: string } {
   const words = options.filter((option) => Object.hasOwn(MOUNT_FLAGS, option));
   return {
     flags: words.reduce((sum, word) => sum + (MOUNT_FLAGS[word] ?? 0), 0),

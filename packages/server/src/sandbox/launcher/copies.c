@@ -20,8 +20,6 @@
 
 #include "launcher.h"
 
-enum { REASON_BYTES_MAX = 512 };
-
 int template_socket = -1, template_users = -1;
 static struct cell template;
 /* Requests that the template was sent, and those that it has answered, in this order. */

@@ -1,10 +1,10 @@
 /*
  * svc-init FILTER COUNT WORD... WORD...
  *
- * Process 1 of a gVisor cell. The first COUNT words are the compiler's command, the others the program's. It is
- * `oci/guest/init.pl` in C, because perl takes long to start where system calls are slow. FILTER is the file of the
- * system call filter that it sets for itself and everything that it starts, or `-` if the runtime has set one. Only the
- * kernel in which it runs can observe the cell, so it reports to the service what that kernel says.
+ * Process 1 of a cell that a runtime makes. The first COUNT words are the compiler's command, the others the program's.
+ * FILTER is the file of the system call filter that it sets for itself and everything that it starts, or `-` if the
+ * runtime has set one. Of a gVisor cell only the kernel in which it runs knows anything, so it reports to the service
+ * what that kernel says.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #include "launcher.h"
 
-/* The descriptor on which `svc-sentry` waits for a word: `sentry/ending.c`. */
+/* The descriptor on which `svc-sentry` waits for a word, where that started the cell: `sentry/ending.c`. */
 enum { ENDED = 9 };
 
 static struct report report;
@@ -33,7 +33,7 @@ static void send_report(void)
     for (int part = 0; part < 2; part++)
         for (size_t sent = 0; sent < parts[part].count;) {
             ssize_t count = write(STDOUT_FILENO, parts[part].bytes + sent, parts[part].count - sent);
-            if (count < 0 && errno != EINTR) fail("init: write: %m");
+            if (count < 0 && errno != EINTR) fail("write: %m");
             if (count > 0) sent += count;
         }
 }
@@ -60,7 +60,7 @@ static void tell_of_end(void)
 
 static void take(struct words *into, char **from, int count)
 {
-    if (count >= WORDS_MAX) fail("init: too many words");
+    if (count >= WORDS_MAX) fail("too many words");
     memcpy(into->first, from, count * sizeof *from);
     into->count = count;
 }
@@ -71,18 +71,19 @@ static void set_filter(const char *path)
     static struct sock_filter instructions[BPF_MAXINSNS];
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t bytes = file < 0 ? -1 : read(file, instructions, sizeof instructions);
-    if (bytes <= 0 || bytes % sizeof *instructions != 0) fail("init: cannot read the filter: %m");
+    if (bytes <= 0 || bytes % sizeof *instructions != 0) fail("cannot read the filter: %m");
     struct sock_fprog program = { .len = bytes / sizeof *instructions, .filter = instructions };
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) fail("init: cannot set the filter: %m");
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) fail("cannot set the filter: %m");
     close(file);
 }
 
 int main(int count, char **words, char **environment)
 {
-    static struct configuration configuration = { .say_ready = tell_of, .say_ended = tell_of_end };
+    static struct configuration configuration = { .say_ready = tell_of };
     int of_compiler = count < 3 ? -1 : atoi(words[2]), variables = 0;
-    if (of_compiler < 0 || 3 + of_compiler >= count) fail("init: malformed words");
-    fcntl(ENDED, F_SETFD, FD_CLOEXEC); /* No program inherits it. */
+    if (of_compiler < 0 || 3 + of_compiler >= count) fail("malformed words");
+    /* No program inherits it. */
+    if (fcntl(ENDED, F_SETFD, FD_CLOEXEC) == 0) configuration.say_ended = tell_of_end;
     if (strcmp(words[1], "-")) set_filter(words[1]);
     while (environment[variables] != NULL) variables++;
     take(&configuration.compiler, words + 3, of_compiler);

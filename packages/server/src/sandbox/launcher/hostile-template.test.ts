@@ -50,7 +50,6 @@ async function hostile(code: string) {
     reserve: reserveCell,
     directory: join(directory, 'cell'),
     rootfs,
-    programs: join(import.meta.dirname, '../oci'),
     hybridMount: groups.hybridMount,
     workBytes: 1024 * 1024,
     hostPostureSha256: null,

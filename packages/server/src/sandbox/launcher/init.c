@@ -1,10 +1,20 @@
 /*
  * Process 1 of a cell: starts the one interpreter as the job's user, lets the program run, and reports how it ended. It
- * runs as another user than the job, which can neither signal it, nor read or change it.
+ * runs as another user than the job, which can neither signal it, nor read or change it. So the service can trust its
+ * report, and tell an exit code from a signal.
  *
- * In a gVisor cell it uses the protocol that `oci/guest/init.pl` describes. In a forked cell the launcher does all that
- * can be done from outside: process 1 sends it `r` at the workload-ready boundary, and later the content of its report.
- * The service writes one line to its standard input, `run BYTES ARGUMENTS HEAP_MB`, followed by the same data as there.
+ * A cell is forked by the launcher, which does all that can be done from outside: process 1 sends it `r` at the
+ * workload-ready boundary, and later the content of its report. Or a runtime executes process 1 as `svc-init`, and the
+ * service talks to it alone:
+ *
+ *   out  `ready LENGTH` and LENGTH bytes   at the workload-ready boundary: what /proc says of the interpreter
+ *   in   `limits FSIZE CPU NPROC HEAP_MB`  the limits of a job, on what waits
+ *   out  `limits FSIZE CPU NPROC`          read back from the kernel
+ *
+ * Both then read `run BYTES ARGUMENTS`, in a forked cell with HEAP_MB; BYTES of words for the program; every later byte is
+ * the program's own standard input. A line to process 1 is padded to LINE_BYTES. So is the report, which only process 1
+ * can write, when all is dead: `exited CODE` or `signaled NUMBER`; of a language that is compiled also `compiling`,
+ * `running`, and `compiler exited CODE` or the like. Exit code 125 says that process 1 itself failed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,17 +38,12 @@ enum { GO = 3, READY = 4, SPARE = 10 };
 
 static const char REPORT[] = "/svc/report/ending";
 
-static void must(int result, const char *what)
-{
-    if (result < 0) fail("init: %s: %m", what);
-}
-
 static void say(const char *text)
 {
     size_t length = strlen(text);
     while (length > 0) {
         ssize_t count = write(STDOUT_FILENO, text, length);
-        if (count < 0 && errno != EINTR) fail("init: write: %m");
+        if (count < 0 && errno != EINTR) fail("write: %m");
         if (count > 0) text += count, length -= count;
     }
 }
@@ -63,7 +68,7 @@ static void leave_process_one(void)
 static void execute(const struct words *command, const struct words *environment)
 {
     execve(command->first[0], (char *const *)command->first, (char *const *)environment->first);
-    fail("init: cannot start %s: %m", command->first[0]);
+    fail("cannot start %s: %m", command->first[0]);
 }
 
 static void become_interpreter(const struct configuration *configuration, const struct words *command, int go, int ready)
@@ -76,7 +81,7 @@ static void become_interpreter(const struct configuration *configuration, const 
     if (configuration->executes_late) {
         /* A compiled program does not exist yet, but its compiler does. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
-            if (access(command->first[0], X_OK) < 0) fail("init: cannot start %s: %m", command->first[0]);
+            if (access(command->first[0], X_OK) < 0) fail("cannot start %s: %m", command->first[0]);
         }
         must(write(READY, "r", 1), "say ready");
         close_range(READY, ~0u, 0);
@@ -150,7 +155,7 @@ static unsigned set_limits(void)
     unsigned long size, cpu, processes;
     unsigned heap;
     read_bytes(line, LINE_BYTES);
-    if (sscanf(line, "limits %lu %lu %lu %u", &size, &cpu, &processes, &heap) != 4) fail("init: malformed line");
+    if (sscanf(line, "limits %lu %lu %lu %u", &size, &cpu, &processes, &heap) != 4) fail("malformed line");
     const struct waiting *each[] = { &compiler, &program };
     unsigned long held_size = 0, held_cpu = 0, held_processes = 0;
     for (int at = 0; at < 2; at++) {
@@ -180,7 +185,7 @@ static int wait_for(const struct waiting *waiting)
         int status;
         pid_t pid = waitpid(-1, &status, 0);
         if (pid == waiting->pid) return status;
-        if (pid < 0 && errno != EINTR) fail("init: waitpid: %m");
+        if (pid < 0 && errno != EINTR) fail("waitpid: %m");
     }
 }
 
@@ -200,7 +205,7 @@ static void report(const char *text)
         return;
     }
     int file = open(REPORT, O_WRONLY | O_CLOEXEC);
-    if (file < 0 || write(file, line, LINE_BYTES) != LINE_BYTES) fail("init: cannot report: %m");
+    if (file < 0 || write(file, line, LINE_BYTES) != LINE_BYTES) fail("cannot report: %m");
     close(file);
 }
 
@@ -248,7 +253,7 @@ static void wait_until_ready(const struct waiting *waiting)
 {
     char byte;
     if (waiting->pid <= 0) return;
-    if (read(waiting->ready, &byte, 1) != 1) fail("init: the interpreter ended before it was ready");
+    if (read(waiting->ready, &byte, 1) != 1) fail("the interpreter ended before it was ready");
     close(waiting->ready);
 }
 
@@ -261,9 +266,9 @@ static void run_job(const struct configuration *configuration)
     read_bytes(line, LINE_BYTES);
     /* The service has opened its ends, and is the only one that writes to this process. */
     if (is_forked) close_range(SERVICES_ENDS, FILES, 0);
-    if (sscanf(line, "run %zu %u %u", &length, &arguments, &heap) != 2 + is_forked) fail("init: malformed line");
+    if (sscanf(line, "run %zu %u %u", &length, &arguments, &heap) != 2 + is_forked) fail("malformed line");
     char *words = malloc(length + 1);
-    if (words == NULL) fail("init: no memory for the program's words");
+    if (words == NULL) fail("no memory for the program's words");
     read_bytes(words, length);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     must(dup2(nothing, STDIN_FILENO), "leave the program's input");
@@ -313,7 +318,7 @@ static void await_copy(void)
     must(write(UP, "w", 1), "ask for a copy");
     program.go = TELL, program.ready = HEAR, program.pid = 1;
     wait_until_ready(&program);
-    if (list_children(getpid(), &program.pid, 1) != 1) fail("init: there is not one copy");
+    if (list_children(getpid(), &program.pid, 1) != 1) fail("there is not one copy");
 }
 
 static void start_interpreters(const struct configuration *configuration, enum kind kind)
@@ -328,6 +333,7 @@ static void start_interpreters(const struct configuration *configuration, enum k
 void run_init(const struct configuration *configuration, enum kind kind)
 {
     is_forked = configuration->say_ready == NULL;
+    speaker = "init: ";
     /* Changing the user cleared this. If the launcher ended meanwhile, reporting `ready` to it notices that. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
     reset_signals();

@@ -19,6 +19,7 @@
  *   init.c           process 1 of a cell: the protocol with the service, and how the program ended
  *   command.c        what a cell executes once its program is released
  *   guest.c          the same process 1 as a separate program, for gVisor cells
+ *   steps.c          steps that the stage and gVisor's starter take, too
  *   failure.c        how any of them fails
  *
  * A template is an interpreter that is up. It runs in a cell of its own, as the job's user and without privileges, like
@@ -40,6 +41,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "failure.h"
+#include "steps.h"
+
 /* In the launcher's own root: where a cell builds its file system, and the layers of its trees, by number. */
 #define CELL "/tmp/cell"
 #define TREES "/tmp/trees"
@@ -60,7 +64,6 @@ enum {
     LIMITS = 3,              /* of a job, on each process that waits: file size, CPU time, processes */
     CELLS_MAX = 4096,
     COPY_FILES_MAX = 7 + 5 + GROUPS_MAX,    /* namespaces; its ends of five pipes; groups */
-    JOB_UID = 1000,
 };
 
 /* Descriptors at known numbers: in a template and in a cell nothing else is open. */
@@ -284,7 +287,6 @@ void become_maker(const struct configuration *, const struct request *, const st
 /* Steps of both. */
 void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int down);
 void join_groups(const struct configuration *configuration, const char *id);
-void prefer_for_killing(void);
 void become_root_of_cell(void);
 /* Closes all that process 1 does not need. */
 void close_others(enum kind kind);
@@ -315,13 +317,5 @@ void await_and_execute(const struct words *command, const struct words *fixed, i
 
 /* Gives up every privilege for good, and becomes the job's user. Works without capset(2), which the filter refuses. */
 void drop_everything(void);
-
-/* Resets signals: ignored ones stay ignored over exec(2). */
-void reset_signals(void);
-
-/* Ends this process with one line that says what failed and why. */
-void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* The descriptor that `fail` writes to: standard error or, in a cell that is being made, the launcher. */
-extern int failures;
 
 #endif

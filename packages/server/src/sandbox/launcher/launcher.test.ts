@@ -53,7 +53,6 @@ async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOpti
     group: groups.open(id),
     directory: join(directory, id),
     rootfs,
-    programs: join(import.meta.dirname, '../oci'),
     rootUid: 0x70000000,
     hybridMount: groups.hybridMount,
     workBytes: 1024 * 1024,

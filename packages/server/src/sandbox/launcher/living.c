@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,25 +29,15 @@ static int map_range(char *into, size_t room, const struct configuration *config
 }
 
 /* The template's namespace has the users of all cells, because theirs are made below it; two of them are its own. */
-static void write_map(const struct configuration *configuration, const struct cell *cell, const char *name)
-{
-    uid_t root = cell->request.root, first = configuration->users_first, end = first + configuration->users_count;
-    char path[64], map[256];
-    snprintf(path, sizeof path, "/proc/%d/%s", cell->pid, name);
-    int length = snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n", root, (unsigned)JOB_UID, root + 1);
-    if (cell->kind == TEMPLATE) {
-        length += map_range(map + length, sizeof map - length, configuration, first, root);
-        length += map_range(map + length, sizeof map - length, configuration, root + 2, end);
-    }
-    int file = open(path, O_WRONLY | O_CLOEXEC);
-    if (file >= 0 && write(file, map, length) < 0) { /* The cell notices, because it cannot become its root. */ }
-    if (file >= 0) close(file);
-}
-
 void map_users(const struct configuration *configuration, const struct cell *cell)
 {
-    write_map(configuration, cell, "uid_map");
-    write_map(configuration, cell, "gid_map");
+    uid_t root = cell->request.root, first = configuration->users_first, end = first + configuration->users_count;
+    char others[128] = "";
+    if (cell->kind == TEMPLATE) {
+        int length = map_range(others, sizeof others, configuration, first, root);
+        map_range(others + length, sizeof others - length, configuration, root + 2, end);
+    }
+    if (map_cell(-1, cell->pid, root, root + 1, others) != 0) { /* The cell notices, because it cannot become its root. */ }
     if (write(cell->down, "m", 1) < 0) { /* It has ended, as the next read shows. */ }
 }
 

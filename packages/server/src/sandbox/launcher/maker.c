@@ -8,7 +8,6 @@
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +20,14 @@
 
 enum { NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP };
 
-static void must(int result, const char *what, const char *of)
-{
-    if (result < 0) fail("cannot %s %s: %m", what, of);
-}
-
 /* A change of the effective user takes those away that the real one still permits: capabilities(7). */
 static void raise_capabilities(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct data[2];
-    must(syscall(SYS_capget, &header, data), "read", "capabilities");
+    must(syscall(SYS_capget, &header, data), "read capabilities");
     for (int half = 0; half < 2; half++) data[half].effective = data[half].permitted;
-    must(syscall(SYS_capset, &header, data), "raise", "capabilities");
+    must(syscall(SYS_capset, &header, data), "raise capabilities");
 }
 
 /*
@@ -44,12 +38,12 @@ static void raise_capabilities(void)
  */
 static void become_user_of_template(uid_t user)
 {
-    must(setresuid(-1, user, -1), "become", "the template's user");
+    must(setresuid(-1, user, -1), "become the template's user");
     setfsuid(0);
     raise_capabilities();
-    must(setns(template_users, CLONE_NEWUSER), "enter", "the template's users");
-    must(setresgid(JOB_UID, JOB_UID, JOB_UID), "become", "the template's group");
-    must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "close", "/proc");
+    must(setns(template_users, CLONE_NEWUSER), "enter the template's users");
+    must(setresgid(JOB_UID, JOB_UID, JOB_UID), "become the template's group");
+    must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "close /proc");
 }
 
 /* The launcher is the parent of process 1, and process 1 is in a process namespace below the template's. */
@@ -65,22 +59,11 @@ static pid_t id_in(int processes, int handle)
     char path[64], text[512] = "", *line;
     snprintf(path, sizeof path, "self/fdinfo/%d", handle);
     int file = openat(processes, path, O_RDONLY | O_CLOEXEC);
-    must(file, "open", path);
-    must(read(file, text, sizeof text - 1), "read", path);
+    must(file, "open %s", path);
+    must(read(file, text, sizeof text - 1), "read %s", path);
     close(file);
     if ((line = strstr(text, "\nPid:")) == NULL) fail("cannot find process 1");
     return atoi(line + 5);
-}
-
-static void write_map(int processes, pid_t pid, const char *name, unsigned root, unsigned user)
-{
-    char path[64], map[64];
-    snprintf(path, sizeof path, "%d/%s", pid, name);
-    int length = snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n", root, (unsigned)JOB_UID, user);
-    int file = openat(processes, path, O_WRONLY | O_CLOEXEC);
-    must(file, "open", path);
-    must(write(file, map, length), "write", path);
-    close(file);
 }
 
 static void become_process_one(const struct configuration *configuration)
@@ -107,17 +90,16 @@ void become_maker(const struct configuration *configuration, const struct reques
     join_groups(configuration, request->id);
     prefer_for_killing();
     int processes = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    must(processes, "open", "/proc");
-    must(unshare(CLONE_NEWNS), "unshare", "mounts");
+    must(processes, "open /proc");
+    must(unshare(CLONE_NEWNS), "unshare mounts");
     make_mounts(configuration, root);
     become_user_of_template(root_of_template() + 1);
     pid_t pid = clone_process_one(&handle);
-    must(pid, "clone", "process 1");
+    must(pid, "clone process 1");
     if (pid == 0) become_process_one(configuration);
     pid = id_in(processes, handle);
-    write_map(processes, pid, "gid_map", template_id_of(configuration, root), template_id_of(configuration, root + 1));
-    write_map(processes, pid, "uid_map", template_id_of(configuration, root), template_id_of(configuration, root + 1));
-    must(write(tell, "m", 1), "tell", "process 1");
+    must(map_cell(processes, pid, template_id_of(configuration, root), template_id_of(configuration, root + 1), ""), "map users");
+    must(write(tell, "m", 1), "tell process 1");
     syscall(SYS_exit_group, 0);
     __builtin_unreachable();
 }

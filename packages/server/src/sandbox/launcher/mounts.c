@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -19,49 +18,24 @@
 #include "launcher.h"
 
 #define ROOT CELL "/root"
+/* The empty first layer of every overlay. */
+#define NOTHING CELL "/nothing"
 /* What kernel files and directories are covered with, in a directory that no program can enter. */
 #define REPORT "/svc/report"
 #define EMPTY REPORT "/empty"
 #define COVER REPORT "/cover"
-
-static void must(int result, const char *what, const char *of)
-{
-    if (result < 0) fail("cannot %s %s: %m", what, of);
-}
-
-static void make_directory(const char *path, mode_t mode, uid_t owner)
-{
-    must(mkdir(path, mode), "make", path);
-    if (owner != 0) must(chown(path, owner, owner), "give away", path);
-}
-
-static void bind(const char *source, const char *destination, unsigned long flags)
-{
-    must(mount(source, destination, NULL, MS_BIND, NULL), "bind", destination);
-    must(mount(NULL, destination, NULL, MS_BIND | MS_REMOUNT | flags, NULL), "set the flags of", destination);
-}
-
-/*
- * The layer is named as the working directory, so that no name needs quoting. statfs(2) reports on the first layer, an
- * empty directory of the cell: a read-only overlay must have two layers.
- */
-static void overlay(const char *layer, const char *destination, unsigned long flags)
-{
-    must(chdir(layer), "enter", layer);
-    must(mount("overlay", destination, "overlay", MS_RDONLY | flags, "lowerdir=" CELL "/nothing:."), "lay over", destination);
-}
 
 static void show_tree(const struct tree *tree, int number)
 {
     char layer[64], destination[PATH_BYTES_MAX], file[PATH_BYTES_MAX];
     snprintf(layer, sizeof layer, TREES "/%d", number);
     snprintf(destination, sizeof destination, ROOT "%s", tree->destination);
-    if (tree->name == NULL) return overlay(layer, destination, tree->flags);
+    if (tree->name == NULL) return overlay(layer, destination, tree->flags, NOTHING);
     snprintf(file, sizeof file, CELL "/layers/%d", number);
     make_directory(file, 0755, 0);
-    overlay(layer, file, tree->flags);
+    overlay(layer, file, tree->flags, NOTHING);
     snprintf(file, sizeof file, CELL "/layers/%d/%s", number, tree->name);
-    bind(file, destination, MS_RDONLY | tree->flags);
+    bind_mount(file, destination, MS_RDONLY | tree->flags);
 }
 
 /*
@@ -70,38 +44,38 @@ static void show_tree(const struct tree *tree, int number)
  */
 static void make_cell_directory(const struct configuration *configuration, uid_t root)
 {
-    must(mount("tmpfs", CELL, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, configuration->work_size), "mount", CELL);
-    make_directory(CELL "/nothing", 0755, 0);
+    must(mount("tmpfs", CELL, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, configuration->work_size), "mount " CELL);
+    make_directory(NOTHING, 0755, 0);
     make_directory(CELL "/layers", 0755, 0);
     make_directory(CELL "/root", 0755, 0);
     make_directory(CELL "/report", 0700, root);
     make_directory(CELL "/report/empty", 0555, 0);
-    must(mknod(CELL "/report/cover", S_IFREG | 0444, 0), "make", "a cover");
+    must(mknod(CELL "/report/cover", S_IFREG | 0444, 0), "make a cover");
     make_directory(CELL "/work", 0755, root + 1);
     make_directory(CELL "/work/input", 0755, 0);
     make_directory(CELL "/work/output", 0755, root + 1);
     /* Through this the service writes inputs, which are not read-only here. */
     int files = open(CELL, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    must(files, "open", CELL);
-    must(dup2(files, FILES), "keep", CELL);
+    must(files, "open " CELL);
+    must(dup2(files, FILES), "keep " CELL);
     close(files);
 }
 
 static void bind_work(const struct configuration *configuration)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
-    bind(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC);
-    bind(CELL "/work", ROOT "/work", flags);
-    bind(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY | MS_NOEXEC);
+    bind_mount(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    bind_mount(CELL "/work", ROOT "/work", flags);
+    bind_mount(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY | MS_NOEXEC);
 }
 
 /* After this the launcher's root, with the host's /proc, is no longer visible. */
 static void change_root(void)
 {
-    must(chdir(ROOT), "enter", ROOT);
-    must(syscall(SYS_pivot_root, ".", "."), "change to", ROOT);
-    must(umount2(".", MNT_DETACH), "leave", "the launcher's root");
-    must(chdir("/"), "enter", "/");
+    must(chdir(ROOT), "enter " ROOT);
+    must(syscall(SYS_pivot_root, ".", "."), "change to " ROOT);
+    must(umount2(".", MNT_DETACH), "leave the launcher's root");
+    must(chdir("/"), "enter /");
 }
 
 const struct device devices[] = {
@@ -126,14 +100,14 @@ static void take_devices(void)
         char path[64];
         snprintf(path, sizeof path, DEVICES "/%s", devices[at].name);
         shown[at] = syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-        must(shown[at], "take", path);
+        must(shown[at], "take %s", path);
     }
 }
 
 static void put_device(const char *path, int device)
 {
-    must(mknod(path, S_IFREG | 0444, 0), "make", path);
-    must(syscall(SYS_move_mount, device, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH), "show", path);
+    must(mknod(path, S_IFREG | 0444, 0), "make %s", path);
+    must(syscall(SYS_move_mount, device, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH), "show %s", path);
     close(device);
 }
 
@@ -143,9 +117,10 @@ static void fill_devices(int are_shown)
         char path[64];
         snprintf(path, sizeof path, "/dev/%s", devices[at].name);
         if (are_shown) put_device(path, shown[at]);
-        else must(mknod(path, S_IFCHR | 0666, makedev(devices[at].major, devices[at].minor)), "make", path);
+        else must(mknod(path, S_IFCHR | 0666, makedev(devices[at].major, devices[at].minor)), "make %s", path);
     }
-    for (size_t at = 0; at < sizeof LINKS / sizeof *LINKS; at++) must(symlink(LINKS[at][0], LINKS[at][1]), "make", LINKS[at][1]);
+    for (size_t at = 0; at < sizeof LINKS / sizeof *LINKS; at++)
+        must(symlink(LINKS[at][0], LINKS[at][1]), "make %s", LINKS[at][1]);
 }
 
 /* `TYPE FLAGS OPTIONS`, at a mount point that may have to be made in one of the cell's own file systems. */
@@ -155,7 +130,7 @@ static void mount_file_system(const char *path, const char *words)
     unsigned long flags;
     if (sscanf(words, "%15s %lu %127s", type, &flags, options) < 2) fail("malformed mount of %s", path);
     if (mkdir(path, 0755) != 0 && errno != EEXIST && errno != EROFS) fail("cannot make %s: %m", path);
-    must(mount(type, path, type, flags, options), "mount", path);
+    must(mount(type, path, type, flags, options), "mount %s", path);
 }
 
 /*
@@ -213,16 +188,16 @@ static char kind_of(const char *path, const char *listed)
 /* A file is covered by `cover`, a directory by `empty`, which the first one makes read-only for all. */
 static void mask(const char *path, char kind, const char *cover, const char **empty)
 {
-    if (kind == 'f') must(mount(cover, path, NULL, MS_BIND, NULL), "mask", path);
-    else if (strcmp(*empty, EMPTY)) must(mount(*empty, path, NULL, MS_BIND, NULL), "mask", path);
-    else bind(EMPTY, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC), *empty = path;
+    if (kind == 'f') must(mount(cover, path, NULL, MS_BIND, NULL), "mask %s", path);
+    else if (strcmp(*empty, EMPTY)) must(mount(*empty, path, NULL, MS_BIND, NULL), "mask %s", path);
+    else bind_mount(EMPTY, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC), *empty = path;
 }
 
 void make_mounts(const struct configuration *configuration, uid_t root)
 {
     umask(0); /* Files made here get exactly the given modes; the interpreter sets its own. */
     make_cell_directory(configuration, root);
-    overlay("/", ROOT, MS_NOSUID | MS_NODEV);
+    overlay("/", ROOT, MS_NOSUID | MS_NODEV, NOTHING);
     for (int at = 0; at < configuration->tree_count; at++) show_tree(&configuration->trees[at], at);
     bind_work(configuration);
     if (configuration->shows_devices) take_devices();
@@ -243,7 +218,7 @@ void cover_kernel_files(const struct configuration *configuration)
     const char *listed = list_processes_directory();
     for (int at = 0; at < configuration->read_only.count; at++) {
         const char *path = configuration->read_only.first[at];
-        if (kind_of(path, listed) != 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
+        if (kind_of(path, listed) != 0) bind_mount(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
     }
     /* Masked last, because the mount that makes /proc/sys read-only would cover masks below it. */
     for (int at = 0; at < configuration->masked.count; at++) {

@@ -28,11 +28,6 @@
 /* The order of the files: copies.c. */
 enum { PIPES = 5, NAMESPACES = 7 };
 
-static void must(int result, const char *what)
-{
-    if (result < 0) fail("a copy cannot %s: %m", what);
-}
-
 /* A thread that moves itself needs no right of its own: the launcher opened the files. */
 static void join(const int *files, int count)
 {
@@ -76,7 +71,7 @@ static void await_parent(const int *ends)
     char byte;
     close(ends[1]);
     while (read(ends[0], &byte, 1) < 0)
-        if (errno != EINTR) fail("a copy cannot wait: %m");
+        if (errno != EINTR) fail("cannot wait: %m");
 }
 
 /* What is left to do once it is in the cell. */

@@ -6,11 +6,6 @@
 
 #include "launcher.h"
 
-static void must(int result, const char *what)
-{
-    if (result < 0) fail("init: %s: %m", what);
-}
-
 void drop_everything(void)
 {
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
@@ -22,5 +17,5 @@ void drop_everything(void)
     must(setresuid(JOB_UID, JOB_UID, JOB_UID), "setresuid");
     uid_t real, effective, saved;
     if (getresuid(&real, &effective, &saved) != 0 || real != JOB_UID || effective != JOB_UID || saved != JOB_UID)
-        fail("init: the job would keep privileges");
+        fail("the job would keep privileges");
 }

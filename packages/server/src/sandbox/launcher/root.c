@@ -4,11 +4,9 @@
  * of cells. None of this is visible in a cell.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -17,26 +15,16 @@
 
 #include "launcher.h"
 
-static void must(int result, const char *what, const char *path)
-{
-    if (result != 0) fail("cannot %s %s: %m", what, path);
-}
-
 /* The bits of mount_setattr(2) for read-only, nosuid, nodev and noexec are those of mount(2). */
 static void show(const char *source, const char *destination, unsigned long flags)
 {
     int tree = syscall(SYS_open_tree, AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
     struct mount_attr attributes = { .attr_set = flags };
-    if (tree < 0) fail("cannot open the tree %s: %m", source);
-    must(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes), "set the flags of",
-        source);
-    must(syscall(SYS_move_mount, tree, "", AT_FDCWD, destination, MOVE_MOUNT_F_EMPTY_PATH), "show", destination);
+    must(tree, "open the tree %s", source);
+    must(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes),
+        "set the flags of %s", source);
+    must(syscall(SYS_move_mount, tree, "", AT_FDCWD, destination, MOVE_MOUNT_F_EMPTY_PATH), "show %s", destination);
     close(tree);
-}
-
-static void make_directory(const char *path)
-{
-    must(mkdir(path, 0755), "make", path);
 }
 
 /* A layer is a directory, so a tree that is a file is shown through its directory. */
@@ -44,7 +32,7 @@ static void keep_layer(struct tree *tree, int number)
 {
     char directory[PATH_BYTES_MAX], at[64];
     struct stat status;
-    must(lstat(tree->source, &status), "find", tree->source);
+    must(lstat(tree->source, &status), "find %s", tree->source);
     /* Refuses a link, which would show its target in place of the tree. */
     if (S_ISLNK(status.st_mode)) fail("%s is a symbolic link", tree->source);
     snprintf(directory, sizeof directory, "%s", tree->source);
@@ -55,19 +43,19 @@ static void keep_layer(struct tree *tree, int number)
         tree->name = strdup(name + 1);
     }
     snprintf(at, sizeof at, "%s/%d", TREES + 1, number);
-    make_directory(at);
+    make_directory(at, 0755, 0);
     show(directory[0] == '\0' ? "/" : directory, at, MS_RDONLY | MS_NOSUID | MS_NODEV);
 }
 
 /* On files that only stand for them. */
 static void keep_devices(void)
 {
-    make_directory(DEVICES + 1);
+    make_directory(DEVICES + 1, 0755, 0);
     for (int at = 0; at < device_count; at++) {
         char source[64], path[64];
         snprintf(source, sizeof source, "/dev/%s", devices[at].name);
         snprintf(path, sizeof path, "%s/%s", DEVICES + 1, devices[at].name);
-        must(mknod(path, S_IFREG | 0444, 0), "make", path);
+        must(mknod(path, S_IFREG | 0444, 0), "make %s", path);
         show(source, path, MS_RDONLY | MS_NOSUID | MS_NOEXEC);
     }
 }
@@ -75,13 +63,13 @@ static void keep_devices(void)
 void enter_root(const struct configuration *configuration)
 {
     const unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV;
-    must(unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS), "unshare", "namespaces");
-    must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "make private", "/");
-    must(mount(configuration->rootfs, configuration->rootfs, NULL, MS_BIND, NULL), "bind", configuration->rootfs);
-    must(chdir(configuration->rootfs), "enter", configuration->rootfs);
-    must(mount("tmpfs", "tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=64k,mode=755"), "mount", "/tmp");
-    make_directory(CELL + 1);
-    make_directory(TREES + 1);
+    must(unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS), "unshare namespaces");
+    must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "make private /");
+    must(mount(configuration->rootfs, configuration->rootfs, NULL, MS_BIND, NULL), "bind %s", configuration->rootfs);
+    must(chdir(configuration->rootfs), "enter %s", configuration->rootfs);
+    must(mount("tmpfs", "tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=64k,mode=755"), "mount /tmp");
+    make_directory(CELL + 1, 0755, 0);
+    make_directory(TREES + 1, 0755, 0);
     if (configuration->shows_devices) keep_devices();
     for (int at = 0; at < configuration->tree_count; at++) {
         struct tree *tree = &configuration->trees[at];
@@ -89,9 +77,9 @@ void enter_root(const struct configuration *configuration)
         show(tree->source, tree->destination + 1, tree->flags);
     }
     /* With what is mounted in it, from which a user namespace may not take it apart. */
-    must(mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL), "bind", "/proc");
-    must(mount(NULL, ".", NULL, MS_BIND | MS_REMOUNT | flags, NULL), "make read-only", "/");
-    must(syscall(SYS_pivot_root, ".", "."), "change to", configuration->rootfs);
-    must(umount2(".", MNT_DETACH), "leave", "the host's root");
-    must(chdir("/"), "enter", "/");
+    must(mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL), "bind /proc");
+    must(mount(NULL, ".", NULL, MS_BIND | MS_REMOUNT | flags, NULL), "make read-only /");
+    must(syscall(SYS_pivot_root, ".", "."), "change to %s", configuration->rootfs);
+    must(umount2(".", MNT_DETACH), "leave the host's root");
+    must(chdir("/"), "enter /");
 }

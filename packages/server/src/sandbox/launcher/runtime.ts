@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { versionOf } from '../host/executable.ts';
 import { hostPatience } from '../host/patience.ts';
 import { nativePath } from '../native.ts';
-import { GUEST, INTERPRETED_INIT } from '../oci/bundle.ts';
+import { GUEST } from '../oci/description.ts';
 import type { CellOptions, Runtime } from '../oci/runtime/runtime.ts';
 import { launcherConfiguration, type Template } from './configuration.ts';
 import { startForked } from './forked-start.ts';
@@ -53,15 +53,7 @@ export async function launcherRuntime(): Promise<Runtime> {
     path: LAUNCHER_PROGRAM,
     identity: { name: 'svc-launcher', version, platform: null },
     sharesHostKernel: true,
-    processOne: INTERPRETED_INIT,
-    rootFiles: () => ({}),
-    rootFlags: 0,
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + OWN_PROCESSES, guestProcesses: 16 },
-    outputPipeBytes: 0,
-    hidesAttributes: false,
-    stage: () => [],
-    command: () => [],
-    confine: () => {},
     templateOf(request) {
       if (request.language !== 'python') return null;
       if (request.isAsked) templates.noteAsked(request);

@@ -66,6 +66,7 @@ static PyObject *serve(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
     close(LIBRARY);
+    speaker = "template: ";
     leave_executable();
     /* Compacts free memory here and not in each copy, because that writes to its pages. */
     malloc_trim(ROOM_BYTES);

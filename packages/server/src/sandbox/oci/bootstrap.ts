@@ -31,11 +31,9 @@ export interface Bootstrapped {
 export async function bootstrap(options: CellOptions): Promise<Bootstrapped> {
   const { runtime } = options;
   const boot = bootOf(options);
-  const progress: Progress = { step: 'cgroup', start: null };
+  const progress: Progress = { step: 'bootstrap', start: null };
   using share = watchDemand(options, boot);
   try {
-    runtime.confine(options, boot);
-    progress.step = 'bootstrap';
     const start = runtime.start(options, boot);
     progress.start = start;
     const cell = await inTime(start, options.readyMilliseconds);

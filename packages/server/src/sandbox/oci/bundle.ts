@@ -1,117 +1,30 @@
-/**
- * The one hardened OCI configuration that crun and runsc both run. It is a pure function of its options. It states only
- * what was requested; the protections that are really on are observed in the running cell.
- */
-import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
-import { heapOption } from '../javascript-heap.ts';
-import { ENVIRONMENT, LANGUAGE_RUNS, type LanguageRun } from '../language-runs.ts';
-import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './seccomp/seccomp.ts';
-
-/** The user a program runs as inside its cell. */
-export const JOB_UID = 1000;
-
-/** Where things are inside a cell. `/svc` holds only our own, read-only. */
-export const GUEST = {
-  work: '/work',
-  report: '/svc/report',
-  guest: '/svc/guest',
-  init: '/svc/init',
-  filter: '/svc/filter',
-  node: '/opt/svc/bin/node',
-} as const;
-
-/** The command that runs each launcher. `/opt/svc/bin/node` is the Node that the service runs on. */
-const LAUNCHERS: Readonly<Record<LanguageRun['launcher'], readonly string[]>> = {
-  'launch.py': ['/usr/bin/python3', '-I', '-u'],
-  'launch.cjs': [GUEST.node, heapOption(LIMIT_DEFAULTS.mem_mb)],
-  'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
-};
-
-/** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
-function waitingCommands({ language, runtime }: BundleOptions) {
-  const { launcher, command, compiler, source } = LANGUAGE_RUNS[language];
-  const waiting = (words: readonly string[]) => [...LAUNCHERS[launcher], `${GUEST.guest}/${launcher}`, ...words];
-  // gVisor may accept only a part of a long write.
-  const python = runtime === 'runsc' ? ['whole-writes'] : [];
-  const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[launcher];
-  return {
-    program: waiting(words),
-    compiler: compiler === null ? [] : waiting(compiler),
-  };
-}
-
-/** The command of process 1 if the cell's root has no compiled one. */
-export const INTERPRETED_INIT: readonly string[] = ['/usr/bin/perl', `${GUEST.guest}/init.pl`];
+/** A cell in the words of an OCI runtime, crun or runsc: the OCI runtime specification 1.0.2. */
+import { type DescriptionOptions, describeCell, GUEST, JOB_UID } from './description.ts';
 
 /** Capabilities of process 1 inside its user namespace. The interpreter that it starts gives up all of them. */
 const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
 
-export interface MountPoint {
-  readonly source: string;
-  readonly destination: string;
-}
-
-export interface BundleOptions {
-  readonly runtime: 'crun' | 'runsc' | 'svc-launcher';
-  readonly language: Language;
-  /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
-  readonly cell: string;
-  /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */
-  readonly binds: readonly MountPoint[];
-  /** What the runtime pack adds to the fixed environment, as `NAME=VALUE`. */
-  readonly environment: readonly string[];
-  /** The host user that is root inside; the job's user is the next one. */
-  readonly rootUid: number;
-  readonly temporaryBytes: number;
-  /** Whether programs may reach one another over `lo`. */
-  readonly loopback: boolean;
-  /** The command of process 1, before the words that say what it starts. */
-  readonly processOne: readonly string[];
-}
-
-export interface OciMount {
-  readonly destination: string;
-  readonly type: string;
-  readonly source: string;
-  readonly options: readonly string[];
-}
-
-/** The members of a configuration that a launcher reads too; the others are for an OCI runtime alone. */
-export interface OciConfiguration {
-  readonly process: {
-    readonly args: readonly string[];
-    readonly env: readonly string[];
-    readonly rlimits: readonly { readonly type: string; readonly soft: number; readonly hard: number }[];
-  };
-  readonly mounts: readonly OciMount[];
-  readonly linux: {
-    readonly maskedPaths: readonly string[];
-    readonly readonlyPaths: readonly string[];
-    readonly seccomp: SeccompProfile;
-  };
-}
-
-/** An OCI runtime configuration, as JSON value (OCI runtime specification 1.0.2). */
-export function bundleConfig(options: BundleOptions): OciConfiguration {
-  const configuration = {
+/** The configuration, as JSON value. `processOne` is the command of process 1, before the words that say what it starts. */
+export function bundleConfig(options: DescriptionOptions, processOne: readonly string[]) {
+  const { program, compiler, environment, resources, mounts, ...kernel } = describeCell(options);
+  const args = [...processOne, String(compiler.length), ...compiler, ...program];
+  return {
     ociVersion: '1.0.2',
-    process: processOf(options),
+    process: processOf(args, environment, resources),
     root: { path: `${options.cell}/rootfs`, readonly: true },
     hostname: 'sandbox',
-    mounts: mountsOf(options),
-    linux: linuxOf(options),
+    mounts,
+    linux: { ...linuxOf(options), ...kernel },
   };
-  return configuration;
 }
 
-function processOf(options: BundleOptions): OciConfiguration['process'] {
+function processOf(args: readonly string[], env: readonly string[], resources: Readonly<Record<string, number>>) {
   const capabilities = INIT_CAPABILITIES;
-  const { program, compiler } = waitingCommands(options);
-  const process = {
+  return {
     terminal: false,
     user: { uid: 0, gid: 0, umask: 0o22, additionalGids: [] },
-    args: [...options.processOne, String(compiler.length), ...compiler, ...program],
-    env: [...ENVIRONMENT, ...options.environment],
+    args,
+    env,
     cwd: GUEST.work,
     capabilities: {
       bounding: capabilities,
@@ -120,94 +33,29 @@ function processOf(options: BundleOptions): OciConfiguration['process'] {
       inheritable: [],
       ambient: [],
     },
-    rlimits: Object.entries(RLIMITS).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
+    rlimits: Object.entries(resources).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
     noNewPrivileges: true,
     // The value that is already set before the runtime starts. A lower one is not allowed.
     oomScoreAdj: 1000,
   };
-  return process;
 }
 
-/** A second bound beside the cgroup. File size, CPU and process limits are set at the hand-over. */
-const RLIMITS = {
-  NOFILE: 256,
-  CORE: 0,
-  STACK: 8 * 1024 * 1024,
-  MEMLOCK: 64 * 1024,
-  MSGQUEUE: 800 * 1024,
-  SIGPENDING: 256,
-  NICE: 0,
-  RTPRIO: 0,
-} as const;
-
-/** The cell's own terminals, by way of `/dev/ptmx`. They are few, because the kernel has one bound for all of them. */
-const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
-
-function mountsOf(options: BundleOptions): OciMount[] {
-  const flags = ['nosuid', 'nodev'];
-  return [
-    // Read-only: nothing needs to be written there, and a program could lower its own out-of-memory score.
-    { destination: '/proc', type: 'proc', source: 'proc', options: ['ro', 'nosuid', 'noexec', 'nodev'] },
-    tmpfs('/dev', ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k', 'nr_inodes=64']),
-    tmpfs('/dev/shm', ['nosuid', 'noexec', 'nodev', 'mode=1777', 'size=16m', 'nr_inodes=1024']),
-    { destination: '/dev/pts', type: 'devpts', source: 'devpts', options: TERMINALS },
-    tmpfs('/tmp', [...flags, 'mode=1777', `size=${options.temporaryBytes}`, 'nr_inodes=4096']),
-    ...options.binds.map(({ source, destination }) =>
-      bind(source, destination, ['ro', ...flags, ...(destination === GUEST.guest ? ['noexec'] : [])]),
-    ),
-    bind(`${options.cell}/report`, GUEST.report, ['rw', ...flags, 'noexec']),
-    bind(`${options.cell}/work`, GUEST.work, ['rw', ...flags]),
-    bind(`${options.cell}/work/input`, `${GUEST.work}/input`, ['ro', ...flags, 'noexec']),
-  ];
-}
-
-function tmpfs(destination: string, options: readonly string[]): OciMount {
-  return { destination, type: 'tmpfs', source: 'tmpfs', options };
-}
-
-function bind(source: string, destination: string, options: readonly string[]): OciMount {
-  return { destination, type: 'bind', source, options: ['rbind', 'private', ...options] };
-}
-
-function linuxOf(options: BundleOptions): OciConfiguration['linux'] {
-  const profile: SeccompProfile = options.runtime === 'runsc' ? runscSeccompProfile(options) : seccompProfile(options);
+function linuxOf(options: DescriptionOptions) {
   const mapping = [
     { containerID: 0, hostID: options.rootUid, size: 1 },
     { containerID: JOB_UID, hostID: options.rootUid + 1, size: 1 },
   ];
-  const linux = {
+  return {
     namespaces: namespacesOf(options).map((type) => ({ type })),
     uidMappings: mapping,
     gidMappings: mapping,
     rootfsPropagation: 'private',
-    maskedPaths: MASKED_PATHS,
-    readonlyPaths: READONLY_PATHS,
     resources: { devices: [{ allow: false, access: 'rwm' }] },
-    seccomp: profile,
   };
-  return linux;
 }
 
 /** With a loopback crun finds the network namespace made, and `lo` up in it: no user of the cell may change it. */
-function namespacesOf({ runtime, loopback }: BundleOptions): readonly string[] {
-  const isMade = runtime !== 'runsc' && loopback;
+function namespacesOf({ sharesHostKernel, loopback }: DescriptionOptions): readonly string[] {
+  const isMade = sharesHostKernel && loopback;
   return ['pid', ...(isMade ? [] : ['network']), 'ipc', 'uts', 'mount', 'cgroup', 'user'];
 }
-
-/** Kernel files that tell about the host. */
-const MASKED_PATHS = [
-  ...`acpi allocinfo asound bootconfig buddyinfo bus cgroups cmdline config.gz consoles crypto devices diskstats dma driver
-    execdomains fb filesystems fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg kpagecgroup kpagecount
-    kpageflags latency_stats locks mdstat misc modules mtrr pagetypeinfo partitions pressure sched_debug schedstat scsi
-    slabinfo softirqs swaps sysvipc timer_list timer_stats tty vmallocinfo vmstat zoneinfo
-    sys/fs/aio-nr sys/fs/dentry-state sys/fs/file-nr sys/fs/inode-nr sys/fs/inode-state sys/fs/quota
-    sys/kernel/keys sys/kernel/pty sys/kernel/random/entropy_avail`
-    .split(/\s+/)
-    .map((name) => `/proc/${name}`),
-  '/sys/devices/virtual/dmi',
-  '/sys/devices/virtual/powercap',
-  '/sys/firmware',
-];
-
-/** Kernel files that steer the host. */
-const READONLY_PATHS = 'sys sysrq-trigger dynamic_debug'.split(' ').map((name) => `/proc/${name}`);

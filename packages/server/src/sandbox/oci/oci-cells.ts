@@ -5,7 +5,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { RuntimePack } from '@vouchbox/protocol';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
 import { fileStamp } from '../host/file-stamp.ts';
@@ -20,11 +19,10 @@ import {
 } from '../sandbox.ts';
 import { usersOfCells } from '../user-namespace/mapped-users.ts';
 import { OciCell } from './cell.ts';
+import { processOneFiles } from './process-one.ts';
 import { buildRootfs } from './rootfs.ts';
 import type { CellOptions, ReservedCell, Runtime } from './runtime/runtime.ts';
 
-/** Where `stage.pl` and `guest/` are. */
-const PROGRAMS = fileURLToPath(new URL('.', import.meta.url));
 export interface OciFactoryOptions {
   readonly runtime: Runtime;
   readonly packs: readonly Pack[];
@@ -53,7 +51,9 @@ export class OciCells implements AsyncDisposable {
     this.#packs = [...options.packs];
     this.#rootfs = join(options.directory, `rootfs-${options.runtime.name}`);
     mkdirSync(join(options.directory, 'cells'), { recursive: true, mode: 0o711 });
-    if (!existsSync(this.#rootfs)) buildRootfs(this.#rootfs, options.runtime.rootFiles(options.loopback));
+    const { sharesHostKernel } = options.runtime;
+    const files = processOneFiles({ sharesHostKernel, loopback: options.loopback });
+    if (!existsSync(this.#rootfs)) buildRootfs(this.#rootfs, files);
   }
 
   get runtime(): Runtime {
@@ -138,7 +138,6 @@ export class OciCells implements AsyncDisposable {
       group: groups.open(id),
       directory: join(directory, 'cells', id),
       rootfs: this.#rootfs,
-      programs: PROGRAMS,
       rootUid,
       hybridMount: groups.hybridMount,
       workBytes,

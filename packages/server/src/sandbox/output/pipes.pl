@@ -9,12 +9,10 @@ use Config ();
 # everything else here together.
 my %NUMBERS = (
     x86_64 => {
-        close => 3,   dup3    => 292, exit_group => 231, mount => 165,
-        prctl => 157, umount2 => 166, unshare    => 272, wait4 => 61,
+        close => 3, dup3 => 292, exit_group => 231, prctl => 157, wait4 => 61,
     },
     aarch64 => {
-        close => 57,  dup3    => 24, exit_group => 94, mount => 40,
-        prctl => 167, umount2 => 39, unshare    => 97, wait4 => 260,
+        close => 57, dup3 => 24, exit_group => 94, prctl => 167, wait4 => 260,
     },
 );
 my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
@@ -31,9 +29,6 @@ sub call {
 my @OURS   = (20, 21, 22);
 my @CHILDS = (30, 31, 32);
 
-# fcntl(2): F_SETPIPE_SZ.
-my $SET_CAPACITY = 1031;
-
 # prctl(2): PR_SET_PDEATHSIG, and SIGKILL.
 my ($SET_DEATH_SIGNAL, $KILL) = (1, 9);
 
@@ -44,29 +39,16 @@ sub die_with_parent {
     call('prctl', $SET_DEATH_SIGNAL, $KILL, 0, 0, 0) == 0 or fail("prctl: $!");
 }
 
-# Makes the pipes and reports it on the present standard output. Those for output hold `$capacity` bytes, if it is
-# given.
+# Makes the pipes and reports it on the present standard output.
 sub offer_pipes {
-    my ($capacity) = @_;
     for my $stream (0 .. 2) {
         pipe(my $read, my $write) or fail("pipe: $!");
         chmod(0666, $read)        or fail("chmod: $!");    # A program of another user opens its own ends again by path.
-        widen($write, $capacity) if $capacity && $stream != 0;
         my ($ours, $childs) = $stream == 0 ? ($write, $read) : ($read, $write);
         duplicate(fileno($ours), $OURS[$stream]);
         duplicate(fileno($childs), $CHILDS[$stream]);
     }
     syswrite(STDOUT, "pipes\n");
-}
-
-# A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows, so this tries half of it, and so
-# on.
-sub widen {
-    my ($pipe, $capacity) = ($_[0], 0 + $_[1]);    # To fcntl() a string, even of digits, is the address of a buffer.
-    until (fcntl($pipe, $SET_CAPACITY, $capacity)) {
-        return if $capacity <= 65536;
-        $capacity /= 2;
-    }
 }
 
 # Waits until the service has opened its ends, then puts the child's in their places.

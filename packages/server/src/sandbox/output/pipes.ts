@@ -1,7 +1,7 @@
 /**
  * Starts a process with real pipes for stdin, stdout and stderr. Node's own `stdio: 'pipe'` is a socket pair, which a
- * program cannot open again as `/dev/stdin` or `/dev/stderr`. The child makes the pipes itself (`pipes.pl`), and
- * continues only when the service has opened its ends through `/proc/PID/fd`.
+ * program cannot open again as `/dev/stdin` or `/dev/stderr`. The child makes the pipes itself (`sentry/stage.c`, and
+ * `pipes.pl` for a subprocess), and continues only when the service has opened its ends through `/proc/PID/fd`.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -39,7 +39,7 @@ export interface PipedProcess {
 }
 
 /**
- * Starts a perl program that offers and takes pipes. `extra` are further stdio entries, from descriptor 3 on. The child
+ * Starts a program that offers and takes pipes. `extra` are further stdio entries, from descriptor 3 on. The child
  * leads its own session, so that a signal to the service's terminal does not reach it.
  */
 export function spawnWithPipes(

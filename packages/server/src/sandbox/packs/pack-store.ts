@@ -10,7 +10,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fits, LANGUAGES, RuntimePack, type Static, Type } from '@vouchbox/protocol';
-import { GUEST } from '../oci/bundle.ts';
+import { GUEST } from '../oci/description.ts';
 import { PACK_NAME, PACK_VERSION, type Pack, packView } from './pack.ts';
 import { PackError } from './pack-error.ts';
 

@@ -1,6 +1,6 @@
 /** A runtime pack: the read-only trees that a cell sees as its system, and their names and digest. */
 import type { RuntimePack } from '@vouchbox/protocol';
-import type { MountPoint } from '../oci/bundle.ts';
+import type { MountPoint } from '../oci/description.ts';
 
 /** The name of the pack that every host has, which no other pack may take. */
 export const SYSTEM_PACK = 'system';

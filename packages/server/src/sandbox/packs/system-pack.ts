@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { sha256Hex } from '@vouchbox/evidence';
 import { SYSTEM_LANGUAGES } from '../language-runs.ts';
-import { GUEST } from '../oci/bundle.ts';
+import { GUEST } from '../oci/description.ts';
 import { type Pack, SYSTEM_PACK } from './pack.ts';
 
 const run = promisify(execFile);

@@ -24,7 +24,7 @@ int listen_unnamed(int *client)
     struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "control" };
     int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     *client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    must(server, "socket"), must(*client, "socket");
+    must(server, "make a socket"), must(*client, "make a socket");
     must(bind(server, (struct sockaddr *)&address, sizeof address), "bind the control socket");
     must(listen(server, 1), "listen");
     must(connect(*client, (struct sockaddr *)&address, sizeof address), "connect");

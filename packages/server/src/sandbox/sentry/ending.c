@@ -16,7 +16,7 @@
 
 #include "sentry.h"
 
-/* Below the bundle. Only process 1 writes to it; `guest/init.pl` describes the content. */
+/* Below the bundle. Only process 1 writes to it; `launcher/init.c` describes the content. */
 static const char REPORT[] = "cell/report/ending";
 
 /* Whether the report states an end, and not that the program is being compiled or runs. */
@@ -62,7 +62,7 @@ static void reap(pid_t *kernel, pid_t *gofer, int *of_kernel)
 static int descriptor_of(pid_t pid)
 {
     int descriptor = syscall(SYS_pidfd_open, pid, 0);
-    must(descriptor, "pidfd_open");
+    must(descriptor, "watch a process");
     return descriptor;
 }
 

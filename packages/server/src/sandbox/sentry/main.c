@@ -5,26 +5,18 @@
  * cell's. This process lives as long as the cell, and both processes end with it.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sentry.h"
 
-#define BIT(capability) (1ull << (capability))
 #define FOR_FILES \
     (BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_FSETID))
 
@@ -39,34 +31,6 @@ static void say_log(void)
     off_t from = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
     ssize_t count = file < 0 ? 0 : pread(file, text, sizeof text, from);
     if (count > 0 && write(STDERR_FILENO, text, count) < 0) return;
-}
-
-void fail(const char *format, ...)
-{
-    char text[1024];
-    va_list values;
-    va_start(values, format);
-    int length = vsnprintf(text, sizeof text, format, values);
-    va_end(values);
-    if (length > (int)sizeof text - 1) length = sizeof text - 1;
-    dprintf(STDERR_FILENO, "svc-sentry: %.*s\n", length, text);
-    say_log();
-    syscall(SYS_exit_group, 125);
-    __builtin_unreachable();
-}
-
-void must(long result, const char *what)
-{
-    if (result < 0) fail("%s: %m", what);
-}
-
-static unsigned long number(const char *word)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(word, &end, 10);
-    if (errno != 0 || *word < '0' || *word > '9' || *end != '\0') fail("not a number: %s", word);
-    return value;
 }
 
 static struct cell read_arguments(int count, char **words)
@@ -95,10 +59,10 @@ static void connect_both(const struct cell *cell, struct ends *kernel, struct en
 {
     int pair[2];
     for (int at = 0; at <= cell->bind_count; at++) {
-        must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), "socketpair");
+        must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), "connect both");
         kernel->io[at] = pair[0], gofer->io[at] = pair[1];
     }
-    must(pipe2(pair, O_CLOEXEC), "pipe");
+    must(pipe2(pair, O_CLOEXEC), "make a pipe");
     kernel->mounts = pair[0], gofer->mounts = pair[1];
     struct ends *each[] = { kernel, gofer };
     for (int at = 0; at < 2; at++) {
@@ -110,7 +74,7 @@ static void connect_both(const struct cell *cell, struct ends *kernel, struct en
 /* Passes a descriptor to runsc, which inherits it, and names it. */
 static void give(struct command *command, const char *flag, int descriptor)
 {
-    must(fcntl(descriptor, F_SETFD, 0), flag);
+    must(fcntl(descriptor, F_SETFD, 0), "pass %s", flag);
     add_word(command, "--%s=%d", flag, descriptor);
 }
 
@@ -177,12 +141,12 @@ static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int 
         .executable = executable,
     };
     struct sysinfo host;
-    must(sysinfo(&host), "sysinfo");
+    must(sysinfo(&host), "measure the memory");
     add_word(&kernel.command, "runsc-sandbox");
     add_common(&kernel.command, cell, ends, "boot");
     give(&kernel.command, "controller-fd", server);
     give(&kernel.command, "start-sync-fd", ready);
-    must(fcntl(ended, F_SETFD, 0), "pass-fd");
+    must(fcntl(ended, F_SETFD, 0), "pass a descriptor");
     add_word(&kernel.command, "--pass-fd=%d:%d", ended, ENDED);
     for (int stream = 0; stream < 3; stream++)
         give(&kernel.command, "stdio-fds", fcntl(stream, F_DUPFD_CLOEXEC, 3));
@@ -200,16 +164,17 @@ int main(int count, char **words)
     struct ends kernel_ends, gofer_ends;
     int client, ready[2], ended[2];
     struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+    speaker = "svc-sentry: ", say_more = say_log;
     struct cell cell = read_arguments(count, words);
     close_range(3, ~0u, 0);
-    must(chdir(cell.bundle), cell.bundle);
+    must(chdir(cell.bundle), "enter %s", cell.bundle);
     must(setgroups(0, NULL), "leave all groups");
     /* runsc locks memory for a moment when it takes much at once. It also works without. */
     (void)!setrlimit(RLIMIT_MEMLOCK, &unlimited);
     int executable = open(cell.runsc[0], O_RDONLY | O_CLOEXEC);
-    must(executable, cell.runsc[0]);
+    must(executable, "open %s", cell.runsc[0]);
     int server = listen_unnamed(&client);
-    must(pipe2(ready, O_CLOEXEC), "pipe"), must(pipe2(ended, O_CLOEXEC | O_NONBLOCK), "pipe");
+    must(pipe2(ready, O_CLOEXEC), "make a pipe"), must(pipe2(ended, O_CLOEXEC | O_NONBLOCK), "make a pipe");
     connect_both(&cell, &kernel_ends, &gofer_ends);
     pid_t gofer = start_gofer(&cell, &gofer_ends, executable);
     pid_t kernel = start_kernel(&cell, &kernel_ends, executable, server, ready[1], ended[1]);

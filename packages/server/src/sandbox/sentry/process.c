@@ -5,13 +5,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -28,36 +25,13 @@ void add_word(struct command *command, const char *format, ...)
     va_end(values);
 }
 
-static void write_file(pid_t pid, const char *name, const char *text, size_t length)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    int file = open(path, O_WRONLY | O_CLOEXEC);
-    must(file, path);
-    if (write(file, text, length) != (ssize_t)length) fail("cannot write %s: %m", path);
-    close(file);
-}
-
 /* Root and the job's user are the only users that exist in it. */
 static void map_users(pid_t pid, uid_t root)
 {
-    char text[64];
-    size_t length = snprintf(text, sizeof text, "0 %u 1\n%u %u 1\n", root, JOB_UID, root + 1);
-    write_file(pid, "setgroups", "deny", 4);
-    write_file(pid, "uid_map", text, length);
-    write_file(pid, "gid_map", text, length);
-}
-
-/* For root of a user namespace, exec(2) gives back the capabilities in the bounding set, and no others. */
-static void keep_capabilities(uint64_t kept)
-{
-    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct data[2] = { 0 };
-    must(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "drop ambient capabilities");
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-        if (!(kept >> capability & 1)) must(prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop a capability");
-    for (int half = 0; half < 2; half++) data[half].permitted = data[half].effective = (uint32_t)(kept >> 32 * half);
-    must(syscall(SYS_capset, &header, data), "drop capabilities");
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/setgroups", pid);
+    write_file(path, "deny");
+    must(map_cell(-1, pid, root, root + 1, ""), "map users");
 }
 
 /*
@@ -67,12 +41,12 @@ static void keep_capabilities(uint64_t kept)
 static int unmount_when_told(void)
 {
     int word[2];
-    must(pipe2(word, O_CLOEXEC), "pipe");
+    must(pipe2(word, O_CLOEXEC), "make a pipe");
     pid_t pid = fork();
     must(pid, "fork");
     if (pid == 0) {
         char byte;
-        must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
+        must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the parent");
         close_range(0, word[0] - 1, 0), close_range(word[0] + 1, ~0u, 0);
         syscall(SYS_exit_group, read(word[0], &byte, 1) == 1 && umount2("/proc", MNT_DETACH) == 0 ? 0 : 1);
     }
@@ -91,11 +65,11 @@ static void become(const struct cell *cell, struct making *making, int mapped)
     char *environment[] = { NULL };
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), cell_error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     must(nothing, "open /dev/null"), must(cell_error, "keep standard error");
-    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
+    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the parent");
     if (read(mapped, &byte, 1) != 1) syscall(SYS_exit_group, 125);
     must(setresgid(0, 0, 0), "become group 0");
     must(setresuid(0, 0, 0), "become user 0");
-    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl"); /* Changing the user took it away. */
+    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the parent"); /* Changing the user took it away. */
     must(setsid(), "setsid");
     making->enter_root(cell);
     making->unmounted = unmount_when_told();
@@ -105,7 +79,7 @@ static void become(const struct cell *cell, struct making *making, int mapped)
     add_word(&making->command, "%s", cell->id);
     making->command.words[making->command.count] = NULL;
     keep_capabilities(making->capabilities);
-    for (int stream = 0; stream < 3; stream++) must(dup2(nothing, stream), "dup2");
+    for (int stream = 0; stream < 3; stream++) must(dup2(nothing, stream), "take a descriptor");
     syscall(SYS_execveat, making->executable, "", making->command.words, environment, AT_EMPTY_PATH);
     int error = errno;
     dup2(cell_error, STDERR_FILENO);
@@ -116,7 +90,7 @@ static void become(const struct cell *cell, struct making *making, int mapped)
 pid_t start(const struct cell *cell, struct making *making)
 {
     int mapped[2];
-    must(pipe2(mapped, O_CLOEXEC), "pipe");
+    must(pipe2(mapped, O_CLOEXEC), "make a pipe");
     pid_t pid = syscall(SYS_clone, making->namespaces | CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
     must(pid, "clone");
     if (pid == 0) {

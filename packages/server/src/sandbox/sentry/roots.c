@@ -34,14 +34,14 @@ static void enter(void)
 
 static void remount(const char *at, unsigned long flags, const char *what)
 {
-    must(mount("", at, NULL, MS_BIND | MS_REMOUNT | flags, NULL), what);
+    must(mount("", at, NULL, MS_BIND | MS_REMOUNT | flags, NULL), "%s", what);
 }
 
 /* Of a mount that the host made with these flags they are locked here, and cannot be left out. mount_namespaces(7) */
 static unsigned long flags_of(const char *at)
 {
     struct statvfs now;
-    must(statvfs(at, &now), at);
+    must(statvfs(at, &now), "look at %s", at);
     return now.f_flag & (MS_RDONLY | BARE);
 }
 
@@ -50,8 +50,8 @@ static void show(const struct bind *bind)
 {
     char at[WORD_BYTES_MAX];
     snprintf(at, sizeof at, "root%s", bind->destination);
-    must(mount(bind->source, at, NULL, MS_BIND | MS_REC, NULL), bind->destination);
-    must(mount("", at, NULL, MS_PRIVATE | MS_REC, NULL), bind->destination);
+    must(mount(bind->source, at, NULL, MS_BIND | MS_REC, NULL), "show %s", bind->destination);
+    must(mount("", at, NULL, MS_PRIVATE | MS_REC, NULL), "keep %s apart", bind->destination);
     if (bind->flags != 0) remount(at, bind->flags | flags_of(at), bind->destination);
 }
 

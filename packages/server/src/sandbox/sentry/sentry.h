@@ -21,7 +21,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { BINDS_MAX = 64, WORDS_MAX = 128, WORD_BYTES_MAX = 4096, JOB_UID = 1000 };
+#include "../launcher/failure.h"
+#include "../launcher/steps.h"
+
+enum { BINDS_MAX = 64, WORDS_MAX = 128, WORD_BYTES_MAX = 4096 };
 
 /* The report of process 1 is one line that always has this length. */
 enum { REPORT_BYTES = 64 };
@@ -74,8 +77,5 @@ int listen_unnamed(int *client);
 void start_program(int client, const char *id);
 
 int wait_for_both(pid_t kernel, pid_t gofer, int word);
-
-void must(long result, const char *what);
-void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

@@ -40,7 +40,7 @@ test('a mount of the file server that cannot be made ends svc-sentry at once, wh
   const missing = [join(directory, 'missing'), '/usr', '0'];
   expect(await start(missing, [installed('runsc'), '--platform=ptrace', '--network=none'])).toEqual({
     code: 125,
-    said: expect.stringContaining('svc-sentry: /usr: No such file or directory'),
+    said: expect.stringContaining('svc-sentry: cannot show /usr: No such file or directory'),
   });
 });
 

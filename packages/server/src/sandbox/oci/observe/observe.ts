@@ -7,7 +7,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { capabilitiesOf, parseStatus, type Status, seccompOf } from '../../process-status.ts';
 import type { Posture } from '../../sandbox.ts';
 import { isRootOfHost } from '../../user-namespace/mapped-users.ts';
-import { JOB_UID } from '../bundle.ts';
+import { JOB_UID } from '../description.ts';
 import { type GuestMount, type GuestReport, parseMountinfo } from './guest-report.ts';
 
 const NAMESPACES = ['mnt', 'pid', 'net', 'ipc', 'uts', 'user', 'cgroup'] as const;

@@ -2,12 +2,13 @@
 import { join } from 'node:path';
 import { streamBytesMax } from '@vouchbox/protocol';
 import { installed, versionOf } from '../../host/executable.ts';
-import { INTERPRETED_INIT } from '../bundle.ts';
-import { interpretedStage } from '../cell-layout.ts';
-import { compiledInit, compiledRootFiles, sentryCommand, sentryStage } from '../gvisor/sentry-command.ts';
+import { requireNatives } from '../../native.ts';
+import { stageWords } from '../cell-layout.ts';
+import { sentryCommand } from '../gvisor/sentry-command.ts';
 import { observeGvisorCell } from '../observe/observe.ts';
-import type { CellOptions, Runtime } from './runtime.ts';
-import { confineGroup, startUnderRuntime } from './runtime-start.ts';
+import { FILTERING_PROCESS_ONE, makesFilter, PROCESS_ONE } from '../process-one.ts';
+import type { CellOptions } from './runtime.ts';
+import { type StartedRuntime, startedRuntime } from './runtime-start.ts';
 import { requireVersion } from './runtime-version.ts';
 
 const MIB = 1024 * 1024;
@@ -34,8 +35,8 @@ const GVISOR_MEMORY_BYTES = 36 * MIB;
 const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
 
 /**
- * What starts the two processes of a gVisor cell: `direct` is our own program with a compiled process 1, which saves a
- * third of the processor time of a cell; `runsc` is `runsc run`.
+ * What starts the two processes of a gVisor cell: `direct` is our own program, which saves processor time; `runsc` is
+ * `runsc run`.
  */
 export type GvisorLauncher = 'direct' | 'runsc';
 
@@ -46,35 +47,29 @@ export interface GvisorWay {
 }
 
 /** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
-export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<Runtime> {
+export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<StartedRuntime> {
   const path = installed('runsc');
   const version = await versionOf(path, /runsc version (\S+)/);
   requireVersion('runsc', version);
+  requireNatives('svc-stage', 'svc-init');
   const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups'];
-  return {
+  const isFiltering = launcher === 'direct' && makesFilter();
+  const words = isFiltering ? runsc : [...runsc, '--oci-seccomp'];
+  return startedRuntime({
     name: 'runsc',
     backend: 'gvisor',
     isolation_class: 'gvisor-application-kernel',
     path,
     identity: { name: 'runsc', version, platform },
     sharesHostKernel: false,
-    processOne: launcher === 'direct' ? compiledInit() : INTERPRETED_INIT,
-    templateOf: () => null,
-    rootFiles: (loopback) => (launcher === 'direct' ? compiledRootFiles(loopback) : {}),
-    // In a user namespace the gofer may not remount a locked mount, so the root has no flags of its own.
-    rootFlags: 0,
+    processOne: isFiltering ? FILTERING_PROCESS_ONE : PROCESS_ONE,
     overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
-    outputPipeBytes: GVISOR_PIPE_BYTES,
-    hidesAttributes: true,
-    stage: launcher === 'direct' ? sentryStage : interpretedStage,
-    command: (options) =>
-      launcher === 'direct' ? sentryCommand(options, runsc) : runCommand(options, [...runsc, '--oci-seccomp']),
-    confine: confineGroup,
-    start: (options) => startUnderRuntime(options, (_runtimePid, report) => observeGvisorCell(report)),
+    stage: (options) => stageWords(options, ['kernel=own', `pipe=${GVISOR_PIPE_BYTES}`]),
+    command: (options) => (launcher === 'direct' ? sentryCommand(options, words) : runCommand(options, words)),
+    observe: (_runtimePid, report) => observeGvisorCell(report),
     ownMemoryBytes: (group) => Math.min(group.anonymousBytes(), GVISOR_MEMORY_BYTES),
     heldProcesses: ({ guest }) => guest + 1,
-    [Symbol.asyncDispose]: async () => {},
-  };
+  });
 }
 
 function runCommand({ directory, id }: CellOptions, runsc: readonly string[]): readonly string[] {

@@ -9,13 +9,13 @@ import { type Pipes, spawnWithPipes } from '../../output/pipes.ts';
 import { Workspace } from '../../output/workspace.ts';
 import { type Program, Unanswered } from '../../sandbox.ts';
 import { bundleConfig } from '../bundle.ts';
-import { bundleOptions } from '../cell-layout.ts';
+import { descriptionOptions } from '../cell-layout.ts';
 import { readEnding } from '../ending-report.ts';
 import { GuestChannel, type GuestLimits } from '../guest-channel.ts';
 import { type GuestReport, parseGuestReport } from '../observe/guest-report.ts';
 import type { ObservedPosture } from '../observe/observe.ts';
 import { holdMemory } from '../observe/room-for-waiting.ts';
-import type { CellOptions } from './runtime.ts';
+import type { CellOptions, Runtime } from './runtime.ts';
 import {
   type Boot,
   type LimitsInForce,
@@ -32,28 +32,50 @@ const ANSWER_MILLISECONDS_MAX = 10_000;
 /** How a cell is observed: from the host through its runtime's process, or from the report of process 1. */
 type Observe = (runtimePid: number, report: GuestReport) => ObservedPosture;
 
+/** A runtime that is started for each cell, by the stage, and executes our process 1 in it. */
+export interface StartedRuntime extends Runtime {
+  /** The program that joins the cell's groups, makes its mounts and then executes the command. */
+  stage(options: CellOptions): readonly string[];
+  /** The command that runs the cell's bundle in the foreground. */
+  command(options: CellOptions): readonly string[];
+  /** The command of process 1, before the words that say what it starts. */
+  readonly processOne: readonly string[];
+  readonly observe: Observe;
+}
+
+/** What the runtimes that are started for each cell do not have in common. */
+export type StartedRuntimeParts = Omit<StartedRuntime, 'start' | 'templateOf' | typeof Symbol.asyncDispose>;
+
+export function startedRuntime(parts: StartedRuntimeParts): StartedRuntime {
+  return {
+    ...parts,
+    templateOf: () => null,
+    start: (options, boot) => startUnderRuntime(parts, options, boot),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
 /** Makes the group of a cell, with the limits of its bootstrap. */
-export function confineGroup({ group }: CellOptions, { socketBytes, share, ...limits }: Boot): void {
+function makeGroup({ group }: CellOptions, { socketBytes, share, ...limits }: Boot): void {
   group.make();
   if (socketBytes !== null) group.write(group.plan.toLimitSockets(socketBytes));
   group.limit(limits);
   if (share !== 1) group.write(group.plan.toShare(share));
 }
 
-/**
- * Writes the bundle, and starts the program that makes the cell's mounts and then executes the runtime. The group must
- * exist.
- */
-export function startUnderRuntime(options: CellOptions, observe: Observe): Start {
-  const { directory, group, runtime } = options;
+/** Writes the bundle, and starts the program that makes the cell's mounts and then executes the runtime. */
+function startUnderRuntime(runtime: StartedRuntimeParts, options: CellOptions, boot: Boot): Start {
+  const { directory, group } = options;
+  makeGroup(options, boot);
   mkdirSync(join(directory, 'cell'), { recursive: true, mode: 0o711 });
-  writeFileSync(join(directory, 'config.json'), JSON.stringify(bundleConfig(bundleOptions(options))));
+  const bundle = bundleConfig(descriptionOptions(options), runtime.processOne);
+  writeFileSync(join(directory, 'config.json'), JSON.stringify(bundle));
   const command = [...runtime.stage(options), ...runtime.command(options)];
   const { child, pipes, said } = spawnWithPipes(command, { env: {}, cwd: '/' });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
   let cell: RuntimeCell | null = null;
   const ready = pipes.then(async (ours) => {
-    cell = new RuntimeCell(options, { pid: child.pid as number, pipes: ours, ended, observe });
+    cell = new RuntimeCell(options, { pid: child.pid as number, pipes: ours, ended, observe: runtime.observe });
     void ended.then(() => cell?.channel.abort(new Error('the runtime ended')));
     await cell.meet();
     return cell;

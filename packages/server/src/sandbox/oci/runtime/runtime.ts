@@ -2,7 +2,6 @@
 import type { Backend, IsolationClass, Language, RuntimeIdentity } from '@vouchbox/protocol';
 import type { Group } from '../../cgroup/cgroup.ts';
 import type { Pack } from '../../packs/pack.ts';
-import type { RootFiles } from '../rootfs.ts';
 import type { Boot, Start } from './start.ts';
 
 /** Host resources that a runtime itself takes in a cell's group. They do not count against the job. */
@@ -27,35 +26,13 @@ export interface Runtime extends AsyncDisposable {
   readonly identity: RuntimeIdentity;
   /** Whether programs use the host's kernel. If so, files of the host get inodes of the cell's own. */
   readonly sharesHostKernel: boolean;
-  /** The command of process 1 in its cells, before the words that say what it starts. */
-  readonly processOne: readonly string[];
-  /** Further files in the root of its cells. `loopback` is whether programs may reach one another over `lo`. */
-  rootFiles(loopback: boolean): RootFiles;
-  /** Mount flags of the cell's root, as mount(2) has them. */
-  readonly rootFlags: number;
   readonly overhead: Overhead;
-  /** The size of each pipe of standard output and error, in bytes; 0 keeps the kernel's default. */
-  readonly outputPipeBytes: number;
-  /**
-   * Whether extended attributes of the host's files are hidden from the runtime: gVisor answers for those of a link as no
-   * other kernel does.
-   */
-  readonly hidesAttributes: boolean;
-  /**
-   * The program that joins the cell's groups, makes its mounts and then executes the command; empty if no runtime is
-   * started.
-   */
-  stage(options: CellOptions): readonly string[];
-  /** The command that runs the cell's bundle in the foreground; empty if no runtime is started for a cell. */
-  command(options: CellOptions): readonly string[];
-  /** Makes the group of a cell and limits it, unless the launcher does. */
-  confine(options: CellOptions, boot: Boot): void;
   /**
    * Names the template whose copies the cells of an owner are now; null if they are made without one, as most are. Given
    * `isAsked`, it counts a request, which may begin a template.
    */
   templateOf(options: TemplateRequest): string | null;
-  /** Starts process 1 of a cell, which is in its group from its first instruction. */
+  /** Makes the group of a cell, and starts process 1, which is in it from its first instruction. */
   start(options: CellOptions, boot: Boot): Start;
   /**
    * The memory of a waiting cell, in bytes, that belongs to the runtime and not to the interpreter. Under runsc the
@@ -94,8 +71,6 @@ export interface CellOptions {
   /** The cell's own directory on the host, which does not exist yet. */
   readonly directory: string;
   readonly rootfs: string;
-  /** Host directory of `stage.pl` and `guest/`. */
-  readonly programs: string;
   readonly rootUid: number;
   readonly hybridMount: string | null;
   /** The most that a job can write below `/work`. */

@@ -23,7 +23,7 @@ const LAST_LINES_MAX = 12;
  * for their alternatives there.
  */
 const DOCUMENTATION = ['bug/*', 'doc/*', 'doc-base/*', 'info/*', 'lintian/*', 'locale/*', 'man/*/*'];
-/** Process 1 of a cell may be a perl program, and bash waits for most languages. Node is the service's own. */
+/** bash waits for most languages, and its programs use perl. Node is the service's own. */
 const ALWAYS = ['perl-base', 'bash'];
 
 export interface BootstrapOptions {

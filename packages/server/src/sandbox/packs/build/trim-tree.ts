@@ -43,9 +43,6 @@ export function trimTree(built: string, pack: string, recipe: Recipe): void {
   takeEtc(join(built, 'etc'), join(pack, 'etc'), recipe);
   for (const path of recipe.exclude ?? []) exclude(pack, path);
   walkTree(pack, ({ absolute }) => settle(absolute));
-  if (!lstatSync(join(pack, 'usr/bin/perl'), { throwIfNoEntry: false })?.isFile()) {
-    throw new PackError('the pack has no /usr/bin/perl, which starts every cell');
-  }
 }
 
 function checkTopLevel(built: string): void {

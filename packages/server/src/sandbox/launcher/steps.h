@@ -1,0 +1,35 @@
+/* Steps that whatever makes cells has in common: the launcher, the stage of an OCI runtime, and the starter of gVisor. */
+#ifndef STEPS_H
+#define STEPS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The job's user in a cell, whose root is 0. Neither owns anything on the host. */
+enum { JOB_UID = 1000 };
+
+/* A word that is a number, and nothing else. */
+unsigned long number(const char *word);
+void write_file(const char *path, const char *text);
+void make_directory(const char *path, mode_t mode, uid_t owner);
+
+/* Mounts in this process's own mount namespace, with flags of mount(2). */
+void bind_mount(const char *source, const char *destination, unsigned long flags);
+/* Shows a layer read-only and with inodes of its own. `nothing` is an empty directory whose name needs no quoting. */
+void overlay(const char *layer, const char *destination, unsigned long flags, const char *nothing);
+
+/* Prefers this process for killing if the host has no memory left. No process of a cell can set a lower value. */
+void prefer_for_killing(void);
+void bring_up_loopback(void);
+
+#define BIT(capability) (1ull << (capability))
+/* Keeps these capabilities, and drops the others for good. */
+void keep_capabilities(uint64_t kept);
+
+/*
+ * Maps the two users of a cell, and `more`, to users of the namespace above. `processes` is a /proc; -1 is the present
+ * one. 0, or -1 with `errno`.
+ */
+int map_cell(int processes, pid_t pid, unsigned root, unsigned user, const char *more);
+
+#endif
