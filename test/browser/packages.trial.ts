@@ -17,7 +17,7 @@ import { Rig } from '../rig/rig.ts';
 const scratch = mkdtempSync(join(tmpdir(), 'svc-packed-'));
 const packages = join(scratch, 'packages');
 /** The one package of others that the verifier brings. */
-const canonicalize = join(import.meta.dirname, '../../node_modules/canonicalize/lib/canonicalize.js');
+const installed = join(import.meta.dirname, '../../node_modules');
 const servers: Server[] = [];
 let rig: Rig;
 let browser: Browser;
@@ -60,7 +60,10 @@ function importMap(): string {
       ...Object.entries<Target>({ ...manifest.imports }).map(([name, target]) => [name, fileOf(target)]),
     ];
   });
-  const others = { canonicalize: '/canonicalize.js' };
+  const others = {
+    canonicalize: '/installed/canonicalize/lib/canonicalize.js',
+    '@noble/hashes/': '/installed/@noble/hashes/',
+  };
   return JSON.stringify({ imports: { ...Object.fromEntries(imports), ...others } as object });
 }
 
@@ -75,7 +78,7 @@ function servePage({ url = '/' }: IncomingMessage, response: ServerResponse): vo
 }
 
 function read(url: string): Buffer {
-  if (url === '/canonicalize.js') return readFileSync(canonicalize);
+  if (url.startsWith('/installed/')) return readFileSync(join(installed, url.slice('/installed'.length)));
   return readFileSync(join(packages, new URL(url, origin).pathname));
 }
 

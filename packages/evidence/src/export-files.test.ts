@@ -3,8 +3,8 @@ import { canonicalJson } from './canonical-json.ts';
 import { digestOf, type ExportContent } from './export-content.ts';
 import { ExportFailure, type ExportSource, exportFiles } from './export-files.ts';
 import { EXPORT_FILES, EXPORT_MANIFEST, readExportManifest } from './job-export.ts';
-import { policyText } from './policy-text.ts';
 import { sha256Hex } from './sha256-portable.ts';
+import { policyText } from './spec-texts.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const whole = (content: ExportContent | undefined) => (content instanceof Uint8Array ? content : bytes(''));

@@ -6,8 +6,7 @@ import { decodeBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { ExportContent } from './export-content.ts';
 import { EXPORT_FILES, EXPORT_MANIFEST, EXPORT_OPTIONAL_FILES, exportManifest } from './job-export.ts';
-import { policyText } from './policy-text.ts';
-import { argumentsText, variablesText } from './program-words.ts';
+import { argumentsText, policyText, variablesText } from './spec-texts.ts';
 
 /** Why what came from a service cannot be exported. */
 export class ExportFailure extends Error {

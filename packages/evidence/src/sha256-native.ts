@@ -1,6 +1,6 @@
 /** SHA-256 in Node: OpenSSL's. `#sha256` in package.json chooses between this and the portable one. */
 import { createHash, hash } from 'node:crypto';
-import type { RunningSha256 } from './running-sha256.ts';
+import type { RunningSha256 } from './sha256-portable.ts';
 
 /** SHA-256 as 64 lower-case hex digits; a string is digested as its UTF-8. */
 export function sha256Hex(data: string | Uint8Array): string {

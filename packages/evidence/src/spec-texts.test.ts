@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { policyText } from './policy-text.ts';
+import { describe, expect, test } from 'vitest';
+import { argumentsText, policyText, variablesText } from './spec-texts.ts';
 
 const limits = { wall_seconds: 10, cpu_seconds: 2.5, mem_mb: 256, max_pids: 64, max_file_mb: 16 };
 const policy = {
@@ -25,4 +25,28 @@ test('a policy does not depend on program, input and language', () => {
   } as const;
   const spec = { ...policy, outputs: [...policy.outputs] };
   expect(policyText({ ...spec, ...program, files: [...program.files] })).toBe(policyText(spec));
+});
+
+describe('the text of the arguments', () => {
+  test('lists them in their order', () => {
+    expect(argumentsText({ args: ['b', 'a'] })).toBe('["b","a"]');
+    expect(argumentsText({ args: ['b'] })).toBe('["b"]');
+  });
+
+  test('is null where the job was given none', () => {
+    expect(argumentsText({})).toBeNull();
+    expect(argumentsText({ args: [] })).toBeNull();
+  });
+});
+
+describe('the text of the variables', () => {
+  test('orders them by name', () => {
+    expect(variablesText({ env: { B: '1', A: '2' } })).toBe('{"A":"2","B":"1"}');
+    expect(variablesText({ env: { B: '1' } })).toBe('{"B":"1"}');
+  });
+
+  test('is null where the job was given none', () => {
+    expect(variablesText({})).toBeNull();
+    expect(variablesText({ env: {} })).toBeNull();
+  });
 });

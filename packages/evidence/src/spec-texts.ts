@@ -1,0 +1,21 @@
+/**
+ * What a job was given and what it demanded, as texts that a receipt has the digests of: `policy_sha256`, `args_sha256` and
+ * `env_sha256`. An auditor makes them again from `requested_spec` in the job's detail, or finds them in an export.
+ */
+import type { StoredSpec } from '@vouchbox/protocol';
+import { canonicalJson } from './canonical-json.ts';
+
+/** What the job demanded, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. */
+export function policyText({ requirements, limits, outputs, runtime }: StoredSpec): string {
+  return canonicalJson({ requirements, limits, outputs, runtime, allow_network: false });
+}
+
+/** The arguments in the order in which the program gets them, in RFC 8785 form; null if the job was given none. */
+export function argumentsText({ args = [] }: StoredSpec): string | null {
+  return args.length === 0 ? null : canonicalJson(args);
+}
+
+/** Values of the variables by name, in RFC 8785 form; null if the job was given none. */
+export function variablesText({ env = {} }: StoredSpec): string | null {
+  return Object.keys(env).length === 0 ? null : canonicalJson(env);
+}
