@@ -47,23 +47,72 @@ export function answerForms(): { readonly answers: Record<string, Form>; readonl
   return { answers: Object.fromEntries(answers), events: Object.fromEntries(events) as Record<string, Form> };
 }
 
-/** The forms as the module of the TypeScript client. */
+/** The forms as the module of the TypeScript client. Members that stand in several places stand there once, by a name. */
 export function answerFormsModule(): string {
   const { answers, events } = answerForms();
+  const repeated = repeatedMembers({ ...answers, ...events });
+  const constants = Array.from(
+    repeated,
+    ([text, name]) => `const ${name} = ${membersSpelled(JSON.parse(text) as object, repeated)} as const;\n`,
+  );
   return `/** The forms of the service's answers. \`npm run openapi\` writes this file from the tables of the contract. */
 
 /** \`answer-check.ts\` says how it is read. */
 export type Form = string | readonly [Form] | readonly [Form, null] | { readonly [member: string]: Form };
 
+${constants.join('')}
 /** By method and path. */
-export const ANSWER_FORMS: Readonly<Record<string, Form>> = ${JSON.stringify(answers)};
+export const ANSWER_FORMS: Readonly<Record<string, Form>> = ${spelled(answers, repeated)};
 
 /** The data of an event, by its kind. */
-export const EVENT_FORMS: Readonly<Record<string, Form>> = ${JSON.stringify(events)};
+export const EVENT_FORMS: Readonly<Record<string, Form>> = ${spelled(events, repeated)};
 `;
 }
 
-function formOf(schema: Schema): Form {
+/** Shorter ones stand where they are. */
+const repeatedCharactersMin = 60;
+
+/** Objects that stand in several places, as JSON, the inner ones first; each named by the member that has it first. */
+function repeatedMembers(forms: Readonly<Record<string, Form>>): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  const repeated = new Set<string>();
+  const visit = (form: Form | null, name: string): void => {
+    if (form === null || typeof form === 'string') return;
+    if (isList(form)) {
+      for (const item of form) visit(item, name);
+      return;
+    }
+    const text = JSON.stringify(form);
+    if (names.has(text)) {
+      repeated.add(text);
+      return;
+    }
+    names.set(text, name.replace('?', '').toUpperCase());
+    for (const [member, inner] of Object.entries(form)) visit(inner, member);
+  };
+  visit(forms, '');
+  const long = [...repeated].filter((text) => text.length >= repeatedCharactersMin);
+  return new Map(long.sort((one, other) => one.length - other.length).map((text) => [text, names.get(text) ?? '']));
+}
+
+/** A form as source text, with names for what is repeated. */
+function spelled(form: Form | null, names: ReadonlyMap<string, string>): string {
+  if (form === null || typeof form === 'string') return JSON.stringify(form);
+  if (isList(form)) return `[${form.map((item) => spelled(item, names)).join()}]`;
+  return names.get(JSON.stringify(form)) ?? membersSpelled(form, names);
+}
+
+function membersSpelled(form: object, names: ReadonlyMap<string, string>): string {
+  const members = Object.entries(form as Readonly<Record<string, Form>>);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${spelled(member, names)}`).join()}}`;
+}
+
+function isList(form: Form): form is readonly [Form] | readonly [Form, null] {
+  return Array.isArray(form);
+}
+
+/** @throws Error for a schema that no form can say */
+export function formOf(schema: Schema): Form {
   if (isSame(schema, JobId)) return 'j';
   // A server of v0.3 says null where a job has none.
   if (isSame(schema, AnyReceipt)) return [membersOf(schema, schema.properties ?? {}), null];
@@ -76,18 +125,27 @@ function formOf(schema: Schema): Form {
   return LETTERS[schema.type ?? ''] ?? '';
 }
 
-/** One of several, or null. Several objects are one with the members of each, which may be missing. */
+/**
+ * One of several, or null. Several objects are one with the members of each, which may be missing.
+ * @throws Error for alternatives of which a form could say only some
+ */
 function anyOf(schemas: readonly Schema[]): Form {
   const others = schemas.filter(({ type }) => type !== 'null');
-  const objects = others.map(({ properties = {} }) => properties);
-  const form =
-    others.length > 1 && others.every(({ properties }) => properties !== undefined)
-      ? formOf({ type: 'object', properties: Object.assign({}, ...objects) as Record<string, Schema>, required: [] })
-      : others
-          .map(formOf)
-          .reduce((one, other) => (typeof one === 'string' && typeof other === 'string' ? one + other : one));
+  const form = alternatives(others);
   if (others.length === schemas.length) return form;
   return typeof form === 'string' ? `${form}z` : [form, null];
+}
+
+function alternatives(schemas: readonly Schema[]): Form {
+  const [only] = schemas;
+  if (only !== undefined && schemas.length === 1) return formOf(only);
+  if (schemas.every(({ properties }) => properties !== undefined)) {
+    const properties = Object.fromEntries(schemas.flatMap((schema) => Object.entries(schema.properties ?? {})));
+    return formOf({ type: 'object', properties, required: [] });
+  }
+  const forms = schemas.map(formOf);
+  if (forms.every((form) => typeof form === 'string')) return forms.join('');
+  throw new Error(`no form says all of these alternatives: ${JSON.stringify(schemas)}`);
 }
 
 function membersOf(schema: Schema, properties: Readonly<Record<string, Schema>>): Form {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JUDGE } from '@vouchbox/protocol/grading';
 import { expect, test } from 'vitest';
-import { answerForms, answerFormsModule } from '../../tools/answer-forms.ts';
+import { answerForms, answerFormsModule, formOf } from '../../tools/answer-forms.ts';
 import { clientTypes } from '../../tools/client-types.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -23,6 +23,15 @@ test.each([
 test('the forms of the Python client are those of the contract, too', () => {
   const text = readFileSync(join(root, 'clients/python/src/vouchbox/answer_forms.json'), 'utf8');
   expect(JSON.parse(text)).toEqual(answerForms());
+});
+
+test('alternatives of which a form could say only some are refused', () => {
+  const text = { type: 'string' };
+  const object = { type: 'object', properties: { name: text } };
+  expect(formOf({ anyOf: [text, { type: 'integer' }, { type: 'null' }] })).toBe('siz');
+  expect(formOf({ anyOf: [object, { type: 'null' }] })).toEqual([{ 'name?': 's' }, null]);
+  expect(() => formOf({ anyOf: [text, object] })).toThrow('no form says all of these alternatives');
+  expect(() => formOf({ anyOf: [text, { items: text }] })).toThrow('no form says all of these alternatives');
 });
 
 test('the judge of the Python client is that of the contract; `npm run openapi` writes it', () => {
