@@ -1,16 +1,16 @@
 /** `vouchbox completion` in the table of commands, from which it takes its words. */
 import { Argument, type Command } from 'commander';
-import { SHELLS, type Shell } from '../completion/shells.ts';
+import type { Shell } from '../completion/completion-script.ts';
 
 /** `vouchbox completion`. */
 export function addCompletion(program: Command): void {
   program
     .command('completion')
     .description('print what a shell needs to complete the words of this command')
-    .addArgument(new Argument('<shell>', 'the shell').choices([...SHELLS]))
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
     .addHelpText('after', COMPLETION_HELP)
     .action(async (shell: Shell) => {
-      const { completionScript } = await import('../completion/script.ts');
+      const { completionScript } = await import('../completion/completion-script.ts');
       process.stdout.write(completionScript(shell, program));
     });
 }

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SHELLS } from './shells.ts';
 
 const command = fileURLToPath(new URL('../../bin/vouchbox', import.meta.url));
 const hasShell = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0;
@@ -14,7 +13,7 @@ const script = (shell: string) => join(directory, shell);
 
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'svc-completion-'));
-  for (const shell of SHELLS) {
+  for (const shell of ['bash', 'zsh', 'fish']) {
     const { status, stdout } = spawnSync(command, ['completion', shell], { encoding: 'utf8' });
     expect(status).toBe(0);
     writeFileSync(script(shell), stdout);
@@ -100,9 +99,4 @@ describe('zsh completes', () => {
   ])('%s to %s', (typed, completed) => {
     expect(shellOutput('zsh', ['-f'], ZSH, [script('zsh'), typed]).trim()).toBe(completed);
   });
-});
-
-test('an unknown shell is wrong usage, and the message names the known ones', () => {
-  const { status, stderr } = spawnSync(command, ['completion', 'csh'], { encoding: 'utf8' });
-  expect([status, stderr]).toEqual([2, expect.stringContaining('bash, zsh, fish')]);
 });
