@@ -292,7 +292,6 @@ describe('a verdict', () => {
 
   test.each([
     ['no tests', ['sum.py', '--tests', '.'], /has no tests/],
-    ['an unknown comparison', ['sum.py', '--tests', 'tests', '--compare', 'roughly'], /lines, words, exact/],
     ['a directory that is there already', ['sum.py', '--tests', 'tests', '--output', 'tests'], /tests exists already/],
     [
       'a directory in one that is not there',

@@ -1,3 +1,3 @@
 export { AdapterError } from './adapter-error.ts';
 export type { Runtimes } from './languages.ts';
-export { ADAPTERS, type AdapterName, isLoopback, openAdapter } from './open-adapter.ts';
+export { type AdapterName, isLoopback, openAdapter } from './open-adapter.ts';

@@ -13,7 +13,7 @@ import { Languages, type Runtimes, runtimesProblem } from './languages.ts';
 import { piston } from './piston/routes.ts';
 import { sandboxFusion } from './sandbox-fusion/routes.ts';
 
-export const ADAPTERS = { piston, judge0, 'sandbox-fusion': sandboxFusion } as const;
+const ADAPTERS = { piston, judge0, 'sandbox-fusion': sandboxFusion } as const;
 export type AdapterName = keyof typeof ADAPTERS;
 
 export interface AdapterOptions {

@@ -1,11 +1,10 @@
 /** `vouchbox adapter`: the interface of another system in front of a service. */
-import { ADAPTERS, AdapterError, type AdapterName, isLoopback, openAdapter, type Runtimes } from '@vouchbox/adapters';
+import { AdapterError, type AdapterName, isLoopback, openAdapter, type Runtimes } from '@vouchbox/adapters';
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { ownVariable } from './service/environment.ts';
-import { portOf } from './service/port.ts';
 import type { AccessOptions } from './service/service-access.ts';
 import { serviceOrOwn } from './service/service-or-own.ts';
 import { aborted, takeInterrupts } from './terminal/interrupts.ts';
@@ -13,7 +12,7 @@ import { type JsonOption, note, printResult } from './terminal/print.ts';
 
 export interface AdapterCommandOptions extends AccessOptions, JsonOption {
   readonly host: string;
-  readonly port: string;
+  readonly port: number;
   /** What callers of the adapter must send; without it only this host is served. */
   readonly callerKey?: string;
   /** `language=pack`. */
@@ -21,11 +20,7 @@ export interface AdapterCommandOptions extends AccessOptions, JsonOption {
 }
 
 /** Serves until an interrupt ends it. */
-export async function adapter(name: string, options: AdapterCommandOptions): Promise<number> {
-  if (!Object.hasOwn(ADAPTERS, name)) {
-    throw new UsageError(`${name} is not an adapter; give ${Object.keys(ADAPTERS).join(', ')}`);
-  }
-  const port = portOf('--port', options.port);
+export async function adapter(name: AdapterName, options: AdapterCommandOptions): Promise<number> {
   const key = options.callerKey ?? ownVariable('ADAPTER_KEY') ?? null;
   if (key === null && !isLoopback(options.host)) {
     throw new UsageError(`${options.host} can be reached from elsewhere; give --caller-key or ADAPTER_KEY as well`);
@@ -33,10 +28,10 @@ export async function adapter(name: string, options: AdapterCommandOptions): Pro
   const runtimes = Object.fromEntries(options.runtime.map(runtimeOf)) satisfies Runtimes;
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'off');
-  await using opened = await openAdapter(name as AdapterName, {
+  await using opened = await openAdapter(name, {
     client: service.client,
     host: options.host,
-    port,
+    port: options.port,
     key,
     runtimes,
     onFailure: note,

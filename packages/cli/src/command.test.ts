@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,4 +15,19 @@ test('the command starts the Node beside its packages, without an inspector and 
   const words = execFileSync(join(command, 'vouchbox'), ['serve', '--port', '0'], { encoding: 'utf8' });
   const options = ['--disable-sigusr1', '--max-semi-space-size=8'];
   expect(words.trimEnd().split('\n')).toEqual([...options, join(command, 'vouchbox.mjs'), 'serve', '--port', '0']);
+});
+
+test.each([
+  [['run', 'x.py', '--minimum-isolation', 'strong'], 'none, linux-shared-kernel'],
+  [['grade', 'x.py', '--tests', 'tests', '--minimum-isolation', 'strong'], 'none, linux-shared-kernel'],
+  [['grade', 'x.py', '--tests', 'tests', '--compare', 'roughly'], 'lines, words, exact'],
+  [['jobs', '--language', 'cobol'], 'python, node'],
+  [['adapter', 'other'], 'piston, judge0, sandbox-fusion'],
+  [['mcp', 'config', 'other'], 'claude, cursor, vscode'],
+  [['completion', 'csh'], 'bash, zsh, fish'],
+  [['mcp', '--http', '65536'], 'not a port'],
+  [['adapter', 'piston', '--port', '-1'], 'not a port'],
+])('%j is wrong usage, and the message says what is right', (words, right) => {
+  const { status, stderr } = spawnSync(join(import.meta.dirname, '../bin/vouchbox'), words, { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([2, expect.stringContaining(right)]);
 });

@@ -4,7 +4,7 @@ import { printable } from '@vouchbox/protocol/vocabulary';
 import { type Check, type CheckResult, type DoctorReport, doctor } from '@vouchbox/server';
 import { EXIT } from './failures/exit-code.ts';
 import { administeredServiceIfAny } from './operator/administered-service.ts';
-import { enterOwnUsers } from './service/own-users.ts';
+import { enterOwnUsers } from './service/service-or-own.ts';
 import { printResult } from './terminal/print.ts';
 
 export interface DoctorCommandOptions {

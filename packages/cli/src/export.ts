@@ -3,9 +3,10 @@
  * service. It is read from a service with a key, or from the data directory of a stopped one.
  */
 import { readFileSync } from 'node:fs';
-import { EXIT } from './failures/exit-code.ts';
-import { exportExitCode } from './failures/export-exit-code.ts';
-import { tellFailure } from './failures/tell-failure.ts';
+import { ServiceFailure, TransportFailure } from '@vouchbox/client';
+import { WrongAnswer } from './failures/command-failure.ts';
+import { EXIT, EXPORT_EXIT } from './failures/exit-code.ts';
+import { isOperatorError, tellFailure } from './failures/tell-failure.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { type ExportOrigin, writeExport } from './files/export-origin.ts';
 import { writeDirectory } from './files/new-directory.ts';
@@ -35,8 +36,17 @@ export async function exportJob(job_id: string, options: ExportOptions): Promise
     note('interrupted: nothing was exported');
     return EXIT.cancelled;
   } catch (error) {
-    return tellFailure(error, exportExitCode(error));
+    return tellFailure(error, exitCodeOf(error));
   }
+}
+
+/** The code of a failure that is not wrong usage: whose it is. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof ServiceFailure || isOperatorError(error)) return EXPORT_EXIT.refused;
+  if (error instanceof WrongAnswer) return EXPORT_EXIT.wrongAnswer;
+  if (!(error instanceof TransportFailure)) return EXPORT_EXIT.failed;
+  const isLost = ['network', 'timeout', 'truncated'].includes(error.reason);
+  return isLost ? EXPORT_EXIT.unanswered : EXPORT_EXIT.wrongAnswer;
 }
 
 interface Written {

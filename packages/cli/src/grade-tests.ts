@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { GradeTest } from '@vouchbox/client';
-import { COMPARISONS, type Comparison } from '@vouchbox/protocol/grading';
+import type { Comparison } from '@vouchbox/protocol/grading';
 import { UsageError } from './failures/usage-error.ts';
 
 /** The part of a test that a file with each ending holds. */
@@ -23,13 +23,6 @@ export async function readTests(directory: string, compare: Comparison): Promise
   }
   if (tests.size === 0) throw new UsageError(`${directory} has no tests: no NAME.in and no NAME.out`);
   return Array.from(tests, ([name, test]) => ({ name, compare, ...test }));
-}
-
-/** @throws UsageError if it is not one of them */
-export function comparisonOf(text: string): Comparison {
-  const comparison = COMPARISONS.find((one) => one === text);
-  if (comparison === undefined) throw new UsageError(`--compare ${text}: give ${COMPARISONS.join(', ')}`);
-  return comparison;
 }
 
 function isMember(ending: string): ending is keyof typeof MEMBERS {

@@ -2,30 +2,29 @@
  * `vouchbox grade`: a program against tests that it does not see. Prints the verdict of each test, and can write them
  * with the evidence of every job, for `service-verify verdict`.
  */
-import type { GradeResult, GradeTest, RunResult, ServiceClient } from '@vouchbox/client';
+import type { Comparison, GradeResult, GradeTest, RunResult, ServiceClient } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';
-import { clampedLimits } from '@vouchbox/protocol/vocabulary';
-import { clampedRemark } from './clamped-limit.ts';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { writeExport } from './files/export-origin.ts';
 import { checkNew, type NewDirectory, writeDirectory } from './files/new-directory.ts';
-import { comparisonOf, readTests } from './grade-tests.ts';
-import { enterOwnUsers } from './service/own-users.ts';
+import { readTests } from './grade-tests.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
-import { serviceOrOwn } from './service/service-or-own.ts';
+import { enterOwnUsers, serviceOrOwn } from './service/service-or-own.ts';
 import { readFromService } from './service-export.ts';
 import { readSubmission, type SubmissionOptions } from './submission/submission-options.ts';
 import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { note, printResult } from './terminal/print.ts';
+import { clampedRemarks } from './terminal/remarks.ts';
 import { tableOf } from './terminal/table.ts';
 
-export interface GradeCommandOptions extends AccessOptions, Pick<SubmissionOptions, 'language' | 'limit' | 'runtime'> {
-  readonly minimumIsolation?: string;
+export interface GradeCommandOptions
+  extends AccessOptions,
+    Pick<SubmissionOptions, 'language' | 'limit' | 'runtime' | 'minimumIsolation'> {
   readonly tests: string;
   readonly checker?: string;
-  readonly compare: string;
+  readonly compare: Comparison;
   /** How many tests run at the same time. */
   readonly jobs: string;
   /** The directory to make. */
@@ -42,7 +41,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     env: [],
     output: [],
   });
-  const tests = await readTests(options.tests, comparisonOf(options.compare));
+  const tests = await readTests(options.tests, options.compare);
   const checker = options.checker === undefined ? undefined : await readChecker(options.checker);
   const concurrency = concurrencyOf(options.jobs);
   if (options.output !== undefined) await checkNew(options.output);
@@ -83,9 +82,9 @@ function noteOpenTests(tests: readonly GradeTest[]): void {
 function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: RunResult) => void {
   const said = new Set<string>();
   return (_name, { effective_limits }) => {
-    for (const limit of clampedLimits(asked, effective_limits ?? {})) {
-      if (!said.has(limit[0])) note(`--limit ${limit[0]}=${clampedRemark(limit)}`);
-      said.add(limit[0]);
+    for (const [name, remark] of clampedRemarks(asked, effective_limits ?? {})) {
+      if (!said.has(name)) note(`--limit ${name}=${remark}`);
+      said.add(name);
     }
   };
 }

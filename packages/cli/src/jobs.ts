@@ -1,6 +1,6 @@
 /** `vouchbox jobs`: shows the jobs of a service, for a person at a terminal or for another program. */
 import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
-import { JOB_STATUSES, LANGUAGES, listLimitMax, printable, printableJson } from '@vouchbox/protocol/vocabulary';
+import { JOB_STATUSES, listLimitMax, printable, printableJson } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { type AccessOptions, requireService } from './service/service-access.ts';
@@ -12,7 +12,7 @@ export interface JobOptions extends AccessOptions, JsonOption {}
 export interface ListOptions extends JobOptions {
   readonly limit?: string;
   readonly status?: string;
-  readonly language?: string;
+  readonly language?: Language;
 }
 
 /** Prints one page of jobs, newest first. */
@@ -20,7 +20,7 @@ export async function listJobs(options: ListOptions): Promise<number> {
   const filter = {
     ...(options.limit !== undefined && { limit: countOf(options.limit) }),
     ...(options.status !== undefined && { status: statusesOf(options.status) }),
-    ...(options.language !== undefined && { language: languageOf(options.language) }),
+    ...(options.language !== undefined && { language: options.language }),
   };
   await using service = requireService(options);
   const { items } = await service.client.list(filter);
@@ -56,12 +56,6 @@ function statusesOf(text: string): JobStatus[] {
     if (status === undefined) throw new UsageError(`--status ${text}: the statuses are ${JOB_STATUSES.join(', ')}`);
     return status;
   });
-}
-
-function languageOf(text: string): Language {
-  const language = LANGUAGES.find((candidate) => candidate === text);
-  if (language === undefined) throw new UsageError(`--language ${text}: the languages are ${LANGUAGES.join(', ')}`);
-  return language;
 }
 
 const COLUMNS = ['job_id', 'status', 'language', 'created_at', 'duration_ms', 'exit_code'] as const;

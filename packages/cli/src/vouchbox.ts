@@ -1,22 +1,16 @@
 /** The `vouchbox` command: the table of its commands, and how failures are reported. Each command is in its own file. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { addAdapter } from './commands/adapter.ts';
-import { addAttestationKeys } from './commands/attestation-keys.ts';
 import { addBackup, addCopyStore, addRestore } from './commands/backup.ts';
 import { addCompletion } from './commands/completion.ts';
-import { addDoctor } from './commands/doctor.ts';
-import { addExport } from './commands/export.ts';
 import { addGrade } from './commands/grade.ts';
-import { addJobs } from './commands/jobs.ts';
-import { addKeys } from './commands/keys.ts';
+import { addDoctor, addPacks, addSetUp } from './commands/host.ts';
+import { addAdapter, addMcp } from './commands/interfaces.ts';
+import { addExport, addJobs, addVerifyPage } from './commands/jobs.ts';
+import { addAttestationKeys, addKeys } from './commands/keys.ts';
 import { addLogin, addLogout, addProfiles } from './commands/login.ts';
-import { addMcp } from './commands/mcp.ts';
-import { addPacks } from './commands/packs.ts';
 import { addRun } from './commands/run.ts';
 import { addServe } from './commands/serve.ts';
-import { addSetUp } from './commands/setup.ts';
-import { addVerifyPage } from './commands/verify-page.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { tellFailure } from './failures/tell-failure.ts';
 import { endOnBrokenPipe } from './terminal/interrupts.ts';

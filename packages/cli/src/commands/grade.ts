@@ -1,7 +1,8 @@
 /** `vouchbox grade` in the table of commands. */
-import type { Command } from 'commander';
+import { COMPARISONS } from '@vouchbox/protocol/grading';
+import { type Command, Option } from 'commander';
 import type { GradeCommandOptions } from '../grade.ts';
-import { collect, ending, withAccess } from './options.ts';
+import { ending, withAccess, withDemands } from './options.ts';
 
 const HELP = `
 The directory of tests has NAME.in, what the program reads, and NAME.out, what it should print; NAME.args has an argument
@@ -19,18 +20,15 @@ export function addGrade(program: Command): void {
     .argument('<file>', 'the program')
     .requiredOption('--tests <directory>', 'the tests')
     .option('--checker <file>', 'a program that judges each output, in place of a comparison')
-    .option('--compare <how>', 'lines, words or exact', 'lines')
+    .addOption(new Option('--compare <how>', 'what of an output counts').choices([...COMPARISONS]).default('lines'))
     .option('--output <directory>', 'write the verdict with the evidence of every job here')
     .option('--jobs <number>', 'how many tests run at the same time', '4')
     .option('--language <language>', 'the language of the program; default: by the name of its file')
-    .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
-    .option('--runtime <pack>', 'the runtime pack to run in')
-    .option('--minimum-isolation <class>', 'refuse to run in anything weaker')
     .option('--json', 'print the verdict as JSON')
     .addHelpText('after', HELP)
     .action(async (file: string, options: GradeCommandOptions) => {
       const { grade } = await import('../grade.ts');
       await ending(grade(file, options));
     });
-  withAccess(command);
+  withAccess(withDemands(command));
 }

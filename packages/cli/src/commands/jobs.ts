@@ -1,6 +1,9 @@
-/** `vouchbox jobs` in the table of commands. */
-import type { Command } from 'commander';
+/** `vouchbox jobs`, `export` and `verify-page` in the table of commands. */
+import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
+import { type Command, Option } from 'commander';
+import type { ExportOptions } from '../export.ts';
 import type { JobOptions, ListOptions } from '../jobs.ts';
+import type { JsonOption } from '../terminal/print.ts';
 import { ending, withAccess, withJson } from './options.ts';
 
 /** `vouchbox jobs`, which lists, and its verbs. */
@@ -11,7 +14,7 @@ export function addJobs(program: Command): void {
     .description('the newest jobs first')
     .option('--limit <number>', 'how many, 1 to 200')
     .option('--status <statuses>', 'only these, separated by commas')
-    .option('--language <language>', 'only this language')
+    .addOption(new Option('--language <language>', 'only this language').choices([...LANGUAGES]))
     .action(async (options: ListOptions) => ending((await import('../jobs.ts')).listJobs(options)));
   const show = jobs
     .command('show')
@@ -24,4 +27,34 @@ export function addJobs(program: Command): void {
     .argument('<job>')
     .action(async (job: string, options: JobOptions) => ending((await import('../jobs.ts')).cancelJob(job, options)));
   for (const command of [list, show, cancel]) withJson(withAccess(command));
+}
+
+/** `vouchbox export`. */
+export function addExport(program: Command): void {
+  const command = program
+    .command('export')
+    .description('write everything an auditor needs of one job into a directory for service-verify')
+    .argument('<job>')
+    .option('--output <directory>', 'where to write it; default: a directory named after the job')
+    .option('--public-key <file>', 'the key that signed, if the service has replaced it since')
+    .option('--evidence-only', 'leave out the program, its input and its output files')
+    .option('--data-dir <directory>', 'read the data of a stopped service instead of asking a running one')
+    .option('--database-url <url>', 'its store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
+    .option('--tenant <tenant>', 'the tenant of the job, with --data-dir')
+    .action(async (job: string, options: ExportOptions) =>
+      ending((await import('../export.ts')).exportJob(job, options)),
+    );
+  withJson(withAccess(command));
+}
+
+/** `vouchbox verify-page`. */
+export function addVerifyPage(program: Command): void {
+  const command = program
+    .command('verify-page')
+    .description('write the page that checks an exported job in a browser, without a service and a network')
+    .argument('<file>', 'a new file, such as verify.html')
+    .action(async (file: string, options: JsonOption) =>
+      ending((await import('../verify-page.ts')).writeVerifyPage(file, options)),
+    );
+  withJson(command);
 }

@@ -1,5 +1,6 @@
 /** What several commands have in common: their options, and how they end. */
-import type { Command } from 'commander';
+import { ISOLATION_CLASSES } from '@vouchbox/protocol/vocabulary';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** A command returns its exit code, which becomes that of the process. */
 export function ending(work: Promise<number>): Promise<void> {
@@ -10,6 +11,22 @@ export function ending(work: Promise<number>): Promise<void> {
 
 /** For an option that may be given several times. */
 export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
+
+/** For an option that takes a port, 0 for any free one. */
+export function port(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It is not a port.');
+  return Number(text);
+}
+
+/** `--limit`, `--runtime` and `--minimum-isolation`, for a command that runs programs. */
+export function withDemands(command: Command): Command {
+  return command
+    .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
+    .option('--runtime <pack>', 'the runtime pack to run in')
+    .addOption(
+      new Option('--minimum-isolation <class>', 'refuse to run in anything weaker').choices([...ISOLATION_CLASSES]),
+    );
+}
 
 /** `--url`, `--key` and `--profile`, for a command that calls a service. */
 export function withAccess(command: Command): Command {

@@ -1,9 +1,9 @@
 /** `vouchbox run` in the table of commands. */
-import { ISOLATION_CLASSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
+import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import type { Command } from 'commander';
 import { EXIT } from '../failures/exit-code.ts';
 import type { RunOptions } from '../run.ts';
-import { collect, ending, withAccess, withJson } from './options.ts';
+import { collect, ending, withAccess, withDemands, withJson } from './options.ts';
 
 /** `vouchbox run`. */
 export function addRun(program: Command): void {
@@ -23,9 +23,6 @@ export function addRun(program: Command): void {
       [],
     )
     .option('--allow-missing', 'a requested output that is missing, too large or no file is not a failure')
-    .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
-    .option('--runtime <pack>', 'the runtime pack to run in')
-    .option('--minimum-isolation <class>', `refuse to run in anything weaker: ${ISOLATION_CLASSES.join(', ')}`)
     .option('--raw', "pass the program's output to a terminal unescaped, control characters included")
     .option('--local', 'start a service for this run, even where another is named')
     .option('--verbose', 'say on stderr what happens, also where stderr is not a terminal')
@@ -34,7 +31,7 @@ export function addRun(program: Command): void {
       const { run } = await import('../run.ts');
       await ending(run(file, { ...options, args }));
     });
-  withJson(withAccess(command));
+  withJson(withAccess(withDemands(command)));
 }
 
 const RUN_HELP = `

@@ -67,7 +67,7 @@ export function artifactUri(job_id: string, path: string): string {
 }
 
 /** Offers every file of every job of the tenant by its address. */
-export function registerArtifacts(server: McpServer, client: ServiceClient): void {
+export function addArtifacts(server: McpServer, client: ServiceClient): void {
   const template = new ResourceTemplate('svc://jobs/{job_id}/artifacts/{+path}', { list: undefined });
   const about = { title: 'Output file of a job', description: 'A file that a program wrote below output/.' };
   server.registerResource('artifact', template, about, async (uri, { job_id, path }, { mcpReq }) => {

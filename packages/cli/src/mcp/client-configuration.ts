@@ -1,6 +1,5 @@
 /** What to paste into the settings of a program that takes MCP servers. */
 import { printableJson } from '@vouchbox/protocol/vocabulary';
-import { UsageError } from '../failures/usage-error.ts';
 
 export interface ServedBy {
   /** The service to call; null where the command brings one. */
@@ -18,20 +17,17 @@ const PROGRAMS = {
   vscode: { member: 'servers', where: '.vscode/mcp.json' },
 } as const;
 
-export const CONFIGURED_PROGRAMS = Object.keys(PROGRAMS);
+export type ConfiguredProgram = keyof typeof PROGRAMS;
 
 /**
  * The snippet as JSON, and the file that it belongs in. The key is never in it: it is read from the environment of that
- * program. @throws UsageError for a program that is not known
+ * program.
  */
 export function clientConfiguration(
-  program: string,
+  program: ConfiguredProgram,
   { url, profile, command }: ServedBy,
 ): { readonly where: string; readonly json: string } {
-  if (!Object.hasOwn(PROGRAMS, program)) {
-    throw new UsageError(`${program} is not known; give ${CONFIGURED_PROGRAMS.join(', ')}`);
-  }
-  const { member, where } = PROGRAMS[program as keyof typeof PROGRAMS];
+  const { member, where } = PROGRAMS[program];
   const server = {
     ...(program === 'vscode' && { type: 'stdio' }),
     command,

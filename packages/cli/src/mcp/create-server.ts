@@ -1,11 +1,11 @@
 /** The MCP server of one caller: its tools, and the files of its jobs as resources. */
 import { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
-import { registerArtifacts } from './artifacts.ts';
-import { registerCancelJob, registerGetJob } from './tools/job-tools.ts';
-import { registerListRuntimes } from './tools/list-runtimes.ts';
-import { registerRunCode } from './tools/run-code.ts';
-import { type PinnedKeys, registerVerifyJob } from './tools/verify-job.ts';
+import { addArtifacts } from './artifacts.ts';
+import { addCancelJob, addGetJob } from './tools/job-tools.ts';
+import { addListRuntimes } from './tools/list-runtimes.ts';
+import { addRunCode } from './tools/run-code.ts';
+import { addVerifyJob, type PinnedKeys } from './tools/verify-job.ts';
 
 export interface ServerParts {
   /** Calls the service with the caller's own key. */
@@ -19,11 +19,11 @@ Give input files with each run, below input/, and write results below output/.`;
 
 export function createServer({ client, version, pinned }: ServerParts): McpServer {
   const server = new McpServer({ name: 'vouchbox', version }, { instructions: INSTRUCTIONS });
-  registerRunCode(server, client);
-  registerGetJob(server, client);
-  registerCancelJob(server, client);
-  registerListRuntimes(server, client);
-  registerVerifyJob(server, client, pinned);
-  registerArtifacts(server, client);
+  addRunCode(server, client);
+  addGetJob(server, client);
+  addCancelJob(server, client);
+  addListRuntimes(server, client);
+  addVerifyJob(server, client, pinned);
+  addArtifacts(server, client);
   return server;
 }

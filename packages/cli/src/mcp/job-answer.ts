@@ -2,7 +2,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Capabilities, LimitsInput, ServiceClient } from '@vouchbox/client';
 import {
-  clampedLimits,
   EffectiveLimitsSchema,
   type FoldedResult,
   JOB_STATUSES,
@@ -12,11 +11,10 @@ import {
   TERMINAL_STATUSES,
   Type,
 } from '@vouchbox/protocol';
-import { clampedRemark } from '../clamped-limit.ts';
 import { missingModule, missingModuleRemark } from '../missing-module.ts';
+import { clampedRemarks } from '../terminal/remarks.ts';
 import { artifactContent, listedFiles } from './artifacts.ts';
-import { cutText } from './cut-text.ts';
-import { told, toldStream } from './told-text.ts';
+import { cutText, told, toldStream } from './told-text.ts';
 
 const ListedFileSchema = Type.Object({
   path: Type.String(),
@@ -115,9 +113,7 @@ function answerOf(detail: JobDetail, result: FoldedResult, asked: LimitsInput): 
       ...(phase !== undefined && { phase }),
     })),
     effective_limits: detail.effective_spec?.limits ?? null,
-    remarks: clampedLimits(asked, detail.effective_spec?.limits ?? {}).map(
-      (limit) => `${limit[0]}: ${clampedRemark(limit)}`,
-    ),
+    remarks: clampedRemarks(asked, detail.effective_spec?.limits ?? {}).map(([name, remark]) => `${name}: ${remark}`),
     files: listedFiles(result.artifacts),
     isolation_class: detail.effective_spec?.isolation_class ?? null,
     networking: detail.networking,

@@ -6,35 +6,33 @@ import { createServiceClient } from '@vouchbox/client';
 import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { clientEnvironment } from '../service/environment.ts';
-import { portOf } from '../service/port.ts';
 import { type AccessOptions, checkAddress, namedService } from '../service/service-access.ts';
 import { serviceOrOwn } from '../service/service-or-own.ts';
 import { aborted, takeInterrupts } from '../terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
-import { clientConfiguration } from './client-configuration.ts';
+import { type ConfiguredProgram, clientConfiguration } from './client-configuration.ts';
 import { createServer } from './create-server.ts';
 import { openHttpServer } from './http-server.ts';
 
 export interface McpOptions extends AccessOptions, JsonOption {
   /** Serves HTTP on this port of loopback in place of stdio. */
-  readonly http?: string;
+  readonly http?: number;
   /** Files with PEM keys that results must be signed by. */
   readonly publicKey: readonly string[];
 }
 
 /** Serves until its client goes away or an interrupt ends it. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
-  const port = options.http === undefined ? null : portOf('--http', options.http);
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'on');
   const keys = service.ownKey === null ? pinned : [(await service.client.publicKey()).public_key_pem];
-  if (port === null) {
+  if (options.http === undefined) {
     await overStdio(() => createServer({ client: service.client, version, pinned: keys }), interrupts.asked);
     return EXIT.ok;
   }
   await using server = await openHttpServer({
-    port,
+    port: options.http,
     clientFor: (apiKey) => createServiceClient({ baseUrl: service.url, apiKey }),
     serverFor: (client) => createServer({ client, version, pinned: keys }),
   });
@@ -46,7 +44,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
 }
 
 /** Prints what to paste into a program's settings; where it belongs goes to stderr. */
-export function mcpConfiguration(program: string, options: AccessOptions): number {
+export function mcpConfiguration(program: ConfiguredProgram, options: AccessOptions): number {
   const command = join(dirname(process.argv[1] ?? ''), 'vouchbox');
   const { url, profile } = configured(options);
   const { where, json } = clientConfiguration(program, { url, profile, command });

@@ -1,6 +1,7 @@
 /**
  * Text for a model, in which what a program wrote cannot pass for the tool's own words. It stands between two lines of a
- * random word, which no program can know, and what acts on a terminal is escaped.
+ * random word, which no program can know, and what acts on a terminal is escaped. A long text is cut in its middle, so that
+ * a model sees how it begins and how it ends.
  */
 import { randomBytes } from 'node:crypto';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
@@ -19,4 +20,31 @@ export function toldStream(name: string, text: string, leftOut: number): string 
   const cut = leftOut === 0 ? '' : `; ${leftOut} characters are left out in its middle`;
   const end = text.endsWith('\n') ? '' : '\n';
   return `${name} of the program, between two lines ${word}${cut}:\n${word}\n${printableText(text)}${end}${word}`;
+}
+
+/** The most of one stream of output that is shown to a model, in UTF-16 code units. */
+const shownCharsMax = 16 * 1024;
+
+const HEAD_PART = 0.5;
+
+export interface CutText {
+  readonly text: string;
+  /** How many code units were left out; 0 if none. */
+  readonly leftOut: number;
+}
+
+/** The text itself, or its head and its tail with a line between them that says how much is left out. */
+export function cutText(text: string, charsMax = shownCharsMax): CutText {
+  if (text.length <= charsMax) return { text, leftOut: 0 };
+  const head = whole(text.slice(0, Math.floor(charsMax * HEAD_PART)));
+  const tail = whole(text.slice(text.length - (charsMax - head.length)));
+  const leftOut = text.length - head.length - tail.length;
+  return { text: `${head}\n[${leftOut} characters left out]\n${tail}`, leftOut };
+}
+
+/** Without halves of a character at either end. */
+function whole(text: string): string {
+  const start = /^[\uDC00-\uDFFF]/.test(text) ? 1 : 0;
+  const end = /[\uD800-\uDBFF]$/.test(text) ? text.length - 1 : text.length;
+  return text.slice(start, end);
 }

@@ -1,7 +1,7 @@
 /** The service that a command uses for as long as it runs: the one that is named, or one that it starts. */
 
 import { note } from '../terminal/print.ts';
-import { enterOwnUsers } from './own-users.ts';
+import { serverEnvironment } from './environment.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 
 /** A service to call, with the address that other keys can be used at. */
@@ -22,4 +22,16 @@ export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'
   const { openEmbeddedService } = await import('./embedded-service.ts');
   const own = await openEmbeddedService({ signing });
   return { client: own.client, url: own.url, ownKey: own.key, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
+}
+
+/**
+ * Starts this command line again as root of a user namespace of its own, for a command that makes cells itself where an
+ * ordinary user may do that only so. It must come before anything is read from stdin or printed.
+ * @param named the service that the command uses; null if it makes cells itself
+ */
+export async function enterOwnUsers(named: ServiceAccess | null = null): Promise<void> {
+  if (named !== null || process.geteuid?.() === 0) return;
+  if (serverEnvironment()['SERVICE_PROVIDER'] === 'subprocess') return;
+  const { enterUserNamespace } = await import('@vouchbox/server/administration');
+  enterUserNamespace();
 }

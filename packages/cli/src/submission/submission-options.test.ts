@@ -94,7 +94,6 @@ describe('a submission', () => {
     ['an unknown limit', 'main.py', { limit: ['disk=1'] }, 'the limits are wall_seconds'],
     ['a limit without a number', 'main.py', { limit: ['mem_mb'] }, 'give mem_mb=NUMBER'],
     ['a limit that is not a number', 'main.py', { limit: ['mem_mb=1e3'] }, 'give mem_mb=NUMBER'],
-    ['an unknown class', 'main.py', { minimumIsolation: 'strong' }, 'the classes are none'],
     ['an output without a name', 'main.py', { output: ['=x'] }, 'give output/NAME'],
   ])('with %s is a usage error', async (_name, file, options, message) => {
     const error = await readSubmission(at(file), { ...nothing, ...options }).catch((caught: unknown) => caught);

@@ -6,7 +6,7 @@ import {
   blobBytesMax,
   codeBytesMax,
   directoryOfPattern,
-  ISOLATION_CLASSES,
+  type IsolationClass,
   LANGUAGES,
   type Language,
   LIMIT_NAMES,
@@ -35,7 +35,7 @@ export interface SubmissionOptions {
   /** `name=value`. */
   readonly limit: readonly string[];
   readonly runtime?: string;
-  readonly minimumIsolation?: string;
+  readonly minimumIsolation?: IsolationClass;
 }
 
 /** What the names of programs end with. */
@@ -73,7 +73,7 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
     ...(outputs.length > 0 && { outputs: outputs.map(({ path }) => path) }),
     ...(options.runtime !== undefined && { runtime: options.runtime }),
     ...(options.limit.length > 0 && { limits: Object.fromEntries(options.limit.map(limitOf)) }),
-    ...requirementsOf(options.minimumIsolation),
+    ...(options.minimumIsolation && { requirements: { minimum_isolation: options.minimumIsolation } }),
   };
 }
 
@@ -149,11 +149,4 @@ function limitOf(text: string): [LimitName, number] {
   if (name === undefined) throw new UsageError(`--limit ${text}: the limits are ${LIMIT_NAMES.join(', ')}`);
   if (right === null || !/^\d+(\.\d+)?$/.test(right)) throw new UsageError(`--limit ${text}: give ${name}=NUMBER`);
   return [name, Number(right)];
-}
-
-function requirementsOf(given: string | undefined): Pick<JobSubmission, 'requirements'> {
-  if (given === undefined) return {};
-  const minimum_isolation = ISOLATION_CLASSES.find((candidate) => candidate === given);
-  if (minimum_isolation !== undefined) return { requirements: { minimum_isolation } };
-  throw new UsageError(`--minimum-isolation ${given}: the classes are ${ISOLATION_CLASSES.join(', ')}`);
 }

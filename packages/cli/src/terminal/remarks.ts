@@ -1,9 +1,7 @@
 /** What `vouchbox run` says beside a program's own output: how it ended, and what it did not get. */
 import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
 import type { EventData, EventKind, JobEvent } from '@vouchbox/protocol';
-import type { LimitName } from '@vouchbox/protocol/vocabulary';
-import { clampedLimits } from '@vouchbox/protocol/vocabulary';
-import { clampedRemark } from '../clamped-limit.ts';
+import { clampedLimits, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { type MissingModule, missingModule, missingModuleRemark } from '../missing-module.ts';
 
 /** Violations that only repeat why the program ended, and the limit that each names. */
@@ -90,7 +88,7 @@ export class Remarks {
 
   #onStart({ limits }: EventData<'started'>): readonly string[] {
     this.#effective = limits;
-    return clampedLimits(this.#asked, limits).map((limit) => `--limit ${limit[0]}=${clampedRemark(limit)}`);
+    return clampedRemarks(this.#asked, limits).map(([name, remark]) => `--limit ${name}=${remark}`);
   }
 
   #readError(text: string): void {
@@ -130,6 +128,14 @@ export class Remarks {
     const reason = `${terminal_reason}${signal === null ? '' : ` (${signal})`}`;
     return [limit === null && reason === status ? `the job was ${status}` : `${status}: ${limit ?? reason}`];
   }
+}
+
+/** Each limit that became another one than was asked for, and words such as `9 became 4, the most that this service allows`. */
+export function clampedRemarks(...limits: Parameters<typeof clampedLimits>): [name: LimitName, remark: string][] {
+  return clampedLimits(...limits).map(([name, asked, held]) => [
+    name,
+    `${asked} became ${held}, the ${asked > held ? 'most' : 'least'} that this service allows`,
+  ]);
 }
 
 /** Names the limit that ended a program, and how far it can be raised. */

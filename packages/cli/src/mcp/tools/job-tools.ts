@@ -1,9 +1,9 @@
 /** The tools about jobs that exist: `get_job` and `cancel_job`. */
-import { fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
+import type { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
-import { type Static, Type, waitSecondsMax } from '@vouchbox/protocol';
+import { Type, waitSecondsMax } from '@vouchbox/protocol';
 import { JobAnswer, jobAnswer } from '../job-answer.ts';
-import { refusing } from '../refusal.ts';
+import { addTool } from '../tool.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -19,40 +19,30 @@ const GetJob = Type.Object(
 
 const CancelJob = Type.Object({ job_id: Type.String() }, strict);
 
-const outputSchema = fromJsonSchema<JobAnswer>(JobAnswer as never);
-
-export function registerGetJob(server: McpServer, client: ServiceClient): void {
-  const about = {
+export function addGetJob(server: McpServer, client: ServiceClient): void {
+  addTool(server, 'get_job', {
     title: 'Read a job',
     description: 'How a job of run_code stands or ended, with its output, its files and the digest of its receipt.',
-    inputSchema: fromJsonSchema<Static<typeof GetJob>>(GetJob as never),
-    outputSchema,
+    input: GetJob,
+    output: JobAnswer,
     annotations: { readOnlyHint: true, openWorldHint: false },
-  };
-  server.registerTool('get_job', about, ({ job_id, wait_seconds }, { mcpReq: { signal } }) =>
-    refusing(
-      (async () => {
-        if (wait_seconds !== undefined) await client.result(job_id, { waitSeconds: wait_seconds, signal });
-        return await jobAnswer(client, job_id, { signal });
-      })(),
-    ),
-  );
+    run: async ({ job_id, wait_seconds }, { mcpReq: { signal } }) => {
+      if (wait_seconds !== undefined) await client.result(job_id, { waitSeconds: wait_seconds, signal });
+      return await jobAnswer(client, job_id, { signal });
+    },
+  });
 }
 
-export function registerCancelJob(server: McpServer, client: ServiceClient): void {
-  const about = {
+export function addCancelJob(server: McpServer, client: ServiceClient): void {
+  addTool(server, 'cancel_job', {
     title: 'Cancel a job',
     description: 'Asks a queued or running job to end. A job that has ended stays as it is.',
-    inputSchema: fromJsonSchema<Static<typeof CancelJob>>(CancelJob as never),
-    outputSchema,
+    input: CancelJob,
+    output: JobAnswer,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  };
-  server.registerTool('cancel_job', about, ({ job_id }, { mcpReq: { signal } }) =>
-    refusing(
-      (async () => {
-        await client.cancel(job_id, { signal });
-        return await jobAnswer(client, job_id, { signal });
-      })(),
-    ),
-  );
+    run: async ({ job_id }, { mcpReq: { signal } }) => {
+      await client.cancel(job_id, { signal });
+      return await jobAnswer(client, job_id, { signal });
+    },
+  });
 }

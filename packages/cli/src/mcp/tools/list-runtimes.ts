@@ -1,30 +1,26 @@
 /** The tool `list_runtimes`: what the service can run, and within which limits. */
-import { fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
+import type { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { type Capabilities, Capabilities as CapabilitiesSchema, type Static, Type } from '@vouchbox/protocol';
-import { refusing } from '../refusal.ts';
 import { told } from '../told-text.ts';
+import { addTool } from '../tool.ts';
 
 const { languages, isolation_class, runtime_packs, limits, artifacts } = CapabilitiesSchema.properties;
 const Runtimes = Type.Object({ languages, isolation_class, runtime_packs, limits, artifacts });
 type Runtimes = Static<typeof Runtimes>;
 
-export function registerListRuntimes(server: McpServer, client: ServiceClient): void {
-  const about = {
+export function addListRuntimes(server: McpServer, client: ServiceClient): void {
+  addTool(server, 'list_runtimes', {
     title: 'List languages and packs',
     description: 'The languages, the packs with libraries, the isolation class and the limits of this service.',
-    inputSchema: fromJsonSchema<Record<string, never>>({ type: 'object', properties: {}, additionalProperties: false }),
-    outputSchema: fromJsonSchema<Runtimes>(Runtimes as never),
+    input: Type.Object({}, { additionalProperties: false }),
+    output: Runtimes,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-  };
-  server.registerTool('list_runtimes', about, (_asked, { mcpReq: { signal } }) =>
-    refusing(
-      (async () => {
-        const runtimes = runtimesOf(await client.capabilities({ signal }));
-        return { structuredContent: { ...runtimes }, content: [{ type: 'text' as const, text: asText(runtimes) }] };
-      })(),
-    ),
-  );
+    run: async (_asked, { mcpReq: { signal } }) => {
+      const runtimes = runtimesOf(await client.capabilities({ signal }));
+      return { structuredContent: { ...runtimes }, content: [{ type: 'text', text: asText(runtimes) }] };
+    },
+  });
 }
 
 function runtimesOf({ languages, isolation_class, runtime_packs, limits, artifacts }: Capabilities): Runtimes {

@@ -1,5 +1,5 @@
 /** The tool `run_code`: one program, one cell, one answer. */
-import { type CallToolResult, fromJsonSchema, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { ServiceClient, Submitted } from '@vouchbox/client';
 import {
   type EventData,
@@ -12,9 +12,9 @@ import {
   type Static,
   Type,
 } from '@vouchbox/protocol';
-import { cutText } from '../cut-text.ts';
 import { JobAnswer, jobAnswer } from '../job-answer.ts';
-import { refusing } from '../refusal.ts';
+import { cutText } from '../told-text.ts';
+import { addTool } from '../tool.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -60,15 +60,15 @@ Write results to output/: everything there comes back, and pictures are shown. A
 its exit code and stderr; an error means that nothing ran. TypeScript is run without its types, which nothing checks: no
 enum, namespace or parameter property. Libraries come in packs: list_runtimes names them.`;
 
-export function registerRunCode(server: McpServer, client: ServiceClient): void {
-  const about = {
+export function addRunCode(server: McpServer, client: ServiceClient): void {
+  addTool(server, 'run_code', {
     title: 'Run a program',
     description: DESCRIPTION,
-    inputSchema: fromJsonSchema<RunCode>(RunCode as never),
-    outputSchema: fromJsonSchema<JobAnswer>(JobAnswer as never),
+    input: RunCode,
+    output: JobAnswer,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  };
-  server.registerTool('run_code', about, (asked, context) => refusing(runCode(client, asked, context)));
+    run: (asked, context) => runCode(client, asked, context),
+  });
 }
 
 /** A call that is cancelled cancels its job. */

@@ -1,13 +1,13 @@
 /** The tool `verify_job`: every check that `service-verify directory` makes, of a job of this service. */
-import { type CallToolResult, fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { digestPieces } from '@vouchbox/evidence';
 import { Nullable, type Static, Type } from '@vouchbox/protocol';
 import { EXIT, ownBytes, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
 import { exportFilesOf, readUploads } from '../../files/export-origin.ts';
 import { readFromService } from '../../service-export.ts';
-import { refusing } from '../refusal.ts';
 import { told } from '../told-text.ts';
+import { addTool } from '../tool.ts';
 
 const VerifyJob = Type.Object({ job_id: Type.String() }, { additionalProperties: false });
 
@@ -24,17 +24,15 @@ type Verdict = Static<typeof Verdict>;
 /** PEM texts of the keys that the operator pinned; empty if none. */
 export type PinnedKeys = readonly string[];
 
-export function registerVerifyJob(server: McpServer, client: ServiceClient, pinned: PinnedKeys): void {
-  const about = {
+export function addVerifyJob(server: McpServer, client: ServiceClient, pinned: PinnedKeys): void {
+  addTool(server, 'verify_job', {
     title: 'Verify a job',
     description: 'Checks the signature, the receipt and every link of the history of a job that ended.',
-    inputSchema: fromJsonSchema<Static<typeof VerifyJob>>(VerifyJob as never),
-    outputSchema: fromJsonSchema<Verdict>(Verdict as never),
+    input: VerifyJob,
+    output: Verdict,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-  };
-  server.registerTool('verify_job', about, ({ job_id }, { mcpReq: { signal } }) =>
-    refusing(verifyJob(client, job_id, { pinned, signal })),
-  );
+    run: ({ job_id }, { mcpReq: { signal } }) => verifyJob(client, job_id, { pinned, signal }),
+  });
 }
 
 async function verifyJob(

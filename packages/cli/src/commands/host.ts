@@ -1,7 +1,31 @@
-/** `vouchbox packs` in the table of commands. */
+/** The commands that prepare a host and its packs, in the table of commands. */
 import type { Command } from 'commander';
+import type { DoctorCommandOptions } from '../doctor.ts';
+import { EXIT } from '../failures/exit-code.ts';
 import type { PacksOptions } from '../operator/packs.ts';
+import type { JsonOption } from '../terminal/print.ts';
 import { ending, withDataDirectory, withJson } from './options.ts';
+
+/** `vouchbox setup`: installs what this host lacks for isolating programs, as far as this user may, and names the rest. */
+export function addSetUp(program: Command): void {
+  const command = program
+    .command('setup')
+    .description('install and compile what this host lacks for isolating programs; as root on Debian and Ubuntu')
+    .action(async (options: JsonOption) => ending((await import('../operator/setup.ts')).setUp(options)));
+  withJson(command);
+}
+
+/** `vouchbox doctor`. */
+export function addDoctor(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description('try every control of this host, and say how to fix those that fail')
+    .option('--json', 'everything that was found, as JSON')
+    .option('--runtime-packs-dir <directory>', 'where packs are (or SERVICE_RUNTIME_PACKS_DIR)')
+    .addHelpText('after', `\nExit codes: ${EXIT.ok} programs can be isolated here, ${EXIT.failed} they cannot.`)
+    .action(async (options: DoctorCommandOptions) => ending((await import('../doctor.ts')).doctorCommand(options)));
+  withDataDirectory(command);
+}
 
 /** `vouchbox packs` and its verbs. */
 export function addPacks(program: Command): void {

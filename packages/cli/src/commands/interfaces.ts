@@ -1,0 +1,58 @@
+/** The commands that put another interface in front of a service, in the table of commands. */
+import type { AdapterName } from '@vouchbox/adapters';
+import { Argument, type Command } from 'commander';
+import type { AdapterCommandOptions } from '../adapter.ts';
+import type { ConfiguredProgram } from '../mcp/client-configuration.ts';
+import type { McpOptions } from '../mcp/mcp.ts';
+import type { AccessOptions } from '../service/service-access.ts';
+import { collect, ending, port, withAccess, withJson } from './options.ts';
+
+/** Named here, because what they name is loaded with its command. */
+const ADAPTER_NAMES: AdapterName[] = ['piston', 'judge0', 'sandbox-fusion'];
+const CONFIGURED_PROGRAMS: ConfiguredProgram[] = ['claude', 'cursor', 'vscode'];
+
+/** `vouchbox mcp`, and `vouchbox mcp config`. */
+export function addMcp(program: Command, version: string): void {
+  const command = program
+    .command('mcp')
+    .description('the tools of a service for agents, over stdio (Model Context Protocol)')
+    .option('--http <port>', 'serve HTTP on this port of 127.0.0.1 in place of stdio; 0 takes any', port)
+    .option('--public-key <file...>', 'the keys that verify_job trusts', [])
+    .action(async (options: McpOptions) => {
+      const { mcp } = await import('../mcp/mcp.ts');
+      await ending(mcp(options, version));
+    });
+  const config = command
+    .command('config')
+    .description('print what to paste into the settings of claude, cursor or vscode')
+    .addArgument(new Argument('<program>', 'whose settings').choices(CONFIGURED_PROGRAMS))
+    .action(async (asked: ConfiguredProgram, _options: AccessOptions, own: Command) => {
+      const { mcpConfiguration } = await import('../mcp/mcp.ts');
+      // The command above has the same options, and takes them.
+      process.exitCode = mcpConfiguration(asked, own.optsWithGlobals<AccessOptions>());
+    });
+  withJson(withAccess(command));
+  withJson(withAccess(config));
+}
+
+/** `vouchbox adapter`. */
+export function addAdapter(program: Command): void {
+  const command = program
+    .command('adapter')
+    .description('the interface of another system in front of a service: only the URL of its callers changes')
+    .addArgument(new Argument('<system>', 'whose interface').choices(ADAPTER_NAMES))
+    .option('--port <port>', 'where to listen; 0 takes any free port', port, 2000)
+    .option('--host <host>', 'the address to listen on; others than loopback need --caller-key', '127.0.0.1')
+    .option('--caller-key <key>', 'what callers must send as Authorization: Bearer KEY (or ADAPTER_KEY)')
+    .option(
+      '--runtime <language=pack>',
+      'the pack that programs in a language run in, such as python=python-data; may be given several times',
+      collect,
+      [],
+    )
+    .action(async (system: AdapterName, options: AdapterCommandOptions) => {
+      const { adapter } = await import('../adapter.ts');
+      await ending(adapter(system, options));
+    });
+  withJson(withAccess(command));
+}
