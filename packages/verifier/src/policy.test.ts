@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { attestedJob, Scratch } from '../test/attested-job.ts';
 import { parsePolicy } from './policy.ts';
 import { serviceVerify } from './service-verify.ts';
+import { UsageError } from './usage-error.ts';
 
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
@@ -65,8 +66,8 @@ describe('the age of a result', () => {
   const predicate = { finishedAt: '2026-01-01T00:00:01.000Z', receipt: {} } as Parameters<
     NonNullable<ReturnType<typeof parsePolicy>>
   >[0];
-  const isYoung = (now: number, finishedAt = predicate.finishedAt) =>
-    parsePolicy({ require: [], maxAge: '1m' })?.({ ...predicate, finishedAt }, now).every(({ isGood }) => isGood);
+  const isYoung = (now: number, finishedAt = predicate.finishedAt, maxAge = '1m') =>
+    parsePolicy({ require: [], maxAge })?.({ ...predicate, finishedAt }, now).every(({ isGood }) => isGood);
 
   test.each([
     ['one millisecond below', 59_999, true],
@@ -75,6 +76,24 @@ describe('the age of a result', () => {
   ])('may be %s the limit', (_where, age, isGood) => {
     expect(isYoung(finished + age)).toBe(isGood);
   });
+
+  test.each([
+    ['0s', 0],
+    ['90s', 90_000],
+    ['15m', 900_000],
+    ['12h', 43_200_000],
+    ['7d', 604_800_000],
+  ])('may be at most %s: %i milliseconds', (maxAge, milliseconds) => {
+    expect(isYoung(finished + milliseconds, undefined, maxAge)).toBe(true);
+    expect(isYoung(finished + milliseconds + 1, undefined, maxAge)).toBe(false);
+  });
+
+  test.each(['', '5', 's', '1.5h', '-1h', '1w', '1 h', '1h30m', '1e3s', '1234567890s'])(
+    'cannot be limited by %j, which is not a duration',
+    (maxAge) => {
+      expect(() => parsePolicy({ require: [], maxAge })).toThrow(UsageError);
+    },
+  );
 
   test("may lie up to 30 s in the future, as with a signer's fast clock", () => {
     expect(isYoung(finished - 30_000)).toBe(true);

@@ -3,7 +3,6 @@
  * program, its outcome and the observed protections.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
-import { parseDuration } from './duration.ts';
 import { type Check, checked } from './report.ts';
 import { parseRequirement, type Requirement } from './requirement.ts';
 import { UsageError } from './usage-error.ts';
@@ -64,4 +63,15 @@ function ageProblem(age: number, ageMax: number): string | null {
 
 function secondsOf(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);
+}
+
+const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of a span such as `90s`, `15m`, `12h` or `7d`. */
+function parseDuration(text: string): number {
+  const { number, unit } = /^(?<number>\d{1,9})(?<unit>[smhd])$/.exec(text)?.groups ?? {};
+  if (number === undefined || unit === undefined) {
+    throw new UsageError(`malformed duration ${text}; it must be a number and s, m, h or d, such as 12h`);
+  }
+  return Number(number) * (UNIT_MILLISECONDS[unit] as number);
 }

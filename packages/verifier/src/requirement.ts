@@ -29,13 +29,17 @@ export interface Judgement {
 }
 
 type Operator = '=' | '>=' | '<=';
-type Judge = Requirement['judge'];
 
-/** How the requirement of one thing is read. Null if it makes no sense. */
+/** One thing that can be required. */
 interface Subject {
   /** What may follow the name, for a reader. */
   readonly form: string;
-  readonly read: (operator: Operator, wanted: string) => Judge | null;
+  readonly operators: readonly Operator[];
+  /** The value that is wanted; null for a text that could mean none. */
+  readonly parse: (text: string) => unknown;
+  /** The observed value: from the predicate if it repeats it, otherwise from the signed receipt. */
+  readonly observe: (predicate: ExecutionPredicate) => unknown;
+  readonly isMet: (found: unknown, wanted: unknown, operator: Operator) => boolean;
 }
 
 /** Reads a requirement. One that names an unknown thing, or that could never be met, is a `UsageError`. */
@@ -47,8 +51,16 @@ export function parseRequirement(text: string): Requirement {
       `unknown requirement ${text}; what can be required: ${Array.from(SUBJECTS.keys()).join(', ')}`,
     );
   }
-  const judge = subject.read(operator as Operator, wanted as string);
-  if (judge === null) throw new UsageError(`malformed requirement ${text}; it must be ${name}${subject.form}`);
+  const { form, operators, parse, observe, isMet } = subject;
+  const by = operators.find((known) => known === operator);
+  const value = by === undefined ? null : parse(wanted as string);
+  if (by === undefined || value === null) {
+    throw new UsageError(`malformed requirement ${text}; it must be ${name}${form}`);
+  }
+  const judge = (predicate: ExecutionPredicate): Judgement => {
+    const found = observe(predicate);
+    return { isMet: isMet(found, value, by), found: told(found) };
+  };
   return { text, judge };
 }
 
@@ -57,8 +69,7 @@ export function requirementForms(): string[] {
   return Array.from(SUBJECTS, ([name, { form }]) => name + form);
 }
 
-/** An observed value: from the predicate if it repeats it, otherwise from the signed receipt. */
-type Observe = (predicate: ExecutionPredicate) => unknown;
+type Observe = Subject['observe'];
 
 const ofReceipt =
   (...path: readonly string[]): Observe =>
@@ -70,109 +81,63 @@ function memberOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-function oneOf(values: readonly string[], observe: Observe): Subject {
-  return {
-    form: `=${values.join('|')}`,
-    read: (operator, wanted) => (operator === '=' && values.includes(wanted) ? equals(wanted, observe) : null),
-  };
+function equal(form: string, parse: Subject['parse'], observe: Observe): Subject {
+  return { form, operators: ['='], parse, observe, isMet: (found, wanted) => found === wanted };
 }
 
-function anyText(form: string, observe: Observe): Subject {
-  return { form, read: (operator, wanted) => (operator === '=' ? equals(wanted, observe) : null) };
-}
-
-function yesOrNo(observe: Observe): Subject {
-  const isBoolean = (wanted: string) => wanted === 'true' || wanted === 'false';
-  return {
-    form: '=true|false',
-    read: (operator, wanted) => (operator === '=' && isBoolean(wanted) ? equals(wanted === 'true', observe) : null),
-  };
-}
-
-function equals(wanted: unknown, observe: Observe): Judge {
-  return (predicate) => {
-    const found = observe(predicate);
-    return { isMet: found === wanted, found: told(found) };
-  };
-}
-
-function wholeNumber(observe: Observe): Subject {
-  return {
-    form: '=N',
-    read: (operator, wanted) =>
-      operator === '=' && /^-?\d{1,15}$/.test(wanted) ? equals(Number(wanted), observe) : null,
-  };
-}
+const oneOf = (values: readonly string[], observe: Observe) =>
+  equal(`=${values.join('|')}`, (text) => (values.includes(text) ? text : null), observe);
+const anyText = (form: string, observe: Observe) => equal(form, (text) => text, observe);
+const yesOrNo = (observe: Observe) =>
+  equal('=true|false', (text) => (text === 'true' || text === 'false' ? text === 'true' : null), observe);
+const wholeNumber = (observe: Observe) =>
+  equal('=N', (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : null), observe);
 
 function atMost(observe: Observe): Subject {
   return {
     form: '<=N',
-    read: (operator, wanted) => {
-      const most = decimal(wanted);
-      if (operator !== '<=' || most === null) return null;
-      return (predicate) => {
-        const found = observe(predicate);
-        return { isMet: typeof found === 'number' && found <= most, found: told(found) };
-      };
-    },
+    operators: ['<='],
+    parse: (text) => (/^\d{1,15}(\.\d{1,9})?$/.test(text) ? Number(text) : null),
+    observe,
+    isMet: (found, most) => typeof found === 'number' && found <= (most as number),
   };
-}
-
-function decimal(text: string): number | null {
-  return /^\d{1,15}(\.\d{1,9})?$/.test(text) ? Number(text) : null;
 }
 
 /** A limit is met if it was read back, is low enough and was in force. */
 function limit(name: LimitName): Subject {
   const isEnforced = ofReceipt('limit_enforcement', name);
-  const { form, read } = atMost(ofReceipt('effective_limits', name));
-  return {
-    form,
-    read: (operator, wanted) => {
-      const judgeValue = read(operator, wanted);
-      if (judgeValue === null) return null;
-      return (predicate) => {
-        const { isMet, found } = judgeValue(predicate);
-        if (isEnforced(predicate) === true) return { isMet, found };
-        return { isMet: false, found: `${found}, and not in force` };
-      };
-    },
-  };
+  const observe = ofReceipt('effective_limits', name);
+  return atMost((predicate) => {
+    const found = observe(predicate);
+    return isEnforced(predicate) === true ? found : `${told(found)}, and not in force`;
+  });
 }
 
 const isolation: Subject = {
   form: '>=CLASS or =CLASS',
-  read: (operator, wanted) => {
-    if (operator === '<=' || !isIsolationClass(wanted)) return null;
-    if (operator === '=') return equals(wanted, ({ isolationClass }) => isolationClass);
-    return ({ isolationClass: found }) => ({
-      isMet: isIsolationClass(found) && satisfiesIsolation(found, wanted),
-      found: told(found),
-    });
-  },
+  operators: ['>=', '='],
+  parse: (text) => (isIsolationClass(text) ? text : null),
+  observe: ({ isolationClass }) => isolationClass,
+  isMet: (found, wanted, operator) =>
+    operator === '='
+      ? found === wanted
+      : isIsolationClass(found) && satisfiesIsolation(found, wanted as IsolationClass),
 };
 
 function isIsolationClass(value: unknown): value is IsolationClass {
   return (ISOLATION_CLASSES as readonly unknown[]).includes(value);
 }
 
-/** `NAME`, or `NAME@VERSION`. */
-function packName(predicate: ExecutionPredicate): { name: unknown; version: unknown } {
-  const pack = ofReceipt('runtime_pack')(predicate);
-  return { name: memberOf(pack, 'name'), version: memberOf(pack, 'version') };
-}
-
+/** `NAME@VERSION`, or the name alone where no version is stated. */
 const runtimePack: Subject = {
   form: '=NAME or =NAME@VERSION',
-  read: (operator, wanted) => {
-    if (operator !== '=') return null;
-    return (predicate) => {
-      const { name, version } = packName(predicate);
-      if (typeof name !== 'string') return { isMet: false, found: told(undefined) };
-      const found = `${name}@${told(version)}`;
-      return { isMet: wanted === name || (typeof version === 'string' && wanted === found), found };
-    };
+  operators: ['='],
+  parse: (text) => text,
+  observe: (predicate) => {
+    const [name, version] = ['name', 'version'].map((member) => ofReceipt('runtime_pack', member)(predicate));
+    return typeof name === 'string' && typeof version === 'string' ? `${name}@${version}` : name;
   },
+  isMet: (found, wanted) => found === wanted || (typeof found === 'string' && found.split('@')[0] === wanted),
 };
 
 const SUBJECTS: ReadonlyMap<string, Subject> = new Map([

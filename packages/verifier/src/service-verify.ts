@@ -16,8 +16,7 @@ import { requirementForms } from './requirement.ts';
 import { type Shown, showJson, showText } from './show-report.ts';
 import { UsageError } from './usage-error.ts';
 import { type VerdictOptions, verifyVerdictDirectory } from './verdict-directory.ts';
-import { type AttestationFiles, verify } from './verify.ts';
-import { verifyPolicy } from './verify-policy.ts';
+import { type AttestationFiles, verify, verifyPolicy } from './verify.ts';
 
 /** How the command ends, and what it prints. */
 export interface Ending extends Shown {

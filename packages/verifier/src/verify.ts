@@ -1,6 +1,7 @@
 /**
  * `service-verify verify`: checks in files whether the holder of a pinned key signed this result, about this job of this
- * tenant. Every other command that trusts a signature uses this one. Spec § Authentication 10.
+ * tenant. Every other command that trusts a signature uses this one, and `policy` then compares the signed receipt with
+ * requirements. Spec § Authentication 10.
  */
 import { envelopeBytesMax, resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
 import {
@@ -11,8 +12,11 @@ import {
   publicKeyBytesMax,
   verifyAttestation,
 } from './attestation.ts';
+import { EXIT } from './exit-code.ts';
+import { type PolicyOptions, parsePolicy } from './policy.ts';
 import { readBounded } from './read-file.ts';
-import type { Report } from './report.ts';
+import { exitCodeOf, type Report } from './report.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Paths of the files to verify. */
 export interface AttestationFiles {
@@ -27,8 +31,28 @@ export async function verify(files: AttestationFiles, expected: Expectation): Pr
   return { exitCode, checks, facts: factsOf(signed), notice: signed === null ? null : NOTICE };
 }
 
+/** Verifies an attestation in files, and then checks that it meets the policy. */
+export async function verifyPolicy(
+  files: AttestationFiles,
+  expected: Expectation,
+  options: PolicyOptions,
+): Promise<Report> {
+  const policy = parsePolicy(options);
+  if (policy === null) throw new UsageError('a policy demands something: --require, --code-sha256 or --max-age');
+  const verdict = await verifyAttestation(readAttestation(files), expected);
+  if (verdict.signed === null) return { ...verdict, facts: {}, notice: null };
+  const demanded = policy(verdict.signed.predicate, Date.now());
+  const exitCode = exitCodeOf(demanded, EXIT.policy);
+  return {
+    exitCode,
+    checks: [...verdict.checks, ...demanded],
+    facts: factsOf(verdict.signed),
+    notice: exitCode === EXIT.good ? NOTICE : null,
+  };
+}
+
 /** Reads every file, each exactly once. */
-export function readAttestation({ envelope, subject, publicKey }: AttestationFiles): AttestationBytes {
+function readAttestation({ envelope, subject, publicKey }: AttestationFiles): AttestationBytes {
   return {
     envelope: readBounded(envelope, envelopeBytesMax),
     subject: readBounded(subject, resultArtifactBytesMax),
