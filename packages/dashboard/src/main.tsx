@@ -1,7 +1,11 @@
-/** Starts the dashboard in the element that index.html has for it. */
+/** Starts the dashboard in the element that index.html has for it: the session, what was read, short messages and the router. */
+import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { App } from './app.tsx';
+import { Router } from 'wouter';
+import { Frame } from './frame/frame.tsx';
+import { Toasts } from './parts/toasts.tsx';
+import { queryClient } from './query-client.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/controls.css';
@@ -10,7 +14,13 @@ const root = document.getElementById('root');
 if (root !== null) {
   createRoot(root).render(
     <StrictMode>
-      <App />
+      <QueryClientProvider client={queryClient}>
+        <Toasts>
+          <Router base="/dashboard">
+            <Frame />
+          </Router>
+        </Toasts>
+      </QueryClientProvider>
     </StrictMode>,
   );
 }

@@ -5,7 +5,7 @@
  */
 import type { InputFile, IsolationClass, JobSubmission, UploadedFile } from '@vouchbox/client';
 import { LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
-import { useSyncExternalStore } from 'react';
+import { kept } from '../kept.ts';
 import { sampleOf } from './samples.ts';
 
 export interface Draft {
@@ -47,38 +47,25 @@ const EMPTY: Draft = {
   limits: NO_LIMITS,
 };
 
-let draft = EMPTY;
+const draft = kept(EMPTY);
+export const useDraft = draft.use;
 /** The job that was made of the draft last. */
-let ran: string | null = null;
-const listeners = new Set<() => void>();
-
-function change(next: Draft): void {
-  draft = next;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-export function useDraft(): Draft {
-  return useSyncExternalStore(subscribe, () => draft);
-}
+export const ran = kept<string | null>(null);
 
 export function editDraft(edit: Partial<Draft>): void {
-  change({ ...draft, ...edit });
+  draft.set({ ...draft.get(), ...edit });
 }
 
 /** Forgets what was typed and run, when somebody signs out. */
 export function forgetDraft(): void {
-  ran = null;
-  change(EMPTY);
+  ran.set(null);
+  draft.set(EMPTY);
 }
 
 /** Another language brings its sample, unless something other than a sample was typed. */
 export function chooseLanguage(language: string): void {
-  const isSample = draft.code === '' || draft.code === sampleOf(draft.language);
+  const before = draft.get();
+  const isSample = before.code === '' || before.code === sampleOf(before.language);
   editDraft({ language, ...(isSample && { code: sampleOf(language) }), runtime: null });
 }
 
@@ -97,7 +84,7 @@ export function openDraft(submission: JobSubmission): void {
     limits,
   } = submission;
   const given = LIMIT_NAMES.map((name) => [name, limits?.[name] ?? null] as const);
-  change({
+  draft.set({
     language,
     code,
     stdin: stdin ?? '',
@@ -111,17 +98,6 @@ export function openDraft(submission: JobSubmission): void {
     minimum_isolation: requirements?.minimum_isolation ?? null,
     limits: Object.fromEntries(given) as Draft['limits'],
   });
-}
-
-export function useRan(): readonly [job_id: string | null, remember: (job_id: string) => void] {
-  const job_id = useSyncExternalStore(subscribe, () => ran);
-  return [
-    job_id,
-    (next) => {
-      ran = next;
-      for (const listener of listeners) listener();
-    },
-  ];
 }
 
 /** The body that the contract takes. What was not filled in is left out. */
@@ -163,7 +139,8 @@ function variableOf(line: string): [name: string, value: string] {
 
 /** Whether something would be lost by a reload. */
 function hasTyped(): boolean {
-  return draft !== EMPTY && draft.code !== sampleOf(draft.language);
+  const { code, language } = draft.get();
+  return draft.get() !== EMPTY && code !== sampleOf(language);
 }
 
 window.addEventListener('beforeunload', (event) => {

@@ -1,7 +1,10 @@
 /** Who is signed in, and the way out. */
+import { useQueryClient } from '@tanstack/react-query';
 import type { Whoami } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { useSignOut } from './use-sign-out.ts';
+import { forgetDraft } from '../draft/draft.ts';
+import { forgetJobLogs } from '../job/use-job-log.ts';
+import { signOut } from '../session/session.ts';
 
 export function Account({ whoami }: { readonly whoami: Whoami }) {
   const leave = useSignOut();
@@ -14,4 +17,15 @@ export function Account({ whoami }: { readonly whoami: Whoami }) {
       </button>
     </div>
   );
+}
+
+/** The way out: the key is forgotten, and with it all that was read and typed. Only pinned keys stay: they are public. */
+export function useSignOut(): () => void {
+  const queries = useQueryClient();
+  return () => {
+    signOut();
+    queries.clear();
+    forgetJobLogs();
+    forgetDraft();
+  };
 }

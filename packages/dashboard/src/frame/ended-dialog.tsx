@@ -2,8 +2,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Modal } from '../parts/modal.tsx';
 import type { Session } from '../session/session.ts';
-import { SignInForm } from '../session/sign-in-form.tsx';
-import { useSignOut } from './use-sign-out.ts';
+import { SignInForm } from '../session/sign-in.tsx';
+import { useSignOut } from './account.tsx';
 
 export function EndedDialog({ session }: { readonly session: Session & { readonly kind: 'ended' } }) {
   const queries = useQueryClient();

@@ -1,7 +1,7 @@
 /** What surrounds every view: the navigation, the state of the service and who is signed in. */
 import { useLocation } from 'wouter';
 import { useSession } from '../session/session.ts';
-import { SignInPage } from '../session/sign-in-page.tsx';
+import { SignInPage } from '../session/sign-in.tsx';
 import { Account } from './account.tsx';
 import { EndedDialog } from './ended-dialog.tsx';
 import { Navigation } from './navigation.tsx';

@@ -1,9 +1,9 @@
 /** The views and their addresses. No address holds a credential. Views with much to load are loaded when they are opened. */
 import { lazy, Suspense } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
+import { Link, Redirect, Route, Switch } from 'wouter';
 import { JobPage } from '../job/job-page.tsx';
 import { JobsPage } from '../jobs/jobs-page.tsx';
-import { NotFound } from './not-found.tsx';
+import { Page } from '../parts/page.tsx';
 
 const PlaygroundPage = lazy(async () => ({
   default: (await import('../playground/playground-page.tsx')).PlaygroundPage,
@@ -28,5 +28,16 @@ export function Views() {
         <Route component={NotFound} />
       </Switch>
     </Suspense>
+  );
+}
+
+/** What is shown at an address without a view. */
+function NotFound() {
+  return (
+    <Page title="No such page">
+      <p>
+        This address leads to nothing. Go to <Link href="/jobs">your jobs</Link>.
+      </p>
+    </Page>
   );
 }

@@ -2,12 +2,13 @@
 import { Toggle } from '@base-ui/react/toggle';
 import { ToggleGroup } from '@base-ui/react/toggle-group';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useLayoutEffect, useRef, useState } from 'react';
+import { printableText } from '@vouchbox/protocol/vocabulary';
+import { memo, useLayoutEffect, useRef, useState } from 'react';
 import { useCopy } from '../parts/copy-button.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
 import { amountOf } from '../words/amounts.ts';
-import type { LogSnapshot } from './job-log.ts';
-import { Line } from './line.tsx';
+import { piecesOf } from './colours.ts';
+import type { LogSnapshot, OutputLine } from './job-log.ts';
 import './output.css';
 
 const STREAMS = ['both', 'stdout', 'stderr'] as const;
@@ -117,3 +118,20 @@ function Lines({ log, shown, isWrapped }: LinesProps) {
     </section>
   );
 }
+
+/** One line: text with colours. Characters that steer a terminal or turn the direction of text are spelled out. */
+const Line = memo(({ line }: { readonly line: OutputLine }) => {
+  const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
+  const pieces = piecesOf(text, line.colour);
+  return pieces.map(({ text: part, classes, colour, ground }, place) => (
+    <span
+      key={place}
+      className={classes === '' ? undefined : classes}
+      style={
+        colour === null && ground === null ? undefined : { color: colour ?? undefined, background: ground ?? undefined }
+      }
+    >
+      {printableText(part)}
+    </span>
+  ));
+});

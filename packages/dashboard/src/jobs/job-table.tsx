@@ -2,12 +2,12 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { JobListItem } from '@vouchbox/client';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useMedia } from '../parts/use-media.ts';
 import { amountOf, countOf } from '../words/amounts.ts';
 import { JobRow } from './job-row.tsx';
 import './jobs.css';
 
-interface JobTableProps {
-  readonly jobs: readonly JobListItem[];
+interface Loaded {
   readonly loadedCount: number;
   readonly isComplete: boolean;
   readonly isLoading: boolean;
@@ -15,6 +15,10 @@ interface JobTableProps {
   readonly isFiltered: boolean;
   /** Whether the person seeks a part of an id. */
   readonly isNarrowed: boolean;
+}
+
+interface JobTableProps extends Loaded {
+  readonly jobs: readonly JobListItem[];
   /** Called when the last rows are in sight. */
   readonly onEnd: () => void;
 }
@@ -27,9 +31,9 @@ const rowsAround = 12;
 
 const COLUMNS = ['Status', 'Job', 'Language', 'Created', 'Duration', 'Exit code'];
 
-export function JobTable({ jobs, loadedCount, isComplete, isLoading, isFiltered, isNarrowed, onEnd }: JobTableProps) {
+export function JobTable({ jobs, onEnd, ...loaded }: JobTableProps) {
   const body = useRef<HTMLDivElement>(null);
-  const rowPixels = useIsNarrow() ? narrowRowPixels : wideRowPixels;
+  const rowPixels = useMedia('(max-width: 48rem)') ? narrowRowPixels : wideRowPixels;
   const top = useTop(body);
   const rows = useWindowVirtualizer({
     count: jobs.length,
@@ -47,9 +51,9 @@ export function JobTable({ jobs, loadedCount, isComplete, isLoading, isFiltered,
   return (
     <div className="jobs">
       <p className="small soft" role="status">
-        {summaryOf({ shown: jobs.length, loadedCount, isComplete, isLoading, isFiltered, isNarrowed })}
+        {summaryOf(jobs.length, loaded)}
       </p>
-      <div role="table" aria-label="Jobs" aria-rowcount={isComplete ? jobs.length + 1 : -1}>
+      <div role="table" aria-label="Jobs" aria-rowcount={loaded.isComplete ? jobs.length + 1 : -1}>
         <div role="rowgroup">
           <div role="row" aria-rowindex={1} className="job-row job-heads">
             {COLUMNS.map((name) => (
@@ -70,21 +74,7 @@ export function JobTable({ jobs, loadedCount, isComplete, isLoading, isFiltered,
   );
 }
 
-function summaryOf({
-  shown,
-  loadedCount,
-  isComplete,
-  isLoading,
-  isFiltered,
-  isNarrowed,
-}: {
-  readonly shown: number;
-  readonly loadedCount: number;
-  readonly isComplete: boolean;
-  readonly isLoading: boolean;
-  readonly isFiltered: boolean;
-  readonly isNarrowed: boolean;
-}): string {
+function summaryOf(shown: number, { loadedCount, isComplete, isLoading, isFiltered, isNarrowed }: Loaded): string {
   if (loadedCount === 0 && isLoading) return 'Loading jobs…';
   if (loadedCount === 0) return isFiltered ? 'No jobs match.' : 'No jobs yet. A job that you run appears here.';
   const count = isComplete
@@ -104,17 +94,4 @@ function useTop(element: React.RefObject<HTMLElement | null>): number {
     return () => observer.disconnect();
   }, [element]);
   return top;
-}
-
-const NARROW = '(max-width: 48rem)';
-
-function useIsNarrow(): boolean {
-  const [isNarrow, setIsNarrow] = useState(() => matchMedia(NARROW).matches);
-  useEffect(() => {
-    const query = matchMedia(NARROW);
-    const change = () => setIsNarrow(query.matches);
-    query.addEventListener('change', change);
-    return () => query.removeEventListener('change', change);
-  }, []);
-  return isNarrow;
 }

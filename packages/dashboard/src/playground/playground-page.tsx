@@ -1,6 +1,8 @@
 /** Where a program is written, run and watched. */
-import { useQuery } from '@tanstack/react-query';
-import { submissionOf, useDraft, useRan } from '../draft/draft.ts';
+import './playground.css';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { JobSubmission } from '@vouchbox/client';
+import { ran, submissionOf, useDraft } from '../draft/draft.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
@@ -11,13 +13,11 @@ import { LanguageFields } from './language-fields.tsx';
 import { LimitFields } from './limit-fields.tsx';
 import { ProgramField } from './program-field.tsx';
 import { RunOutput } from './run-output.tsx';
-import { useRun } from './use-run.ts';
 import { WordFields } from './word-fields.tsx';
-import './playground.css';
 
 export function PlaygroundPage() {
   const draft = useDraft();
-  const [ran] = useRan();
+  const job_id = ran.use();
   const { whoami, isLive } = useCaller();
   const capabilities = useQuery(useCapabilities());
   const run = useRun();
@@ -42,7 +42,7 @@ export function PlaygroundPage() {
         <div className="stack">
           <LanguageFields draft={draft} capabilities={capabilities.data} />
           <ProgramField draft={draft} onRun={start} />
-          {ran !== null && <RunOutput key={ran} job_id={ran} />}
+          {job_id !== null && <RunOutput key={job_id} job_id={job_id} />}
         </div>
         <div className="playground-side stack">
           <WordFields draft={draft} />
@@ -52,4 +52,17 @@ export function PlaygroundPage() {
       </div>
     </Page>
   );
+}
+
+/** Submits the draft. An answer that is lost does no harm: the client repeats the submission with the same key. */
+function useRun() {
+  const { client } = useCaller();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (submission: JobSubmission) => client.submit(submission),
+    onSuccess: ({ job_id }) => {
+      ran.set(job_id);
+      return queries.invalidateQueries({ queryKey: ['jobs', 'newest'] });
+    },
+  });
 }

@@ -4,7 +4,7 @@
  */
 import { createServiceClient, type ServiceClient, ServiceFailure, type Whoami } from '@vouchbox/client';
 import { sha256Hex } from '@vouchbox/evidence';
-import { useSyncExternalStore } from 'react';
+import { kept } from '../kept.ts';
 
 /** Why a session has ended: its time was over, or the service no longer takes its key. */
 export type EndReason = 'expired' | 'refused';
@@ -14,25 +14,25 @@ export type Session =
   | { readonly kind: 'signed-in'; readonly client: ServiceClient; readonly whoami: Whoami }
   | { readonly kind: 'ended'; readonly client: ServiceClient; readonly whoami: Whoami; readonly reason: EndReason };
 
-let session: Session = { kind: 'signed-out' };
+const session = kept<Session>({ kind: 'signed-out' });
+export const useSession = session.use;
 let expiry: ReturnType<typeof setTimeout> | undefined;
-const listeners = new Set<() => void>();
 
 /** The longest wait of `setTimeout`, in milliseconds. */
 const timeoutMillisecondsMax = 2 ** 31 - 1;
 
 function change(next: Session): void {
-  session = next;
   clearTimeout(expiry);
   if (next.kind === 'signed-in' && next.whoami.expires_at !== null) {
     const left = Date.parse(next.whoami.expires_at) - Date.now();
     expiry = setTimeout(() => end('expired'), Math.min(Math.max(left, 0), timeoutMillisecondsMax));
   }
-  for (const listener of listeners) listener();
+  session.set(next);
 }
 
 function end(reason: EndReason): void {
-  if (session.kind === 'signed-in') change({ ...session, kind: 'ended', reason });
+  const present = session.get();
+  if (present.kind === 'signed-in') change({ ...present, kind: 'ended', reason });
 }
 
 /**
@@ -54,18 +54,10 @@ export function signOut(): void {
 
 /** Ends the session if an error says that its key is no longer taken. */
 export function noticeRefusal(error: unknown): void {
-  if (!(error instanceof ServiceFailure) || error.code !== 'unauthorized' || session.kind !== 'signed-in') return;
-  const { expires_at } = session.whoami;
+  const present = session.get();
+  if (!(error instanceof ServiceFailure) || error.code !== 'unauthorized' || present.kind !== 'signed-in') return;
+  const { expires_at } = present.whoami;
   end(expires_at !== null && Date.parse(expires_at) <= Date.now() ? 'expired' : 'refused');
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-export function useSession(): Session {
-  return useSyncExternalStore(subscribe, () => session);
 }
 
 /** The session of a view. Views are shown once somebody signed in. `isLive` is false after the session has ended. */

@@ -1,6 +1,7 @@
 /** Numbers over time, drawn by uPlot. What a chart shows last is also said in words, for people who cannot see it. */
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
+import { useMedia } from '../parts/use-media.ts';
 import 'uplot/dist/uPlot.min.css';
 
 export interface ChartSeries {
@@ -27,7 +28,7 @@ const pointSize = 5;
 export function TimeChart({ label, times, series }: TimeChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot>(null);
-  const isDark = useIsDark();
+  const isDark = useMedia('(prefers-color-scheme: dark)');
   const latest = useRef({ times, series });
   latest.current = { times, series };
   useEffect(() => {
@@ -94,17 +95,4 @@ function colourOf(element: HTMLElement, name: string): string {
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
-}
-
-const DARK = '(prefers-color-scheme: dark)';
-
-function useIsDark(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      const query = matchMedia(DARK);
-      query.addEventListener('change', listener);
-      return () => query.removeEventListener('change', listener);
-    },
-    () => matchMedia(DARK).matches,
-  );
 }

@@ -15,7 +15,7 @@ export async function inflate(
   format: CompressionFormat,
   bytesMax: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const pieces: Uint8Array[] = [];
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream(format)).getReader();
   for (;;) {
@@ -32,15 +32,5 @@ export async function inflate(
     }
     pieces.push(value);
   }
-  return joined(pieces, length);
-}
-
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }

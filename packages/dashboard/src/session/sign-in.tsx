@@ -3,6 +3,20 @@ import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { signIn } from './session.ts';
+import './sign-in.css';
+
+/** What a person sees who has not signed in. */
+export function SignInPage() {
+  return (
+    <main className="sign-in">
+      <div className="sign-in-card stack">
+        <h1>Vouchbox</h1>
+        <p className="soft">Run code you don’t trust, watch it, and check what was signed.</p>
+        <SignInForm />
+      </div>
+    </main>
+  );
+}
 
 export function SignInForm({ onSignedIn }: { readonly onSignedIn?: (tenant: string) => void }) {
   const id = useId();

@@ -1,0 +1,87 @@
+/** What a job is, what held its program, and what it used: the panels of facts on its page. */
+import type { JobDetail } from '@vouchbox/client';
+import { LIMIT_DEFAULTS, LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
+import { Facts } from '../parts/facts.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { Table } from '../parts/table.tsx';
+import { amountOf, durationOf, sizeOf } from '../words/amounts.ts';
+import { LIMIT_WORDS } from '../words/limit-words.ts';
+import { postureWords } from '../words/posture-words.ts';
+
+export function JobSummary({ job }: { readonly job: JobDetail }) {
+  return (
+    <Facts
+      facts={[
+        ['Language', job.language],
+        ['Runtime', job.runtime === null ? 'the default' : printable(job.runtime)],
+        ['Tenant', printable(job.tenant)],
+        ['Created', <Moment key="at" at={job.created_at} />],
+        ['Started', <Moment key="at" at={job.started_at} />],
+        ['Finished', <Moment key="at" at={job.finished_at} />],
+        ['Duration', durationOf(job.duration_ms)],
+        ['Exit code', job.exit_code ?? '—'],
+        ['Signal', job.signal === null ? '—' : printable(job.signal)],
+      ]}
+    />
+  );
+}
+
+export function Posture({ job }: { readonly job: JobDetail }) {
+  const said = postureWords(job);
+  if (said.length === 0)
+    return <p className="soft">Nothing was observed: no program ran, or it has not started yet.</p>;
+  return (
+    <ul className="posture">
+      {said.map(({ sentence, tone, word }) => (
+        <li key={word} className={`posture-line is-${tone}`}>
+          {sentence} <code className="soft">{word}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
+  const { resource_usage: used, output } = receipt ?? {};
+  if (used === undefined) return <p className="soft">This is known once the program has ended.</p>;
+  return (
+    <Facts
+      facts={[
+        ['Time', durationOf(used.wall_ms)],
+        ['Processor time', durationOf(used.cpu_ms)],
+        ['Most memory at once', sizeOf(used.memory_peak_bytes)],
+        [
+          'Recorded on stdout',
+          output && `${sizeOf(output.stdout_bytes)}, ${amountOf(output.stdout_records, 'record')}`,
+        ],
+        [
+          'Recorded on stderr',
+          output && `${sizeOf(output.stderr_bytes)}, ${amountOf(output.stderr_records, 'record')}`,
+        ],
+      ]}
+    />
+  );
+}
+
+export function Limits({ job }: { readonly job: JobDetail }) {
+  const { requested_spec, effective_spec, limit_enforcement } = job;
+  return (
+    <div className="scroll-sideways" tabIndex={0} role="region" aria-label="Limits as a table">
+      <Table columns={['Limit', 'Requested', 'Effective', 'Enforced']}>
+        {LIMIT_NAMES.map((name) => (
+          <tr key={name}>
+            <th scope="row">{LIMIT_WORDS[name]}</th>
+            <td className="number">{requested_spec.limits?.[name] ?? `${LIMIT_DEFAULTS[name]} by default`}</td>
+            <td className="number">{effective_spec?.limits[name] ?? '—'}</td>
+            <td>{enforcementWords(limit_enforcement?.[name])}</td>
+          </tr>
+        ))}
+      </Table>
+    </div>
+  );
+}
+
+function enforcementWords(isEnforced: boolean | undefined): string {
+  if (isEnforced === undefined) return 'not known';
+  return isEnforced ? 'yes' : 'no';
+}

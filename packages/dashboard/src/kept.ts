@@ -1,0 +1,24 @@
+/** A value in the memory of the page that views share: they are shown anew when it changes. */
+import { useSyncExternalStore } from 'react';
+
+export interface Kept<Value> {
+  readonly get: () => Value;
+  readonly set: (next: Value) => void;
+  /** The value as it now is, for a view. */
+  readonly use: () => Value;
+}
+
+export function kept<Value>(first: Value): Kept<Value> {
+  let value = first;
+  const listeners = new Set<() => void>();
+  const get = () => value;
+  const subscribe = (listener: () => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const set = (next: Value) => {
+    value = next;
+    for (const listener of listeners) listener();
+  };
+  return { get, set, use: () => useSyncExternalStore(subscribe, get) };
+}
