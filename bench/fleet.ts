@@ -1,8 +1,7 @@
 /**
  * Nodes of one service on one PostgreSQL server, all on this machine: jobs a second with one, two and four, and what
- * a job costs the database. Beside each figure is what the model of `fleet/simulation.ts` says, with the costs measured
- * with two nodes: one and four nodes check it. Then the model alone says what would be busy first on many machines.
- * One node on SQLite is beside one on PostgreSQL, and long queues beside a short one.
+ * a job costs the database and the processors. One node on SQLite is beside one on PostgreSQL, and long queues beside a
+ * short one.
  */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,10 +18,8 @@ import {
   databaseCounters,
   machineMs,
 } from './fleet/database-counters.ts';
-import { type JobCost, type Simulated, simulate } from './fleet/simulation.ts';
 import { cpuSeconds, serveService } from './http/processes.ts';
 import { type Measurement, median } from './measurement.ts';
-import { thisMachine } from './report.ts';
 import { driven, FLAGS, hello, type ServedCells, scratchDirectory } from './speed/bench-service.ts';
 import { type JobClient, openJobClient } from './speed/job-client.ts';
 
@@ -32,8 +29,8 @@ const jobs = 800;
 const jobsOfRound = 200;
 const roundsBesideSqlite = 9;
 const NODE_COUNTS = [1, 2, 4] as const;
-/** The number of nodes whose run gives the model its costs. */
-const calibratedWith = 2;
+/** The number of nodes whose run says what a job costs: one of them signs and the other does not. */
+const costsOf = 2;
 
 const KEYS = Array.from({ length: tenants }, (_, tenant) => `key-of-the-benchmark-${tenant}`);
 const NODE_FLAGS = {
@@ -52,20 +49,18 @@ interface Run {
   readonly machineMs: number;
 }
 
-/** The runs beside the model, the cost of a job in the database, and the model's answer for machines of their own. */
+/** The runs, and the cost of a job in the database and for each processor. */
 export async function* measure(): AsyncGenerator<Measurement> {
   yield await besideSqlite();
   await using server = await startPostgres(COUNTING);
   const runs: Run[] = [];
   for (const nodes of NODE_COUNTS) runs.push(await run(server, nodes));
-  const calibration = runs.find(({ nodes }) => nodes === calibratedWith) as Run;
-  const cost = costOf(calibration, await commitLatencyMs(server.url));
-  for (const measured of runs) yield await besideModel(measured, cost);
+  const cost = costOf(runs.find(({ nodes }) => nodes === costsOf) as Run, await commitLatencyMs(server.url));
+  for (const measured of runs) yield besideOneNode(measured, runs[0] as Run);
   yield await pathOfOneJob(server);
   yield* costsInDatabase(runs);
   yield* processorTimes(cost);
   yield* claims(server.url);
-  yield* machinesOfTheirOwn(cost);
 }
 
 async function run(server: PostgresServer, count: number): Promise<Run> {
@@ -138,6 +133,20 @@ async function observed(
   };
 }
 
+/** What one job costs, in milliseconds of a processor unless said otherwise. */
+interface JobCost {
+  /** In the node's process, on all its threads, without signing. */
+  readonly nodeMs: number;
+  /** In the cell and whoever makes, limits and removes it. */
+  readonly cellMs: number;
+  /** In the database's processes. */
+  readonly databaseMs: number;
+  /** In the node that signs. */
+  readonly signMs: number;
+  /** From `commit` to its answer, without a processor: the database's disk and the network. */
+  readonly commitLatencyMs: number;
+}
+
 /** The node that signs takes more than the others, and that is what signing costs. */
 function costOf({ nodesMs, database, machineMs: machine }: Run, latency: number): JobCost {
   const [signing = 0, ...others] = nodesMs;
@@ -153,25 +162,12 @@ function costOf({ nodesMs, database, machineMs: machine }: Run, latency: number)
   };
 }
 
-const slots = () => thisMachine().cores * 2;
-
-async function besideModel({ nodes, milliseconds }: Run, cost: JobCost): Promise<Measurement> {
-  const cores = thisMachine().cores;
-  const fleet = {
-    nodes,
-    coresPerNode: cores,
-    databaseCores: 0,
-    slotsPerNode: slots(),
-    clients,
-    tenants,
-    isTenantAtOneNode: false,
-  };
-  const { jobsPerSecond } = await simulate(fleet, cost);
+function besideOneNode({ nodes, milliseconds }: Run, one: Run): Measurement {
   return {
     what: `${nodes === 1 ? '1 node' : `${nodes} nodes`} on one machine, ${clients} clients`,
     value: jobs / (milliseconds / 1000),
     unit: '/s',
-    baseline: { what: nodes === calibratedWith ? 'the model, of its own costs' : 'the model', value: jobsPerSecond },
+    baseline: { what: '1 node', value: jobs / (one.milliseconds / 1000) },
   };
 }
 
@@ -268,29 +264,4 @@ function* processorTimes(cost: JobCost): Generator<Measurement> {
     ...part('latency of a commit', cost.commitLatencyMs),
     baseline: { what: 'a job, without waits', value: all },
   };
-}
-
-/** Nodes of 8 cores and a database of 8 cores, with 0.25 ms more for the network in each commit. */
-async function* machinesOfTheirOwn(cost: JobCost): AsyncGenerator<Measurement> {
-  const apart = { ...cost, commitLatencyMs: cost.commitLatencyMs + 0.25 };
-  for (const nodes of [1, 2, 4, 8, 16, 32]) {
-    const fleet = { ...APART, nodes, clients: nodes * clientsOfNode };
-    const spread = await simulate({ ...fleet, isTenantAtOneNode: false }, apart);
-    const together = await simulate({ ...fleet, isTenantAtOneNode: true }, apart);
-    yield {
-      what: `the model: ${nodes} of 8 cores, a tenant at one`,
-      value: together.jobsPerSecond,
-      unit: '/s',
-      baseline: { what: 'tenants at all nodes', value: spread.jobsPerSecond },
-      note: busiest(together),
-    };
-  }
-}
-
-const clientsOfNode = 64;
-const APART = { coresPerNode: 8, databaseCores: 8, slotsPerNode: 32, tenants: 256 };
-
-function busiest({ busy }: Simulated): string {
-  const parts = Object.entries(busy).map(([what, part]) => `${what} ${Math.round(part * 100)} %`);
-  return `busy: ${parts.join(', ')}`;
 }
