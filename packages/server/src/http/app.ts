@@ -12,7 +12,7 @@ import { ServiceError } from '../ground/service-error.ts';
 import type { Blobs } from '../job/blobs/blobs.ts';
 import type { Jobs } from '../job/jobs.ts';
 import { type Log, logAtAnyLevel } from '../telemetry/log/log.ts';
-import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
+import type { Observer } from '../telemetry/observer.ts';
 import { LibraryLog } from './answer/library-log.ts';
 import type { Metrics } from './answer/metrics.ts';
 import { createAnswerWatch, observeRequests } from './answer/observe.ts';
@@ -46,8 +46,7 @@ export interface AppOptions {
   readonly access: Access;
   readonly tickets: Tickets;
   readonly metrics: Metrics;
-  /** Without it nothing is observed. */
-  readonly observer?: Observer;
+  readonly observer: Observer;
   readonly capacity: { readonly permits: Permits; readonly rate: RateBudget };
   readonly service: ServiceFacts;
   /** The exact text of the OpenAPI document. */
@@ -57,22 +56,18 @@ export interface AppOptions {
   readonly log: Log;
   /** Null if the operator set none. */
   readonly metricsToken: string | null;
-  /** Origins whose pages may open a stream, beside those of the service's own host. Default: none. */
-  readonly allowedOrigins?: readonly string[];
+  /** Origins whose pages may open a stream, beside those of the service's own host. */
+  readonly allowedOrigins: readonly string[];
   /** Whether a command starts the service for itself: then its bounds are not logged. */
-  readonly isEmbedded?: boolean;
-  /** False for a node that only answers probes and shows its metrics. Default: true. */
-  readonly servesApi?: boolean;
+  readonly isEmbedded: boolean;
+  /** False for a node that only answers probes and shows its metrics. */
+  readonly servesApi: boolean;
   /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
   readonly stopping: AbortSignal;
-  /** Connections of one peer without a live credential. Default: the compiled bound. */
-  readonly connectionsOfPeer?: number;
+  /** Connections of one peer without a live credential. */
+  readonly connectionsOfPeer: number;
   /** Tests shorten it; nothing else sets it. */
   readonly bounds?: Partial<TransportBounds>;
-}
-
-function transportBounds({ bounds, connectionsOfPeer }: AppOptions): TransportBounds {
-  return { ...TRANSPORT_BOUNDS, ...(connectionsOfPeer !== undefined && { connectionsOfPeer }), ...bounds };
 }
 
 /** No route has a Fastify schema, so the schema compiler is not loaded. */
@@ -87,9 +82,9 @@ const authorityCheckMilliseconds = 2000;
 
 /** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
-  const { log, access, tickets, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
-  const { servesApi = true, pages = options.isEmbedded === true || !servesApi ? [] : readBuiltPages() } = options;
-  const bounds = transportBounds(options);
+  const { log, access, tickets, capacity, metricsToken, stopping, observer, isEmbedded, servesApi } = options;
+  const { pages = isEmbedded || !servesApi ? [] : readBuiltPages(), connectionsOfPeer } = options;
+  const bounds: TransportBounds = { ...TRANSPORT_BOUNDS, connectionsOfPeer, ...options.bounds };
   const crowd = new Crowd(log, observer);
   const connections = new Connections(bounds, () => crowd.turnedAway());
   const webSockets = new WebSockets(connections);
@@ -100,7 +95,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     isIdle: (connection) => connections.answersOn(connection).length === 0,
   });
   const watchAnswer = createAnswerWatch(log, observer);
-  if (options.isEmbedded !== true) logAtAnyLevel(log, { bounds }, 'transport bounds');
+  if (!isEmbedded) logAtAnyLevel(log, { bounds }, 'transport bounds');
   const app = fastify({
     logController: new LibraryLog(log),
     genReqId: newRequestId,
@@ -152,7 +147,7 @@ export function createApp(options: AppOptions): FastifyInstance {
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions, 'servesApi'>): void {
-  const { servesApi = true } = context;
+  const { servesApi } = context;
   const handlers: Handlers = {
     ...publicHandlers(context),
     ...serviceHandlers(context),

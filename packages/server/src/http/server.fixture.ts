@@ -27,11 +27,11 @@ import type { Blobs } from '../job/blobs/blobs.ts';
 import { bodyOf, LongJson } from '../job/body.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
-import type { Observer } from '../telemetry/observer.ts';
+import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
 import { createApp, type ServiceFacts, UNLISTED_REFUSAL } from './app.ts';
 import { type ListenOptions, listen } from './connections/listener.ts';
-import type { TransportBounds } from './connections/transport.ts';
+import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import type { Page } from './pages/built-pages.ts';
 
 /** Keys of two tenants with every scope. */
@@ -97,7 +97,10 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     pages: options.pages ?? [],
     stopping: stopping.signal,
     ...(options.bounds === undefined ? {} : { bounds: options.bounds }),
-    ...(options.observer === undefined ? {} : { observer: options.observer }),
+    connectionsOfPeer: TRANSPORT_BOUNDS.connectionsOfPeer,
+    isEmbedded: false,
+    servesApi: true,
+    observer: options.observer ?? NO_OBSERVER,
   });
   const { url, port } = await listen(app, options.address ?? { host: '127.0.0.1', port: 0 });
   return {
