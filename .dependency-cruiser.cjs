@@ -48,7 +48,7 @@ const storeys = [
   ['jobs'],
   ['evidence'],
   ['reading', 'access'],
-  ['threads'],
+  ['threads', 'migrations'],
   ['sqlite', 'postgres'],
   ['copying'],
 ];

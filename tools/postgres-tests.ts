@@ -5,7 +5,6 @@ const STORE = 'packages/server/src/store';
 export const ON_POSTGRES = [
   `${STORE}/{access,blobs,copying,evidence,history,jobs,objects,reading,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
-  'packages/server/src/job/objects/older-nodes.test.ts',
   'test/contract/{cancellation,database-gone,idempotency,list,nodes,replay,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',
   'test/fleet/rolling-upgrade.test.ts',
@@ -14,7 +13,6 @@ export const ON_POSTGRES = [
 /** What runs on nothing else. */
 export const ONLY_POSTGRES = [
   `${STORE}/{copying,postgres}/**/*.test.ts`,
-  'packages/server/src/job/objects/older-nodes.test.ts',
   'test/contract/{database-gone,nodes,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',
   'test/fleet/rolling-upgrade.test.ts',

@@ -1,8 +1,9 @@
 /**
- * Writes the stored databases of older versions that upgrades are tested with, each as a readable SQL dump and as the
- * file that the version would have left. It was run when a schema was new, and what it wrote stays unchanged. `node
- * tools/write-older-stores.ts v0.3` writes that one alone.
+ * Writes the stores of older versions that upgrades are tested with, each as readable SQL, and those of the contract's
+ * versions also as the file that they would have left. It was run when a schema was new, and what it wrote stays
+ * unchanged. `node tools/write-older-stores.ts v0.3` writes that one alone.
  */
+import { execFileSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,12 +20,16 @@ import {
   sha256Hex,
 } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, TerminalStatus } from '@vouchbox/protocol';
-import { openStore } from '../packages/server/src/store/open-store.ts';
+import { type OpenStoreOptions, openStore } from '../packages/server/src/store/open-store.ts';
+import { newSchema } from '../packages/server/src/store/postgres/schema.fixture.ts';
 import { openForWriting } from '../packages/server/src/store/sqlite/connection.ts';
 import { migrate } from '../packages/server/src/store/sqlite/migrations/migrate.ts';
 import { admitJob, finishOf, SPEC, startOf, stdout } from '../packages/server/src/store/store.fixture.ts';
+import type { Store } from '../packages/server/src/store/store.ts';
+import { postgresCommands, startPostgres } from '../test/rig/postgres-server.ts';
 
 const target = new URL('../packages/server/src/store/sqlite/migrations/fixtures/', import.meta.url);
+const onPostgres = new URL('../packages/server/src/store/postgres/migrations/fixtures/', import.meta.url);
 
 /** A moment of the story that the databases tell, in seconds. */
 const at = (second: number) => new Date(Date.UTC(2025, 2, 1, 12) + second * 1000).toISOString();
@@ -215,61 +220,52 @@ function secondRelease(database: DatabaseSync): void {
   hashedEvents(database, 'job_00bb', [{ ...queued, timestamp: at(170) }, started]);
 }
 
-/** A database of this schema as this program writes it. */
-async function present(dataDir: string): Promise<void> {
-  await using store = await openStore({ dataDir });
-  const id = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
-  await admitJob(store, { ...id(1), idempotency: { key: 'once', spec_sha256: 'ef'.repeat(32) } });
-  await store.start(startOf(id(1)));
-  await store.append(id(1), [stdout('hé')]);
-  await store.finish(finishOf(id(1)));
-  await admitJob(store, id(2));
-  await store.start(startOf(id(2)));
-  await admitJob(store, id(3));
-}
+const ofNumber = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
 
-/** The same, with a job whose output is stored in a run. */
-async function presentWithRuns(dataDir: string): Promise<void> {
-  await present(dataDir);
-  await using store = await openStore({ dataDir });
-  const key = { tenant: 'acme', job_id: 'job_01955f8e-0000-7000-8000-000000000004' };
-  await admitJob(store, key);
-  await store.start(startOf(key));
+/** A store of the present schema as this program writes it, in either kind. */
+async function present(options: OpenStoreOptions): Promise<void> {
+  await using store = await openStore(options);
+  await admitJob(store, { ...ofNumber(1), idempotency: { key: 'once', spec_sha256: 'ef'.repeat(32) } });
+  await store.start(startOf(ofNumber(1)));
+  await store.append(ofNumber(1), [stdout('hé')]);
+  await store.finish(finishOf(ofNumber(1)));
+  await admitJob(store, ofNumber(2));
+  await store.start(startOf(ofNumber(2)));
+  await admitJob(store, ofNumber(3));
+  await admitJob(store, ofNumber(4));
+  await store.start(startOf(ofNumber(4)));
+  // Enough lines for a run of output.
   const lines = Array.from({ length: 40 }, (_, line) => stdout(`line ${line} é`));
-  await store.finish(finishOf(key, { events: lines }));
+  await store.finish(finishOf(ofNumber(4), { events: lines }));
+  await upload(store);
+  await moveOne(store);
 }
 
-/** The same, with an uploaded file that a queued job names, and an upload that is half done. */
-async function presentWithUpload(dataDir: string): Promise<void> {
-  await presentWithRuns(dataDir);
-  await using store = await openStore({ dataDir });
-  const bounds = { blobsMax: 9, bytesMax: 99 };
+/** An uploaded file that a queued job names, and an upload that is half done. */
+async function upload(store: Store): Promise<void> {
   const content = Buffer.from('uploaded');
-  const upload = { tenant: 'acme', sha256: sha256Hex(content), size_bytes: content.length, at: at(5) };
+  const begun = { tenant: 'acme', sha256: sha256Hex(content), size_bytes: content.length, at: at(5) };
   for (const blob_id of ['whole', 'half']) {
-    await store.beginUpload({ ...upload, ...bounds, blob_id });
+    await store.beginUpload({ ...begun, blobsMax: 9, bytesMax: 99, blob_id });
     await store.addPiece({ tenant: 'acme', blob_id, position: 0, content });
   }
-  await store.completeUpload({ ...upload, blob_id: 'whole' });
-  const files = [{ path: 'input/a', blob: `sha256:${upload.sha256}` }];
-  const job_id = 'job_01955f8e-0000-7000-8000-000000000005';
-  await admitJob(store, { tenant: 'acme', job_id, requested_spec: { ...SPEC, files } });
+  await store.completeUpload({ ...begun, blob_id: 'whole' });
+  const files = [{ path: 'input/a', blob: `sha256:${begun.sha256}` }];
+  await admitJob(store, { ...ofNumber(5), requested_spec: { ...SPEC, files } });
 }
 
-/** The same, with an artifact that lies in an object store, and one that is to be moved there. */
-async function presentWithObjects(dataDir: string): Promise<void> {
-  await presentWithUpload(dataDir);
-  await using store = await openStore({ dataDir });
-  for (const [ordinal, job_id] of ['6', '7'].entries()) {
-    const key = { tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${job_id}` };
+/** An artifact that lies in an object store, and one that is to be moved there. */
+async function moveOne(store: Store): Promise<void> {
+  for (const number of [6, 7]) {
+    const key = ofNumber(number);
     await admitJob(store, key);
     await store.start(startOf(key));
-    const content = new Uint8Array(65_536).fill(ordinal + 1);
+    const content = new Uint8Array(16).fill(number);
     const described = { size_bytes: content.length, sha256: sha256Hex(content) };
     await store.finish(finishOf(key, { artifacts: [{ path: 'output/a', ...described, content }] }));
-    const object = { tenant: 'acme', object_id: `object-${job_id}`, ...described };
+    const object = { tenant: 'acme', object_id: `object-${number}`, ...described };
     await store.beginObject({ ...object, at: at(6) });
-    if (ordinal === 0) await store.placeObject({ ...key, ...object, position: 0, version: '', at: at(7) });
+    if (number === 6) await store.placeObject({ ...key, ...object, position: 0, version: '', at: at(7) });
   }
 }
 
@@ -289,41 +285,54 @@ function dump(database: DatabaseSync): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** SQLite takes the time of a migration from the clock; these databases are older. */
+/** SQLite takes the time of a step from the clock; these databases are older. */
 function store(name: string, path: string): void {
   using database = new DatabaseSync(path);
   database.exec(`update schema_history set timestamp = '${at(0)}'`);
   database.exec('pragma journal_mode = delete; vacuum');
   writeFileSync(new URL(`${name}.sql`, target), dump(database));
+  if (name === 'v4') return;
   const file = new URL(`${name}.db`, target).pathname;
   rmSync(file, { force: true });
   database.exec(`vacuum into '${file}'`);
 }
 
+/** Of PostgreSQL there is only what `pg_dump` says of the schema, without the schema's name. */
+async function presentOnPostgres(dataDir: string): Promise<void> {
+  await using server = await startPostgres();
+  const databaseUrl = await newSchema(server.url);
+  await present({ dataDir, databaseUrl });
+  const schema = /search_path%3D(\w+)/.exec(databaseUrl)?.[1] ?? '';
+  const words = ['--inserts', '--no-owner', '--no-privileges', '--no-comments', `--schema=${schema}`, server.url];
+  const dumped = execFileSync(join(postgresCommands() ?? '', 'pg_dump'), words, { encoding: 'utf8' });
+  const lines = dumped.replaceAll(`${schema}.`, '').split('\n');
+  const kept = lines.filter(
+    (line) => line !== '' && !/^(--|\\|SET |SELECT pg_catalog\.set_config|CREATE SCHEMA)/.test(line),
+  );
+  const text = kept.join('\n').replaceAll(/(?<=schema_history VALUES \('[^']*', ')[^']*/g, at(0));
+  writeFileSync(new URL('v4.sql', onPostgres), `${text}\n`);
+}
+
 async function older(path: string, until: string): Promise<void> {
   using connection = openForWriting(path);
-  await migrate(connection.db, { until: '0001-jobs' });
+  await migrate(connection, { until: '0001-jobs' });
   firstRelease(connection.database);
   if (until === '0001-jobs') return;
-  await migrate(connection.db, { until });
+  await migrate(connection, { until });
   secondRelease(connection.database);
 }
 
 const STORES: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   'v0.1': (directory) => older(join(directory, 'svc.db'), '0001-jobs'),
   'v0.3': (directory) => older(join(directory, 'svc.db'), '0003-receipts'),
-  v4: present,
-  'v4-rows': present,
-  'v4-runs': presentWithRuns,
-  'v4-execution': presentWithRuns,
-  'v4-uploads': presentWithUpload,
-  'v4-used-objects': presentWithObjects,
+  v4: (dataDir) => present({ dataDir }),
+  'v4-postgres': presentOnPostgres,
 };
 
 for (const [name, write] of Object.entries(STORES)) {
   if (process.argv.length > 2 && !process.argv.includes(name)) continue;
   const directory = mkdtempSync(join(tmpdir(), 'svc-older-'));
   await write(directory);
-  store(name, join(directory, 'svc.db'));
+  if (name !== 'v4-postgres') store(name, join(directory, 'svc.db'));
   rmSync(directory, { recursive: true });
 }

@@ -67,6 +67,7 @@ const storeArrowsUp = [
   ['reading', 'access'],
   ['access', 'reading'],
   ['threads', 'sqlite'],
+  ['migrations', 'sqlite'],
   ['sqlite', 'postgres'],
   ['postgres', 'sqlite'],
 ] as const;

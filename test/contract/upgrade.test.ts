@@ -262,7 +262,7 @@ test('a store of v0.1 is upgraded at once, and every ended job of it is attested
 test('a store of a newer version is refused in one line and left unchanged', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   const file = join(dataDir, 'svc.db');
-  copyFileSync(join(fixtures, 'v4-rows.db'), file);
+  copyFileSync(join(fixtures, 'v0.3.db'), file);
   using database = new DatabaseSync(file);
   database.exec("insert into schema_history values ('0099-later', '2030-01-01T00:00:00.000Z')");
   const rows = () => database.prepare('select (select count(*) from schema_history) as schemas, * from jobs').all();
@@ -278,6 +278,6 @@ test('a store of a newer version is refused in one line and left unchanged', asy
 });
 
 test('the older store stays beside the upgraded one', () => {
-  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-with-used-objects'));
+  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-schema'));
   expect(copy.subarray(0, 15).toString()).toBe('SQLite format 3');
 });

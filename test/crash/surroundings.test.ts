@@ -13,7 +13,7 @@ import { crashClient, Workload } from './workload.ts';
 
 /** Long enough that a timeout means a hang, and not a busy machine. */
 const patient = { timeout: 600_000 };
-const FIXTURE = join(import.meta.dirname, '../../packages/server/src/store/sqlite/migrations/fixtures/v4.db');
+const FIXTURE = join(import.meta.dirname, '../../packages/server/src/store/sqlite/migrations/fixtures/v0.3.db');
 
 /** The output of a service that cannot start, beside its log, which is JSON. */
 async function refusal(service: ServiceProcess): Promise<string> {

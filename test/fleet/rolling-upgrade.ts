@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { NEXT_STEPS } from '../../packages/server/src/store/postgres/migrations/next-version.fixture.ts';
+import { rangeOf } from '../../packages/server/src/store/postgres/migrations/steps.ts';
 import { backfillRowsMax } from '../../packages/server/src/store/postgres/migrations/take-step.ts';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';
 import { type Audit, auditJobs, runProblems } from '../crash/audit.ts';
@@ -53,7 +54,7 @@ export async function runRollingUpgrade(
   const claimsLeft = await store.number(orphans);
   const beside = await store.number(version);
   leftovers.push(await second.stop());
-  while ((await store.number(version)) < NEXT_STEPS.length) await delay(pauseMilliseconds);
+  while ((await store.number(version)) < rangeOf(NEXT_STEPS).knows) await delay(pauseMilliseconds);
   load[Symbol.dispose]();
   await submitting;
 

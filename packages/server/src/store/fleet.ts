@@ -75,13 +75,6 @@ export interface Fleet {
   listen(listener: FleetListener): void;
   /** Looks now at what the next beat would find. */
   look(): void;
-  /**
-   * Lets no node of a version any more that cannot read contents from an object store. Returns the numbers of the nodes that
-   * prevent it, living or not yet removed; none once it is done, which lasts.
-   *
-   * @throws StoreError `busy` if nodes start just now; `unreachable`
-   */
-  shutOutBeforeObjects(): Promise<readonly number[]>;
   /** How often this node renewed its lease more than a beat too late. */
   readonly lateBeats: number;
   /** Resolves once this node can change nothing more: another one has taken over its jobs, or the store has ended. */

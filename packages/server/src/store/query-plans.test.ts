@@ -193,7 +193,7 @@ test('no query reads the whole of a table that grows with the store', async () =
   using database = new DatabaseSync(':memory:');
   const texts = new Set<string>();
   const db = new Kysely<Tables>({ dialect: sqliteDialect(watched(database, texts)) });
-  await migrate(db);
+  await migrate({ database, db });
   texts.clear();
   const commands = everyCommand();
   for (const [name, input] of commands) await ask(db, name, await withReceipt(db, name, input));

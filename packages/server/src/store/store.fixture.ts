@@ -104,7 +104,7 @@ export async function emptyStore(): Promise<TestDatabase> {
 
 async function memoryDatabase(): Promise<TestDatabase> {
   const connection = openForWriting(':memory:');
-  await migrate(connection.db);
+  await migrate(connection);
   return databaseOf(connection.db, async () => connection[Symbol.dispose]());
 }
 

@@ -1,17 +1,13 @@
 /** The loop that keeps large contents in the object store: it moves what is in the store and removes what nobody uses. */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
-import type { Fleet } from '../../store/fleet.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Nudges } from '../nudges.ts';
 import { type MoveOptions, moveContents } from './move-contents.ts';
 import { type RemoveOptions, removeObjects } from './remove-objects.ts';
 
-/** What keeps out nodes that could not read what is moved. */
-type OlderNodes = Pick<Fleet, 'shutOutBeforeObjects'>;
-
 export interface ObjectWorkOptions {
-  readonly store: MoveOptions['store'] & RemoveOptions['store'] & { readonly fleet: OlderNodes | null };
+  readonly store: MoveOptions['store'] & RemoveOptions['store'];
   readonly objects: MoveOptions['objects'];
   readonly bytesMin: number;
   /** `contents` wakes the loop while the object store works, and `objects` after it did not. */
@@ -30,14 +26,13 @@ const pauseMillisecondsMax = 300_000;
 /** Moves and removes from the loop's start until it is disposed. An object store that fails is asked less and less often. */
 export function createObjectWork(options: ObjectWorkOptions): StandingLoop {
   const { recheckMilliseconds = fewSeconds } = options;
-  const readers = createReaders(options);
   let failures = 0;
   return new StandingLoop(async (signal) => {
     // Registered before the store is read, so that what is stored meanwhile is not missed.
     using stored = options.nudges.next('contents', signal);
     using answers = options.nudges.next('objects', signal);
     try {
-      if (options.isOurTurn?.() !== false && (await readers.areAllAble())) await workOnce(options, signal);
+      if (options.isOurTurn?.() !== false) await workOnce(options, signal);
       failures = 0;
     } catch (error) {
       failures++;
@@ -46,26 +41,6 @@ export function createObjectWork(options: ObjectWorkOptions): StandingLoop {
     const milliseconds = Math.min(recheckMilliseconds * 2 ** failures, pauseMillisecondsMax);
     await within((failures === 0 ? stored : answers).arrived, milliseconds, undefined);
   });
-}
-
-/** Whether every node can read what is moved, now and from then on. The nodes in the way are logged once. */
-function createReaders({ store: { fleet }, log }: ObjectWorkOptions): { areAllAble(): Promise<boolean> } {
-  let areAble = fleet === null;
-  let named = '';
-  return {
-    async areAllAble() {
-      if (areAble || fleet === null) return true;
-      const nodes = await fleet.shutOutBeforeObjects();
-      areAble = nodes.length === 0;
-      if (!areAble && named !== String(nodes))
-        log.warn(
-          { nodes },
-          'contents are not moved to the object store while these nodes of an earlier version are left',
-        );
-      named = String(nodes);
-      return areAble;
-    },
-  };
 }
 
 async function workOnce(options: ObjectWorkOptions, signal: AbortSignal): Promise<void> {

@@ -7,8 +7,6 @@ import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, Fleet, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
 import { StoreError } from '../store-error.ts';
 import { beatAnswerMilliseconds, beatMilliseconds, leaseSeconds, startingLeaseSeconds } from './lease.ts';
-import { shutOutBelow } from './migrations/schema-state.ts';
-import { firstWithObjects } from './migrations/steps.ts';
 import { postgresErrorOf } from './postgres-error.ts';
 import { Session } from './session.ts';
 
@@ -137,18 +135,6 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
     if (this.#isTelling) return;
     this.#isTelling = true;
     setImmediate(() => this.#tellAll());
-  }
-
-  /** On a session of its own: a beat must not come into its transaction. */
-  async shutOutBeforeObjects(): Promise<readonly number[]> {
-    try {
-      await using session = await Session.open(this.#options.url, {});
-      // Beats remove the rows of dead nodes.
-      const older = await shutOutBelow(session, firstWithObjects, { instance: null, removesDead: false });
-      return older.map(({ node }) => node);
-    } catch (thrown) {
-      throw postgresErrorOf(thrown);
-    }
   }
 
   /** Says that the store has ended. */

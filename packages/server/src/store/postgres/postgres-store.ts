@@ -3,7 +3,7 @@ import type { Store } from '../store.ts';
 import { openThreadedStore, type ThreadedStoreOptions } from '../threaded-store.ts';
 import type { StoreCheck } from '../threads/messages.ts';
 import { startThread, type Threads } from '../threads/threads.ts';
-import { STEPS, type Step } from './migrations/steps.ts';
+import { type PostgresStep, STEPS } from './migrations/steps.ts';
 import { placeOf } from './place-of.ts';
 import type { PostgresThreadData } from './threads/thread-data.ts';
 
@@ -23,7 +23,7 @@ export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProb
    */
   readonly instance?: string | null;
   /** What leads to the schema of this program. Tests of upgrades have more. */
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly PostgresStep[];
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
 }

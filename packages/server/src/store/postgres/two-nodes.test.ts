@@ -210,7 +210,7 @@ test('a service that starts again is not taken for a second node: its predecesso
 test('a node that does not renew its lease is removed by another, and its queued jobs are given back', async () => {
   await using survivor = await node();
   const key = await admitJob(survivor);
-  await operate(`insert into nodes values (1000, 'gone', now(), now() - interval '1 s')`);
+  await operate(`insert into nodes values (1000, 'gone', now(), now() - interval '1 s', null, null, 7, 7)`);
   await operate(`insert into claims values ('${key.tenant}', '${key.job_id}', 1000)`);
   expect(await ids(survivor, 1)).toEqual([]);
   const left = Promise.withResolvers<void>();
@@ -222,7 +222,7 @@ test('a node that does not renew its lease is removed by another, and its queued
 
 test('a node whose connection falls silent renews its lease on another', async () => {
   await (await node())[Symbol.asyncDispose]();
-  await operate(`insert into nodes values (1000, 'cut off', now(), now())`);
+  await operate(`insert into nodes values (1000, 'cut off', now(), now(), null, null, 7, 7)`);
   using proxy = await proxyTo(url);
   const problems: StoreError[] = [];
   await using fleet = await PostgresFleet.open({
@@ -245,7 +245,13 @@ test('the other nodes hear what one node tells, and the node itself does not', a
   for (const [name, store] of Object.entries({ one, other })) {
     store.fleet?.listen({ heard: (topics) => heard.push(`${name}: ${topics?.join()}`), beat() {} });
   }
-  await one.fleet?.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null }));
+  await one.fleet?.announce(() => ({
+    version: '0',
+    roles: [],
+    executor: null,
+    signs_with: null,
+    signing_problem: null,
+  }));
   expect(one.fleet?.nodes()).toHaveLength(2);
   one.fleet?.tell('queue');
   one.fleet?.tell('end job_1');

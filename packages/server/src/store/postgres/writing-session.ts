@@ -2,21 +2,14 @@
  * The session in which one node of a service changes a store. It registers the node: the row in `nodes` has a number
  * that is given once, and every transaction of the session locks that row. A node whose row another one removed can
  * therefore change nothing any more. A lost session is replaced when the next change comes.
- *
- * Every writing session holds an advisory lock of the database in shared mode. Earlier versions of the service hold it
- * alone, so they and this one never change a store at the same time.
- * https://www.postgresql.org/docs/current/explicit-locking.html
  */
 import { StoreError } from '../store-error.ts';
 import { leaseSeconds, startingLeaseSeconds } from './lease.ts';
 import { migrate } from './migrations/migrate.ts';
 import { beginRegistration } from './migrations/schema-state.ts';
-import { rangeOf, type SchemaRange, STEPS, type Step } from './migrations/steps.ts';
+import { type PostgresStep, rangeOf, type SchemaRange, STEPS } from './migrations/steps.ts';
 import { postgresErrorOf } from './postgres-error.ts';
 import { Session } from './session.ts';
-
-/** A store is one schema of one database. */
-const takeLock = `select pg_try_advisory_lock_shared(hashtextextended('vouchbox store in ' || current_schema(), 0)) as taken`;
 
 /**
  * Every query of this session finds its rows by an index, and no length of a table changes that. Tables such as `queue`
@@ -33,8 +26,6 @@ const SETTINGS = `select
   set_config('enable_mergejoin', 'off', false),
   set_config('idle_in_transaction_session_timeout', '${leaseSeconds - 1}s', false)`;
 
-/** Tells a service of an earlier version, which was cut off meanwhile, that it no longer holds the store. */
-const nextTurn = 'update holders set turn = turn + 1 where holder_id = 1';
 /** One data directory is served by one process, so the one before it is gone. */
 const removePredecessor = 'delete from nodes where instance = $1';
 const insertNode = `with made as (insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)
@@ -65,7 +56,7 @@ export interface WritingOptions {
   /** Names the data directory of the service; null for a command of an operator beside it. */
   readonly instance?: string | null;
   /** What leads to the schema of this program. Tests of upgrades have more. */
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly PostgresStep[];
 }
 
 export class WritingSession implements AsyncDisposable {
@@ -87,14 +78,14 @@ export class WritingSession implements AsyncDisposable {
   /**
    * Brings the schema to what this program needs, and registers the node.
    *
-   * @throws StoreError `locked` if a service of an earlier version holds the store, or would not survive the upgrade
+   * @throws StoreError `locked` if a service of an earlier version would not survive the upgrade
    */
   static async open(
     url: string,
     store: object,
     { instance = null, steps = STEPS }: WritingOptions = {},
   ): Promise<WritingSession> {
-    const session = await openShared(url, store);
+    const session = await openSession(url, store);
     try {
       await migrate(session, { steps, instance });
       const node = await register(session, { instance, range: rangeOf(steps) });
@@ -112,7 +103,7 @@ export class WritingSession implements AsyncDisposable {
    */
   async current(): Promise<Session> {
     if (!this.#session.isLost) return this.#session;
-    this.#session = await openShared(this.#url, this.#store);
+    this.#session = await openSession(this.#url, this.#store);
     this.#session.node = this.node;
     return this.#session;
   }
@@ -167,17 +158,10 @@ export function takenOver(): StoreError {
   return new StoreError('locked', 'this node did not renew its lease, and another one has taken over its jobs');
 }
 
-async function openShared(url: string, store: object): Promise<Session> {
+async function openSession(url: string, store: object): Promise<Session> {
   const session = await Session.open(url, store);
-  try {
-    session.send({ sql: SETTINGS, parameters: [] });
-    const { rows } = await session.execute<{ taken: boolean }>({ sql: takeLock, parameters: [] });
-    if (rows[0]?.taken === true) return session;
-    throw new StoreError('locked', 'a service of an earlier version holds this store');
-  } catch (thrown) {
-    await session[Symbol.asyncDispose]();
-    throw postgresErrorOf(thrown);
-  }
+  session.send({ sql: SETTINGS, parameters: [] });
+  return session;
 }
 
 interface Registration {
@@ -187,7 +171,6 @@ interface Registration {
 
 async function register(session: Session, { instance, range }: Registration): Promise<number> {
   await beginRegistration(session, range);
-  session.send({ sql: nextTurn, parameters: [] });
   if (instance !== null) session.send({ sql: removePredecessor, parameters: [instance] });
   const { rows } = await session.execute<{ node: number }>({
     sql: insertNode,

@@ -64,7 +64,7 @@ function lifeOf(key = newKey()): [string, (connection: Connection) => Promise<un
 async function emptyStore(path: string): Promise<Connection> {
   prepareFile(path);
   const connection = openForWriting(path);
-  await migrate(connection.db);
+  await migrate(connection);
   return connection;
 }
 

@@ -1,8 +1,6 @@
 /**
  * Brings the tables of a PostgreSQL store to what this program needs before it serves. Each step is one transaction, and
- * nodes of an earlier version go on meanwhile. It never downgrades, and refuses a store that is closed to this program,
- * and a schema that holds something else. The names have the form of those of a SQLite store, and their numbers mean
- * the same.
+ * nodes of an earlier version go on meanwhile. It refuses a store that is closed to this program.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeFacts } from '../../fleet.ts';
@@ -10,16 +8,16 @@ import { StoreError } from '../../store-error.ts';
 import { leaseSeconds } from '../lease.ts';
 import { postgresErrorOf } from '../postgres-error.ts';
 import type { Session } from '../session.ts';
-import { type OlderNode, stepsTaken } from './schema-state.ts';
-import { rangeOf, STEPS, type Step } from './steps.ts';
-import { type NextStep, oneAtATime, type Try, tryStep } from './take-step.ts';
+import { type OlderNode, stepsLeft } from './schema-state.ts';
+import { type NextStep, type PostgresStep, rangeOf, STEPS } from './steps.ts';
+import { oneAtATime, type Try, tryStep } from './take-step.ts';
 
 /** For how long a start tries again what did not get its locks, and the pause between two tries. */
 const busyMillisecondsMax = 60_000;
 const pauseMilliseconds = 200;
 
 export interface MigrateOptions {
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly PostgresStep[];
   /** Names the data directory of the service; null for a command of an operator. */
   readonly instance?: string | null;
 }
@@ -34,10 +32,9 @@ export async function migrate(
   { steps = STEPS, instance = null }: MigrateOptions = {},
 ): Promise<void> {
   await oneAtATime(session, { waits: true }, async () => {
-    const taken = await stepsTaken(session, steps);
-    for (const [at, step] of steps.slice(0, rangeOf(steps).needs).entries()) {
-      if (at >= taken) await take(session, { ...step, version: at + 1 }, instance);
-    }
+    const { needs } = rangeOf(steps);
+    const left = await stepsLeft(session, steps);
+    for (const step of left.filter(({ version }) => version <= needs)) await take(session, step, instance);
   });
 }
 

@@ -2,7 +2,7 @@
  * For tests of upgrades: the steps of a version after this one. It adds a column to rows that older code reads and
  * writes, fills it, and then admits no claim of a node that does not know it.
  */
-import { STEPS, type Step } from './steps.ts';
+import { type PostgresStep, rangeOf, STEPS } from './steps.ts';
 
 const expand = `
 alter table jobs add column outcome text collate "C";
@@ -23,7 +23,7 @@ with batch as (
 select (select count(*)::int from moved) as rows,
   (select jsonb_build_array(tenant, job_id)::text from batch order by tenant desc, job_id desc limit 1) as position`;
 
-const version = STEPS.length + 3;
+const version = rangeOf(STEPS).knows + 3;
 
 /** An older node could claim nothing any more: its jobs would fail. */
 const contract = `
@@ -32,7 +32,7 @@ create function refuse_older() returns trigger language plpgsql as $$ begin
 create trigger refuse_older before insert on claims for each row execute function refuse_older();
 `;
 
-export const NEXT_STEPS: readonly Step[] = [
+export const NEXT_STEPS: readonly PostgresStep[] = [
   ...STEPS,
   { name: '9001-outcomes', kind: 'expand', sql: expand },
   { name: '9002-fill-outcomes', kind: 'backfill', sql: backfill },

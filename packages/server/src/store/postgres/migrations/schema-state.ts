@@ -5,9 +5,11 @@
  * registers under a shared lock, and the version of the oldest code is raised under the same lock alone. So no older
  * node comes between the look at the nodes and the change.
  */
+import { historyOf } from '../../migrations/history.ts';
+import { remainingOf } from '../../migrations/steps.ts';
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
-import { firstVersioned, type SchemaRange, type Step } from './steps.ts';
+import { HISTORY, type NextStep, numbered, type PostgresStep, rangeOf, type SchemaRange, TAKEOVER } from './steps.ts';
 
 /** How long a step may wait for a lock: others wait behind it. Less than PostgreSQL waits before it looks for deadlocks. */
 export const lockTimeout = `set local lock_timeout = '100ms'`;
@@ -17,13 +19,6 @@ const DOOR = `hashtextextended('vouchbox nodes in ' || current_schema(), 0)`;
 export const enterAsNode = `select pg_advisory_xact_lock_shared(${DOOR})`;
 const enterAlone = `select pg_advisory_xact_lock(${DOOR})`;
 
-/** The tables of the schema in which the session makes its tables, without those of extensions. */
-const tablesHere = `
-  select relname as name from pg_class
-  where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
-    and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')`;
-const createHistory =
-  'create table schema_history (name text collate "C" primary key, timestamp text collate "C" not null)';
 const selectState = 'select version, oldest_code from schema_state';
 const selectOlder = `select node, facts, lease_until >= now() as is_alive from nodes
   where schema_knows < $1 and ($2::text is null or instance <> $2) order by node`;
@@ -33,32 +28,27 @@ const removeOlderDead = `delete from nodes
 const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code, $1)';
 
 /**
- * The number of steps that were taken of these. A store of later code may have more.
+ * The steps that are left of these. A store of later code may have taken others.
  *
  * @throws StoreError `newer_schema` if this code may not use the store, `unrecognised` or `unopenable` if it is none
  */
-export async function stepsTaken(session: Session, steps: readonly Step[]): Promise<number> {
-  const tables = await tablesOf(session);
-  if (tables.length === 0) await session.execute({ sql: createHistory, parameters: [] });
-  else if (!tables.includes('schema_history')) {
-    throw new StoreError('unrecognised', 'the database has tables that do not belong to this service');
-  }
-  const { rows } = await session.execute<{ name: string }>({ sql: 'select name from schema_history', parameters: [] });
-  const taken = new Set(rows.map(({ name }) => name));
-  const known = steps.filter(({ name }) => taken.delete(name)).length;
-  const state = tables.includes('schema_state') ? await stateOf(session) : { version: known, oldest_code: 0 };
-  refuseOlderCode(state.oldest_code, steps.length);
-  if (taken.size > 0 && state.version <= steps.length)
-    throw new StoreError('unrecognised', `the database has the unknown schema ${[...taken].sort().at(-1)}`);
-  return known;
+export async function stepsLeft(session: Session, steps: readonly PostgresStep[]): Promise<readonly NextStep[]> {
+  await requireSchema(session);
+  const history = await historyOf(session.db, HISTORY);
+  const { left, unknown } = remainingOf(history, steps, TAKEOVER);
+  const { knows } = rangeOf(steps);
+  // A store in which none of these was taken does not say its version yet.
+  const state = left.length < steps.length ? await stateOf(session) : null;
+  if (state !== null) refuseOlderCode(state.oldest_code, knows);
+  if (unknown.length > 0 && (state === null || state.version <= knows))
+    throw new StoreError('unrecognised', `the database has the unknown schema ${unknown.at(-1)}`);
+  return left.map((step) => numbered(steps, step));
 }
 
-async function tablesOf(session: Session): Promise<readonly string[]> {
+async function requireSchema(session: Session): Promise<void> {
   const sql = 'select current_schema()::text as name';
-  const schema = await session.execute<{ name: string | null }>({ sql, parameters: [] });
-  if (schema.rows[0]?.name == null) throw new StoreError('unopenable', 'the search path of the database has no schema');
-  const { rows } = await session.execute<{ name: string }>({ sql: tablesHere, parameters: [] });
-  return rows.map(({ name }) => name);
+  const { rows } = await session.execute<{ name: string | null }>({ sql, parameters: [] });
+  if (rows[0]?.name == null) throw new StoreError('unopenable', 'the search path of the database has no schema');
 }
 
 interface SchemaState {
@@ -118,8 +108,6 @@ export async function shutOutBelow(
   version: number,
   { instance, removesDead }: ShutOutOptions,
 ): Promise<readonly OlderNode[]> {
-  // There are no nodes of earlier code: it holds the store alone.
-  if (version < firstVersioned) return [];
   session.begin();
   session.send({ sql: lockTimeout, parameters: [] });
   session.send({ sql: enterAlone, parameters: [] });

@@ -8,8 +8,8 @@ import { StandingLoop } from '../../../ground/waiting/standing-loop.ts';
 import type { StoreError } from '../../store-error.ts';
 import { postgresErrorOf } from '../postgres-error.ts';
 import { Session } from '../session.ts';
-import { stepsTaken } from './schema-state.ts';
-import type { Step } from './steps.ts';
+import { stepsLeft } from './schema-state.ts';
+import type { PostgresStep } from './steps.ts';
 import { oneAtATime, type Try, tryStep } from './take-step.ts';
 
 /** How long to wait for older nodes to go, for another node that takes the step, or until the database is back. */
@@ -19,7 +19,7 @@ const busyMilliseconds = 200;
 
 export interface SchemaUpkeepOptions {
   readonly url: string;
-  readonly steps: readonly Step[];
+  readonly steps: readonly PostgresStep[];
   readonly instance: string;
   /** Called when steps begin to fail. */
   readonly onProblem: (error: StoreError) => void;
@@ -59,12 +59,9 @@ export class SchemaUpkeep implements AsyncDisposable {
     const session = this.#session;
     const begunAt = performance.now();
     const tried = await oneAtATime(session, { waits: false }, async (): Promise<Try | 'complete'> => {
-      const taken = await stepsTaken(session, steps);
-      const step = steps[taken];
+      const [step] = await stepsLeft(session, steps);
       // Beats remove the rows of dead nodes.
-      return step === undefined
-        ? 'complete'
-        : await tryStep(session, { ...step, version: taken + 1 }, { instance, removesDead: false });
+      return step === undefined ? 'complete' : await tryStep(session, step, { instance, removesDead: false });
     });
     this.#hasProblem = false;
     if (tried === 'complete') {

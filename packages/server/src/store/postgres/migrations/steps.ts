@@ -1,14 +1,10 @@
 /**
- * The steps that lead to the schema of this program. The version of a schema is the number of its steps, which are taken
- * in their order. Only their kinds say what may happen while nodes of an earlier version live: see `take-step.ts`.
+ * The steps of a store on PostgreSQL. Each leads to a schema with the next version. Only their kinds say what may happen
+ * while nodes of an earlier version live: see `take-step.ts`.
  */
-import { createTables } from './0004-tables.ts';
-import { moveExecutions } from './0004-with-execution.ts';
-import { addNodeChanges } from './0004-with-node-changes.ts';
-import { createNodes } from './0004-with-nodes.ts';
-import { addUploads } from './0004-with-uploads.ts';
-import { addUsedObjects } from './0004-with-used-objects.ts';
-import { addVersions } from './0004-with-versions.ts';
+import type { HistoryTable } from '../../migrations/history.ts';
+import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
+import { createTables, firstVersion } from './0004-schema.ts';
 
 /**
  * - `expand` adds what earlier code does not notice: tables, columns that may be null or have a constant default. A
@@ -18,35 +14,37 @@ import { addVersions } from './0004-with-versions.ts';
  */
 export type StepKind = 'expand' | 'backfill' | 'contract';
 
-export interface Step {
-  /** Begins with the number of the receipts that the store holds. It is in the store's history, and never changes. */
-  readonly name: string;
+export interface PostgresStep extends Step {
   readonly kind: StepKind;
   /**
-   * Statements, each of which ends with a semicolon and a line feed. That of a `backfill` is one statement without a
-   * semicolon. Its parameters are the position after which it begins (text; null for the beginning) and how many rows it
-   * may look at. It returns one row: `position`, that of the last row that it looked at, null if there was none, and
-   * `rows`, how many it changed.
+   * That of a `backfill` is one statement without a semicolon. Its parameters are the position after which it begins
+   * (text; null for the beginning) and how many rows it may look at. It returns one row: `position`, that of the last row
+   * that it looked at, null if there was none, and `rows`, how many it changed.
    */
   readonly sql: string;
 }
 
-/** A version is never taken from this list or moved in it: its place is its number. */
-export const STEPS: readonly Step[] = [
-  { name: '0004-tables', kind: 'expand', sql: createTables },
-  { name: '0004-with-execution', kind: 'contract', sql: moveExecutions },
-  { name: '0004-with-nodes', kind: 'expand', sql: createNodes },
-  { name: '0004-with-uploads', kind: 'expand', sql: addUploads },
-  { name: '0004-with-versions', kind: 'expand', sql: addVersions },
-  { name: '0004-with-used-objects', kind: 'expand', sql: addUsedObjects },
-  { name: '0004-with-node-changes', kind: 'expand', sql: addNodeChanges },
+/** A step is never taken from this list or moved in it: its place gives its number. */
+export const STEPS: readonly PostgresStep[] = [{ name: '0004-schema', kind: 'expand', sql: createTables }];
+
+const UNRELEASED = [
+  ...['0004-tables', '0004-with-execution', '0004-with-nodes', '0004-with-uploads', '0004-with-versions'],
+  ...['0004-with-used-objects', '0004-with-node-changes'],
 ];
 
-/** The step with which a store begins to say its version. Before it, nodes of two versions could not share a store. */
-export const firstVersioned = 5;
+/** Code that knows fewer steps than lead to these tables is shut out first. */
+export const TAKEOVER: Takeover<PostgresStep> = {
+  names: UNRELEASED,
+  step: { name: '0004-schema', kind: 'contract', sql: forgetting({ names: UNRELEASED, steps: STEPS }) },
+};
 
-/** The step that adds objects. Earlier code takes a content that was moved for an empty one. */
-export const firstWithObjects = 6;
+/** Tables of the schema in which the session makes its tables, without those of extensions. */
+export const HISTORY: HistoryTable = {
+  tables: `select relname::text as name from pg_class
+    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+      and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')`,
+  create: 'create table schema_history (name text collate "C" primary key, timestamp text collate "C" not null)',
+};
 
 /** The schemas that code can use, both ends included. */
 export interface SchemaRange {
@@ -56,6 +54,16 @@ export interface SchemaRange {
   readonly knows: number;
 }
 
-export function rangeOf(steps: readonly Step[]): SchemaRange {
-  return { needs: steps.findLastIndex(({ kind }) => kind === 'expand') + 1, knows: steps.length };
+export function rangeOf(steps: readonly PostgresStep[]): SchemaRange {
+  const needs = steps.findLastIndex(({ kind }) => kind === 'expand') + firstVersion;
+  return { needs, knows: steps.length - 1 + firstVersion };
+}
+
+/** A step, and the version of the schema that it leads to. */
+export interface NextStep extends PostgresStep {
+  readonly version: number;
+}
+
+export function numbered(steps: readonly PostgresStep[], step: PostgresStep): NextStep {
+  return { ...step, version: steps.findIndex(({ name }) => name === step.name) + firstVersion };
 }

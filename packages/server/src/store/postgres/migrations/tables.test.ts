@@ -32,7 +32,7 @@ async function columnsOnPostgres(): Promise<readonly Column[]> {
 
 async function columnsOnSqlite(): Promise<readonly Column[]> {
   using connection = openForWriting(':memory:');
-  await migrate(connection.db);
+  await migrate(connection);
   return connection.database
     .prepare(
       `select t.name || '.' || c.name as name, c."notnull" as required from pragma_table_list as t, pragma_table_info(t.name) as c

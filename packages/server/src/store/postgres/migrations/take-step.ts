@@ -3,9 +3,10 @@
  * at once, and its caller tries again. Callers hold `oneAtATime`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { statementsOf } from '../../migrations/steps.ts';
 import type { Session } from '../session.ts';
 import { lockTimeout, type OlderNode, type ShutOutOptions, shutOutBelow } from './schema-state.ts';
-import { firstVersioned, type Step } from './steps.ts';
+import type { NextStep } from './steps.ts';
 
 /** Held by whoever takes a step. */
 const MIGRATING = `hashtextextended('vouchbox migration in ' || current_schema(), 0)`;
@@ -20,11 +21,6 @@ const selectProgress = 'select position, is_last_pass from backfills where name 
 const noteProgress = 'update backfills set position = $2, rows_done = rows_done + $3 where name = $1';
 const beginLastPass = 'update backfills set position = null, is_last_pass = 1 where name = $1';
 const endBackfill = 'delete from backfills where name = $1';
-
-/** A step of a list, and its place in it, from 1. */
-export interface NextStep extends Step {
-  readonly version: number;
-}
 
 /**
  * What came of a try: the step is taken, a backfill came further, or nodes of earlier code prevent it.
@@ -65,9 +61,7 @@ export async function tryStep(session: Session, step: NextStep, options: ShutOut
     if (by.length > 0) return { kind: 'prevented', by };
   }
   await inTransaction(session, async () => {
-    for (const statement of step.sql.split(';\n')) {
-      if (statement.trim() !== '') session.send({ sql: statement, parameters: [] });
-    }
+    for (const sql of statementsOf(step)) session.send({ sql, parameters: [] });
     note(session, step);
   });
   return { kind: 'taken' };
@@ -110,7 +104,7 @@ interface Moved {
 
 function note(session: Session, { name, version }: NextStep): void {
   session.send({ sql: noteStep, parameters: [name, new Date().toISOString()] });
-  if (version >= firstVersioned) session.send({ sql: noteVersion, parameters: [version] });
+  session.send({ sql: noteVersion, parameters: [version] });
 }
 
 async function inTransaction<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {

@@ -4,16 +4,18 @@ import { admitJob, at, finishOf, newKey, runJob } from '../../store.fixture.ts';
 import type { Store } from '../../store.ts';
 import type { StoreError } from '../../store-error.ts';
 import { POSTGRES_SAME_THREAD } from '../../threads.fixture.ts';
+import { postgresErrorOf } from '../postgres-error.ts';
 import { openPostgresStore } from '../postgres-store.ts';
 import { dropSchema, newSchema } from '../schema.fixture.ts';
 import { Session } from '../session.ts';
 import { NEXT_STEPS } from './next-version.fixture.ts';
 import { shutOutBelow } from './schema-state.ts';
-import { STEPS, type Step } from './steps.ts';
+import { type PostgresStep, rangeOf, STEPS } from './steps.ts';
 import { backfillRowsMax } from './take-step.ts';
 
-const expanded = STEPS.length + 1;
-const whole = NEXT_STEPS.length;
+const present = rangeOf(STEPS).knows;
+const expanded = rangeOf(NEXT_STEPS).needs;
+const whole = rangeOf(NEXT_STEPS).knows;
 
 let url: string;
 beforeEach(async () => {
@@ -22,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => dropSchema(url));
 
 /** A node on the thread of the test. */
-function node(instance: string, steps: readonly Step[] = STEPS): Promise<Store> {
+function node(instance: string, steps: readonly PostgresStep[] = STEPS): Promise<Store> {
   return openPostgresStore({
     url,
     check: 'off',
@@ -73,7 +75,7 @@ test('a node says which schemas it can use', async () => {
   await using _this = await node('this');
   await using _next = await node('next', NEXT_STEPS);
   expect(await asked('select instance, schema_needs, schema_knows from nodes order by node')).toEqual([
-    { instance: 'this', schema_needs: STEPS.length, schema_knows: STEPS.length },
+    { instance: 'this', schema_needs: present, schema_knows: present },
     { instance: 'next', schema_needs: expanded, schema_knows: whole },
   ]);
 });
@@ -148,9 +150,15 @@ test('older code may start until the rows are looked at for the last time; then 
 });
 
 test('a start that a living older node would not survive is refused in one line that names the node', async () => {
-  const later: Step = { name: '9004-later', kind: 'expand', sql: 'create table later (at integer)' };
+  const later: PostgresStep = { name: '9004-later', kind: 'expand', sql: 'create table later (at integer)' };
   await using older = await node('older');
-  await older.fleet?.announce(() => ({ version: '0.9', roles: [], executor: null, signs_with: null }));
+  await older.fleet?.announce(() => ({
+    version: '0.9',
+    roles: [],
+    executor: null,
+    signs_with: null,
+    signing_problem: null,
+  }));
   const error = await refusal(node('newest', [...NEXT_STEPS, later]));
   expect(error.code).toBe('locked');
   expect(error.message).toMatch(
@@ -164,8 +172,8 @@ test('a start that a living older node would not survive is refused in one line 
 
 test('an older node that renews its lease in the moment in which it is shut out stays', async () => {
   await (await node('first'))[Symbol.asyncDispose]();
-  await asked(`insert into nodes (node, instance, started_at, lease_until, schema_knows)
-    values (1000, 'late', now(), now() - interval '1 s', ${STEPS.length})`);
+  await asked(`insert into nodes (node, instance, started_at, lease_until, schema_needs, schema_knows)
+    values (1000, 'late', now(), now() - interval '1 s', ${present}, ${present})`);
   const [before] = await asked<{ oldest_code: number }>('select oldest_code from schema_state');
   await using newer = await Session.open(url, {});
   const shutOut = () => shutOutBelow(newer, whole, { instance: 'newer', removesDead: true });
@@ -180,7 +188,7 @@ async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result
   await renewing.execute({ sql: `update nodes set lease_until = now() + interval '1 h'`, parameters: [] });
   let isOver = false;
   const ended = work()
-    .catch((error: StoreError) => (error.code === 'busy' ? null : Promise.reject(error)))
+    .catch((thrown: unknown) => (postgresErrorOf(thrown).code === 'busy' ? null : Promise.reject(thrown)))
     .finally(() => {
       isOver = true;
     });

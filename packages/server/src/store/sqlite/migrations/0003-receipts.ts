@@ -3,88 +3,56 @@
  * they were made, at first without the job that they belong to. Rows of v0.1 stay as they were: their events have hash
  * version 0 and prove nothing, and a job that ended has no receipt. Spec § Events 7, § Versioning 3.
  */
-import { type Kysely, sql } from 'kysely';
-import type { Migration } from 'kysely/migration';
+export const schemaOfV03 = `
+alter table jobs add column runtime text;
+alter table jobs add column files text;
+alter table jobs add column outputs text;
+alter table jobs add column requirements text;
+alter table jobs add column signal text;
+alter table jobs add column terminal_reason text;
+alter table jobs add column duration_ms integer;
+alter table jobs add column cancellation_requested integer not null default 0;
+alter table jobs add column truncated integer not null default 0;
+update jobs set cancellation_requested = status = 'cancelled', truncated = exists (
+  select * from events where events.job_id = jobs.job_id and events.kind = 'truncated');
 
-const clustered = sql`strict, without rowid`;
-const heaped = sql`strict`;
+alter table events add column hash_version integer not null default 0;
+alter table events add column prev_hash text;
+alter table events add column event_hash text;
 
-export const schemaOfV03: Migration = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    await extendJobs(db);
-    await extendEvents(db);
-    await createEvidence(db);
-    await createAdmission(db);
-  },
-};
+create table receipts (
+  job_id text not null primary key references jobs (job_id),
+  receipt_json text not null,
+  receipt_sha256 text not null
+) strict;
 
-async function extendJobs(db: Kysely<unknown>): Promise<void> {
-  // SQLite adds one column at a time.
-  for (const name of ['runtime', 'files', 'outputs', 'requirements', 'signal', 'terminal_reason'] as const) {
-    await db.schema.alterTable('jobs').addColumn(name, 'text').execute();
-  }
-  await db.schema.alterTable('jobs').addColumn('duration_ms', 'integer').execute();
-  for (const name of ['cancellation_requested', 'truncated'] as const) {
-    await db.schema
-      .alterTable('jobs')
-      .addColumn(name, 'integer', (column) => column.notNull().defaultTo(0))
-      .execute();
-  }
-  await sql`update jobs set cancellation_requested = status = 'cancelled', truncated = exists (
-    select * from events where events.job_id = jobs.job_id and events.kind = 'truncated')`.execute(db);
-}
+create table attestations (
+  job_id text not null primary key references jobs (job_id),
+  key_id text not null,
+  tenant text,
+  receipt_sha256 text,
+  result_sha256 text,
+  envelope_sha256 text,
+  created_at text not null,
+  result_artifact blob not null,
+  envelope blob not null
+) strict;
 
-async function extendEvents(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .alterTable('events')
-    .addColumn('hash_version', 'integer', (column) => column.notNull().defaultTo(0))
-    .execute();
-  await db.schema.alterTable('events').addColumn('prev_hash', 'text').execute();
-  await db.schema.alterTable('events').addColumn('event_hash', 'text').execute();
-}
+create table artifacts (
+  job_id text not null references jobs (job_id),
+  position integer not null,
+  path text not null,
+  size_bytes integer not null,
+  sha256 text not null,
+  content blob not null,
+  primary key (job_id, position)
+) strict;
 
-async function createEvidence(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('receipts')
-    .addColumn('job_id', 'text', (column) => column.notNull().primaryKey().references('jobs.job_id'))
-    .addColumn('receipt_json', 'text', (column) => column.notNull())
-    .addColumn('receipt_sha256', 'text', (column) => column.notNull())
-    .modifyEnd(heaped)
-    .execute();
-  await db.schema
-    .createTable('attestations')
-    .addColumn('job_id', 'text', (column) => column.notNull().primaryKey().references('jobs.job_id'))
-    .addColumn('key_id', 'text', (column) => column.notNull())
-    .addColumn('tenant', 'text')
-    .addColumn('receipt_sha256', 'text')
-    .addColumn('result_sha256', 'text')
-    .addColumn('envelope_sha256', 'text')
-    .addColumn('created_at', 'text', (column) => column.notNull())
-    .addColumn('result_artifact', 'blob', (column) => column.notNull())
-    .addColumn('envelope', 'blob', (column) => column.notNull())
-    .modifyEnd(heaped)
-    .execute();
-}
-
-async function createAdmission(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('artifacts')
-    .addColumn('job_id', 'text', (column) => column.notNull().references('jobs.job_id'))
-    .addColumn('position', 'integer', (column) => column.notNull())
-    .addColumn('path', 'text', (column) => column.notNull())
-    .addColumn('size_bytes', 'integer', (column) => column.notNull())
-    .addColumn('sha256', 'text', (column) => column.notNull())
-    .addColumn('content', 'blob', (column) => column.notNull())
-    .addPrimaryKeyConstraint('artifacts_key', ['job_id', 'position'])
-    .modifyEnd(heaped)
-    .execute();
-  await db.schema
-    .createTable('idempotency_keys')
-    .addColumn('tenant', 'text', (column) => column.notNull())
-    .addColumn('idempotency_key', 'text', (column) => column.notNull())
-    .addColumn('job_id', 'text', (column) => column.notNull().unique().references('jobs.job_id'))
-    .addColumn('spec_sha256', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('idempotency_keys_key', ['tenant', 'idempotency_key'])
-    .modifyEnd(clustered)
-    .execute();
-}
+create table idempotency_keys (
+  tenant text not null,
+  idempotency_key text not null,
+  job_id text not null unique references jobs (job_id),
+  spec_sha256 text not null,
+  primary key (tenant, idempotency_key)
+) strict, without rowid;
+`;

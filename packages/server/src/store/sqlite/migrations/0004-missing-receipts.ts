@@ -4,8 +4,8 @@
  * It claims nothing about what ran. Spec § Receipt, § Events 7.
  */
 import { GENESIS_HASH, HASH_VERSION, sealReceipt } from '@vouchbox/evidence';
-import { type Kysely, sql } from 'kysely';
-import type { JobTable } from '../../schema.ts';
+import { sql } from 'kysely';
+import type { JobTable, StoreDatabase } from '../../schema.ts';
 
 /** Rows that are read together. This bounds the memory of an upgrade. */
 const pageRows = 500;
@@ -24,7 +24,7 @@ type Ended = Pick<
 > & { readonly status: 'succeeded'; readonly finished_at: string; readonly stored: number; readonly hashed: number };
 
 /** Seals and stores a receipt for every terminal job that has none. */
-export async function sealMissingReceipts(db: Kysely<unknown>): Promise<void> {
+export async function sealMissingReceipts(db: StoreDatabase): Promise<void> {
   let last: Pick<Ended, 'tenant' | 'job_id'> | undefined = { tenant: '', job_id: '' };
   while (last !== undefined) {
     const page = await endedWithoutReceipt(db, last);
@@ -38,7 +38,7 @@ export async function sealMissingReceipts(db: Kysely<unknown>): Promise<void> {
  * attested.
  */
 async function endedWithoutReceipt(
-  db: Kysely<unknown>,
+  db: StoreDatabase,
   after: Pick<Ended, 'tenant' | 'job_id'>,
 ): Promise<readonly Ended[]> {
   const { rows } = await sql<Ended>`
@@ -54,7 +54,7 @@ async function endedWithoutReceipt(
   return rows;
 }
 
-async function storeReceipt(db: Kysely<unknown>, job: Ended): Promise<void> {
+async function storeReceipt(db: StoreDatabase, job: Ended): Promise<void> {
   const { stored, hashed, chain_head, ...outcome } = job;
   const { json, receipt_sha256 } = sealReceipt({
     schema_version: 4,

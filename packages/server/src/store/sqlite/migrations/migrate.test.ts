@@ -13,24 +13,15 @@ import { openForWriting } from '../connection.ts';
 import { migrate } from './migrate.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
-const VERSIONS = ['v0.1', 'v0.3', 'v4', 'v4-rows', 'v4-runs', 'v4-execution', 'v4-uploads', 'v4-used-objects'] as const;
-type Version = (typeof VERSIONS)[number];
-const SCHEMAS: Readonly<Record<Version, string>> = {
-  'v0.1': '0001-jobs',
-  'v0.3': '0003-receipts',
-  v4: '0004-ledger',
-  'v4-rows': '0004-ledger-rows',
-  'v4-runs': '0004-output-runs',
-  'v4-execution': '0004-with-execution',
-  'v4-uploads': '0004-with-uploads',
-  'v4-used-objects': '0004-with-used-objects',
-};
+const VERSIONS = ['v0.1', 'v0.3'] as const;
+type Version = (typeof VERSIONS)[number] | 'v4';
+const SCHEMAS = { 'v0.1': '0001-jobs', 'v0.3': '0003-receipts' } as const;
 
 /** Puts a stored database where a service would find it: the file itself, or one made from its dump. */
 function place(testStore: TestStore, version: Version, form: 'db' | 'sql' = 'db'): void {
-  const stored = join(FIXTURES, `${version}.${form}`);
-  if (form === 'db') copyFileSync(stored, testStore.path);
-  else fill(testStore.path, readFileSync(stored, 'utf8'));
+  const stored = (ending: string) => join(FIXTURES, `${version}.${ending}`);
+  if (form === 'db' && version !== 'v4') copyFileSync(stored('db'), testStore.path);
+  else fill(testStore.path, readFileSync(stored('sql'), 'utf8'));
 }
 
 function fill(path: string, sql: string): void {
@@ -48,9 +39,28 @@ async function upgraded(version: Version, form: 'db' | 'sql' = 'db'): Promise<Te
 const acme = (job_id: string): JobKey => ({ tenant: 'acme', job_id });
 const umbrella = (job_id: string): JobKey => ({ tenant: 'umbrella', job_id });
 
-/** Everything that the schema of a database says. */
-function schemaOf(database: DatabaseSync): unknown[] {
-  return database.prepare('select type, name, sql from sqlite_master order by type, name').all();
+/** Everything that the schema of a database says, however its tables were spelled. */
+function schemaOf(database: DatabaseSync): unknown {
+  const asked = (sql: string, ...of: string[]) => database.prepare(sql).all(...of);
+  const tables = asked(`select name, wr, strict from pragma_table_list
+    where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`);
+  const indexes = asked(
+    'select name, sql from sqlite_schema where type = ? and sql is not null order by name',
+    'index',
+  );
+  return {
+    tables: tables.map(({ name, ...kind }) => ({
+      name,
+      ...kind,
+      columns: asked('select name, type, "notnull", dflt_value, pk from pragma_table_xinfo(?)', String(name)),
+      keys: asked(
+        'select "table", "from", "to", on_delete from pragma_foreign_key_list(?) order by 1, 2, 3',
+        String(name),
+      ),
+      unique: asked('select origin, "unique" from pragma_index_list(?) order by 1, 2', String(name)),
+    })),
+    indexes: indexes.map(({ name, sql }) => [name, String(sql).replaceAll('"', '')]),
+  };
 }
 
 function contentsOf(path: string): (readonly [string, readonly object[]])[] {
@@ -60,23 +70,31 @@ function contentsOf(path: string): (readonly [string, readonly object[]])[] {
 }
 
 describe('a stored database', () => {
-  test.each(VERSIONS)('of %s has the schema that its migrations make', async (version) => {
+  test.each(VERSIONS)('of %s has the schema that its steps make', async (version) => {
     using connection = openForWriting(':memory:');
-    await migrate(connection.db, { until: SCHEMAS[version] });
-    using stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
-    expect(schemaOf(stored)).toEqual(schemaOf(connection.database));
+    await migrate(connection, { until: SCHEMAS[version] });
+    using stored = openForWriting(':memory:');
+    stored.database.exec(readFileSync(join(FIXTURES, `${version}.sql`), 'utf8'));
+    stored.database.exec('drop table schema_history_lock');
+    expect(schemaOf(stored.database)).toEqual(schemaOf(connection.database));
   });
 
-  test.each(VERSIONS)('of %s is upgraded to the schema of a new one, without dangling references', async (version) => {
-    using fresh = openForWriting(':memory:');
-    await migrate(fresh.db);
-    await using testStore = await upgraded(version);
-    await testStore.close();
-    using database = new DatabaseSync(testStore.path);
-    expect(schemaOf(database)).toEqual(schemaOf(fresh.database));
-    expect(database.prepare('pragma foreign_key_check').all()).toEqual([]);
-    expect(database.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
-  });
+  test.each([...VERSIONS, 'v4'] as const)(
+    'of %s is upgraded to the schema of a new one, without dangling references',
+    async (version) => {
+      using fresh = openForWriting(':memory:');
+      await migrate(fresh);
+      await using testStore = await upgraded(version);
+      await testStore.close();
+      using database = new DatabaseSync(testStore.path);
+      expect(schemaOf(database)).toEqual(schemaOf(fresh.database));
+      expect(database.prepare('select name from schema_history order by name').all()).toEqual(
+        fresh.database.prepare('select name from schema_history order by name').all(),
+      );
+      expect(database.prepare('pragma foreign_key_check').all()).toEqual([]);
+      expect(database.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
+    },
+  );
 
   test.each(VERSIONS)('of %s and its dump hold the same', async (version) => {
     await using testStore = new TestStore();
@@ -85,7 +103,7 @@ describe('a stored database', () => {
   });
 });
 
-describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a database of %s', (version) => {
+describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
   let testStore: TestStore;
   let store: Store;
   beforeAll(async () => {
@@ -236,84 +254,88 @@ describe('the jobs of v0.3', () => {
   });
 });
 
-test.each(['v4', 'v4-rows', 'v4-runs', 'v4-execution', 'v4-uploads', 'v4-used-objects'] as const)(
-  'a database of %s keeps its jobs and receipts unchanged',
-  async (version) => {
-    await using testStore = await upgraded(version);
-    const key = acme('job_01955f8e-0000-7000-8000-000000000001');
-    const stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
-    const { receipt_json } = stored.prepare('select receipt_json from receipts').get() as { receipt_json: string };
-    stored.close();
-    expect(await testStore.store.job(key)).toMatchObject({ status: 'succeeded', receipt_json });
-  },
-);
+describe('a store of commit 6f6623a', () => {
+  const jobs = async ({ path }: TestStore) => {
+    const rows = new Map(contentsOf(path));
+    for (const table of ['schema_history', 'schema_history_lock', 'probes']) rows.delete(table);
+    return rows;
+  };
 
-test.each(['v4', 'v4-rows', 'v4-runs'] as const)(
-  'what was observed of the jobs of %s stays with them',
-  async (version) => {
-    await using testStore = await upgraded(version);
-    using stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
-    const observed = stored.prepare(
-      'select job_id, execution from job_specs as s left join job_executions using (tenant, job_id)',
+  test('is taken over, and none of its rows changes', async () => {
+    await using before = new TestStore();
+    place(before, 'v4');
+    await using testStore = await upgraded('v4');
+    await testStore.close();
+    expect((await jobs(before)).get('jobs')).toHaveLength(7);
+    expect(await jobs(testStore)).toEqual(await jobs(before));
+  });
+
+  test('is served: receipts, output and chains are as they were, and a job that ran goes on', async () => {
+    await using testStore = await upgraded('v4');
+    const { store } = testStore;
+    const [ended, running, talkative] = ['1', '2', '4'].map((last) =>
+      acme(`job_01955f8e-0000-7000-8000-00000000000${last}`),
     );
-    const rows = observed.all();
-    expect(rows.filter(({ execution }) => execution !== null).length).toBeGreaterThan(1);
-    for (const { job_id, execution } of rows) {
-      const job = await testStore.store.job(acme(String(job_id)));
-      expect(job?.execution).toEqual(JSON.parse(String(execution)));
-      expect(job?.requested_spec).toHaveProperty('code');
+    const receipt = JSON.parse((await store.job(ended as JobKey))?.receipt_json ?? 'null') as Record<string, unknown>;
+    expect(verifyReceipt(receipt).kind).toBe('intact');
+    const extent = await store.textExtent({ key: talkative as JobKey, kind: 'stdout', after: 0, limit: 100 });
+    expect(extent?.text).toBe(Array.from({ length: 40 }, (_, line) => `line ${line} é\\n`).join(''));
+    await store.append(running as JobKey, [stdout('after')]);
+    for (const [key, count] of [
+      [talkative, 43],
+      [running, 3],
+    ] as const) {
+      const events = (await store.events({ key: key as JobKey, after: 0, limit: 100 }))?.events ?? [];
+      expect(verifyChain(events, { job_id: (key as JobKey).job_id, count })).toMatchObject({ kind: 'intact' });
     }
-  },
-);
+  });
 
-test('a history that was begun in rows continues in runs, and its chain holds', async () => {
-  await using testStore = await upgraded('v4-rows');
-  const key = acme('job_01955f8e-0000-7000-8000-000000000002');
-  await testStore.store.append(
-    key,
-    Array.from({ length: 40 }, (_, line) => stdout(`line ${line}`)),
-  );
-  const events = (await testStore.store.events({ key, after: 0, limit: 100 }))?.events ?? [];
-  expect(verifyChain(events, { job_id: key.job_id, count: 42 })).toMatchObject({ kind: 'intact' });
-});
-
-test('the output of a database of v4-runs is read as it was written', async () => {
-  await using testStore = await upgraded('v4-runs');
-  const key = acme('job_01955f8e-0000-7000-8000-000000000004');
-  const extent = await testStore.store.textExtent({ key, kind: 'stdout', after: 0, limit: 100 });
-  expect(extent?.text).toBe(Array.from({ length: 40 }, (_, line) => `line ${line} é\\n`).join(''));
-  const events = (await testStore.store.events({ key, after: 0, limit: 100 }))?.events ?? [];
-  expect(verifyChain(events, { job_id: key.job_id, count: 43 })).toMatchObject({ kind: 'intact' });
+  test('is refused if it has only some of that commit’s steps, and says what to do', async () => {
+    await using testStore = new TestStore();
+    place(testStore, 'v4');
+    fill(testStore.path, "delete from schema_history where name = '0004-with-used-objects'");
+    const before = contentsOf(testStore.path);
+    await expect(testStore.reopen()).rejects.toMatchObject({
+      code: 'unrecognised',
+      message: expect.stringMatching(
+        /the database has schema 0004-with-uploads, which was never released: start commit 6f6623a on it once, and then this version$/,
+      ) as string,
+    });
+    expect(contentsOf(testStore.path)).toEqual(before);
+  });
 });
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using testStore = await upgraded('v0.3');
-  const copy = `${testStore.path}.before-0004-with-used-objects`;
+  const copy = `${testStore.path}.before-0004-schema`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });
 
 test('a store that needs no upgrade is not copied', async () => {
-  await using testStore = await upgraded('v4-used-objects');
+  await using testStore = await TestStore.open();
+  await testStore.reopen();
   expect(readdirSync(testStore.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
 
-/** Opens the store and dies, by SIGKILL, where the connection prepares a statement for the n-th time. */
+/** Opens the store and dies, by SIGKILL, at the n-th statement of the connection. */
 const DYING = `
   import { DatabaseSync } from 'node:sqlite';
   const [, path, deathAt] = process.argv;
-  const { prepare } = DatabaseSync.prototype;
-  let prepared = 0;
-  DatabaseSync.prototype.prepare = function (text) {
-    if (++prepared === Number(deathAt)) process.kill(process.pid, 'SIGKILL');
-    return prepare.call(this, text);
-  };
+  let statements = 0;
+  for (const name of ['prepare', 'exec']) {
+    const original = DatabaseSync.prototype[name];
+    DatabaseSync.prototype[name] = function (text) {
+      if (++statements === Number(deathAt)) process.kill(process.pid, 'SIGKILL');
+      return original.call(this, text);
+    };
+  }
   const { openForWriting } = await import('${new URL('../connection.ts', import.meta.url).href}');
   const { migrate } = await import('${new URL('./migrate.ts', import.meta.url).href}');
   const connection = openForWriting(path);
-  await migrate(connection.db);
+  await migrate(connection);
   connection[Symbol.dispose]();
-  console.log(prepared);`;
+  console.log(statements);`;
 
 function dieAt(path: string, statement: number): { readonly signal: string | null; readonly statements: number } {
   const words = ['--input-type=module', '--eval', DYING, path, String(statement)];

@@ -22,13 +22,14 @@ export async function openWriter({ place: path, check }: ThreadData, report: Sen
   using opening = new DisposableStack();
   prepareFile(path);
   const lock = opening.use(new StoreLock(path));
-  const { database, db } = opening.use(openForWriting(path));
+  const connection = opening.use(openForWriting(path));
+  const { database, db } = connection;
   const checkpoints = new Checkpoints(database);
   const mark = opening.use(new LogMark(path, { forget: lock.isNew }));
   mark.expect(checkpoints.length().log);
   checkFile(database, check);
   const older = `${path}.before-${SCHEMA_NAME}`;
-  await migrate(db, { beforeUpgrade: () => keepOlderStore(database, older) });
+  await migrate(connection, { beforeUpgrade: () => keepOlderStore(database, older) });
   lock.expect(await probes(db));
   if (check === 'full') await auditStore(db);
   await advance(db, lock);
