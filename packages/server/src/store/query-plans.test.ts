@@ -233,7 +233,7 @@ test('a job of another tenant is looked for as an unknown one is, with the same 
   using database = new DatabaseSync(':memory:');
   const steps: [text: string, rows: number][] = [];
   const db = new Kysely<Tables>({ dialect: sqliteDialect(counted(database, steps)) });
-  await migrate(db);
+  await migrate({ database, db });
   const work = async (name: string, input: unknown) => {
     steps.length = 0;
     database.exec('savepoint tried');
