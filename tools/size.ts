@@ -42,7 +42,8 @@ function roomOf(file: string): string {
   return isInServer ? `packages/server/src/${fourth}` : `packages/${second}`;
 }
 
-function kindOf(file: string, text: string): Kind {
+/** What the lines of a file count as. */
+export function kindOf(file: string, text: string): Kind {
   if (/\.(test|fixture|trial)\.tsx?$/.test(file) || /^(packages\/[^/]+\/)?test\//.test(file)) return 'tests';
   const [head = ''] = text.split('\n');
   if (head.includes('`npm run openapi` writes this file')) return 'generated';

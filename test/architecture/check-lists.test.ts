@@ -1,0 +1,172 @@
+/**
+ * The check-lists of CONTRIBUTING.md are whole. Of each kind of change, a row is planted in a copy of the tree, and every
+ * place where the compiler then asks for another must stand in its list. So must every file that names a neighbour of the
+ * new row, as there the compiler may be silent.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { SCHEMA_NAME } from '../../packages/server/src/store/sqlite/migrations/migrate.ts';
+import { type Change, copyOfTree, type TreeCopy } from '../../tools/copy-of-tree.ts';
+import { kindOf } from '../../tools/size.ts';
+
+const root = join(import.meta.dirname, '../..');
+const COMPILER = join(root, 'node_modules/@typescript/native/bin/tsc');
+const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+
+interface Kind {
+  /** The list's heading. */
+  readonly list: string;
+  /** What finds the places of a row that is there already. */
+  readonly neighbour: RegExp;
+  /** A new row, and the word that the compiler's complaints name it by. Absent if no type knows the kind. */
+  readonly plant?: Change & { readonly word: string };
+}
+
+const PROTOCOL = 'packages/protocol/src';
+
+const KINDS: readonly Kind[] = [
+  {
+    list: 'A new operation',
+    neighbour: /\bmintStreamTicket\b/,
+    plant: {
+      word: 'plantedOperation',
+      file: `${PROTOCOL}/endpoints.ts`,
+      from: "  cancelJob: { method: 'DELETE', path: '/v1/jobs/{id}' },\n",
+      to: "  cancelJob: { method: 'DELETE', path: '/v1/jobs/{id}' },\n  plantedOperation: { method: 'GET', path: '/v1/planted' },\n",
+    },
+  },
+  {
+    list: 'A new limit of a job',
+    neighbour: /\bmax_pids\b|guestProcesses|RLIMIT_NPROC/,
+    plant: {
+      word: 'max_planted',
+      file: `${PROTOCOL}/limits.ts`,
+      from: "'max_pids', 'max_file_mb'] as const;",
+      to: "'max_pids', 'max_file_mb', 'max_planted'] as const;",
+    },
+  },
+  {
+    list: 'A new kind of event',
+    neighbour:
+      /\bkind [!=]== '(artifact|cancel_requested|violation)'|\bcancel_requested['"]|\bcancel_requested: |kind: 'violation'/,
+    plant: {
+      word: 'planted_event',
+      file: `${PROTOCOL}/events.ts`,
+      from: '  cancel_requested: Type.Object(',
+      to: '  planted_event: OutputRecord,\n  cancel_requested: Type.Object(',
+    },
+  },
+  {
+    list: 'A new provider',
+    neighbour: /'subprocess'|\bsubprocess: /,
+    plant: {
+      word: 'planted_provider',
+      file: `${PROTOCOL}/posture.ts`,
+      from: "'namespace', 'gvisor'] as const;",
+      to: "'namespace', 'gvisor', 'planted_provider'] as const;",
+    },
+  },
+  {
+    list: 'A new language',
+    neighbour: /\bruby\b/i,
+    plant: {
+      word: 'planted_language',
+      file: `${PROTOCOL}/languages.ts`,
+      from: "  'ruby',\n",
+      to: "  'ruby',\n  'planted_language',\n",
+    },
+  },
+  { list: 'A migration of the store', neighbour: new RegExp(SCHEMA_NAME) },
+];
+
+/** What runs in production and was written by hand, with its text. */
+const sources = execFileSync('git', ['ls-files', 'packages', 'clients/python/src'], { cwd: root })
+  .toString()
+  .split('\n')
+  .filter((file) => /\.(tsx?|[ch]|pl|py)$/.test(file) && existsSync(join(root, file)))
+  .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
+  .filter(({ file, text }) => !['tests', 'generated'].includes(kindOf(file, text)));
+
+/** The text of a list. */
+function textOf(list: string): string {
+  const [, rest = ''] = contributing.split(`**${list}**`);
+  return rest.split(/\n\*\*|\n## /)[0] ?? '';
+}
+
+/** The paths in a text, which begin at the root, in `packages/` or in the server's sources; a wrong one stays as it is. */
+function pathsIn(text: string): string[] {
+  const words = [...text.matchAll(/`([^`\s]+)`/g)].map(([, word = '']) => word);
+  return words
+    .filter((word) => /\/|\.(tsx?|md|py|json)$/.test(word))
+    .map((path) => ['', 'packages/', 'packages/server/src/'].map((at) => at + path).find(isThere) ?? path);
+}
+
+const isThere = (path: string) => existsSync(join(root, path));
+
+interface Complaint {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** All that runs in production, as one program: what is missed for other reasons names no planted word. */
+const CONFIG = {
+  extends: './tsconfig.pages.json',
+  include: ['packages/*/src'],
+  exclude: ['**/*.test.ts', '**/*.test.tsx', '**/*.fixture.ts'],
+};
+
+/** A record lacks a member, or a switch a case. Whatever else is wrong follows from that. */
+const LACKS = /^([^(\n]+)\(\d+,\d+\): error TS(2741|1360):/;
+
+/** What the compiler asks for in a tree. Lines that are indented belong to the one before them. */
+function complaintsIn(path: string): Complaint[] {
+  writeFileSync(join(path, 'tsconfig.planted.json'), JSON.stringify(CONFIG));
+  const { stdout } = spawnSync(process.execPath, [COMPILER, '-p', 'tsconfig.planted.json'], { cwd: path });
+  return stdout
+    .toString()
+    .split(/\n(?! )/)
+    .map((text) => ({ file: LACKS.exec(text)?.[1] ?? '', text }));
+}
+
+function planted(plant: Kind['plant'], tree: TreeCopy): void {
+  if (plant !== undefined && tree.changed(plant) === null) throw new Error(`${plant.file} has no place for a row`);
+}
+
+let complaints: readonly Complaint[] = [];
+beforeAll(async () => {
+  await using tree = await copyOfTree();
+  // The contract is not written with an operation that has no row, and what is written of it has no operations.
+  const [operation, ...others] = KINDS;
+  for (const { plant } of others) planted(plant, tree);
+  execFileSync(process.execPath, ['tools/write-openapi.ts'], { cwd: tree.path });
+  planted(operation?.plant, tree);
+  complaints = complaintsIn(tree.path);
+});
+
+const isNamed = (file: string, paths: readonly string[]) =>
+  paths.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)));
+
+describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
+  const paths = pathsIn(textOf(list));
+
+  test('names only places that there are', () => {
+    expect(paths.length).toBeGreaterThan(3);
+    expect(paths.filter((path) => !isThere(path))).toEqual([]);
+  });
+
+  test('names every file that names a neighbour of the new row', () => {
+    const having = sources.filter(({ text }) => neighbour.test(text)).map(({ file }) => file);
+    expect(having.length).toBeGreaterThan(0);
+    expect(having.filter((file) => !isNamed(file, paths))).toEqual([]);
+  });
+
+  test.runIf(plant)('has in italics just the places where the compiler asks for a row', () => {
+    const asking = complaints.filter(({ text }) => text.includes(plant?.word ?? '')).map(({ file }) => file);
+    const italic = [...textOf(list).matchAll(/\*([^*]+)\*/g)].flatMap(([, words = '']) => pathsIn(words));
+    const isSource = (path: string) =>
+      path !== plant?.file && /\.tsx?$/.test(path) && sources.some(({ file }) => file === path);
+    expect([...new Set(asking)].filter(isSource).toSorted()).toEqual(italic.filter(isSource).toSorted());
+  });
+});
