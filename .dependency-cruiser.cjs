@@ -80,6 +80,19 @@ function onlyKnownBy(folder, technology, modules) {
   };
 }
 
+/** One of several implementations is picked in one place. The doctor tries them all. */
+function pickedBy(picker, implementations) {
+  return {
+    name: `picked-by-${picker.split('/').at(-1)}`,
+    severity: 'error',
+    from: {
+      path: '^packages/[^/]+/src/',
+      pathNot: [`^packages/server/src/(${picker}\\.ts$|sandbox/doctor/)`, tests],
+    },
+    to: { path: `^packages/server/src/(${implementations.join('|')})\\.ts$` },
+  };
+}
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
@@ -200,6 +213,9 @@ module.exports = {
     stageFloor('remove', []),
     stageFloor('blobs', []),
     stageFloor('objects', []),
+    pickedBy('membership', ['job/dispatch/fleet-work', 'capacity/shared-rate']),
+    pickedBy('store/open-store', ['store/sqlite/sqlite-store', 'store/postgres/postgres-store']),
+    pickedBy('sandbox/preflight', ['sandbox/subprocess/host-cells', 'sandbox/oci/open-cells']),
     onlyKnownBy('http', 'http', '^(node:)?(http|https|http2)$|node_modules/(fastify|@fastify/|ws/)'),
     onlyKnownBy('objects', 's3', '(^|node_modules/)aws4fetch(/|$)'),
     onlyKnownBy('store', 'sql', '^(node:)?sqlite$|node_modules/(kysely|pg)/'),

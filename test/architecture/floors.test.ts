@@ -2,7 +2,7 @@
  * The floors of the packages and folders: imports only go down, and each technology has one folder.
  * docs/ARCHITECTURE.md.
  */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
@@ -72,6 +72,17 @@ const storeArrowsUp = [
   ['postgres', 'sqlite'],
 ] as const;
 
+/** What picks an implementation, and one that nothing else may import. */
+const implementations = [
+  ['membership', 'job/dispatch/fleet-work'],
+  ['open-store', 'store/sqlite/sqlite-store'],
+  ['preflight', 'sandbox/oci/open-cells'],
+] as const;
+
+test.each(implementations)('%s picks %s, which is there', (_picker, at) => {
+  expect(existsSync(join(root, `packages/server/src/${at}.ts`))).toBe(true);
+});
+
 describe('a planted violation of a rule is noticed', () => {
   const planted: readonly (readonly [rule: string, file: string, source: string])[] = [
     ['floor-of-protocol', 'packages/protocol/src/a.ts', "import '@vouchbox/evidence';"],
@@ -111,6 +122,11 @@ describe('a planted violation of a rule is noticed', () => {
     ['floor-of-stage-remove', 'packages/server/src/job/remove/a.ts', "import '../finish/inner.ts';"],
     ['floor-of-stage-blobs', 'packages/server/src/job/blobs/a.ts', "import '../finish/inner.ts';"],
     ['floor-of-stage-objects', 'packages/server/src/job/objects/a.ts', "import '../finish/inner.ts';"],
+    ...implementations.map(([picker, at]): [string, string, string] => [
+      `picked-by-${picker}`,
+      `packages/server/src/start/${picker}.ts`,
+      `import '../${at}.ts';`,
+    ]),
     ['only-objects-knows-s3', 'packages/server/src/job/e.ts', "import 'aws4fetch';"],
     ['only-http-knows-http', 'packages/server/src/job/b.ts', "import 'node:http';"],
     ['only-store-knows-sql', 'packages/server/src/job/c.ts', "import 'node:sqlite';"],
@@ -145,6 +161,7 @@ describe('a planted violation of a rule is noticed', () => {
       write(`packages/server/src/${folder}/inner.ts`, 'export {};');
     }
     for (const [, folder] of storeArrowsUp) write(`packages/server/src/store/${folder}/inner.ts`, 'export {};');
+    for (const [, at] of implementations) write(`packages/server/src/${at}.ts`, 'export {};');
     write('packages/server/src/job/create-jobs.ts', 'export {};');
     write('packages/protocol/src/inner.ts', 'export {};');
     write('packages/protocol/src/inner.test.ts', 'export {};');
