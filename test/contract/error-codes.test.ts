@@ -164,6 +164,8 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   runtime_unavailable: async () => told(await rig().post({ ...bash, runtime: 'nowhere' })),
   minimum_isolation_unsatisfied: async () =>
     told(await rig().post({ ...bash, requirements: { minimum_isolation: 'hardware-vm' } })),
+  input_unavailable: async () =>
+    told(await rig().post({ ...bash, files: [{ path: 'input/a', from: { job_id: 'job_x', path: 'output/a' } }] })),
   blob_unavailable: async () =>
     told(await rig().post({ ...bash, files: [{ path: 'input/a', blob: `sha256:${'0'.repeat(64)}` }] })),
   digest_mismatch: async () =>

@@ -173,6 +173,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   runtime_unavailable: refusing('runtime_unavailable', 'submit'),
   minimum_isolation_unsatisfied: refusing('minimum_isolation_unsatisfied', 'submit'),
   blob_unavailable: refusing('blob_unavailable', 'submit'),
+  input_unavailable: refusing('input_unavailable', 'submit'),
   digest_mismatch: { server: { blobs: { receive: refusalOf('digest_mismatch') } } },
   idempotency_key_reused: refusing('idempotency_key_reused', 'submit'),
   rate_limited: {

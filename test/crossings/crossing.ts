@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ServiceClient } from '@vouchbox/client';
+import type { OutputName, ServiceClient } from '@vouchbox/client';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { Feature } from './features.ts';
 import type { Scenario } from './scenarios.ts';
@@ -86,6 +86,16 @@ export class Crossing {
     const pem = this.scenario.act === 'key_rotated' ? publicKeys[0] : publicKeys.at(-1);
     if (pem === undefined) throw new Error('the service has no public key');
     return pem;
+  }
+
+  /** Runs the jobs whose outputs the program is given. Each output by the path of the input. */
+  async outputsOfJobs(): Promise<Record<string, { readonly from: OutputName }>> {
+    const files: Record<string, { from: OutputName }> = {};
+    for (const [path, code] of Object.entries(this.scenario.program.fromJobs ?? {})) {
+      const { job_id } = await this.client.run({ language: 'bash', code, outputs: ['output/made'] });
+      files[path] = { from: { job_id, path: 'output/made' } };
+    }
+    return files;
   }
 
   /** The ids of all jobs of this cell, the newest first. */

@@ -16,6 +16,7 @@ import type {
 /** The rows, in their order. */
 export const FEATURES = [
   'upload',
+  'from_job',
   'large_output',
   'glob',
   'stdin',

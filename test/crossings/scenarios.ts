@@ -10,6 +10,8 @@ export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'std
   readonly stdin?: string;
   /** Content by path below `input/`. */
   readonly uploads?: Readonly<Record<string, Buffer>>;
+  /** The program in bash of another job, whose `output/made` is the file, by path below `input/`. */
+  readonly fromJobs?: Readonly<Record<string, string>>;
 }
 
 /** A test of a grading. */
@@ -69,6 +71,16 @@ export const SCENARIOS: Readonly<Record<Feature, Scenario>> = {
     title: 'uploaded file of 5 MiB',
     program: { ...bash('sha256sum < input/large.bin'), uploads: { 'input/large.bin': UPLOAD } },
     sees: { ...SUCCEEDED, stdout: `${sha256(UPLOAD)}  -\n` },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  from_job: {
+    title: 'input that another job made',
+    program: {
+      ...bash('cat input/a input/b'),
+      fromJobs: { 'input/a': 'echo é > output/made', 'input/b': ': > output/made' },
+    },
+    sees: { ...SUCCEEDED, stdout: 'é\n' },
     essential: ['stdout'],
     act: 'nothing',
   },

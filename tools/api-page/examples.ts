@@ -97,7 +97,8 @@ export const SECTIONS: readonly Section[] = [
     title: 'Upload large files',
     text:
       'A file in a submission has at most 2 MiB. A larger one is uploaded first, up to 64 MiB, and then named in `files` in ' +
-      'place of its content: `{ "path": "input/data.bin", "blob": "sha256:…" }`. Many jobs may name it.',
+      'place of its content: `{ "path": "input/data.bin", "blob": "sha256:…" }`. Many jobs may name it.\n\nAn output of a job that ' +
+      'has ended needs no upload: `{ "path": "input/plot.csv", "from": { "job_id": "job_…", "path": "output/plot.csv" } }`.',
     operations: {
       putBlob: { title: 'Upload a file', command: `${DIGEST}\n${call(UPLOAD)}` },
       getBlob: { title: 'Fetch it', command: `${DIGEST}\n${call('"$url/v1/blobs/sha256/$digest"')}` },

@@ -9,7 +9,7 @@ import pytest
 
 from fault_proxy import FaultProxy
 from service import Service
-from vouchbox import AsyncClient, BlobNotFound, BlobUnavailable, Client, Retry, StoredBlob
+from vouchbox import AsyncClient, BlobNotFound, BlobUnavailable, Client, InputUnavailable, Retry, StoredBlob
 from vouchbox.jobs import submission_request
 from vouchbox.submission import submission_of
 
@@ -169,3 +169,13 @@ def test_a_blob_that_is_not_there_has_failures_of_its_own(service: Service, api_
                 await client.submit("true", language="bash", files={"a": missing})
 
     asyncio.run(main())
+
+
+def test_an_output_of_a_job_is_an_input_of_another_which_is_not_sent(service: Service, api_key: str) -> None:
+    with Client(service.url, api_key) as client:
+        made = client.run("printf made > output/a", language="bash")
+        read = client.run("cat input/b", language="bash", files={"b": {"from": {"job_id": made.job_id, "path": "output/a"}}})
+        assert read.stdout == "made"
+        assert read.receipt["input_artifacts"][0]["sha256"] == made.receipt["output_artifacts"][0]["sha256"]
+        with pytest.raises(InputUnavailable):
+            client.submit("true", language="bash", files={"b": {"from": {"job_id": made.job_id, "path": "output/none"}}})

@@ -14,7 +14,7 @@ from vouchbox.failures import FAILURES_BY_CODE
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "packages/protocol/openapi.json").read_text())
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 BODIES = [
-    *["InputFile", "UploadedFile", "StoredBlob", "LimitsInput", "JobSubmission"],
+    *["InputFile", "UploadedFile", "OutputFile", "OutputName", "StoredBlob", "LimitsInput", "JobSubmission"],
     *["Violation", "ReplayPage", "AttestationMember", "EffectiveSpec"],
     *["JobDetail", "CancellationAnswer", "JobListItem", "Capabilities", "PublicKey", "Whoami"],
 ]

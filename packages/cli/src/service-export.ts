@@ -1,7 +1,13 @@
 /** Reads from a service all that an export of a job has, once the job is signed. */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type CallOptions, type ServiceClient, ServiceFailure, TransportFailure } from '@vouchbox/client';
+import {
+  type CallOptions,
+  type OutputName,
+  type ServiceClient,
+  ServiceFailure,
+  TransportFailure,
+} from '@vouchbox/client';
 import { canonicalJson, type FileDigest, parsePublicKey } from '@vouchbox/evidence';
 import { UsageError } from './failures/usage-error.ts';
 import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
@@ -49,7 +55,34 @@ export async function readFromService(
       content: Buffer.from(content_base64, 'base64'),
     })),
   };
-  return { source, readBlob: (blob, read) => readBlob(client, blob, { read, call }) };
+  return {
+    source,
+    readBlob: (blob, read) => {
+      const output = detail.requested_spec.files?.find((file) => 'from' in file && file.blob === blob);
+      if (output === undefined || !('from' in output)) return readBlob(client, blob, { read, call });
+      return readOutput(client, output.from, { read, call });
+    },
+  };
+}
+
+/** Null if the job is not kept any more. */
+async function readOutput(
+  client: ServiceClient,
+  { job_id, path }: OutputName,
+  { read, call }: ReadingBlob,
+): Promise<FileDigest | null> {
+  try {
+    const { artifacts } = await client.result(job_id, call);
+    const found = artifacts.find((artifact) => artifact.path === path);
+    return found === undefined ? null : await read(piecesOf(Buffer.from(found.content_base64, 'base64')));
+  } catch (error) {
+    if (error instanceof ServiceFailure && error.code === 'job_not_found') return null;
+    throw error;
+  }
+}
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield bytes;
 }
 
 interface ReadingBlob {

@@ -50,7 +50,7 @@ const REQUESTED_SPEC = {
   'stdin?': 'sz',
   'args?': ['s'],
   'env?': { '*': 's' },
-  'files?': [{ 'path?': 's', 'content_base64?': 's', 'blob?': 's' }],
+  'files?': [{ 'path?': 's', 'content_base64?': 's', 'blob?': 's', 'from?': { job_id: 's', path: 's' } }],
   'outputs?': ['s'],
   'runtime?': 'sz',
   'requirements?': { minimum_isolation: 's' },

@@ -85,6 +85,7 @@ export type ErrorCode =
   | 'runtime_unavailable'
   | 'minimum_isolation_unsatisfied'
   | 'blob_unavailable'
+  | 'input_unavailable'
   | 'digest_mismatch'
   | 'idempotency_key_reused'
   | 'rate_limited'
@@ -106,8 +107,8 @@ export interface JobSubmission {
   code: string;
   /** At most 1 MiB as UTF-8; without it, or null, stdin is at its end. */
   stdin?: string | null;
-  /** Files in base64 have at most 4 MiB in total; with those that were uploaded, at most 64 MiB. */
-  files?: Array<InputFile | UploadedFile>;
+  /** Files in base64 have at most 4 MiB in total; with those that are named, at most 64 MiB. */
+  files?: Array<InputFile | UploadedFile | OutputFile>;
   /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
   args?: Array<string>;
   /**
@@ -140,7 +141,32 @@ export interface InputFile {
 export interface UploadedFile {
   /** Relative, under `input/`. */
   path: string;
-  /** In place of the content: a file that was uploaded, as `sha256:` and its digest. */
+  /** In place of the content: an upload, or an output of a job, as `sha256:` and its digest. */
+  blob: string;
+}
+
+export interface OutputFile {
+  /** Relative, under `input/`. */
+  path: string;
+  /** In place of the content: an output of another job of the tenant. */
+  from: OutputName;
+  /** The digest of that output, which the service adds. A submission with another is refused. */
+  blob?: string;
+}
+
+export interface OutputName {
+  /** Of a job that has ended. */
+  job_id: string;
+  /** Under `output/`. */
+  path: string;
+}
+
+export interface ResolvedOutput {
+  /** Relative, under `input/`. */
+  path: string;
+  /** In place of the content: an output of another job of the tenant. */
+  from: OutputName;
+  /** The digest of that output, which the service adds. A submission with another is refused. */
   blob: string;
 }
 
@@ -266,7 +292,7 @@ export interface StoredSpec {
    * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
-  files?: Array<InputFile | UploadedFile>;
+  files?: Array<InputFile | UploadedFile | ResolvedOutput>;
   outputs?: Array<string>;
   runtime?: string | null;
   requirements?: {

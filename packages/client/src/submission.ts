@@ -1,9 +1,19 @@
 /** Turns what a caller says of a program into the body that the contract takes. Spec § Job submission. */
-import type { InputFile, IsolationClass, JobSubmission, LimitsInput, UploadedFile } from './contract-types.ts';
+import type {
+  InputFile,
+  IsolationClass,
+  JobSubmission,
+  LimitsInput,
+  OutputFile,
+  UploadedFile,
+} from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
 
 /** The content of a file. Text is sent as UTF-8. */
 export type FileContent = string | Uint8Array<ArrayBuffer> | Blob;
+
+/** Bytes that the service has: what `upload` gave, or an output of a job that has ended. */
+export type NamedContent = Pick<UploadedFile, 'blob'> | Pick<OutputFile, 'from'>;
 
 /**
  * Options of a program beside its code. Beside a whole submission, an option that is left out keeps the submission's
@@ -14,9 +24,10 @@ export interface ProgramOptions {
   readonly language?: string | undefined;
   /**
    * The content of each input file; `data.csv` is `input/data.csv` in the cell. At most 32 files of 2 MiB each, 4 MiB in
-   * all. A larger file is uploaded before, and what `upload` gave stands for it.
+   * all. A larger file is uploaded before, and what `upload` gave stands for it. So does `{ from: { job_id, path } }` for an
+   * output of another job.
    */
-  readonly files?: Readonly<Record<string, FileContent | Pick<UploadedFile, 'blob'>>> | undefined;
+  readonly files?: Readonly<Record<string, FileContent | NamedContent>> | undefined;
   /** Paths of the files to bring back, and patterns such as `output/**`. */
   readonly outputs?: readonly string[] | undefined;
   readonly stdin?: string | undefined;
@@ -40,12 +51,11 @@ export async function submissionOf(program: string | JobSubmission, options: Pro
   return { ...given, ...Object.fromEntries(definedEntries({ ...said, ...others })) };
 }
 
-async function inputFile([name, content]: [string, FileContent | Pick<UploadedFile, 'blob'>]): Promise<
-  InputFile | UploadedFile
-> {
+async function inputFile([name, content]: [string, FileContent | NamedContent]): Promise<InputFile | UploadedFile> {
   const path = name.startsWith('input/') ? name : `input/${name}`;
-  const { blob } = content as Partial<UploadedFile>;
-  if (blob) return { path, blob };
+  const { blob, from } = content as Partial<OutputFile>;
+  // JSON has no member that is undefined.
+  if (blob || from) return { path, blob, from } as UploadedFile;
   const bytes = new Uint8Array(await new Response(content as FileContent).arrayBuffer());
   return { path, content_base64: base64Of(bytes) };
 }

@@ -1,5 +1,5 @@
 /** The files of an exported job: which ones, under which names, and the manifest that lists them. docs/VERIFYING.md. */
-import type { JobEvent, Receipt, StoredSpec, SubmittedFile } from '@vouchbox/protocol';
+import type { JobEvent, Receipt, StoredFile, StoredSpec } from '@vouchbox/protocol';
 import { pathProblem } from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 import { decodeBase64 } from './base64.ts';
@@ -32,6 +32,8 @@ export interface ExportSource {
 export interface ExportChoice {
   /** Whether to leave out the program, its input and its output files, because they are secret. */
   readonly program: 'kept' | 'left_out';
+  /** Whether the policy stays in where the program is left out: it says on which jobs this one stands. */
+  readonly policy?: 'kept';
 }
 
 /**
@@ -40,22 +42,22 @@ export interface ExportChoice {
  *
  * @throws ExportFailure if the job has no receipt, or a file has a path that no job's file can have
  */
-export function exportFiles(source: ExportSource, { program }: ExportChoice): Map<string, ExportContent> {
+export function exportFiles(source: ExportSource, { program, policy }: ExportChoice): Map<string, ExportContent> {
   const files = new Map<string, ExportContent>([
     [EXPORT_FILES.envelope, source.envelope],
     [EXPORT_FILES.result, source.result_artifact],
     [EXPORT_FILES.receipt, utf8(source.receipt_json)],
     [EXPORT_FILES.events, utf8(source.events.map((event) => `${canonicalJson(event)}\n`).join(''))],
     [EXPORT_FILES.publicKey, utf8(source.public_key_pem)],
-    ...(program === 'kept' ? programFiles(source) : []),
+    ...(program === 'kept' ? programFiles(source) : policy === 'kept' ? policyFile(source) : []),
   ]);
   return new Map([[EXPORT_MANIFEST, exportManifest(source, files)], ...files]);
 }
 
 /** The texts and files that the receipt covers, as far as they are known here. A recovery receipt covers none. */
-function programFiles({ receipt_json, requested_spec, artifacts, blobs }: ExportSource): [string, ExportContent][] {
-  const receipt = JSON.parse(receipt_json) as Partial<Receipt> | null;
-  if (receipt === null) throw new ExportFailure('the job has no receipt');
+function programFiles(source: ExportSource): [string, ExportContent][] {
+  const { requested_spec, artifacts, blobs } = source;
+  const receipt = receiptIn(source);
   const { code, stdin, files = [] } = requested_spec;
   const listed = new Set(
     [...(receipt.input_artifacts ?? []), ...(receipt.output_artifacts ?? [])].map(({ path }) => path),
@@ -67,17 +69,26 @@ function programFiles({ receipt_json, requested_spec, artifacts, blobs }: Export
   if (receipt.args_sha256 != null && args !== null) optional.push([EXPORT_OPTIONAL_FILES.args, utf8(args)]);
   const env = variablesText(requested_spec);
   if (receipt.env_sha256 != null && env !== null) optional.push([EXPORT_OPTIONAL_FILES.env, utf8(env)]);
-  const policy = policyText(requested_spec);
-  if (receipt.policy_sha256 === sha256Hex(policy)) optional.push([EXPORT_OPTIONAL_FILES.policy, utf8(policy)]);
   const inputs = files.flatMap((file) => inputFile(file, blobs));
   const outputs = artifacts.map(({ path, content }): [string, ExportContent] => [path, content]);
   for (const [path] of inputs) checkPath(path, 'input');
   for (const [path] of outputs) checkPath(path, 'output');
-  return [...optional, ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
+  return [...optional, ...policyFile(source), ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
+}
+
+function policyFile(source: ExportSource): [string, ExportContent][] {
+  const policy = policyText(source.requested_spec);
+  return receiptIn(source).policy_sha256 === sha256Hex(policy) ? [[EXPORT_OPTIONAL_FILES.policy, utf8(policy)]] : [];
+}
+
+function receiptIn({ receipt_json }: ExportSource): Partial<Receipt> {
+  const receipt = JSON.parse(receipt_json) as Partial<Receipt> | null;
+  if (receipt === null) throw new ExportFailure('the job has no receipt');
+  return receipt;
 }
 
 /** None for an uploaded file that is not stored any more: the receipt has its digest. */
-function inputFile(file: SubmittedFile, blobs: ExportSource['blobs']): [string, ExportContent][] {
+function inputFile(file: StoredFile, blobs: ExportSource['blobs']): [string, ExportContent][] {
   const { path } = file;
   const content = 'blob' in file ? blobs?.get(file.blob) : contentOf(path, file.content_base64);
   return content === undefined ? [] : [[path, content]];

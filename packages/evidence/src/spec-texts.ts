@@ -5,9 +5,14 @@
 import type { StoredSpec } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
 
-/** What the job demanded, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. */
-export function policyText({ requirements, limits, outputs, runtime }: StoredSpec): string {
-  return canonicalJson({ requirements, limits, outputs, runtime, allow_network: false });
+/**
+ * What the job demanded, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is there
+ * where files are outputs of other jobs, and says of which.
+ */
+export function policyText({ requirements, limits, outputs, runtime, files = [] }: StoredSpec): string {
+  const inputs = files.flatMap((file) => ('from' in file ? [{ path: file.path, from: file.from }] : []));
+  const named = inputs.length > 0 && { inputs };
+  return canonicalJson({ requirements, limits, outputs, runtime, allow_network: false, ...named });
 }
 
 /** The arguments in the order in which the program gets them, in RFC 8785 form; null if the job was given none. */

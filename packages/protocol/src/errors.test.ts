@@ -29,6 +29,7 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
       'runtime_unavailable',
       'minimum_isolation_unsatisfied',
       'blob_unavailable',
+      'input_unavailable',
       'digest_mismatch',
       'idempotency_key_reused',
     ],

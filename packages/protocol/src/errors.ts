@@ -53,6 +53,11 @@ export const ERRORS = {
     retryable: false,
     meaning: 'A file names a blob that the tenant does not have, or no longer.',
   },
+  input_unavailable: {
+    status: 422,
+    retryable: false,
+    meaning: 'A file names an output of a job that has not ended, lacks it or is not there.',
+  },
   digest_mismatch: { status: 422, retryable: false, meaning: 'The body has another digest than its address.' },
   idempotency_key_reused: { status: 422, retryable: false, meaning: 'The key was used for another job specification.' },
   rate_limited: { status: 429, retryable: true, meaning: "The tenant's request budget is spent." },

@@ -85,6 +85,7 @@ export const OPERATIONS = {
       'runtime_unavailable',
       'minimum_isolation_unsatisfied',
       'blob_unavailable',
+      'input_unavailable',
       'idempotency_key_reused',
       'tenant_capacity_exhausted',
       'queue_full',

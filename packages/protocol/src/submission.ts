@@ -38,15 +38,47 @@ export const UploadedFile = Type.Object(
     path: InputFile.properties.path,
     blob: Type.String({
       ...BlobName,
-      description: 'In place of the content: a file that was uploaded, as `sha256:` and its digest.',
+      description: 'In place of the content: an upload, or an output of a job, as `sha256:` and its digest.',
     }),
   },
   strict,
 );
 export type UploadedFile = Static<typeof UploadedFile>;
 
-export const SubmittedFile = Type.Union([InputFile, UploadedFile]);
+/** A file that a job brought back. */
+export const OutputName = Type.Object(
+  {
+    job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Of a job that has ended.' }),
+    path: Type.String({ minLength: 1, maxLength: pathBytesMax, description: 'Under `output/`.' }),
+  },
+  { ...strict, description: 'In place of the content: an output of another job of the tenant.' },
+);
+export type OutputName = Static<typeof OutputName>;
+
+const outputDigest = Type.String({
+  ...BlobName,
+  description: 'The digest of that output, which the service adds. A submission with another is refused.',
+});
+
+/** An input file that is an output of another job. */
+export const OutputFile = Type.Object(
+  { path: InputFile.properties.path, from: OutputName, blob: Type.Optional(outputDigest) },
+  strict,
+);
+export type OutputFile = Static<typeof OutputFile>;
+
+/** The same as it is stored: the output was looked up once, when the job was accepted. */
+export const ResolvedOutput = Type.Object(
+  { path: InputFile.properties.path, from: OutputName, blob: outputDigest },
+  strict,
+);
+export type ResolvedOutput = Static<typeof ResolvedOutput>;
+
+export const SubmittedFile = Type.Union([InputFile, UploadedFile, OutputFile]);
 export type SubmittedFile = Static<typeof SubmittedFile>;
+
+export const StoredFile = Type.Union([InputFile, UploadedFile, ResolvedOutput]);
+export type StoredFile = Static<typeof StoredFile>;
 
 export const OutputPath = Type.String({
   minLength: 1,
@@ -131,7 +163,7 @@ export const JobSubmission = Type.Object(
     files: Type.Optional(
       Type.Array(SubmittedFile, {
         maxItems: filesMax,
-        description: 'Files in base64 have at most 4 MiB in total; with those that were uploaded, at most 64 MiB.',
+        description: 'Files in base64 have at most 4 MiB in total; with those that are named, at most 64 MiB.',
       }),
     ),
     args: Type.Optional(ProgramArguments),
@@ -175,7 +207,7 @@ export const RequestedSpec = Type.Object({
   stdin: Nullable(Type.String()),
   args: ProgramArguments,
   env: ProgramVariables,
-  files: Type.Array(SubmittedFile),
+  files: Type.Array(StoredFile),
   outputs: Type.Array(OutputPath),
   runtime: Nullable(Type.String()),
   requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),

@@ -11,7 +11,8 @@ import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
 import { createServiceFacts } from './facts/service-facts.ts';
 import type { Signing } from './facts/signer-facts.ts';
 import type { createApp } from './http/app.ts';
-import { createBlobs } from './job/blobs/blobs.ts';
+import type { OutputCopies } from './job/artifact-content.ts';
+import { type Blobs, createBlobs } from './job/blobs/blobs.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { type Dispatching, queueOnly } from './job/dispatch/queue-only.ts';
@@ -101,6 +102,7 @@ interface JobParts {
 
 interface OpenJobs {
   readonly jobs: Jobs;
+  readonly blobs: Blobs & OutputCopies;
   readonly dispatcher: Dispatching;
   readonly history: History;
 }
@@ -116,11 +118,22 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   await recover({ store, history, log });
   const dispatcher = cells === null ? queueOnly(history) : openDispatcher(parts, cells, history);
   const { ceilings, queue } = config;
+  const checkFreeSpace = () => reserve.check();
+  const blobs = createBlobs({
+    store,
+    blobsMax: config.blobs.perTenant,
+    bytesMax: config.blobs.bytesPerTenant,
+    keepMilliseconds: config.blobs.keepSeconds * 1000,
+    received: uploadBudgetOf(config, membership),
+    checkFreeSpace,
+  });
   return {
     dispatcher,
     history,
+    blobs,
     jobs: createJobs({
       store,
+      blobs,
       objects: parts.objects,
       history,
       nudges,
@@ -132,7 +145,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
       ceilings,
       queue,
       others,
-      checkFreeSpace: () => reserve.check(),
+      checkFreeSpace,
       shutdown: parts.stopping,
     }),
   };
@@ -175,8 +188,7 @@ function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
 
 export type HttpApp = ReturnType<typeof createApp>;
 
-interface HttpParts extends JobParts {
-  readonly jobs: Jobs;
+interface HttpParts extends JobParts, Pick<OpenJobs, 'jobs' | 'blobs'> {
   readonly access: Access;
   readonly permits: Permits;
   readonly isEmbedded: boolean;
@@ -184,18 +196,10 @@ interface HttpParts extends JobParts {
 
 export async function openHttp(parts: HttpParts): Promise<HttpApp> {
   const { createApp } = await import('./http/app.ts');
-  const { config, store, membership, telemetry, jobs, access, permits, isEmbedded, log, stopping, reserve } = parts;
-  const { blobs } = config;
+  const { config, store, membership, telemetry, jobs, blobs, access, permits, isEmbedded, log, stopping } = parts;
   return createApp({
     jobs,
-    blobs: createBlobs({
-      store,
-      blobsMax: blobs.perTenant,
-      bytesMax: blobs.bytesPerTenant,
-      keepMilliseconds: blobs.keepSeconds * 1000,
-      received: uploadBudgetOf(config, membership),
-      checkFreeSpace: () => reserve.check(),
-    }),
+    blobs,
     access,
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: membership.budget(config.rate, 'spent') },

@@ -113,10 +113,10 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
   const shared = { ...ground, signing: known, keys, telemetry };
-  const { jobs, dispatcher, history } = await openJobs(shared);
+  const { jobs, blobs, dispatcher, history } = await openJobs(shared);
   parts.use(dispatcher);
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
-  const app = await openHttp({ ...shared, jobs, access, permits, isEmbedded });
+  const app = await openHttp({ ...shared, jobs, blobs, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
   const { lost } = await membership.join({ config, cells, signing, dispatcher }, { store, history, dispatcher, log });

@@ -11,8 +11,10 @@ import {
   SCOPES,
 } from '@vouchbox/protocol';
 import { JobMemory, type JobMemoryOptions } from '../src/capacity/job-memory.ts';
+import { createRateBudget } from '../src/capacity/rate.ts';
 import { cellsOf, ProviderHealth } from '../src/facts/provider-health.ts';
 import type { Caller } from '../src/ground/caller.ts';
+import { createBlobs } from '../src/job/blobs/blobs.ts';
 import type { Body } from '../src/job/body.ts';
 import { createJobs, type JobsOptions } from '../src/job/create-jobs.ts';
 import { Dispatcher, type DispatcherOptions } from '../src/job/dispatch/dispatcher.ts';
@@ -90,10 +92,16 @@ export class JobRig implements AsyncDisposable {
       store: withFaults(this.store, { queuedJobs: (input) => this.#queuedJobs(input) }),
     });
     this.dispatcher.start();
+    const checkFreeSpace = () => undefined;
+    const blobs = createBlobs({
+      ...{ store: this.store, blobsMax: 9, bytesMax: 2 ** 20, keepMilliseconds: 1000, checkFreeSpace },
+      received: createRateBudget({ perSecond: 1, burst: 2 ** 30 }),
+    });
     this.jobs = createJobs({
+      blobs,
       ceilings: LIMIT_CEILINGS,
       queue: { total: 100, perTenant: 100 },
-      checkFreeSpace: () => undefined,
+      checkFreeSpace,
       keys: { publicKey: () => null },
       isSigning: false,
       others: () => [],

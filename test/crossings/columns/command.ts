@@ -40,13 +40,17 @@ function programFile({ directory, scenario: { program } }: Crossing): string {
   return name;
 }
 
-function wordsOf({ directory }: Crossing, { uploads = {}, env = {}, limits = {}, outputs, runtime, args }: Program) {
+async function wordsOf(crossing: Crossing, program: Program) {
+  const { directory } = crossing;
+  const { uploads = {}, env = {}, limits = {}, outputs, runtime, args } = program;
+  const named = Object.entries(await crossing.outputsOfJobs());
   const files = Object.entries(uploads).flatMap(([path, content], index) => {
     writeFileSync(join(directory, `upload-${index}`), content);
     return ['--file', `${path}=upload-${index}`];
   });
   return [
     ...files,
+    ...named.flatMap(([path, { from }]) => ['--file', `${path}=job:${from.job_id}/${from.path}`]),
     ...Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...Object.entries(limits).flatMap(([name, value]) => ['--limit', `${name}=${value}`]),
     ...(outputs ?? []).flatMap((path) => ['--output', `${path}=back`]),
@@ -67,7 +71,7 @@ function filesBack(directory: string): Record<string, string> {
 const caller: Caller = {
   run: async (crossing) => {
     const { program } = crossing.scenario;
-    const words = ['run', programFile(crossing), '--json', ...wordsOf(crossing, program)];
+    const words = ['run', programFile(crossing), '--json', ...(await wordsOf(crossing, program))];
     type Printed = Omit<FoldedResult, 'artifacts'> & Pick<JobDetail, 'terminal_reason' | 'signal'>;
     const { violations, ...seen } = await printed<Printed>(crossing, words, program.stdin);
     return { ...(seen as Seen), violations: typesOf(violations), files: filesBack(crossing.directory) };

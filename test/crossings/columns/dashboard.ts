@@ -131,8 +131,8 @@ function callerIn(browser: Browser): Caller {
   return {
     run: async (crossing) => {
       const { program } = crossing.scenario;
-      // The playground takes files of 2 MiB: a larger one is uploaded by a client, and its job is read here.
-      if (program.uploads !== undefined) {
+      // The playground takes files of 2 MiB, and none by name: others are sent by a client, and their job is read here.
+      if (program.uploads !== undefined || program.fromJobs !== undefined) {
         const job = await submitByClient(crossing);
         await crossing.client.waitForResult(job);
         return await read(crossing, job);

@@ -2,7 +2,7 @@
  * A grading: the program of the scenario is its one test, run by `grade`. What is seen is how the test ran; the verdict must
  * say the same.
  */
-import type { RunResult, Verdict } from '@vouchbox/client';
+import type { NamedContent, RunResult, Verdict } from '@vouchbox/client';
 import type { TerminalStatus } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
@@ -23,8 +23,8 @@ const VERDICTS: Readonly<Record<TerminalStatus, string>> = {
 
 async function graded(crossing: Crossing): Promise<{ readonly run: RunResult; readonly verdict: Verdict }> {
   const { client, scenario } = crossing;
-  const { uploads = {}, stdin, args, ...program } = scenario.program;
-  const files: Record<string, { blob: string }> = {};
+  const { uploads = {}, fromJobs: _, stdin, args, ...program } = scenario.program;
+  const files: Record<string, NamedContent> = await crossing.outputsOfJobs();
   for (const [path, content] of Object.entries(uploads)) {
     files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
   }

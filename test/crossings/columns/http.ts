@@ -25,8 +25,9 @@ async function ask<Answer>({ service, key }: Crossing, path: string, { headers, 
 
 /** Sends the files that a submission only names. */
 async function uploaded(crossing: Crossing): Promise<JobSubmission> {
-  const { uploads = {}, ...program } = crossing.scenario.program;
-  const files = [];
+  const { uploads = {}, fromJobs: _, ...program } = crossing.scenario.program;
+  const outputs = Object.entries(await crossing.outputsOfJobs());
+  const files: NonNullable<JobSubmission['files']> = outputs.map(([path, { from }]) => ({ path, from }));
   for (const [path, content] of Object.entries(uploads)) {
     const digest = createHash('sha256').update(content).digest('hex');
     const headers = { 'content-type': 'application/octet-stream' };

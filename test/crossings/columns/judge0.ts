@@ -109,6 +109,7 @@ export const judge0: Place = {
   service: 'usual',
   shows: ['status'],
   except: {
+    from_job: NOT_IN_THEIR_INTERFACE.from_job(JUDGE0),
     upload: 'A submission of Judge0 has no files but `additional_files`, which is refused by its name.',
     glob: 'An answer of Judge0 has no files.',
     foreign_names: 'An answer of Judge0 has no files.',

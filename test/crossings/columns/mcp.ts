@@ -94,9 +94,17 @@ const caller: Caller = {
   run: async (crossing) => {
     const { program } = crossing.scenario;
     if (!canSay(program)) return await read(crossing, await submitByClient(crossing));
-    const { uploads: _, limits = {}, requirements: _class, outputs = [], ...said } = program;
+    const { uploads: _, fromJobs: __, limits = {}, requirements: _class, outputs = [], ...said } = program;
+    const named = Object.entries(await crossing.outputsOfJobs());
+    const files = named.map(([path, { from }]) => ({ path, from }));
     const { wall_seconds: timeout_seconds, mem_mb: memory_mb } = limits;
-    const words = { ...said, outputs, ...(timeout_seconds && { timeout_seconds }), ...(memory_mb && { memory_mb }) };
+    const words = {
+      ...said,
+      ...(files.length > 0 && { files }),
+      outputs,
+      ...(timeout_seconds && { timeout_seconds }),
+      ...(memory_mb && { memory_mb }),
+    };
     return await withTools(crossing, async (client) => {
       return await seenOf(client, await call(client, 'run_code', words), crossing.service.signs);
     });

@@ -53,6 +53,7 @@ export const piston: Place = {
   shows: ['status'],
   except: {
     upload: NOT_IN_THEIR_INTERFACE.upload(PISTON),
+    from_job: NOT_IN_THEIR_INTERFACE.from_job(PISTON),
     glob: 'An answer of Piston has no files.',
     foreign_names: 'An answer of Piston has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(PISTON),

@@ -26,13 +26,15 @@ function call(crossing: Crossing, asked: Readonly<Record<string, unknown>>): Pro
 
 const caller: Caller = {
   run: async (crossing, idempotency_key) => {
-    const { uploads = {}, ...program } = crossing.scenario.program;
+    const { uploads = {}, fromJobs: _, ...program } = crossing.scenario.program;
+    const outputs = await crossing.outputsOfJobs();
     const paths = Object.entries(uploads).map(([path, content], index) => {
       const file = join(crossing.directory, `upload-${index}`);
       writeFileSync(file, content);
       return [path, file];
     });
-    return await call(crossing, { call: 'run', program, uploads: Object.fromEntries(paths), idempotency_key });
+    const files = { uploads: Object.fromEntries(paths), outputs };
+    return await call(crossing, { call: 'run', program, ...files, idempotency_key });
   },
   read: async (crossing, job_id) => await call(crossing, { call: 'read', job_id }),
   cancel: async (crossing, job_id) => {

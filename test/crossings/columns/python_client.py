@@ -24,6 +24,7 @@ def seen_of(result: Any) -> dict[str, Any]:
 
 def run(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     files = {path: {"blob": client.upload(Path(file).read_bytes())["blob"]} for path, file in asked["uploads"].items()}
+    files |= asked["outputs"]  # Outputs of other jobs, which are not sent.
     program = {"outputs": [], **asked["program"]}
     result = client.run(program, files=files or None, idempotency_key=asked.get("idempotency_key"))
     client.verify(result.job_id)

@@ -57,6 +57,7 @@ export const sandboxFusion: Place = {
   shows: ['status'],
   except: {
     upload: NOT_IN_THEIR_INTERFACE.upload(FUSION),
+    from_job: NOT_IN_THEIR_INTERFACE.from_job(FUSION),
     args: 'A request of SandboxFusion has no arguments.',
     env: NOT_IN_THEIR_INTERFACE.env(FUSION),
     cpu_seconds: 'A request of SandboxFusion has no limit of processor time.',

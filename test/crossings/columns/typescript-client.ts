@@ -1,5 +1,5 @@
 /** The TypeScript client: `run`, and reading and cancelling with it. Other places that add nothing to a call use it, too. */
-import type { RunOptions } from '@vouchbox/client';
+import type { NamedContent, RunOptions } from '@vouchbox/client';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { factsOf, OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
@@ -7,9 +7,10 @@ import { type Place, withoutOpening } from '../place.ts';
 import { verdictsIn } from './grade-by-client.ts';
 
 /** What a run with the client is given of a scenario, its files uploaded. */
-async function optionsOf({ client, scenario }: Crossing): Promise<RunOptions> {
+async function optionsOf(crossing: Crossing): Promise<RunOptions> {
+  const { client, scenario } = crossing;
   const { uploads = {}, outputs = [] } = scenario.program;
-  const files: Record<string, { blob: string }> = {};
+  const files: Record<string, NamedContent> = await crossing.outputsOfJobs();
   for (const [path, content] of Object.entries(uploads)) {
     files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
   }
@@ -18,7 +19,7 @@ async function optionsOf({ client, scenario }: Crossing): Promise<RunOptions> {
 
 /** Submits the program and returns the id of its job. */
 export async function submitByClient(crossing: Crossing, idempotencyKey?: string): Promise<string> {
-  const { uploads: _, ...program } = crossing.scenario.program;
+  const { uploads: _, fromJobs: __, ...program } = crossing.scenario.program;
   return (await crossing.client.submit(program, { ...(await optionsOf(crossing)), idempotencyKey })).job_id;
 }
 
@@ -34,7 +35,7 @@ export async function cancelByClient({ otherClient }: Crossing, job_id: string):
 
 const caller: Caller = {
   run: async (crossing, idempotencyKey) => {
-    const { uploads: _, ...program } = crossing.scenario.program;
+    const { uploads: _, fromJobs: __, ...program } = crossing.scenario.program;
     const options = { ...(await optionsOf(crossing)), idempotencyKey };
     const { files, violations, ...seen } = await crossing.client.run(program, options);
     return {

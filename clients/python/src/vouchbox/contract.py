@@ -31,6 +31,20 @@ class UploadedFile(TypedDict):
     blob: str
 
 
+class OutputName(TypedDict):
+    """A file that a job brought back. `path` is under `output/`."""
+
+    job_id: str
+    path: str
+
+
+OutputFile = TypedDict("OutputFile", {"path": str, "from": OutputName, "blob": NotRequired[str]})
+"""A file for the program that is an output of another job, which has ended. `blob`, if given, must be its digest."""
+
+OutputContent = TypedDict("OutputContent", {"from": OutputName})
+"""Stands for an output of another job: `{"from": {"job_id": …, "path": "output/…"}}`."""
+
+
 class StoredBlob(TypedDict):
     """An uploaded file. Submissions may name it until `expires_at`, and each that does gives it more time."""
 
@@ -39,8 +53,8 @@ class StoredBlob(TypedDict):
     expires_at: str
 
 
-FileContent: TypeAlias = bytes | str | StoredBlob
-"""What an input file holds: its content, or an upload in place of it. Text is sent as UTF-8."""
+FileContent: TypeAlias = bytes | str | StoredBlob | OutputContent
+"""What an input file holds: its content, or in place of it an upload or an output of another job. Text is sent as UTF-8."""
 
 
 class LimitsInput(TypedDict, total=False):
@@ -64,7 +78,7 @@ class JobSubmission(TypedDict):
     language: str
     code: str
     stdin: NotRequired[str | None]
-    files: NotRequired[list[InputFile | UploadedFile]]
+    files: NotRequired[list[InputFile | UploadedFile | OutputFile]]
     args: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     outputs: NotRequired[list[str]]

@@ -78,6 +78,10 @@ class BlobUnavailable(ServiceFailure):
     """A file names a blob that the tenant does not have, or no longer."""
 
 
+class InputUnavailable(ServiceFailure):
+    """A file names an output of a job that has not ended, lacks it or is not there."""
+
+
 class DigestMismatch(ServiceFailure):
     """The body has another digest than its address."""
 

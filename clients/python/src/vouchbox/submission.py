@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from .contract import FileContent, InputFile, IsolationClass, JobSubmission, LimitsInput, UploadedFile
+from .contract import FileContent, InputFile, IsolationClass, JobSubmission, LimitsInput, OutputFile, UploadedFile
 
 EVERY_OUTPUT = ("output/**",)
 """Every regular file that the program leaves below `output/`."""
@@ -52,12 +52,14 @@ def input_path(name: str) -> str:
     return name if name.startswith("input/") else f"input/{name}"
 
 
-def _input_files(files: Mapping[str, FileContent]) -> list[InputFile | UploadedFile]:
+def _input_files(files: Mapping[str, FileContent]) -> list[InputFile | UploadedFile | OutputFile]:
     return [_input_file(input_path(name), content) for name, content in files.items()]
 
 
-def _input_file(path: str, content: FileContent) -> InputFile | UploadedFile:
+def _input_file(path: str, content: FileContent) -> InputFile | UploadedFile | OutputFile:
     if isinstance(content, Mapping):
+        if "from" in content:
+            return {"path": path, "from": content["from"]}
         return {"path": path, "blob": content["blob"]}
     return {"path": path, "content_base64": b64encode(bytes_of(content)).decode("ascii")}
 

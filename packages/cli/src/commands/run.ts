@@ -15,7 +15,12 @@ export function addRun(program: Command): void {
     .option('--language <language>', `${LANGUAGES.join(', ')}; default: by the name of the file`)
     .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
     .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes the value that it has here', collect, [])
-    .option('--file <input/name=path>', 'an input file; a path alone goes to input/ under its own name', collect, [])
+    .option(
+      '--file <input/name=path>',
+      'an input file, or job:ID/output/name; alone it goes to input/ under its own name',
+      collect,
+      [],
+    )
     .option(
       '--output <output/name=path>',
       'an output file to fetch, output/** for all; without a path it keeps its own',

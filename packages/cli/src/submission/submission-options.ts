@@ -1,7 +1,7 @@
 /** Turns the options of `vouchbox run` into a submission. Wrong spelling fails here; the service judges the values. */
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import type { JobSubmission } from '@vouchbox/protocol';
+import type { JobSubmission, SubmittedFile } from '@vouchbox/protocol';
 import {
   blobBytesMax,
   codeBytesMax,
@@ -24,7 +24,7 @@ export interface SubmissionOptions {
   readonly language?: string;
   /** The text itself, `@FILE`, or `-` for the stdin of this process. */
   readonly stdin?: string;
-  /** `input/NAME=PATH`, or `PATH` alone for `input/` and its last part. */
+  /** `input/NAME=PATH`, or `PATH` alone for `input/` and its last part. `job:ID/PATH` is an output of another job. */
   readonly file: readonly string[];
   /** Arguments for the program itself. */
   readonly args?: readonly string[];
@@ -109,13 +109,18 @@ async function readInput(file: string, bytesMax: number): Promise<Buffer> {
   }
 }
 
-async function readInputFile(text: string): Promise<{ path: string; content_base64: string }> {
+async function readInputFile(text: string): Promise<SubmittedFile> {
   const [left, right] = halves(text);
   const path = right === null ? `input/${basename(left)}` : left;
   checkInputPath(path, text);
+  const [, job_id, output] = OUTPUT_OF_JOB.exec(right ?? left) ?? [];
+  if (job_id !== undefined && output !== undefined) return { path, from: { job_id, path: output } };
   const content = await readInput(right ?? left, blobBytesMax);
   return { path, content_base64: content.toString('base64') };
 }
+
+/** A file of this host that is named so is given as `./job:…`. */
+const OUTPUT_OF_JOB = /^job:([^/]+)\/(output\/.+)$/;
 
 /** What the program reads; null for nothing. An empty stdin counts as none: many callers leave an empty pipe. */
 async function readStdin(given: string | undefined): Promise<string | null> {

@@ -3,7 +3,7 @@
  * service that is gone do not lose it. It is in no storage: programs, variables and input can hold secrets. The browser
  * asks before a reload loses it.
  */
-import type { InputFile, IsolationClass, JobSubmission, UploadedFile } from '@vouchbox/client';
+import type { InputFile, IsolationClass, JobSubmission, OutputFile, UploadedFile } from '@vouchbox/client';
 import { LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { kept } from '../kept.ts';
 import { sampleOf } from './samples.ts';
@@ -18,7 +18,7 @@ export interface Draft {
   readonly env: string;
   /** One path or pattern a line. */
   readonly outputs: string;
-  readonly files: readonly (InputFile | UploadedFile)[];
+  readonly files: readonly (InputFile | UploadedFile | OutputFile)[];
   /** Null: the default of the service. */
   readonly runtime: string | null;
   readonly minimum_isolation: IsolationClass | null;

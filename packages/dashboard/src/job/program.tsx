@@ -1,6 +1,7 @@
 /** What was submitted. */
 import type { StoredSpec } from '@vouchbox/client';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
+import { Link } from 'wouter';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Panel } from '../parts/panel.tsx';
@@ -16,7 +17,8 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
         facts={[
           ['Arguments', listed(args)],
           ['Variables', listed(Object.keys(env))],
-          ['Input files', listed(files.map(({ path }) => path))],
+          ['Input files', listed(files.filter((file) => !('from' in file)).map(({ path }) => path))],
+          ...(files.some((file) => 'from' in file) ? [['From other jobs', outputsOf(files)] as const] : []),
           ['Files to bring back', listed(outputs)],
           ['Weakest isolation', requirements?.minimum_isolation ?? '—'],
         ]}
@@ -30,6 +32,23 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
         </div>
       )}
     </Panel>
+  );
+}
+
+/** The files that are outputs of other jobs, with those jobs. */
+function outputsOf(files: NonNullable<StoredSpec['files']>) {
+  return (
+    <ul className="stack-small">
+      {files.map(
+        (file) =>
+          'from' in file && (
+            <li key={file.path}>
+              <code>{printable(file.path, 200)}</code> is <code>{printable(file.from.path, 200)}</code> of{' '}
+              <Link href={`/jobs/${encodeURIComponent(file.from.job_id)}`}>{printable(file.from.job_id, 60)}</Link>
+            </li>
+          ),
+      )}
+    </ul>
   );
 }
 

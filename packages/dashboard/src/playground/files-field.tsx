@@ -1,12 +1,12 @@
 /** Input files, dropped or chosen. Each is `input/NAME` for the program. */
-import type { InputFile, UploadedFile } from '@vouchbox/client';
+import type { InputFile, OutputFile, UploadedFile } from '@vouchbox/client';
 import { encodeBase64 } from '@vouchbox/evidence';
 import { fileBytesMax, filesMax, filesTotalBytesMax, pathProblem, printable } from '@vouchbox/protocol/vocabulary';
 import { type DragEvent, useState } from 'react';
 import { editDraft } from '../draft/draft.ts';
 import { sizeOf } from '../words/amounts.ts';
 
-type DraftFile = InputFile | UploadedFile;
+type DraftFile = InputFile | UploadedFile | OutputFile;
 
 export function FilesField({ files }: { readonly files: readonly DraftFile[] }) {
   const [problem, setProblem] = useState<string | null>(null);
@@ -30,7 +30,7 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
         {files.map(({ path, ...content }) => (
           <li key={path} className="row">
             <code className="drop-name">{printable(path, 80)}</code>
-            <span className="small soft">{'blob' in content ? 'uploaded' : sizeOf(sizeInline(content))}</span>
+            <span className="small soft">{sourceOf(content)}</span>
             <button
               className="button plain"
               type="button"
@@ -75,8 +75,14 @@ async function readFile(file: File): Promise<InputFile | string> {
 
 function totalProblem(files: readonly DraftFile[]): string | null {
   if (files.length > filesMax) return `A job takes at most ${filesMax} files.`;
-  const bytes = files.reduce((sum, file) => sum + ('blob' in file ? 0 : sizeInline(file)), 0);
+  const bytes = files.reduce((sum, file) => sum + ('content_base64' in file ? sizeInline(file) : 0), 0);
   return bytes > filesTotalBytesMax ? `All files together may have ${sizeOf(filesTotalBytesMax)}.` : null;
+}
+
+/** How large a file is, or where its bytes come from. */
+function sourceOf(content: Omit<InputFile, 'path'> | Omit<UploadedFile, 'path'> | Omit<OutputFile, 'path'>): string {
+  if ('from' in content) return 'of another job';
+  return 'blob' in content ? 'uploaded' : sizeOf(sizeInline(content));
 }
 
 /** Bytes of a file in base64 with padding. */

@@ -42,6 +42,7 @@ const FEATURES = [
   'stream_tickets',
   'artifacts',
   'blobs',
+  'outputs_as_inputs',
   'event_chain',
   'tenant_metrics',
   'program_arguments',

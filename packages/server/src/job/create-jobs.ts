@@ -19,7 +19,7 @@ import { list } from './view/list.ts';
 import { replay } from './view/replay.ts';
 import { result } from './view/result.ts';
 
-export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher'> {
+export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher' | 'objects'> {
   readonly store: Store;
   readonly history: History;
   readonly dispatcher: Pick<Dispatcher, 'admit' | 'stop'>;
@@ -45,7 +45,7 @@ export function createJobs(options: JobsOptions): Jobs {
     return withMembers<CancellationAnswer, JobDetail>(await detail(key), { already_terminal });
   };
   return {
-    submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),
+    submit: (caller, submission) => answered(admit(caller, submission, options)),
     list: (caller, query) => answered(list(caller.tenant, query, { store })),
     detail: (caller, job_id) => answered(detail(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),

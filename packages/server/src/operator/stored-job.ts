@@ -4,6 +4,7 @@
  */
 import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
 import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
+import { artifactPieces } from '../job/artifact-content.ts';
 import { blobContent } from '../job/blob-content.ts';
 import { createObjectContents, type ObjectContents } from '../job/object-contents.ts';
 import { attestationProblem } from '../job/sign/attestation-problem.ts';
@@ -11,6 +12,7 @@ import { knownKeys } from '../job/sign/keys/signing-keys.ts';
 import { ObjectError } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-object-store.ts';
 import type { Config } from '../settings/config.ts';
+import { isOutput } from '../store/blobs/blobs-named.ts';
 import { openStore } from '../store/open-store.ts';
 import type { StoredAttestation } from '../store/records/answers.ts';
 import type { JobKey, StoredArtifact } from '../store/records/rows.ts';
@@ -36,7 +38,7 @@ export interface StoredJob extends JobKey {
 /** What is read of a store while it is open. */
 export interface OpenStoredJob {
   readonly job: StoredJob;
-  /** An uploaded file by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
+  /** A file that it names, by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
   readonly blob: (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
 }
 
@@ -56,7 +58,7 @@ export async function withStoredJob<Result>(
     await using store = await openStore(options);
     const objects = createObjectContents(await openObjectStore(options.objectStore), { error: () => undefined });
     const job = await readJob(key, { store, objects, dataDir: options.dataDir });
-    return await use({ job, blob: (name) => storedBlob(name, key, store) });
+    return await use({ job, blob: (name) => storedBlob(name, job, { store, objects }) });
   } catch (error) {
     if (error instanceof ObjectError) throw unreadable(error, key, options);
     if (!(error instanceof StoreError)) throw error;
@@ -65,8 +67,18 @@ export async function withStoredJob<Result>(
   }
 }
 
-async function storedBlob(name: string, { tenant }: JobKey, store: Store): Promise<AsyncIterable<Uint8Array> | null> {
+async function storedBlob(
+  name: string,
+  { tenant, requested_spec: { files = [] } }: StoredJob,
+  { store, objects }: Omit<Sources, 'dataDir'>,
+): Promise<AsyncIterable<Uint8Array> | null> {
   const sha256 = name.replace(/^sha256:/, '');
+  const output = files.filter(isOutput).find(({ blob }) => blob === name);
+  if (output !== undefined) {
+    const key = { tenant, job_id: output.from.job_id };
+    const record = (await store.artifactRecords(key)).find(({ path }) => path === output.from.path);
+    return record === undefined ? null : artifactPieces({ store, objects }, key, record);
+  }
   const found = await store.blob({ tenant, sha256 });
   return found === null ? null : blobContent(store, { tenant, sha256, ...found });
 }

@@ -102,6 +102,7 @@ function everyCommand(): [string, unknown][] {
   const object = { tenant: 'acme', object_id: 'o', sha256: 's', size_bytes: 1 };
   const upload = { tenant: 'acme', blob_id: 'b', sha256: 'f'.repeat(64) };
   const named = { ...SPEC, files: [{ path: 'input/a', blob: `sha256:${upload.sha256}` }] };
+  const output = { path: 'input/a', from: { job_id: key.job_id, path: 'p' } };
   return [
     ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
     ['admit', admission(other)],
@@ -114,7 +115,8 @@ function everyCommand(): [string, unknown][] {
     ['useBlob', { tenant: 'acme', sha256: upload.sha256, at: at(0) }],
     ['blob', upload],
     ['blobPiece', { ...upload, position: 0 }],
-    ['blobSizes', { tenant: 'acme', digests: [upload.sha256] }],
+    ['inputs', { tenant: 'acme', files: [...named.files, output], key: 'k', mayReadJobs: true }],
+    ['inputs', { tenant: 'acme', files: [{ ...output, blob: 'sha256:x' }], key: 'k', mayReadJobs: true }],
     ['admit', admission({ requested_spec: named })],
     ['specDigest', { tenant: 'acme', spec: named }],
     ['findByIdempotencyKey', { tenant: 'acme', key: 'k' }],

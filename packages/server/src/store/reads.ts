@@ -4,7 +4,6 @@
  */
 export { credential, credentials } from './access/credentials.ts';
 export { blob, blobPiece } from './blobs/blobs.ts';
-export { blobSizes } from './blobs/named-files.ts';
 export { attestation, outbox, resultOf } from './evidence/attestations.ts';
 export { artifacts } from './evidence/outcomes.ts';
 export { registeredKeys } from './evidence/signing-keys.ts';
@@ -12,6 +11,7 @@ export { counts } from './health.ts';
 export { events } from './history/events.ts';
 export { findByIdempotencyKey } from './jobs/admission.ts';
 export { currentJobs } from './jobs/current-jobs.ts';
+export { inputs } from './jobs/inputs.ts';
 export { job, jobSummary, runningJobs } from './jobs/jobs.ts';
 export { queuedJobs } from './jobs/queue.ts';
 export { specDigest } from './jobs/spec-digest.ts';

@@ -5,6 +5,7 @@ import {
   type EventData,
   ISOLATION_CLASSES,
   type JobEvent,
+  OutputName,
   OutputPath,
   ProgramArguments,
   ProgramVariables,
@@ -25,6 +26,7 @@ const InputFile = Type.Object(
     }),
     text: Type.Optional(Type.String()),
     base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is not text.' })),
+    from: Type.Optional(OutputName),
   },
   strict,
 );
@@ -55,7 +57,8 @@ const RunCode = Type.Object(
 );
 type RunCode = Static<typeof RunCode>;
 
-const DESCRIPTION = `Runs one program in a fresh cell. It has no network, and nothing is kept between calls: pass files in again.
+const DESCRIPTION = `Runs one program in a fresh cell. It has no network, and nothing is kept between calls: pass files in again, or name a file that an
+earlier job left with from.
 Write results to output/: everything there comes back, and pictures are shown. A program that fails is a result with
 its exit code and stderr; an error means that nothing ran. TypeScript is run without its types, which nothing checks: no
 enum, namespace or parameter property. Libraries come in packs: list_runtimes names them.`;
@@ -102,8 +105,9 @@ function limitsOf({ timeout_seconds, memory_mb }: RunCode) {
 }
 
 /** As with the other clients, a name alone is one below `input/`. */
-function inputFile({ path: name, text, base64 }: Static<typeof InputFile>) {
+function inputFile({ path: name, text, base64, from }: Static<typeof InputFile>) {
   const path = name.startsWith('input/') ? name : `input/${name}`;
+  if (from !== undefined) return { path, from };
   return { path, content_base64: base64 ?? Buffer.from(text ?? '').toString('base64') };
 }
 

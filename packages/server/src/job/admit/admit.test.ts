@@ -1,7 +1,11 @@
+import { sha256Hex } from '@vouchbox/evidence';
 import { type JobList, LIMIT_CEILINGS } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { ServiceError } from '../../ground/service-error.ts';
+import { copyNameOf } from '../../store/blobs/blobs-named.ts';
+import { finishOf, runJob } from '../../store/store.fixture.ts';
+import type { Store } from '../../store/store.ts';
 import { StoreError } from '../../store/store-error.ts';
 
 const umbrella = callerOf('umbrella');
@@ -206,4 +210,44 @@ describe('an idempotency key', () => {
       expect(again).toMatchObject({ replayed: true, answer: { job_id: answer.job_id } });
     },
   );
+});
+
+describe('a submission that names an output', { tags: ['Inputs-2', 'Inputs-5'] }, () => {
+  const content = new TextEncoder().encode('made');
+  const artifacts = [{ path: 'output/a', size_bytes: 4, sha256: sha256Hex(content), content }];
+
+  async function naming(rig: JobRig) {
+    const { job_id } = await runJob(rig.store);
+    await rig.store.finish(finishOf({ tenant: 'acme', job_id }, { artifacts }));
+    return { ...hello, files: [{ path: 'input/a', from: { job_id, path: 'output/a' } }] };
+  }
+
+  test('is refused if the output is removed while it is copied, and leaves nothing', async () => {
+    await using rig = await JobRig.open({ faults: () => ({ artifactPiece: async () => null }) });
+    const body = await naming(rig);
+    const before = await count(rig);
+    await expect(rig.submit(body)).rejects.toMatchObject({ code: 'input_unavailable' });
+    expect(await count(rig)).toBe(before);
+    expect(await rig.store.blob({ tenant: 'acme', sha256: copyNameOf(sha256Hex(content)) })).toBeNull();
+  });
+
+  test('is refused if the store has other bytes than the receipt says', async () => {
+    const other = new TextEncoder().encode('fake');
+    await using rig = await JobRig.open({ faults: () => ({ artifactPiece: async () => other }) });
+    await expect(rig.submit(await naming(rig))).rejects.toThrow('is damaged in the store');
+  });
+
+  test('that many send at once is copied once', async () => {
+    let begun = 0;
+    const faults = (real: Store) => ({
+      beginUpload: (input: Parameters<Store['beginUpload']>[0]) => {
+        begun++;
+        return real.beginUpload(input);
+      },
+    });
+    await using rig = await JobRig.open({ faults, queue: { total: 100, perTenant: 100 } });
+    const body = await naming(rig);
+    await Promise.all(Array.from({ length: 20 }, () => rig.submit(body)));
+    expect(begun).toBe(1);
+  });
 });

@@ -3,7 +3,9 @@
  * Spec § POST /v1/jobs.
  */
 import { ERRORS, jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@vouchbox/protocol';
+import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
+import { isOutput } from '../../store/blobs/blobs-named.ts';
 import type { AdmitResult } from '../../store/records/answers.ts';
 import type { JobSummary } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -11,14 +13,14 @@ import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Cells } from '../execute/cells.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
-import { blobUnavailable, checkBlobs } from './blobs.ts';
 import { type Executor, fitOf } from './fit.ts';
+import { blobUnavailable, type CopyOptions, copyOutputs, type Resolved, resolvedFiles } from './named-inputs.ts';
 import { nextPlace } from './next-place.ts';
 import { clampLimits, type ProviderFacts } from './policy.ts';
 import { parseSubmission } from './submission.ts';
 
-export interface AdmitOptions {
-  readonly store: Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'blobSizes'>;
+export interface AdmitOptions extends CopyOptions {
+  readonly store: CopyOptions['store'] & Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'inputs'>;
   /** Stores a submission, and starts its job at once if it can. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
   /** What this node can run, and whether it can make cells now; null if it runs no programs. */
@@ -47,22 +49,26 @@ const workerRetrySeconds = 5;
  * Admits a tenant's submission. A key that was used for the same specification answers with the first job, even if the
  * ceilings, the provider or the queue have changed since. A refused submission does not use up its key.
  *
- * @throws ServiceError as `parseSubmission`, `checkBlobs` and `checkPolicy` do; `idempotency_key_reused`, `insufficient_storage`,
- * `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` if the authority
- * ended meanwhile.
+ * @throws ServiceError as `parseSubmission`, `resolvedFiles`, `copyOutputs` and `checkPolicy` do; `idempotency_key_reused`,
+ * `insufficient_storage`, `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` if
+ * the authority ended meanwhile.
  */
-export async function admit(tenant: string, submission: Submission, options: AdmitOptions): Promise<Admitted> {
+export async function admit(caller: Caller, submission: Submission, options: AdmitOptions): Promise<Admitted> {
   if (options.shutdown.aborted) throw shuttingDown();
-  const spec = parseSubmission(submission.body);
-  await checkBlobs({ tenant, files: spec.files }, options);
-  const { idempotency, earlier } = await lookedUp({ tenant, key: submission.idempotencyKey, spec }, options);
+  const { tenant } = caller;
+  const key = submission.idempotencyKey;
+  const parsed = parseSubmission(submission.body);
+  const files = await resolvedFiles({ caller, key, files: parsed.files }, options);
+  const spec = { ...parsed, files: files.map(({ file }) => file) };
+  const { idempotency, earlier } = await lookedUp({ tenant, key, spec }, options);
   if (earlier !== null) {
     await submission.checkAuthority?.();
-    if (earlier.spec_sha256 !== idempotency.spec_sha256) throw keyReused();
+    if (!(await isSame({ tenant, spec, files }, { idempotency, earlier }, options))) throw keyReused();
     return { answer: answerOf(earlier.job), replayed: true };
   }
   const limits = fittingLimits(spec, options);
   options.checkFreeSpace();
+  await copyOutputs(tenant, files, options);
   await submission.checkAuthority?.();
   const result = await options.dispatcher.admit({
     tenant,
@@ -101,17 +107,37 @@ interface Keyed {
   readonly spec: RequestedSpec;
 }
 
+type Earlier = NonNullable<Awaited<ReturnType<Store['findByIdempotencyKey']>>>;
+
 /**
  * The digest that the key stands for from now on, and the job it stood for before. The store is asked for both at once.
  */
 async function lookedUp({ tenant, key, spec }: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
   if (key === null) return { idempotency: null, earlier: null };
+  const filesBy = spec.files.some(isOutput) ? 'digests' : 'content';
   const [spec_sha256, earlier] = await Promise.all([
-    store.specDigest({ tenant, spec }),
+    store.specDigest({ tenant, spec, filesBy }),
     store.findByIdempotencyKey({ tenant, key }),
   ]);
   if (spec_sha256 === null) throw blobUnavailable();
   return { idempotency: { key, spec_sha256 }, earlier };
+}
+
+/**
+ * Whether the earlier job of a key has the same specification. Its files may have been named in another way: then the digest
+ * of the other form is that of the earlier one, and that of contents needs the bytes.
+ */
+async function isSame(
+  { tenant, spec, files }: { tenant: string; spec: RequestedSpec; files: readonly Resolved[] },
+  { idempotency, earlier }: { idempotency: { spec_sha256: string }; earlier: Earlier },
+  options: AdmitOptions,
+): Promise<boolean> {
+  if (earlier.spec_sha256 === idempotency.spec_sha256) return true;
+  if (spec.files.length === 0) return false;
+  const hasOutputs = spec.files.some(isOutput);
+  if (hasOutputs) await copyOutputs(tenant, files, options);
+  const other = await options.store.specDigest({ tenant, spec, filesBy: hasOutputs ? 'content' : 'digests' });
+  return earlier.spec_sha256 === other;
 }
 
 function admitted(result: AdmitResult): Admitted {

@@ -18,6 +18,7 @@ import {
   type Misfit,
   misfitOf,
   outputsProblem,
+  pathProblem,
   pathsProblem,
   type RequestedLimits,
   type RequestedSpec,
@@ -29,13 +30,18 @@ import {
 } from '@vouchbox/protocol';
 import { quoted, refusal } from './refuse.ts';
 
+/** A specification whose files may name outputs that were not looked up yet. */
+export interface ParsedSubmission extends Omit<RequestedSpec, 'files'> {
+  readonly files: readonly SubmittedFile[];
+}
+
 /**
  * The specification of a body: every omitted member has its default, and every limit has its requested value, rounded
  * to whole units if it is counted in them, and not yet clamped.
  *
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
-export function parseSubmission(body: unknown): RequestedSpec {
+export function parseSubmission(body: unknown): ParsedSubmission {
   const submission = fitting(body);
   const language = knownLanguage(submission.language);
   if (submission.limits?.allow_network === true) {
@@ -101,7 +107,7 @@ function checkWords(pointer: string, words: ReadonlyMap<string, string>): void {
   checkSize(pointer, total, wordsTotalBytesMax);
 }
 
-function checkedFiles(files: readonly SubmittedFile[]): SubmittedFile[] {
+function checkedFiles(files: readonly SubmittedFile[]): readonly SubmittedFile[] {
   const wrong = pathsProblem(
     files.map((file) => file.path),
     'input',
@@ -109,16 +115,16 @@ function checkedFiles(files: readonly SubmittedFile[]): SubmittedFile[] {
   if (wrong !== null) throw refusal('invalid_request', `/files/${wrong.index}/path`, wrong.problem);
   let total = 0;
   for (const [index, file] of files.entries()) {
-    if ('blob' in file) continue;
+    const problem = 'from' in file ? pathProblem(file.from.path, 'output') : null;
+    if (problem !== null) throw refusal('invalid_request', `/files/${index}/from/path`, problem);
+    if (!('content_base64' in file)) continue;
     const pointer = `/files/${index}/content_base64`;
     const bytes = decodedBytes(pointer, file.content_base64);
     checkSize(pointer, bytes, fileBytesMax);
     total += bytes;
   }
   checkSize('/files', total, filesTotalBytesMax);
-  return files.map((file) =>
-    'blob' in file ? { path: file.path, blob: file.blob } : { path: file.path, content_base64: file.content_base64 },
-  );
+  return files;
 }
 
 function checkedOutputs(outputs: readonly string[]): string[] {

@@ -1,6 +1,7 @@
 /**
  * Files that callers upload before the jobs that name them. An upload is stored piece by piece while it arrives, and
- * becomes a blob once all of it is there and has the stated digest. One that ends earlier leaves nothing.
+ * becomes a blob once all of it is there and has the stated digest. One that ends earlier leaves nothing. An output that a
+ * job names is copied in the same way, so that the job has its bytes whatever becomes of the job that made them.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { StoredBlob } from '@vouchbox/protocol';
@@ -9,8 +10,10 @@ import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { Turns } from '../../ground/waiting/turns.ts';
 import type { UploadKey } from '../../store/blobs/blobs.ts';
+import { copyNameOf } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
 import { answered } from '../answered.ts';
+import type { OutputCopies } from '../artifact-content.ts';
 import { blobContent } from '../blob-content.ts';
 import type { LongPart } from '../body.ts';
 import { storePieces } from './store-pieces.ts';
@@ -72,9 +75,11 @@ interface Receiving extends BlobOptions {
   readonly pieces: Turns;
 }
 
-export function createBlobs(options: BlobOptions): Blobs {
+export function createBlobs(options: BlobOptions): Blobs & OutputCopies {
   const { store, received } = options;
   const receiving: Receiving = { ...options, pieces: new Turns(piecesAtOnce) };
+  /** Jobs that name one output come together: it is copied once. */
+  const copying = new Map<string, Promise<void>>();
   return {
     checkBudget({ tenant }) {
       const { allowed, retryAfterSeconds: seconds } = received.spend(tenant);
@@ -85,6 +90,12 @@ export function createBlobs(options: BlobOptions): Blobs {
     receive({ tenant }, upload) {
       const chunks = counted(upload.chunks, (bytes) => received.charge(tenant, bytes));
       return answered(receive(tenant, { ...upload, chunks }, receiving));
+    },
+    copy(tenant, output) {
+      const name = `${tenant} ${output.sha256}`;
+      const begun = copying.get(name) ?? copy(tenant, output, receiving).finally(() => copying.delete(name));
+      copying.set(name, begun);
+      return answered(begun);
     },
     async content({ tenant }, sha256) {
       const found = await answered(store.blob({ tenant, sha256 }));
@@ -107,7 +118,7 @@ async function receive(tenant: string, upload: Upload, options: Receiving): Prom
   const now = Date.now();
   const at = new Date(now).toISOString();
   const known = await store.useBlob({ tenant, sha256, at });
-  const size_bytes = known === null ? await receiveNew(tenant, upload, options) : await compare(upload);
+  const size_bytes = known === null ? await receiveNew(tenant, upload, options, sha256) : await compare(upload);
   const expires_at = new Date(now + keepMilliseconds).toISOString();
   return { isKnown: known !== null, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at } };
 }
@@ -124,13 +135,25 @@ async function compare({ sha256, chunks }: Upload): Promise<number> {
   return bytes;
 }
 
-async function receiveNew(tenant: string, upload: Upload, options: Receiving): Promise<number> {
+async function copy(tenant: string, output: Upload, options: Receiving): Promise<void> {
+  const name = copyNameOf(output.sha256);
+  const known = await options.store.useBlob({ tenant, sha256: name, at: new Date().toISOString() });
+  if (known !== null) return;
+  await receiveNew(tenant, output, options, name).catch((cause: unknown) => {
+    // It is no fault of whoever named it.
+    const isDamaged = cause instanceof ServiceError && cause.code === 'digest_mismatch';
+    throw isDamaged ? new Error(`the output ${output.sha256} is damaged in the store`, { cause }) : cause;
+  });
+}
+
+/** Stores it under a name by which it is then found. */
+async function receiveNew(tenant: string, upload: Upload, options: Receiving, name: string): Promise<number> {
   const { store, blobsMax, bytesMax, checkFreeSpace, pieces } = options;
-  const { sha256, bytesMax: size_bytes } = upload;
+  const { bytesMax: size_bytes } = upload;
   checkFreeSpace();
   const key: UploadKey = { tenant, blob_id: randomUUID() };
   const at = new Date().toISOString();
-  const begun = await store.beginUpload({ ...key, sha256, size_bytes, at, blobsMax, bytesMax });
+  const begun = await store.beginUpload({ ...key, sha256: name, size_bytes, at, blobsMax, bytesMax });
   if (begun === 'full') {
     const message = `The tenant may have ${blobsMax} blobs of ${bytesMax} bytes together.`;
     throw new ServiceError('tenant_capacity_exhausted', message, { retryAfterSeconds });

@@ -2,10 +2,10 @@
  * What every job goes through once its row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
-import type { RequestedSpec, UploadedFile } from '@vouchbox/protocol';
+import type { RequestedSpec } from '@vouchbox/protocol';
 import type { JobMemory } from '../../capacity/job-memory.ts';
 import type { HeldLimits, LoadedCell, Posture, PreparedCell, Program } from '../../sandbox/sandbox.ts';
-import { digestOf } from '../../store/blobs/digests-named.ts';
+import { blobNameOf, digestOf, isNamed, type NamedFile } from '../../store/blobs/blobs-named.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -103,7 +103,7 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
   }
 }
 
-/** The program of a job. An uploaded file of it is read from the store while it is handed over. */
+/** The program of a job. A file that is named is read from the store while it is handed over. */
 export function programOf({ spec, key, store }: Pick<JobContext, 'spec' | 'key' | 'store'>): Program {
   return {
     language: spec.language,
@@ -113,22 +113,21 @@ export function programOf({ spec, key, store }: Pick<JobContext, 'spec' | 'key' 
     env: spec.env,
     files: spec.files.map((file) => ({
       path: file.path,
-      content: 'blob' in file ? uploadedContent(store, key.tenant, file) : Buffer.from(file.content_base64, 'base64'),
+      content: isNamed(file) ? namedContent(store, key.tenant, file) : Buffer.from(file.content_base64, 'base64'),
     })),
     outputs: spec.outputs,
     limits: spec.limits,
   };
 }
 
-async function* uploadedContent(
+async function* namedContent(
   store: JobDependencies['store'],
   tenant: string,
-  file: UploadedFile,
+  file: NamedFile,
 ): AsyncGenerator<Uint8Array> {
-  const sha256 = digestOf(file);
-  const found = await store.blob({ tenant, sha256 });
+  const found = await store.blob({ tenant, sha256: blobNameOf(file) });
   if (found === null) throw new Error(`the blob of ${file.path} was removed`);
-  yield* blobContent(store, { tenant, sha256, ...found });
+  yield* blobContent(store, { tenant, sha256: digestOf(file), ...found });
 }
 
 export function executionRecord({ posture, held }: { posture: Posture; held: HeldLimits }): ExecutionRecord {

@@ -3,19 +3,10 @@ import type { ArtifactRecord } from '@vouchbox/protocol';
 import type { LongTextKind, LongTexts, TextExtent } from '../../store/records/answers.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
+import { type ArtifactSources, artifactPieces } from '../artifact-content.ts';
 import { LongJson } from '../body.ts';
-import type { ObjectContents } from '../object-contents.ts';
 
 type Pieces = Pick<Store, 'textPiece'>;
-
-/** Where the bytes of artifacts are: in their rows, or in objects. */
-export interface ArtifactSources {
-  readonly store: Pick<Store, 'artifactPiece' | 'objectOfArtifact'>;
-  readonly objects: Pick<ObjectContents, 'read'>;
-}
-
-/** Bytes of an artifact that are read at once: a multiple of three, so that only the last piece has base64 padding. */
-const artifactPieceBytes = 96 * 1024;
 
 /** The text before and after each long text, which make it a JSON value. */
 const BRACKETS = { before: '[', after: ']' };
@@ -55,28 +46,6 @@ export function longBase64(sources: ArtifactSources, key: JobKey, record: Artifa
     },
   };
   return new LongJson('"', read, '"');
-}
-
-/** A content that leaves its row while it is read goes on from its object. */
-async function* artifactPieces(
-  { store, objects }: ArtifactSources,
-  key: JobKey,
-  { path, size_bytes }: ArtifactRecord,
-): AsyncGenerator<Uint8Array> {
-  let whole: Uint8Array | null = null;
-  for (let offset = 0; offset < size_bytes; offset += artifactPieceBytes) {
-    const here = whole === null ? await store.artifactPiece({ key, path, offset, bytes: artifactPieceBytes }) : null;
-    if (here !== null && here.length > 0) {
-      yield here;
-      continue;
-    }
-    if (whole === null) {
-      const object = await store.objectOfArtifact({ key, path });
-      if (object === null) throw gone(key);
-      whole = await objects.read(object);
-    }
-    yield whole.subarray(offset, offset + artifactPieceBytes);
-  }
 }
 
 /** Ends the answer before its declared length, so that the client does not take it for complete. */

@@ -105,7 +105,8 @@ test('a blob is that of its tenant alone', async () => {
   expect(await blobOf(sha256, 'other')).toBeNull();
   expect(await store.useBlob({ tenant: 'other', sha256, at: at(0) })).toBeNull();
   expect(await store.blobPiece({ tenant: 'other', blob_id, position: 0 })).toBeNull();
-  expect(await store.blobSizes({ tenant: 'other', digests: [sha256] })).toEqual([null]);
+  const files = naming(sha256).files;
+  expect(await store.inputs({ tenant: 'other', files, key: null, mayReadJobs: true })).toEqual([null]);
   const input = admission({ tenant: 'other', requested_spec: naming(sha256) });
   expect(await store.admit(input)).toEqual({ kind: 'blob_unavailable' });
   expect(await store.jobSummary(input)).toBeNull();

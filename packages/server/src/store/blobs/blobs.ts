@@ -1,16 +1,17 @@
 /**
- * Files that tenants upload before the jobs that name them. An upload is a row and its pieces. It is found by its digest
- * only once it is whole, so a part of a file is never anyone's input. An upload that was left half done, and a blob that
- * no job has named for long, are removed.
+ * Files that tenants upload before the jobs that name them, and copies of outputs for the jobs that name those. An upload
+ * is a row and its pieces. It is found by its digest only once it is whole, so a part of a file is never anyone's input. An
+ * upload that was left half done, a copy that no job needs, and a blob that no job has named for long, are removed.
  */
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredBlobRow } from '../records/rows.ts';
 import type { BlobPieceTable, BlobTable, StoreDatabase } from '../schema.ts';
 
-/** One digest of one tenant. */
+/** One blob of one tenant. */
 export interface BlobKey {
   readonly tenant: string;
+  /** What it is found by: its digest, or for a copy of an output what `copyNameOf` makes of it. */
   readonly sha256: string;
 }
 
@@ -32,7 +33,7 @@ export interface BeginUpload extends BlobKey, UploadKey {
 export interface UnusedBlobs {
   /** Whole blobs go that no job has named since, unless a job that has not ended names them. */
   readonly unusedSince: string;
-  /** Uploads go that began earlier and are not whole: whoever sent them is gone. */
+  /** Uploads go that began earlier and are not whole: whoever sent them is gone. So do copies of outputs, as whole blobs do. */
   readonly begunBefore: string;
   /** At most so many go at once. */
   readonly limit: number;
@@ -110,6 +111,9 @@ const deleteBlob = prepared((db, { tenant, blob_id }: UploadKey) =>
   db.deleteFrom('blobs').where('tenant', '=', tenant).where('blob_id', '=', blob_id),
 );
 
+/** A digest is shorter. */
+const isCopy = sql<SqlBool>`length(sha256) > 64`;
+
 const selectUnused = prepared((db, { unusedSince, begunBefore, latest, limit }: UnusedBlobs & { latest: string }) =>
   db
     .selectFrom('blobs')
@@ -121,7 +125,7 @@ const selectUnused = prepared((db, { unusedSince, begunBefore, latest, limit }: 
         row.and([row('is_whole', '=', sql.lit(0)), row('used_at', '<', begunBefore)]),
         row.and([
           row('is_whole', '=', sql.lit(1)),
-          row('used_at', '<', unusedSince),
+          row.or([row('used_at', '<', unusedSince), row.and([isCopy, row('used_at', '<', begunBefore)])]),
           row.not(
             row.exists(
               row

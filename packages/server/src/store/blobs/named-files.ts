@@ -4,33 +4,23 @@
  */
 import { Buffer } from 'node:buffer';
 import { sha256Hex } from '@vouchbox/evidence';
-import type { ArtifactRecord, InputFile, RequestedSpec, SubmittedFile, UploadedFile } from '@vouchbox/protocol';
+import type { ArtifactRecord, InputFile, RequestedSpec, StoredFile } from '@vouchbox/protocol';
 import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
 import type { StoredBlobRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { blob, blobPiece, useBlob } from './blobs.ts';
-import { digestOf, digestsNamed, isUploaded } from './digests-named.ts';
+import { blobNameOf, blobsNamed, digestOf, isNamed, type NamedFile } from './blobs-named.ts';
 
-/** The blobs that a submission names, by their digests. */
+/** The blobs that a submission names, by what they are found by. */
 export type NamedBlobs = ReadonlyMap<string, StoredBlobRow>;
-
-/** The sizes of a tenant's blobs, in the same order; null for one that it does not have. */
-export async function blobSizes(
-  db: StoreDatabase,
-  { tenant, digests }: { readonly tenant: string; readonly digests: readonly string[] },
-): Promise<readonly (number | null)[]> {
-  const sizes: (number | null)[] = [];
-  for (const sha256 of digests) sizes.push((await blob(db, { tenant, sha256 }))?.size_bytes ?? null);
-  return sizes;
-}
 
 /** The blobs that a submission names, from now on used; null if the tenant lacks one of them. */
 export async function usedBlobs(
   db: StoreDatabase,
-  { tenant, files, at }: { readonly tenant: string; readonly files: readonly SubmittedFile[]; readonly at: string },
+  { tenant, files, at }: { readonly tenant: string; readonly files: readonly StoredFile[]; readonly at: string },
 ): Promise<NamedBlobs | null> {
   const blobs = new Map<string, StoredBlobRow>();
-  for (const sha256 of digestsNamed(files)) {
+  for (const sha256 of blobsNamed(files)) {
     const found = await useBlob(db, { tenant, sha256, at });
     if (found === null) return null;
     blobs.set(sha256, found);
@@ -39,14 +29,14 @@ export async function usedBlobs(
 }
 
 /** What a receipt says of an input file. */
-export function inputArtifact(file: SubmittedFile, blobs: NamedBlobs): ArtifactRecord {
+export function inputArtifact(file: StoredFile, blobs: NamedBlobs): ArtifactRecord {
   const { path } = file;
-  if (!isUploaded(file)) {
+  if (!isNamed(file)) {
     const content = Buffer.from(file.content_base64, 'base64');
     return { path, size_bytes: content.length, sha256: sha256Hex(content) };
   }
   const sha256 = digestOf(file);
-  const size_bytes = blobs.get(sha256)?.size_bytes;
+  const size_bytes = blobs.get(blobNameOf(file))?.size_bytes;
   if (size_bytes === undefined) throw new Error('a submission names a blob that was not looked up');
   return { path, size_bytes, sha256 };
 }
@@ -58,10 +48,10 @@ export function inputArtifact(file: SubmittedFile, blobs: NamedBlobs): ArtifactR
 export async function filesByContent(
   db: StoreDatabase,
   { tenant, files }: { readonly tenant: string; readonly files: RequestedSpec['files'] },
-): Promise<readonly SubmittedFile[] | null> {
-  if (!files.some(isUploaded)) return files;
+): Promise<readonly StoredFile[] | null> {
+  if (!files.some(isNamed)) return files;
   const blobs = new Map<string, StoredBlobRow>();
-  for (const sha256 of digestsNamed(files)) {
+  for (const sha256 of blobsNamed(files)) {
     const found = await blob(db, { tenant, sha256 });
     if (found === null) return null;
     blobs.set(sha256, found);
@@ -69,8 +59,17 @@ export async function filesByContent(
   const records = files.map((file) => inputArtifact(file, blobs));
   if (!fitInline(records)) return records.map(({ path, sha256 }) => ({ path, blob: `sha256:${sha256}` }));
   const inline: InputFile[] = [];
-  for (const file of files) inline.push(isUploaded(file) ? await inlineFile(db, { tenant, file, blobs }) : file);
+  for (const file of files) inline.push(isNamed(file) ? await inlineFile(db, { tenant, file, blobs }) : file);
   return inline;
+}
+
+/** The files of a specification by their digests alone, which needs no blob. */
+export function filesByDigest(files: readonly StoredFile[]): readonly StoredFile[] {
+  return files.map((file) => ({ path: file.path, blob: isNamed(file) ? file.blob : `sha256:${contentDigest(file)}` }));
+}
+
+function contentDigest({ content_base64 }: InputFile): string {
+  return sha256Hex(Buffer.from(content_base64, 'base64'));
 }
 
 function fitInline(records: readonly ArtifactRecord[]): boolean {
@@ -80,9 +79,9 @@ function fitInline(records: readonly ArtifactRecord[]): boolean {
 
 async function inlineFile(
   db: StoreDatabase,
-  { tenant, file, blobs }: { readonly tenant: string; readonly file: UploadedFile; readonly blobs: NamedBlobs },
+  { tenant, file, blobs }: { readonly tenant: string; readonly file: NamedFile; readonly blobs: NamedBlobs },
 ): Promise<InputFile> {
-  const { blob_id, size_bytes } = blobs.get(digestOf(file)) as StoredBlobRow;
+  const { blob_id, size_bytes } = blobs.get(blobNameOf(file)) as StoredBlobRow;
   const pieces: Uint8Array[] = [];
   for (let read = 0; read < size_bytes; read += pieces.at(-1)?.length ?? 0) {
     const piece = await blobPiece(db, { tenant, blob_id, position: pieces.length });

@@ -4,21 +4,30 @@
  */
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import type { RequestedSpec } from '@vouchbox/protocol';
-import { filesByContent } from '../blobs/named-files.ts';
+import { filesByContent, filesByDigest } from '../blobs/named-files.ts';
 import type { StoreDatabase } from '../schema.ts';
+
+export interface SpecDigestInput {
+  readonly tenant: string;
+  readonly spec: RequestedSpec;
+  /** `content` if left out. */
+  readonly filesBy?: 'content' | 'digests';
+}
 
 /**
  * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as asked for: another
  * JSON form of the submission or another ceiling does not change it. Members that were added to the contract later are
  * left out if they are empty, so that keys from an older version still match. A file counts by its content, whether it was
- * sent inline or uploaded before. Null if the tenant lacks a blob that the specification names.
+ * sent inline or uploaded before: `content` looks at the bytes, and is null if the tenant lacks a blob that the specification
+ * names. `digests` needs no bytes, so an output may have gone since.
  */
 export async function specDigest(
   db: StoreDatabase,
-  { tenant, spec }: { readonly tenant: string; readonly spec: RequestedSpec },
+  { tenant, spec, filesBy }: SpecDigestInput,
 ): Promise<string | null> {
   const { args, env, ...rest } = spec;
-  const files = await filesByContent(db, { tenant, files: spec.files });
+  const files =
+    filesBy === 'digests' ? filesByDigest(spec.files) : await filesByContent(db, { tenant, files: spec.files });
   if (files === null) return null;
   return sha256Hex(
     canonicalJson({ ...rest, files, ...(args.length > 0 && { args }), ...(Object.keys(env).length > 0 && { env }) }),

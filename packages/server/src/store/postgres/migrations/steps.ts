@@ -2,6 +2,7 @@
  * The steps of a store on PostgreSQL. Each leads to a schema with the next version. Only their kinds say what may happen
  * while nodes of an earlier version live: see `take-step.ts`.
  */
+import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion } from './0004-schema.ts';
@@ -25,7 +26,10 @@ export interface PostgresStep extends Step {
 }
 
 /** A step is never taken from this list or moved in it: its place gives its number. */
-export const STEPS: readonly PostgresStep[] = [{ name: '0004-schema', kind: 'expand', sql: createTables }];
+export const STEPS: readonly PostgresStep[] = [
+  { name: '0004-schema', kind: 'expand', sql: createTables },
+  { name: '0004-with-used-outputs', kind: 'expand', sql: findOutputs },
+];
 
 const UNRELEASED = [
   ...['0004-tables', '0004-with-execution', '0004-with-nodes', '0004-with-uploads', '0004-with-versions'],

@@ -2,6 +2,7 @@
  * The steps of a SQLite store. Schemas are numbered by the receipts that they hold: `0001` is that of v0.1, `0003` that of
  * v0.3. A new store passes through all of them.
  */
+import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -18,6 +19,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0001-jobs', sql: schemaOfV01 },
   { name: '0003-receipts', sql: schemaOfV03 },
   { name: '0004-schema', sql: schemaOfV4, fill: fillV4 },
+  { name: '0004-with-used-outputs', sql: findOutputs },
 ];
 
 const UNRELEASED = [

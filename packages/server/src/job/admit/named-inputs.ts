@@ -1,0 +1,104 @@
+/**
+ * The files of a submission that name bytes of the tenant's store: an upload, or an output of a job that has ended. Each is
+ * looked up once, and what is stored of the job names the digest. Spec § Job submission, § Limits.
+ */
+import { namedFilesTotalBytesMax, type StoredFile, type SubmittedFile } from '@vouchbox/protocol';
+import { type Caller, requireScope } from '../../ground/caller.ts';
+import { ServiceError } from '../../ground/service-error.ts';
+import { digestOf, isOutput } from '../../store/blobs/blobs-named.ts';
+import type { Input, NamingFile } from '../../store/jobs/inputs.ts';
+import type { Store } from '../../store/store.ts';
+import { ArtifactGone, type ArtifactSources, artifactPieces, type OutputCopies } from '../artifact-content.ts';
+import { refusal } from './refuse.ts';
+
+interface Submitted {
+  readonly caller: Caller;
+  /** Null if the client sent none. */
+  readonly key: string | null;
+  readonly files: readonly SubmittedFile[];
+}
+
+/** A file, and how many bytes it stands for. */
+export interface Resolved {
+  readonly file: StoredFile;
+  readonly size_bytes: number;
+}
+
+/**
+ * Every file with what it stands for.
+ *
+ * @throws ServiceError `insufficient_scope`, `blob_unavailable`, `input_unavailable`, `payload_too_large`
+ */
+export async function resolvedFiles(
+  { caller, key, files }: Submitted,
+  { store }: { readonly store: Pick<Store, 'inputs'> },
+): Promise<readonly Resolved[]> {
+  const naming = files.filter(isNaming);
+  if (naming.length === 0) return files.map((file) => resolved(file, undefined));
+  if (naming.some((file) => 'from' in file)) requireScope(caller, 'jobs:read', ', which naming an output needs');
+  const mayReadJobs = caller.scopes.includes('jobs:read');
+  const found = await store.inputs({ tenant: caller.tenant, files: naming, key, mayReadJobs });
+  const inputs = new Map(naming.map((file, index) => [file, found[index] ?? null]));
+  const all = files.map((file, index) => {
+    const input = inputs.get(file as NamingFile);
+    if (input === null) throw unavailable(file as NamingFile, index, mayReadJobs);
+    return resolved(file, input);
+  });
+  const total = all.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+  if (total <= namedFilesTotalBytesMax) return all;
+  const problem = `have ${total} bytes together; at most ${namedFilesTotalBytesMax} are allowed`;
+  throw refusal('payload_too_large', '/files', problem);
+}
+
+function isNaming(file: SubmittedFile): file is NamingFile {
+  return !('content_base64' in file);
+}
+
+function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
+  const { path } = file;
+  if (!isNaming(file)) {
+    const { content_base64 } = file;
+    return { file: { path, content_base64 }, size_bytes: Buffer.byteLength(content_base64, 'base64') };
+  }
+  if (input === undefined) throw new Error('a file that names bytes was not looked up');
+  const { blob, from, size_bytes } = input;
+  return { file: { path, ...(from !== null && { from }), blob }, size_bytes };
+}
+
+/** Whether other tenants have it, and whether it ever was, is not told. */
+function unavailable(file: NamingFile, index: number, mayReadJobs: boolean): ServiceError {
+  const pointer = `/files/${index}/${'from' in file ? 'from' : 'blob'}`;
+  if ('from' in file)
+    return refusal('input_unavailable', pointer, 'names no output of a job of the tenant that has ended');
+  const also = mayReadJobs ? ' or an output' : '; an output can be named with the scope "jobs:read"';
+  return refusal('blob_unavailable', pointer, `is not a blob of the tenant${also}`);
+}
+
+/** A blob was removed between the check and the transaction that stores the job. */
+export function blobUnavailable(): ServiceError {
+  return new ServiceError('blob_unavailable', 'A blob that a file names is not there any more.');
+}
+
+export interface CopyOptions extends ArtifactSources {
+  readonly blobs: OutputCopies;
+}
+
+/**
+ * Copies the outputs that files name, each once, so that the job has their bytes until it ends.
+ *
+ * @throws ServiceError `input_unavailable` if one was removed just now; and as `Blobs.copy` does
+ */
+export async function copyOutputs(tenant: string, files: readonly Resolved[], options: CopyOptions): Promise<void> {
+  for (const { file, size_bytes } of files) {
+    if (!isOutput(file)) continue;
+    const { job_id, path } = file.from;
+    const sha256 = digestOf(file);
+    const chunks = artifactPieces(options, { tenant, job_id }, { path, size_bytes, sha256 });
+    try {
+      await options.blobs.copy(tenant, { sha256, bytesMax: size_bytes, chunks });
+    } catch (error) {
+      if (!(error instanceof ArtifactGone)) throw error;
+      throw new ServiceError('input_unavailable', 'An output that a file names is not there any more.');
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** The content of an artifact, piece by piece, wherever it lies. */
+import type { ArtifactRecord } from '@vouchbox/protocol';
+import type { JobKey } from '../store/records/rows.ts';
+import type { Store } from '../store/store.ts';
+import type { ObjectContents } from './object-contents.ts';
+
+/** Where the bytes of artifacts are: in their rows, or in objects. */
+export interface ArtifactSources {
+  readonly store: Pick<Store, 'artifactPiece' | 'objectOfArtifact'>;
+  readonly objects: Pick<ObjectContents, 'read'>;
+}
+
+/** What is copied of an output, read as it is stored. */
+export interface CopiedOutput {
+  readonly sha256: string;
+  readonly bytesMax: number;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface OutputCopies {
+  /**
+   * Copies an output for the jobs that name it; durable when it resolves. It counts as an upload of the tenant until no job
+   * needs it.
+   *
+   * @throws ServiceError `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
+   */
+  copy(tenant: string, output: CopiedOutput): Promise<void>;
+}
+
+/** Bytes of an artifact that are read at once: a multiple of three, so that only the last piece has base64 padding. */
+const artifactPieceBytes = 96 * 1024;
+
+/** The job was removed while its artifact was read. An answer then ends before its declared length. */
+export class ArtifactGone extends Error {
+  constructor({ job_id }: JobKey) {
+    super(`the job ${job_id} was removed while one of its artifacts was read`);
+  }
+}
+
+/**
+ * The bytes of an artifact. A content that leaves its row while it is read goes on from its object.
+ *
+ * @throws ArtifactGone if its job was removed meanwhile
+ */
+export async function* artifactPieces(
+  { store, objects }: ArtifactSources,
+  key: JobKey,
+  { path, size_bytes }: ArtifactRecord,
+): AsyncGenerator<Uint8Array> {
+  let whole: Uint8Array | null = null;
+  for (let offset = 0; offset < size_bytes; offset += artifactPieceBytes) {
+    const here = whole === null ? await store.artifactPiece({ key, path, offset, bytes: artifactPieceBytes }) : null;
+    if (here !== null && here.length > 0) {
+      yield here;
+      continue;
+    }
+    if (whole === null) {
+      const object = await store.objectOfArtifact({ key, path });
+      if (object === null) throw new ArtifactGone(key);
+      whole = await objects.read(object);
+    }
+    yield whole.subarray(offset, offset + artifactPieceBytes);
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * What the files of a submission stand for that name bytes of the store: an upload, or an output of a job that has ended. An
+ * output is looked up once. Whoever sends a submission again gets the answer of the first time, also where the output is gone.
+ */
+import type { OutputFile, OutputName, ResolvedOutput, StoredSpec, UploadedFile } from '@vouchbox/protocol';
+import { blob } from '../blobs/blobs.ts';
+import { digestOf, isOutput } from '../blobs/blobs-named.ts';
+import { prepared } from '../prepared.ts';
+import type { JobKey } from '../records/rows.ts';
+import type { StoreDatabase } from '../schema.ts';
+import type { SubmissionEvidence } from './submission-evidence.ts';
+
+export type NamingFile = UploadedFile | OutputFile;
+
+export interface InputsAsked {
+  readonly tenant: string;
+  readonly files: readonly NamingFile[];
+  /** The key of the submission; null if it has none. */
+  readonly key: string | null;
+  /** Whether outputs may be found by their digests. */
+  readonly mayReadJobs: boolean;
+}
+
+/** The bytes that a file stands for. */
+export interface Input {
+  /** `sha256:` and 64 hex digits. */
+  readonly blob: string;
+  readonly size_bytes: number;
+  /** The output that the bytes are; null for an upload. */
+  readonly from: OutputName | null;
+}
+
+const selectOutput = prepared((db, { tenant, job_id, path }: JobKey & { path: string }) =>
+  db
+    .selectFrom('artifacts')
+    .select(['job_id', 'path', 'size_bytes', 'sha256'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('path', '=', path),
+);
+
+/** Of the job that came last: it is kept longest. Ids are in the order of time. */
+const selectByDigest = prepared((db, { tenant, sha256 }: { tenant: string; sha256: string }) =>
+  db
+    .selectFrom('artifacts')
+    .select(['job_id', 'path', 'size_bytes', 'sha256'])
+    .where('tenant', '=', tenant)
+    .where('sha256', '=', sha256)
+    .orderBy('job_id', 'desc')
+    .limit(1),
+);
+
+const selectEarlier = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
+  db
+    .selectFrom('idempotency_keys')
+    .innerJoin('job_specs', (join) =>
+      join
+        .onRef('job_specs.tenant', '=', 'idempotency_keys.tenant')
+        .onRef('job_specs.job_id', '=', 'idempotency_keys.job_id'),
+    )
+    .select(['job_specs.requested_spec', 'job_specs.evidence'])
+    .where('idempotency_keys.tenant', '=', tenant)
+    .where('idempotency_keys.idempotency_key', '=', key),
+);
+
+/** What each file stands for, in the same order; null for one that the tenant does not have. */
+export async function inputs(db: StoreDatabase, asked: InputsAsked): Promise<readonly (Input | null)[]> {
+  const found: (Input | null)[] = [];
+  for (const file of asked.files) found.push(await inputOf(db, file, asked));
+  const { tenant, key, mayReadJobs } = asked;
+  if (key === null || !mayReadJobs || !found.includes(null)) return found;
+  const earlier = await outputsOfKey(db, { tenant, key });
+  return asked.files.map((file, index) => found[index] ?? asBefore(file, earlier));
+}
+
+async function inputOf(
+  db: StoreDatabase,
+  file: NamingFile,
+  { tenant, mayReadJobs }: InputsAsked,
+): Promise<Input | null> {
+  if ('from' in file) {
+    const output = await selectOutput.first(db, { tenant, ...file.from });
+    const isSame = file.blob === undefined || file.blob === `sha256:${output?.sha256}`;
+    return output !== null && isSame ? inputFrom(output) : null;
+  }
+  const sha256 = digestOf(file);
+  const upload = await blob(db, { tenant, sha256 });
+  if (upload !== null) return { blob: file.blob, size_bytes: upload.size_bytes, from: null };
+  const output = mayReadJobs ? await selectByDigest.first(db, { tenant, sha256 }) : null;
+  return output === null ? null : inputFrom(output);
+}
+
+function inputFrom({ job_id, path, size_bytes, sha256 }: OutputName & { size_bytes: number; sha256: string }): Input {
+  return { blob: `sha256:${sha256}`, size_bytes, from: { job_id, path } };
+}
+
+interface EarlierOutput extends ResolvedOutput {
+  readonly size_bytes: number;
+}
+
+/** The outputs that the job of a key was given, as they were looked up then. */
+async function outputsOfKey(
+  db: StoreDatabase,
+  key: { tenant: string; key: string },
+): Promise<readonly EarlierOutput[]> {
+  const stored = await selectEarlier.first(db, key);
+  if (stored === null) return [];
+  const { files = [] } = JSON.parse(stored.requested_spec) as StoredSpec;
+  const { input_artifacts } = JSON.parse(stored.evidence ?? '{"input_artifacts":[]}') as SubmissionEvidence;
+  const sizes = new Map(input_artifacts.map(({ path, size_bytes }) => [path, size_bytes]));
+  return files.filter(isOutput).map((file) => ({ ...file, size_bytes: sizes.get(file.path) ?? 0 }));
+}
+
+/** What a file stood for when it was sent before; null if it was not. */
+function asBefore(file: NamingFile, outputs: readonly EarlierOutput[]): Input | null {
+  const found = outputs.find(({ path, from, blob }) => {
+    if (path !== file.path || (file.blob !== undefined && file.blob !== blob)) return false;
+    return !('from' in file) || (file.from.job_id === from.job_id && file.from.path === from.path);
+  });
+  return found ?? null;
+}
