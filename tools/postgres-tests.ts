@@ -7,7 +7,6 @@ export const ON_POSTGRES = [
   `${STORE}/{injection,lifecycle}.test.ts`,
   'test/contract/{cancellation,database-gone,idempotency,list,nodes,replay,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',
-  'test/fleet/rolling-upgrade.test.ts',
 ];
 
 /** What runs on nothing else. */
@@ -15,7 +14,6 @@ export const ONLY_POSTGRES = [
   `${STORE}/{copying,postgres}/**/*.test.ts`,
   'test/contract/{database-gone,nodes,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',
-  'test/fleet/rolling-upgrade.test.ts',
 ];
 
 /** These are about files, or not about a store. */

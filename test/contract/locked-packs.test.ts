@@ -1,6 +1,6 @@
 /**
  * A pack with a wheel and a package of npm, built from a recipe with two locked lists and used by jobs of both classes.
- * Building it takes a minute, so it runs with `PACKS=all` only.
+ * Building it takes a minute, so `npm run packs` alone does it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,14 +14,14 @@ import {
   requirements,
 } from '../../packages/server/src/sandbox/packs/build/locked.fixture.ts';
 import { readRecipe } from '../../packages/server/src/sandbox/packs/build/recipe.ts';
+import { hasEveryPack } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
-const isEvery = process.env['PACKS'] === 'all';
 const directory = mkdtempSync(join(tmpdir(), 'svc-locked-packs-'));
 const packs = join(directory, 'packs');
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-if (isEvery) {
+if (hasEveryPack) {
   const recipe = {
     name: 'locked',
     version: '1',
@@ -37,7 +37,7 @@ if (isEvery) {
   await buildPack({ recipe: readRecipe(join(directory, 'locked.json')), packs, proxies: {}, onLine: () => {} });
 }
 
-describe.runIf(isEvery).each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
+describe.runIf(hasEveryPack).each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
   const rig = useRig({ provider, 'runtime-packs-dir': packs });
 
   test.each([

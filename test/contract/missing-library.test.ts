@@ -1,10 +1,11 @@
 /** What is in a pack, and what is said where a program imports a library that it has not. */
 import { describe, expect, test } from 'vitest';
-import { BUILD_MILLISECONDS_MAX, shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
+import { BUILD_MILLISECONDS_MAX, packsOf } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
+import { TINY } from '../../packages/server/src/sandbox/packs/tiny-pack.fixture.ts';
 import { vouchbox } from '../rig/command.ts';
 import { useRig } from '../rig/rig.ts';
 
-const { packs } = await shippedPacks(['python-data']);
+const { packs } = await packsOf([TINY]);
 
 describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX }, () => {
   const rig = useRig({ provider: 'namespace', 'runtime-packs-dir': packs });
@@ -18,15 +19,15 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
     const { runtime_packs } = await rig().alpha.client.capabilities();
     const [system, pack] = runtime_packs;
     expect(system?.libraries).toBeUndefined();
-    const image = pack?.libraries?.find(({ modules }) => modules.includes('PIL'));
-    expect(image).toEqual({ language: 'python', name: 'Pillow', version: '9.4.0', modules: ['PIL'] });
+    const slugify = pack?.libraries?.find(({ modules }) => modules.includes('slugify'));
+    expect(slugify).toEqual({ language: 'python', name: 'python-slugify', version: '4.0.0', modules: ['slugify'] });
   });
 
   test('names the pack that has a library which a program misses', async () => {
-    const missed = await run('import PIL', '--language', 'python');
+    const missed = await run('import slugify', '--language', 'python');
     expect(missed.code).toBe(1);
-    expect(missed.stderr).toMatch(/^vouchbox: PIL is in a pack: --runtime python-data$/m);
-    expect(await run('import PIL', '--language', 'python', '--runtime', 'python-data')).toMatchObject({
+    expect(missed.stderr).toMatch(/^vouchbox: slugify is in a pack: --runtime tiny$/m);
+    expect(await run('import slugify', '--language', 'python', '--runtime', TINY.name)).toMatchObject({
       code: 0,
       stderr: '',
     });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceFailure } from '@vouchbox/client';
 import { expect, test } from 'vitest';
+import { isLongForm } from '../rig/form.ts';
 import { auditJobs } from './audit.ts';
 import { ServiceProcess } from './service-process.ts';
 import { SmallDisk } from './small-disk.ts';
@@ -34,7 +35,7 @@ test('a service with a read-only data directory says so in one line', patient, a
   rmSync(dataDir, { recursive: true });
 });
 
-test(
+test.runIf(isLongForm)(
   'a service on a full disk refuses what it cannot store, keeps what it has, and goes on when there is room',
   patient,
   async () => {

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { builtPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
+import { isLongForm } from '../rig/form.ts';
 import { FEATURES, ROWS_OF_THE_CODE } from './features.ts';
 import { CELLS, sentenceOf, shortForm } from './matrix.ts';
 import { pageOf } from './page.ts';
@@ -14,7 +15,7 @@ import { removeDirectories } from './service.ts';
 const root = join(import.meta.dirname, '../..');
 afterAll(removeDirectories);
 
-describe('a cell of the short form holds:', async () => {
+describe.runIf(isLongForm)('a cell of the short form holds:', async () => {
   const packs = builtPacks(PACKS);
   if (packs === null)
     process.stdout.write('crossings: no pack is built, so what needs one is left to npm run crossings\n');

@@ -16,7 +16,7 @@ export const CELLS: readonly Cell[] = PLACE_NAMES.flatMap((place) =>
   FEATURES.filter((feature) => sentenceOf(place, feature) === null).map((feature) => ({ place, feature })),
 );
 
-/** Places that start quickly, and without a browser: `npm test` has those of their own. */
+/** Places that start quickly, and without a browser: `npm run long` has those of their own. */
 const QUICK: readonly PlaceName[] = [
   ...(['http', 'typescript-client', 'python-client', 'command', 'mcp', 'piston', 'judge0', 'sandbox-fusion'] as const),
   ...(['grading', 'export-by-command', 'export-by-library', 'backup', 'fork'] as const),

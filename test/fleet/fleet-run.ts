@@ -31,10 +31,9 @@ export type Failure = (typeof FAILURES)[number];
 export interface FleetRunOptions {
   readonly nodes: number;
   readonly seed: number;
-  /** In this order; null draws them from the seed until the time is over. */
-  readonly failures: readonly Failure[] | null;
+  /** For how long failures are made. */
   readonly milliseconds: number;
-  /** Jobs that are submitted, at most. Failures that are drawn end with them. */
+  /** Jobs that are submitted, at most. Failures end with them. */
   readonly jobsMax: number;
   readonly clients: number;
   /** How far the clock of the last node is ahead. */
@@ -218,19 +217,18 @@ class Trouble {
     return Math.round(this.#recoveryMilliseconds / 100) / 10;
   }
 
-  async make({ failures, milliseconds, onFailure }: FleetRunOptions): Promise<readonly Failure[]> {
+  async make({ milliseconds, onFailure }: FleetRunOptions): Promise<readonly Failure[]> {
     const { random, workload, jobsMax } = this.#options;
     const made: Failure[] = [];
     const until = performance.now() + milliseconds;
     const isTime = () => performance.now() < until && workload.promises.length < jobsMax;
-    while (failures === null ? isTime() : made.length < failures.length) {
+    while (isTime()) {
       await delay(pauseMilliseconds * (0.5 + random()));
-      const failure = failures?.[made.length] ?? pick(FAILURES, random) ?? 'kill';
+      const failure = pick(FAILURES, random) ?? 'kill';
       onFailure?.(failure);
       await this.#makeOne(failure);
       made.push(failure);
     }
-    if (failures !== null) await delay(Math.max(0, until - performance.now()));
     return made;
   }
 

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { startPostgres } from '../rig/postgres-server.ts';
 import { type FleetRun, runFleet } from './fleet-run.ts';
-import { type RollingUpgrade, runRollingUpgrade } from './rolling-upgrade.ts';
+import { type RollingUpgrade, runRollingUpgrade, upgradeProblems } from './rolling-upgrade.ts';
 
 const { values } = parseArgs({
   options: {
@@ -63,7 +63,6 @@ say(`${nodes} nodes, ${minutes} minutes, seed ${seed}`);
 const run = await runFleet({
   nodes,
   seed,
-  failures: null,
   milliseconds: minutes * 60_000,
   jobsMax: Number(values.jobs),
   clients: 8,
@@ -73,10 +72,11 @@ const run = await runFleet({
 });
 table(rowsOf(run));
 const problems = [...run.problems, ...run.leftovers.map((left) => `left behind: ${left}`)];
+if (run.attested !== run.jobs) problems.push(`${run.attested} of ${run.jobs} jobs are attested`);
 if (run.recoverySeconds > recoverySecondsMax) problems.push(`a recovery took ${run.recoverySeconds} s`);
 const upgrade = await upgraded();
 table({ 'jobs promised during an upgrade': upgrade.jobs, 'envelopes that verify': upgrade.attested });
-problems.push(...upgrade.problems, ...upgrade.leftovers.map((left) => `left behind: ${left}`));
+problems.push(...upgradeProblems(upgrade), ...upgrade.leftovers.map((left) => `left behind: ${left}`));
 for (const problem of problems) say(`PROBLEM ${problem}`);
 say(problems.length === 0 ? 'every promise was kept' : `${problems.length} promises were broken`);
 process.exitCode = problems.length === 0 ? 0 : 1;

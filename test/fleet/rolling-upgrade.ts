@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { NEXT_STEPS } from '../../packages/server/src/store/postgres/migrations/next-version.fixture.ts';
-import { rangeOf } from '../../packages/server/src/store/postgres/migrations/steps.ts';
+import { rangeOf, STEPS } from '../../packages/server/src/store/postgres/migrations/steps.ts';
 import { backfillRowsMax } from '../../packages/server/src/store/postgres/migrations/take-step.ts';
 import { Session } from '../../packages/server/src/store/postgres/session.ts';
 import { type Audit, auditJobs, runProblems } from '../crash/audit.ts';
@@ -33,6 +33,23 @@ export interface RollingUpgrade extends Audit {
   /** Rows in the old form at the end. */
   readonly unfilled: number;
   readonly leftovers: readonly string[];
+}
+
+/** What an upgrade did otherwise than it should, beside the promises of jobs. */
+export function upgradeProblems(run: RollingUpgrade): string[] {
+  const expected: [what: string, was: number, is: number][] = [
+    ['jobs attested', run.attested, run.jobs],
+    // The old form stays while a node needs it, and goes with the last of them.
+    ['schema beside the last older node', run.versions[0], rangeOf(STEPS).knows + 1],
+    ['schema after it', run.versions[1], rangeOf(NEXT_STEPS).knows],
+    // A node that was killed in the middle goes on where it was, and nothing stays in the old form.
+    ['rows moved before the kill', run.movedBeforeKill, 2 * backfillRowsMax],
+    ['rows looked at again', run.lookedAtAgain, 0],
+    ['rows in the old form', run.unfilled, 0],
+    ['claims left', run.claimsLeft, 0],
+  ];
+  const wrong = expected.filter(([, was, is]) => was !== is);
+  return [...run.problems, ...wrong.map(([what, was, is]) => `${what}: ${was} in place of ${is}`)];
 }
 
 /** @param options the URL is that of an empty schema */

@@ -1,5 +1,6 @@
 /** Registers every case that applies to a class as a test, against one provider that is opened for all of them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isLongForm } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { hostileCases } from './cases.ts';
 import { appliesTo, expectHeld, type HostileCase, type HostileClass } from './hostile-case.ts';
@@ -8,16 +9,16 @@ import { CASE_MILLISECONDS_MAX } from './size.ts';
 import { Target } from './target.ts';
 
 /**
- * A missing runtime fails every test of the class: nothing is skipped. `only` are the ids of the cases to try; without
- * it, all.
+ * A missing runtime fails every test of the class: nothing is skipped. `differs` chooses the cases to try, those whose
+ * outcome may depend on the launcher; without it, and in the long form, all.
  */
 export function describeHostile(
   hostileClass: HostileClass,
   launcher: NamespaceLauncher | GvisorLauncher = LAUNCHERS[hostileClass][0],
-  only?: readonly string[],
+  differs: (hostileCase: HostileCase) => boolean = () => true,
 ): void {
   const cases = hostileCases.filter(
-    (hostileCase) => appliesTo(hostileCase, hostileClass) && only?.includes(hostileCase.id) !== false,
+    (hostileCase) => appliesTo(hostileCase, hostileClass) && (isLongForm || differs(hostileCase)),
   );
   let target: Target;
   let chosen: Disposable;

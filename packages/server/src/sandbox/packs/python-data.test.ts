@@ -1,9 +1,10 @@
-/** The shipped pack, built from Debian packages and run in real cells of both classes. */
+/** The shipped pack, built from Debian packages and run in real cells of both classes: a part of `npm run packs`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasEveryPack } from '../../../../../test/rig/form.ts';
 import { type Opened, openProvider } from '../preflight.ts';
 import type { Collection, Posture, Program, Provider } from '../sandbox.ts';
 import type { PackFacts } from './pack-store.ts';
@@ -23,12 +24,13 @@ let packs: string;
 let facts: PackFacts;
 
 beforeAll(async () => {
+  if (!hasEveryPack) return;
   const shipped = await shippedPacks(['python-data']);
   packs = shipped.packs;
   facts = shipped.facts[0] as PackFacts;
 }, BUILD_MILLISECONDS_MAX);
 
-describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provider', (choice) => {
+describe.runIf(hasEveryPack).each(['namespace', 'gvisor'] as const)('python-data under the %s provider', (choice) => {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-python-data-'));
   let provider: Provider;
   let packsLeftOut: Opened['packsLeftOut'];

@@ -10,61 +10,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { copiedPython } from '../launcher/copies.fixture.ts';
 import { openProvider } from '../preflight.ts';
 import type { CellRequest, Provider } from '../sandbox.ts';
-import type { Recipe } from './build/recipe.ts';
 import { BUILD_MILLISECONDS_MAX, packsOf } from './shipped-packs.fixture.ts';
-
-/** Where it would leave a mark, seen from any root directory that it finds. */
-const MARK = join(tmpdir(), `svc-told-by-a-pack-${process.pid}`);
-
-/** Runs at each start of its interpreter, and copies of one inherit what it told. */
-const TOLD = `
-import os
-def tried(call, *words):
-    try:
-        return call(*words)
-    except Exception as error:
-        return type(error).__name__
-def leave_marks():
-    left = []
-    for root in ['/proc/%s/root' % each for each in os.listdir('/proc') if each.isdigit() and int(each) != os.getpid()]:
-        try:
-            with open(root + '${MARK}', 'w') as file:
-                file.write(str(os.getuid()))
-            left.append(root)
-        except OSError:
-            pass
-    return left
-status = dict(line.split(':\\t', 1) for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)
-told = {
-    'users': [*os.getresuid(), *os.getresgid()],
-    'capabilities': sorted({value for name, value in status.items() if name.startswith('Cap')}),
-    'no_new_privs': status.get('NoNewPrivs'), 'seccomp': status.get('Seccomp'),
-    'namespaces': {each: tried(os.readlink, '/proc/self/ns/' + each) for each in ('mnt', 'pid', 'net', 'ipc', 'uts', 'user', 'cgroup')},
-    'processes': len([each for each in os.listdir('/proc') if each.isdigit()]),
-    'root': sorted(os.listdir('/')), 'name': os.uname().nodename,
-    'shadow': tried(open, '/etc/shadow'), 'memory': tried(open, '/proc/1/mem', 'rb'),
-    'environment': sorted(name for name in os.environ if name.startswith('SERVICE')),
-    'marks': leave_marks(),
-}
-`;
-
-const RECIPE: Recipe = {
-  name: 'telling',
-  version: '1',
-  languages: ['python'],
-  suite: 'bookworm',
-  packages: [],
-  files: {
-    '/usr/lib/python3/dist-packages/told_by_pack.py': TOLD.trim().split('\n'),
-    '/usr/lib/python3/dist-packages/telling.pth': ['import told_by_pack'],
-  },
-};
+import { MARK, TINY } from './tiny-pack.fixture.ts';
 
 const PRINT = 'import json, sys; print(json.dumps(sys.modules["told_by_pack"].told))';
 
 let packs: string;
 beforeAll(async () => {
-  ({ packs } = await packsOf([RECIPE]));
+  ({ packs } = await packsOf([TINY]));
 }, BUILD_MILLISECONDS_MAX);
 
 describe.each([
@@ -88,8 +41,8 @@ describe.each([
   test('has no right of the host and sees nothing of it', async () => {
     const request: CellRequest =
       way === 'copied'
-        ? await copiedPython(provider, 'telling', 'telling')
-        : { language: 'python', runtime: 'telling', owner: 'telling' };
+        ? await copiedPython(provider, 'owner', TINY.name)
+        : { language: 'python', runtime: TINY.name, owner: 'owner' };
     const told = JSON.parse(await run(provider, request));
     expect(told).toMatchObject({
       users: Array.from({ length: 6 }, () => 1000),

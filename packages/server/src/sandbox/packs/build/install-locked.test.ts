@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { hasEveryPack } from '../../../../../../test/rig/form.ts';
 import { freshDirectory, plantTree } from '../pack.fixture.ts';
 import { PackError } from '../pack-error.ts';
 import { installLocked } from './install-locked.ts';
@@ -27,8 +28,6 @@ with zipfile.ZipFile(path, 'w') as wheel:
 print(hashlib.sha256(open(path, 'rb').read()).hexdigest(), end='')
 `;
 
-/** pip and npm try again where a digest is wrong, which takes ten seconds each. */
-const isEvery = process.env['PACKS'] === 'all';
 const PYTHON = { 'usr/bin/python3.11': 'python' };
 
 async function install(locked: Recipe['locked'], more: Readonly<Record<string, string>> = PYTHON): Promise<string> {
@@ -48,11 +47,12 @@ describe('locked packages', () => {
     expect(read('node_modules/is-number/index.js')).toContain('module.exports');
   });
 
-  it.runIf(isEvery)('are refused if a wheel has another digest', async () => {
+  // pip and npm try again where a digest is wrong, which takes ten seconds each.
+  it.runIf(hasEveryPack)('are refused if a wheel has another digest', async () => {
     await expect(install({ requirements: requirements('a'.repeat(64)) })).rejects.toThrow(/pip failed|python3 failed/);
   });
 
-  it.runIf(isEvery)('are refused if a package of npm has another digest', async () => {
+  it.runIf(hasEveryPack)('are refused if a package of npm has another digest', async () => {
     const other = `sha512-${'A'.repeat(86)}==`;
     await expect(install({ npm_lockfile: lockfile(other) })).rejects.toThrow(/npm failed.*EINTEGRITY/);
   });
@@ -82,7 +82,7 @@ describe('a wheel that was built for', () => {
     return install({ requirements: `tiny==1.0 --hash=sha256:${digest}\n` });
   }
 
-  it.each(isEvery ? ['manylinux_2_28', 'manylinux2014', 'manylinux2010', 'manylinux1'] : ['manylinux2014'])(
+  it.each(hasEveryPack ? ['manylinux_2_28', 'manylinux2014', 'manylinux2010', 'manylinux1'] : ['manylinux2014'])(
     '%s is installed',
     async (name) => {
       const library = await installWheelFor(`${name}_${machine}`);
@@ -90,7 +90,7 @@ describe('a wheel that was built for', () => {
     },
   );
 
-  it.each(isEvery ? ['musllinux_1_2', 'manylinux_2_99'] : ['musllinux_1_2'])(
+  it.each(hasEveryPack ? ['musllinux_1_2', 'manylinux_2_99'] : ['musllinux_1_2'])(
     '%s is refused, and the hint says which are taken',
     async (name) => {
       const refused: unknown = await installWheelFor(`${name}_${machine}`).catch((error: unknown) => error);
