@@ -13,18 +13,12 @@ export interface Construct {
 }
 
 const SERVER = 'packages/server/src';
-const KEPT = 'if (kept !== undefined) return kept;';
 
 export const CONSTRUCTS: readonly Construct[] = [
   {
     name: 'pages of lists are kept',
     work: 'list of 50',
-    without: [{ file: `${SERVER}/store/kept/kept-lists.ts`, from: KEPT, to: '' }],
-  },
-  {
-    name: 'final details are kept',
-    work: 'detail',
-    without: [{ file: `${SERVER}/store/kept/final-details.ts`, from: KEPT, to: '' }],
+    without: [{ file: `${SERVER}/store/kept/kept-lists.ts`, from: 'if (kept !== undefined) return kept;', to: '' }],
   },
   {
     name: 'short results are kept',
@@ -80,18 +74,6 @@ export const CONSTRUCTS: readonly Construct[] = [
         file: 'packages/evidence/src/canonical-json.ts',
         from: 'if (standsInOrder(value, quickDepthMax)) return JSON.stringify(value);',
         to: '',
-      },
-    ],
-  },
-  {
-    name: 'the members around the data of an event are plain',
-    work: 'long jobs',
-    without: [
-      { file: 'packages/evidence/src/chain.ts', from: 'const isPlain = ', to: 'const isPlain = quoted && ' },
-      {
-        file: 'packages/evidence/src/chain.ts',
-        from: 'function isPlainText(',
-        to: 'const quoted = false;\nfunction isPlainText(',
       },
     ],
   },

@@ -27,7 +27,6 @@ const LONG = 'head -c 1024000 /dev/zero | tr "\\0" o | fold -w 63';
 /** What is measured. Each takes the tree of the service's sources. */
 export const WORKS = {
   'list of 50': (tree) => requests(tree, { code: HELLO, count: 50, paths: () => ['/v1/jobs'] }),
-  detail: (tree) => requests(tree, { code: HELLO, count: 50, paths: (ids) => ids.map((id) => `/v1/jobs/${id}`) }),
   'long result': (tree) =>
     requests(tree, { code: LONG, count: 1, paths: (ids) => ids.map((id) => `/v1/jobs/${id}/result`) }),
   'short jobs': (tree) => jobs(tree, { code: HELLO, count: 40 }),

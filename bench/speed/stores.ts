@@ -7,10 +7,6 @@ import { FLAGS, hello, KEY, scratchDirectory } from './bench-service.ts';
 import { fillStore } from './filled-store.ts';
 import { openJobClient } from './job-client.ts';
 
-/**
- * The fewest jobs whose details do not all stay in the memory of the service: each is read from the store on both
- * sides.
- */
 const fewJobs = 5000;
 const rounds = 7;
 const roundMilliseconds = 700;

@@ -61,16 +61,6 @@ export function chainEvents(tail: ChainTail, bodies: readonly EventBody[]): JobE
 
 /** `data` is the first of the members in canonical order. */
 function textOf({ job_id, kind, prev_hash, seq, timestamp }: LinkedEvent, data_json: string): string {
-  const linked = { job_id, kind, prev_hash, seq, timestamp };
-  const isPlain = [job_id, kind, prev_hash, timestamp].every(isPlainText) && Number.isSafeInteger(seq);
-  const others = isPlain ? JSON.stringify(linked) : canonicalJson(linked);
+  const others = canonicalJson({ job_id, kind, prev_hash, seq, timestamp });
   return `${EVENT_DOMAIN}{"data":${data_json},${others.slice(1)}`;
-}
-
-/**
- * Whether a value is text that JSON spells in only one way. Every event of this version has such members, but events of
- * others may not.
- */
-function isPlainText(value: unknown): boolean {
-  return typeof value === 'string' && value.isWellFormed();
 }

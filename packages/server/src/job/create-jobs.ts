@@ -33,10 +33,9 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher' |
 
 /** The jobs of this process's store, run by its dispatcher. Failures of the store become refusals. */
 export function createJobs(options: JobsOptions): Jobs {
-  const { store, isSigning, history, shutdown } = options;
-  const signing = isSigning ? 'on' : 'off';
+  const { store, history, shutdown } = options;
   const detail = async (key: JobKey): Promise<JsonText<JobDetail>> => {
-    const text = await store.jobDetail({ key, signing });
+    const text = await store.jobDetail(key);
     if (text === null) throw jobNotFound();
     return text;
   };

@@ -137,7 +137,7 @@ function everyCommand(): [string, unknown][] {
       }),
     ],
     ['job', key],
-    ['jobDetail', { key, signing: 'on' }],
+    ['jobDetail', key],
     ['jobSummary', key],
     ['list', list],
     ['list', { ...list, statuses: ['failed'] }],

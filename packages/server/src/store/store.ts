@@ -3,11 +3,11 @@
  * resolves only when the change is on disk. Every read for a caller names the tenant: a foreign job and an unknown one
  * both give `null`. Nothing above this floor knows SQL; nothing here knows HTTP or processes.
  */
-import type { EventBody, FoldedResult, JobDetail } from '@vouchbox/protocol';
+import type { EventBody, FoldedResult } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
 import type { Methods, Reads, Writes } from './commands.ts';
 import type { Fleet } from './fleet.ts';
-import type { FinishInput, JobDetailInput } from './records/inputs.ts';
+import type { FinishInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 
 /** The commands of `reads.ts` and `writes.ts`, each documented where it is defined. */
@@ -15,7 +15,7 @@ type Asked = Methods<Reads> & Methods<Writes>;
 
 /** The methods that are declared here do more than one command. */
 export interface Store
-  extends Omit<Asked, 'append' | 'finish' | 'jobDetail' | 'node' | 'orphanedJobs' | 'takeQueuedJobs'>,
+  extends Omit<Asked, 'append' | 'finish' | 'node' | 'orphanedJobs' | 'takeQueuedJobs'>,
     AsyncDisposable {
   /** The other nodes on this store; null if it is for one process. */
   readonly fleet: Fleet | null;
@@ -32,8 +32,6 @@ export interface Store
    * job was already terminal: then nothing changes.
    */
   finish(input: FinishInput): Promise<boolean>;
-  /** A job as its owner reads it; null if the tenant has no such job. */
-  jobDetail(input: JobDetailInput): Promise<JsonText<JobDetail> | null>;
   /**
    * Whether this process has accepted or started the job, alone may end it, and has not yet stored its end. False says
    * nothing of the job.

@@ -5,7 +5,6 @@
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
 import type { Fleet } from './fleet.ts';
 import { partsOf } from './history/output-run.ts';
-import { FinalDetails } from './kept/final-details.ts';
 import { KeptLists } from './kept/kept-lists.ts';
 import { ShortResults } from './kept/short-results.ts';
 import type { JobKey } from './records/rows.ts';
@@ -68,17 +67,15 @@ interface Sides {
 function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides): Store {
   const { writes, reads, fleet } = sides;
   const lists = new KeptLists();
-  const details = new FinalDetails();
   const change: Change = (name, input) => lists.change(tenantOf(input), () => writer.call(name, input));
   return {
     ...writes,
     ...reads,
-    ...runsOver(change, details, fleet),
+    ...runsOver(change, fleet),
     fleet,
     addPiece: (input) => writer.call('addPiece', input, ownBufferOf(input.content)),
     storeAttestation: (input) => change('storeAttestation', input),
-    withdrawAttestation: (input) => details.change(() => change('withdrawAttestation', input)),
-    jobDetail: (input) => details.read(input, () => reads.jobDetail(input)),
+    withdrawAttestation: (input) => change('withdrawAttestation', input),
     list: (input) => lists.read(input, () => reads.list(input)),
     // One process takes jobs by starting them.
     releaseJobs: async () => {},
@@ -93,15 +90,13 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
 }
 
 /**
- * What differs in a store that several nodes share. Nothing that another node can change is kept in memory: no lists, and
- * no details, because jobs are removed and attestations withdrawn on any node.
+ * What differs in a store that several nodes share. Nothing that another node can change is kept in memory: no lists.
  */
 function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),
     queuedJobs: (input) => writes.takeQueuedJobs(input),
     releaseJobs: (keys) => writes.releaseJobs(keys),
-    jobDetail: async (input) => (await reads.jobDetail(input))?.text ?? null,
     list: (input) => reads.list(input),
   };
 }
@@ -118,7 +113,7 @@ type Runs = Pick<
 const sharedResultMilliseconds = 20_000;
 
 /** What this thread knows about jobs that are under way or ended lately. */
-function runsOver(change: Change, details: FinalDetails, fleet: Fleet | null): Runs {
+function runsOver(change: Change, fleet: Fleet | null): Runs {
   // Another node may remove a job, but never sooner after its end than this.
   const results = new ShortResults(undefined, fleet === null ? Number.POSITIVE_INFINITY : sharedResultMilliseconds);
   /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
@@ -151,7 +146,7 @@ function runsOver(change: Change, details: FinalDetails, fleet: Fleet | null): R
     isUnderWay: (key) => underWay.has(nameOfJob(key)),
     shortResult: (key) => results.take(key),
     async deleteEnded(input) {
-      const removed = await details.change(() => change('deleteEnded', input));
+      const removed = await change('deleteEnded', input);
       results.clear();
       return removed;
     },

@@ -241,8 +241,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
 });
 
 describe('the detail of a job', () => {
-  const detailOf = async (key: JobKey) =>
-    JSON.parse((await store.jobDetail({ key, signing: 'on' })) ?? 'null') as JobDetail;
+  const detailOf = async (key: JobKey) => JSON.parse((await store.jobDetail(key)) ?? 'null') as JobDetail;
 
   test('says where its attestation is and what it is, once it is signed', async () => {
     const key = await endedJob(store);

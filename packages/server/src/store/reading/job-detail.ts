@@ -5,12 +5,10 @@
  * configuration. Spec § Job detail, § Attestation member.
  */
 import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
-import { isTerminal, jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { jsonText, Spelled } from '../../ground/json-text.ts';
+import { jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
+import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { SUMMARY_COLUMNS } from '../jobs/job-columns.ts';
 import { prepared } from '../prepared.ts';
-import type { DetailText } from '../records/answers.ts';
-import type { JobDetailInput } from '../records/inputs.ts';
 import type { AttestationRow, ExecutionRecord, JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
@@ -47,20 +45,17 @@ const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
 type DetailColumns = NonNullable<Awaited<ReturnType<typeof selectDetail.first>>>;
 
 /** A job as its owner reads it; null if the tenant has no such job. */
-export async function jobDetail(db: StoreDatabase, { key, signing }: JobDetailInput): Promise<DetailText | null> {
+export async function jobDetail(db: StoreDatabase, key: JobKey): Promise<JsonText<JobDetail> | null> {
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;
   const { requested_spec, receipt_json, receipt_sha256 } = columns;
-  const attestation = attestationMember(columns);
-  const isFinal = isTerminal(columns.status) && (attestation.available || signing === 'off');
-  const text = jsonText<JobDetail>({
+  return jsonText<JobDetail>({
     ...lifecycle(columns),
     requested_spec: new Spelled(requested_spec ?? '{}'),
     ...executionMembers(columns),
-    attestation,
+    attestation: attestationMember(columns),
     ...(receipt_json !== null && receipt_sha256 !== null && { receipt: new Spelled(receipt_json), receipt_sha256 }),
   });
-  return { text, isFinal };
 }
 
 function lifecycle(columns: DetailColumns) {

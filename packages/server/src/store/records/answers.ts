@@ -1,7 +1,6 @@
 /** What the store answers: the results of its operations. They cross threads, so they are plain data. */
 import type {
   FoldedResult,
-  JobDetail,
   JobEvent,
   JobListItem,
   JobStatus,
@@ -11,12 +10,6 @@ import type {
 } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
 import type { AttestationRow, JobKey, JobSummary, ListPlace, QueuedJob, StoredObject, StoredRun } from './rows.ts';
-
-export interface DetailText {
-  readonly text: JsonText<JobDetail>;
-  /** Whether it cannot change until the job is removed or its attestation withdrawn. */
-  readonly isFinal: boolean;
-}
 
 /** The result of an admission, decided and stored in one transaction. `full` says whose bound was reached. */
 export type AdmitResult =

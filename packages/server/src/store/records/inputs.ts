@@ -15,15 +15,6 @@ import type {
 import type { LongTextKind, TextExtent } from './answers.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, ListPlace } from './rows.ts';
 
-/** With signing off, a job that ended is not attested any more; what was attested before stays so. */
-export type Signing = 'on' | 'off';
-
-/** Which detail is requested. */
-export interface JobDetailInput {
-  readonly key: JobKey;
-  readonly signing: Signing;
-}
-
 export interface AdmitInput extends JobKey {
   readonly created_at: string;
   readonly requested_spec: RequestedSpec;
