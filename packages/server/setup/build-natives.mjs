@@ -38,7 +38,11 @@ const TARGETS = [
     flags: STATIC,
   },
   { file: 'svc-stage', sources: ['sentry/stage.c', ...SHARED], flags: STATIC },
-  { file: 'svc-filter', sources: ['sentry/filter.c'], flags: ['-fPIE', '-pie', '-lseccomp'] },
+  {
+    file: 'svc-filter',
+    sources: ['sentry/filter.c', 'launcher/configuration.c', 'launcher/filter.c', 'launcher/failure.c'],
+    flags: [...STATIC, '-lseccomp'],
+  },
   { file: 'svc-enter', sources: ['user-namespace/enter.c'], flags: STATIC },
   { file: 'svc-init', sources: ['launcher/guest.c', ...PROCESS_ONE, ...SHARED], flags: STATIC },
   { file: 'svc-launcher', sources: [...LAUNCHER, ...PROCESS_ONE, ...SHARED], flags: [...STATIC, '-lseccomp'] },

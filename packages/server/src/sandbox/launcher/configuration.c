@@ -93,9 +93,13 @@ struct configuration *parse_configuration(char *text)
         *rest++ = '\0';
         take(configuration, line, rest);
     }
+    return configuration;
+}
+
+void require_complete(const struct configuration *configuration)
+{
     if (configuration->groups.count == 0 || configuration->count == NULL || configuration->rootfs == NULL ||
         configuration->arguments.count == 0 || configuration->work_size == NULL || configuration->otherwise <= 0 ||
         (configuration->library != NULL && (configuration->template_cell == NULL || configuration->users_count == 0)))
         fail("the configuration is not complete");
-    return configuration;
 }

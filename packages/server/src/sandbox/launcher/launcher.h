@@ -218,10 +218,15 @@ struct pipes {
 };
 
 struct configuration *parse_configuration(char *text);
+/* Fails if a launcher would lack something. */
+void require_complete(const struct configuration *configuration);
 char *read_configuration(int descriptor);
 
-/* Allows `allowed`, if it is not null, whatever its rule says. */
-struct sock_fprog make_filter(const struct words *rules, int otherwise, const char *allowed);
+/*
+ * Allows `allowed`, if it is not null, whatever its rule says. Calls of another architecture, 32-bit and x32 among them,
+ * fail with the error `foreign`; if that is 0 they end the process with SIGSYS, which is libseccomp's default.
+ */
+struct sock_fprog make_filter(const struct words *rules, int otherwise, const char *allowed, int foreign);
 
 void enter_root(const struct configuration *configuration);
 

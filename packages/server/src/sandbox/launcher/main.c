@@ -44,10 +44,11 @@ int main(int count, char **words)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) fail("cannot end with the service: %m");
     reset_signals();
     struct configuration *configuration = parse_configuration(read_configuration(3));
-    configuration->filter = make_filter(&configuration->rules, configuration->otherwise, NULL);
+    require_complete(configuration);
+    configuration->filter = make_filter(&configuration->rules, configuration->otherwise, NULL, 0);
     open_groups(configuration);
     if (configuration->library != NULL) {
-        configuration->template_filter = make_filter(&configuration->rules, configuration->otherwise, "setns");
+        configuration->template_filter = make_filter(&configuration->rules, configuration->otherwise, "setns", 0);
         keep(library_of(configuration->library), LIBRARY);
     }
     enter_root(configuration);

@@ -7,13 +7,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { nativePath } from '../native.ts';
 import { GUEST } from './description.ts';
 import type { RootFiles } from './rootfs.ts';
-import { runscSeccompProfile, type SeccompProfile } from './seccomp/seccomp.ts';
+import { type KernelFilterOptions, type SeccompProfile, seccompProfile } from './seccomp/seccomp.ts';
 import { ruleLine } from './seccomp/seccomp-rule.ts';
 
 /** Built from `../launcher`, as a launcher's own process 1 is. */
 const SVC_INIT = nativePath('svc-init');
 const SVC_FILTER = nativePath('svc-filter');
-const ENOSYS = 38;
 
 /** The command of process 1, which expects that the runtime sets the filter. */
 export const PROCESS_ONE: readonly string[] = [GUEST.init, '-'];
@@ -25,21 +24,14 @@ export function makesFilter(): boolean {
   return existsSync(SVC_FILTER);
 }
 
-/** What the cells have of their own: the host's kernel or gVisor's, and whether programs may reach one another over `lo`. */
-export interface CellsKind {
-  readonly sharesHostKernel: boolean;
-  readonly loopback: boolean;
-}
-
 /** The files for the root of the cells. */
-export function processOneFiles({ sharesHostKernel, loopback }: CellsKind): RootFiles {
+export function processOneFiles({ sharesHostKernel, loopback }: KernelFilterOptions): RootFiles {
   const init = { [GUEST.init]: readFileSync(SVC_INIT) };
   if (sharesHostKernel || !makesFilter()) return init;
-  return { ...init, [GUEST.filter]: compileFilter(runscSeccompProfile({ loopback })) };
+  return { ...init, [GUEST.filter]: compileFilter(seccompProfile({ loopback, sharesHostKernel })) };
 }
 
-/** The same rules that runsc gets, in the same order. Rules that trace are for calls that the filter does not know. */
-function compileFilter({ syscalls }: SeccompProfile): Uint8Array {
-  const lines = [...syscalls.map(ruleLine), `otherwise ${ENOSYS}`];
+function compileFilter({ syscalls, defaultErrnoRet }: SeccompProfile): Uint8Array {
+  const lines = [...syscalls.map(ruleLine), `otherwise ${defaultErrnoRet}`];
   return execFileSync(SVC_FILTER, { input: `${lines.join('\n')}\n`, stdio: ['pipe', 'pipe', 'pipe'] });
 }

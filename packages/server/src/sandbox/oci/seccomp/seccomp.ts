@@ -51,6 +51,11 @@ export interface FilterOptions {
   readonly loopback: boolean;
 }
 
+/** Also whether programs use the host's kernel, or gVisor's. */
+export interface KernelFilterOptions extends FilterOptions {
+  readonly sharesHostKernel: boolean;
+}
+
 /**
  * The only architecture in which a program may call the kernel. Calls through 32-bit and x32 entry points end with
  * SIGSYS.
@@ -58,23 +63,32 @@ export interface FilterOptions {
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64', arm64: 'SCMP_ARCH_AARCH64' };
 
 /**
- * The profile for crun and other runtimes on libseccomp. Every version of libseccomp drops rules for calls that are
- * newer than itself. A call that is allowed with some arguments also has rules for its refusals. `clone3` answers
- * ENOSYS, because its flags are in memory where a filter cannot see them: libc falls back to `clone`.
+ * Calls that gVisor has only in part, or refuses with its own EPERM because it lacks them. They must not look like
+ * refusals of this filter.
  */
-export function seccompProfile({ loopback }: FilterOptions, architecture: string = process.arch): SeccompProfile {
-  const apart = ['ioctl', ...SYNC_CALLS, ...(loopback ? OPTION_CALLS : [])];
+const MISSING_IN_GVISOR: readonly string[] =
+  'ioprio_get ioprio_set mq_open mq_unlink sched_rr_get_interval sched_setparam'.split(' ');
+
+/**
+ * The profile for crun, the launcher and what else makes filters by libseccomp. Every version of libseccomp drops rules
+ * for calls that are newer than itself. A call that is allowed with some arguments also has rules for its refusals.
+ * `clone3` answers ENOSYS, because its flags are in memory where a filter cannot see them: libc falls back to `clone`.
+ */
+export function seccompProfile(
+  { loopback, sharesHostKernel }: KernelFilterOptions,
+  architecture: string = process.arch,
+): SeccompProfile {
+  const ofHost = ['ioctl', ...SYNC_CALLS, ...(loopback ? OPTION_CALLS : [])];
+  const apart = sharesHostKernel ? ofHost : MISSING_IN_GVISOR;
   return {
     defaultAction: 'SCMP_ACT_ERRNO',
     defaultErrnoRet: ENOSYS,
     architectures: architecturesOf(architecture),
     syscalls: [
       allow(ALLOWED_CALLS.filter((name) => !apart.includes(name))),
-      { names: SYNC_CALLS, action: 'SCMP_ACT_ERRNO', errnoRet: 0 },
-      ...devices,
+      ...(sharesHostKernel ? hostRules(loopback) : []),
       ...allowedWithArguments,
       ...allowedSockets(loopback),
-      ...(loopback ? allowedOptions : []),
       refuse(REFUSED_CALLS),
       ...CLONE_NEW_NAMESPACES.map((value) => refuse(['clone'], matches(0, value, value))),
       ...refusedSockets(loopback),
@@ -83,13 +97,12 @@ export function seccompProfile({ loopback }: FilterOptions, architecture: string
   };
 }
 
-/**
- * Calls that gVisor has only in part, or refuses with its own EPERM because it lacks them. They must not look like
- * refusals of this filter.
- */
-const MISSING_IN_GVISOR: ReadonlySet<string> = new Set(
-  'ioprio_get ioprio_set mq_open mq_unlink sched_rr_get_interval sched_setparam'.split(' '),
-);
+/** The calls that reach beyond a cell only where its kernel is the host's. */
+function hostRules(loopback: boolean): readonly Rule[] {
+  const syncs = { names: SYNC_CALLS, action: 'SCMP_ACT_ERRNO', errnoRet: 0 } as const;
+  return [syncs, ...devices, ...(loopback ? allowedOptions : [])];
+}
+
 /** The name that runsc of 2022 has for `pselect6`. */
 const OLD_NAMES = ['pselect'];
 
@@ -99,7 +112,7 @@ const OLD_NAMES = ['pselect'];
  * returns ENOSYS for a traced call without a tracer, and no program may trace another.
  */
 export function runscSeccompProfile({ loopback }: FilterOptions, architecture: string = process.arch): SeccompProfile {
-  const names = [...ALLOWED_CALLS.filter((name) => !MISSING_IN_GVISOR.has(name)), ...OLD_NAMES];
+  const names = [...ALLOWED_CALLS.filter((name) => !MISSING_IN_GVISOR.includes(name)), ...OLD_NAMES];
   return {
     defaultAction: 'SCMP_ACT_TRACE',
     architectures: architecturesOf(architecture),

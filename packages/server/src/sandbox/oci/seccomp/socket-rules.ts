@@ -18,16 +18,23 @@ const TYPE_MASK = 0xffffffff - 0o2004000;
 const KIND_MASK = 0xf;
 /** Types and protocols: 0 is the default of the type, 6 is TCP, 17 is UDP. There are no ping sockets, MPTCP or SCTP. */
 const INTERNET_KINDS = [
-  [SOCK_STREAM, 0],
-  [SOCK_STREAM, 6],
-  [SOCK_DGRAM, 0],
-  [SOCK_DGRAM, 17],
+  { type: SOCK_STREAM, protocols: [0, 6] },
+  { type: SOCK_DGRAM, protocols: [0, 17] },
 ] as const;
+/** Protocols of the Internet families have no more. */
+const PROTOCOL_BITS = 9;
 
 const unix: readonly Rule[] = [allow(SOCKET_CALLS, equals(0, AF_UNIX))];
 const internet: readonly Rule[] = [AF_INET, AF_INET6].flatMap((family) =>
-  INTERNET_KINDS.map(([type, protocol]) =>
-    allow(['socket'], equals(0, family), matches(1, TYPE_MASK, type), equals(2, protocol)),
+  INTERNET_KINDS.flatMap(({ type, protocols }) =>
+    protocols.map((protocol) => allow(['socket'], equals(0, family), matches(1, TYPE_MASK, type), equals(2, protocol))),
+  ),
+);
+const otherProtocols: readonly Rule[] = [AF_INET, AF_INET6].flatMap((family) =>
+  INTERNET_KINDS.flatMap(({ type, protocols }) =>
+    allBut(protocols, PROTOCOL_BITS).map(({ mask, value }) =>
+      refuse(['socket'], equals(0, family), matches(1, TYPE_MASK, type), matches(2, mask, value)),
+    ),
   ),
 );
 
@@ -47,7 +54,7 @@ export function refusedSockets(loopback: boolean): readonly Rule[] {
     ),
   );
   const later = refuse(['socket'], { index: 0, value: AF_INET6, op: 'SCMP_CMP_GT' });
-  return [refuse(['socketpair'], notUnix), ...others, later, ...kinds];
+  return [refuse(['socketpair'], notUnix), ...others, later, ...kinds, ...otherProtocols];
 }
 
 /**
