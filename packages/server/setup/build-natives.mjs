@@ -17,7 +17,7 @@ const BUILT = join(server, 'native');
 /** Where their sources are. */
 const FOLDERS = ['launcher', 'sentry', 'user-namespace'];
 const SHARED = ['launcher/failure.c', 'launcher/steps.c'];
-const PROCESS_ONE = named('launcher', ['init', 'report', 'privileges', 'command']);
+const PROCESS_ONE = named('launcher', ['init', 'limits', 'report', 'privileges', 'command']);
 const LAUNCHER = named('launcher', [
   ...['main', 'configuration', 'filter', 'root', 'serve', 'answer', 'cells', 'copies', 'living', 'groups'],
   ...['cell', 'maker', 'mounts'],

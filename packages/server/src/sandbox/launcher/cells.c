@@ -301,7 +301,9 @@ void hold(struct cell *cell, const unsigned long *limits, const char *accesses)
         answer("failed %s %d\n", cell->request.id, errno);
         return;
     }
-    add_section(report, "process limits", "%lu %lu %lu\n", cell->held[0], cell->held[1], cell->held[2]);
+    char rows[ORDER_BYTES];
+    say_limits(rows, sizeof rows, cell->held);
+    add_section(report, "process limits", "%s\n", rows);
     forget(cell);
     answer_with_report("held", cell, report);
 }

@@ -10,6 +10,7 @@ import { GuestChannel } from '../oci/guest-channel.ts';
 import { sectionsOf } from '../oci/observe/guest-report.ts';
 import { type ObservedPosture, observeNamespaceCell } from '../oci/observe/observe.ts';
 import { holdMemory } from '../oci/observe/room-for-waiting.ts';
+import { limitRows, parseLimitRows } from '../oci/process-limits.ts';
 import type { CellOptions } from '../oci/runtime/runtime.ts';
 import {
   type Boot,
@@ -151,11 +152,8 @@ class ForkedCell implements WaitingCell {
   }
 
   #inForce({ asked, report }: Held): LimitsInForce {
-    const [fileBytes = Number.NaN, , processes = Number.NaN] = (report.get('process limits') ?? '')
-      .split(' ')
-      .map(Number);
     return {
-      guest: { fileBytes, processes },
+      guest: parseLimitRows(report.get('process limits') ?? ''),
       group: {
         memoryBytes: this.#measured(report, 'memoryLimitBytes'),
         processes: this.#measured(report, 'processesLimit'),
@@ -208,7 +206,8 @@ class ForkedCell implements WaitingCell {
     ];
     const measures = ['memoryLimitBytes', 'processesLimit', 'processes', 'oomKills', 'cpuMicroseconds'] as const;
     const readings = measures.map((measure) => readingWord(plan.readings[measure]));
-    return [fileBytes, cpuSeconds, guestProcesses, ...writings.map(writingWord), ...readings].join(' ');
+    const limits = limitRows({ fileBytes, cpuSeconds, processes: guestProcesses });
+    return [limits, ...writings.map(writingWord), ...readings].join(' ');
   }
 
   #measured(report: ReadonlyMap<string, string>, measure: Measure): number {

@@ -8,13 +8,13 @@
  * service talks to it alone:
  *
  *   out  `ready LENGTH` and LENGTH bytes   at the workload-ready boundary: what /proc says of the interpreter
- *   in   `limits FSIZE CPU NPROC HEAP_MB`  the limits of a job, on what waits
- *   out  `limits FSIZE CPU NPROC`          read back from the kernel
+ *   in   `limits NAME=VALUE...`            the limits of a job, on what waits: `limits.h`
+ *   out  `limits NAME=VALUE...`            read back from the kernel
  *
- * Both then read `run BYTES ARGUMENTS`, in a forked cell with HEAP_MB; BYTES of words for the program; every later byte is
- * the program's own standard input. A line to process 1 is padded to LINE_BYTES. So is the report, which only process 1
- * can write, when all is dead: `exited CODE` or `signaled NUMBER`; of a language that is compiled also `compiling`,
- * `running`, and `compiler exited CODE` or the like. Exit code 125 says that process 1 itself failed.
+ * Both then read `run BYTES ARGUMENTS HEAP_MB`; BYTES of words for the program; every later byte is the program's own
+ * standard input. A line to process 1 is padded to ORDER_BYTES. The report, which only process 1 can write, is one line
+ * padded to LINE_BYTES, when all is dead: `exited CODE` or `signaled NUMBER`; of a language that is compiled also
+ * `compiling`, `running`, and `compiler exited CODE` or the like. Exit code 125 says that process 1 itself failed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -137,36 +137,26 @@ static void write_bytes(int file, const char *bytes, size_t length)
     }
 }
 
-static unsigned long limit(pid_t pid, int resource, unsigned long soft, unsigned long hard)
+/* Reads a line of the service, which has its own length. */
+static void read_order(char *line)
 {
-    struct rlimit wanted = { soft, hard }, held;
-    must(prlimit(pid, resource, &wanted, NULL), "prlimit");
-    must(prlimit(pid, resource, NULL, &held), "prlimit");
-    return held.rlim_cur;
+    read_bytes(line, ORDER_BYTES);
+    line[ORDER_BYTES] = '\0';
 }
 
-/*
- * In a gVisor cell: sets a job's limits on the waiting processes, and reports those that the kernel then holds. Returns
- * the heap size for a runtime that takes one.
- */
-static unsigned set_limits(void)
+/* Where no launcher does: sets a job's limits on the waiting processes, and reports those that the kernel then holds. */
+static void set_limits(void)
 {
-    char line[LINE_BYTES + 1] = "", answer[128];
-    unsigned long size, cpu, processes;
-    unsigned heap;
-    read_bytes(line, LINE_BYTES);
-    if (sscanf(line, "limits %lu %lu %lu %u", &size, &cpu, &processes, &heap) != 4) fail("malformed line");
+    char line[ORDER_BYTES + 1], rows[ORDER_BYTES], answer[ORDER_BYTES + 16];
     const struct waiting *each[] = { &compiler, &program };
-    unsigned long held_size = 0, held_cpu = 0, held_processes = 0;
-    for (int at = 0; at < 2; at++) {
-        if (each[at]->pid <= 0) continue;
-        held_size = limit(each[at]->pid, RLIMIT_FSIZE, size, size);
-        held_cpu = limit(each[at]->pid, RLIMIT_CPU, cpu, cpu + 1);
-        held_processes = limit(each[at]->pid, RLIMIT_NPROC, processes, processes);
-    }
-    snprintf(answer, sizeof answer, "limits %lu %lu %lu\n", held_size, held_cpu, held_processes);
+    unsigned long limits[LIMITS], held[LIMITS];
+    read_order(line);
+    if (strncmp(line, "limits ", 7) || read_limits(line + 7, limits) == NULL) fail("malformed line");
+    for (int at = 0; at < 2; at++)
+        if (each[at]->pid > 0) must(limit_process(each[at]->pid, limits, held), "set limits");
+    say_limits(rows, sizeof rows, held);
+    snprintf(answer, sizeof answer, "limits %s\n", rows);
     say(answer);
-    return heap;
 }
 
 /* Lets an interpreter go on with a line and the words of the program, after which the descriptor ends. */
@@ -260,13 +250,14 @@ static void wait_until_ready(const struct waiting *waiting)
 /* Takes one job: its limits, its release, and the words of the program. */
 static void run_job(const struct configuration *configuration)
 {
-    char line[LINE_BYTES + 1] = "";
+    char line[ORDER_BYTES + 1];
     size_t length;
-    unsigned arguments, heap = is_forked ? 0 : set_limits();
-    read_bytes(line, LINE_BYTES);
+    unsigned arguments, heap;
+    if (!is_forked) set_limits();
+    read_order(line);
     /* The service has opened its ends, and is the only one that writes to this process. */
     if (is_forked) close_range(SERVICES_ENDS, FILES, 0);
-    if (sscanf(line, "run %zu %u %u", &length, &arguments, &heap) != 2 + is_forked) fail("malformed line");
+    if (sscanf(line, "run %zu %u %u", &length, &arguments, &heap) != 3) fail("malformed line");
     char *words = malloc(length + 1);
     if (words == NULL) fail("no memory for the program's words");
     read_bytes(words, length);

@@ -10,6 +10,7 @@
  *   answer.c         messages to the service
  *   cells.c          every cell, from the request for it until nothing is left of it
  *   living.c         work on a cell from outside: its user mapping, its limits, its end
+ *   limits.c         the limits of a job, by name
  *   groups.c         its control groups
  *   report.c         the kernel's report on it
  *   copies.c         asks the template for the interpreters of cells
@@ -42,6 +43,7 @@
 #include <sys/types.h>
 
 #include "failure.h"
+#include "limits.h"
 #include "steps.h"
 
 /* In the launcher's own root: where a cell builds its file system, and the layers of its trees, by number. */
@@ -60,8 +62,8 @@ enum {
     ACCESS_BYTES_MAX = 96,   /* of one access to a file of a group */
     REPORT_BYTES_MAX = 256 * 1024,
     ID_BYTES_MAX = 64,
-    LINE_BYTES = 64,         /* of a line to process 1 of a cell, or from it */
-    LIMITS = 3,              /* of a job, on each process that waits: file size, CPU time, processes */
+    LINE_BYTES = 64,         /* of a line from process 1 of a cell about its program */
+    ORDER_BYTES = 256,       /* of a line to it */
     CELLS_MAX = 4096,
     COPY_FILES_MAX = 7 + 5 + GROUPS_MAX,    /* namespaces; its ends of five pipes; groups */
 };

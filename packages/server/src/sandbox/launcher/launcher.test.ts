@@ -21,6 +21,7 @@ const rootfs = join(directory, 'rootfs');
 let groups: GroupRoot;
 
 const MIB = 1024 * 1024;
+const LIMITS = `FSIZE=${MIB} CPU=5 NPROC=9`;
 
 beforeAll(() => {
   groups = openGroupRoot(readCgroupLayout(), `svc-launcher-test-${randomUUID()}`);
@@ -127,9 +128,7 @@ describe('a launcher', () => {
     const writings = plan.toLimit(limits, UNLIMITED).map(writingWord);
     const report = await made.hold(
       [
-        MIB,
-        5,
-        9,
+        LIMITS,
         ...writings,
         readingWord(plan.readings.memoryLimitBytes),
         readingWord(plan.readings.processesLimit),
@@ -138,7 +137,7 @@ describe('a launcher', () => {
     const sections = sectionsOf(report);
     expect(measured(sections, plan.readings.memoryLimitBytes, 'memoryLimitBytes')).toBe(limits.memoryBytes);
     expect(measured(sections, plan.readings.processesLimit, 'processesLimit')).toBe(limits.processes);
-    expect(sections.get('process limits')).toBe(`${MIB} 5 9\n`);
+    expect(sections.get('process limits')).toBe(`${LIMITS}\n`);
     const [interpreter] = options.group.members().filter((pid) => pid !== made.pid);
     const held = readFileSync(`/proc/${interpreter}/limits`, 'utf8');
     expect(held).toMatch(new RegExp(`^Max file size +${MIB} +${MIB} `, 'm'));
@@ -154,7 +153,7 @@ describe('a launcher', () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const made = await launcher.make(requestOf(options));
-    await expect(made.hold(`${MIB} 5 9 ${access(options.group.plan)}`)).rejects.toMatchObject({ code });
+    await expect(made.hold(`${LIMITS} ${access(options.group.plan)}`)).rejects.toMatchObject({ code });
   });
 
   it('ends a cell whose interpreter was killed, and sets no limits on what replaced it', async () => {
@@ -164,7 +163,18 @@ describe('a launcher', () => {
     for (const member of options.group.members()) if (member !== pid) process.kill(member, 'SIGKILL');
     await over;
     expect(options.group.members()).toEqual([]);
-    await expect(hold(`${MIB} 5 9`)).rejects.toMatchObject({ code: 'ESRCH' });
+    await expect(hold(LIMITS)).rejects.toMatchObject({ code: 'ESRCH' });
+  });
+
+  it.each([
+    ['one is missing', 'FSIZE=1 CPU=5'],
+    ['one comes twice', `${LIMITS} CPU=6`],
+    ['one is not in the table', `${LIMITS} WALL=1`],
+  ])('takes no limits of which %s', async (_title, rows) => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const { hold } = await launcher.make(requestOf(options));
+    await expect(hold(rows)).rejects.toThrow(/malformed request/);
   });
 
   it('refuses a cell whose group exists, and makes the next', async () => {
@@ -203,7 +213,7 @@ describe('a launcher', () => {
 
   it.each([
     ['makes a cell', async (launcher: Launcher) => launcher.make(requestOf(await cellOptions()))],
-    ['sets limits', async (_: Launcher, cell: LaunchedCell) => cell.hold(`${MIB} 5 9`)],
+    ['sets limits', async (_: Launcher, cell: LaunchedCell) => cell.hold(LIMITS)],
     [
       'has to tell the end of a program',
       async (_: Launcher, { over }: LaunchedCell) => {
@@ -267,7 +277,7 @@ describe('a launcher', () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 100 });
     const cell = await launcher.make(requestOf(options));
-    await cell.hold(`${MIB} 5 9`);
+    await cell.hold(LIMITS);
     // Ten periods of silence.
     expect(await within(cell.over, 1000, 'still there')).toBe('still there');
     options.group.kill();

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -67,24 +66,11 @@ int is_whole(const struct cell *cell)
     return poll(waits, cell->waiting_count, 0) == 0;
 }
 
-static int limit(pid_t pid, int resource, rlim_t soft, rlim_t hard, unsigned long *held)
-{
-    struct rlimit wanted = { soft, hard }, found;
-    if (prlimit(pid, resource, &wanted, NULL) != 0 || prlimit(pid, resource, NULL, &found) != 0) return -1;
-    *held = found.rlim_cur;
-    return 0;
-}
-
 int limit_waiting(struct cell *cell, const unsigned long *limits)
 {
     if (cell->is_limited) return 0;
-    for (int at = 0; at < cell->waiting_count && is_whole(cell); at++) {
-        pid_t pid = cell->waiting[at];
-        if (limit(pid, RLIMIT_FSIZE, limits[0], limits[0], &cell->held[0]) != 0 ||
-            limit(pid, RLIMIT_CPU, limits[1], limits[1] + 1, &cell->held[1]) != 0 ||
-            limit(pid, RLIMIT_NPROC, limits[2], limits[2], &cell->held[2]) != 0)
-            return -1;
-    }
+    for (int at = 0; at < cell->waiting_count && is_whole(cell); at++)
+        if (limit_process(cell->waiting[at], limits, cell->held) != 0) return -1;
     /* If they are alive now, the ids were theirs all the time, and so are the limits that were read. */
     cell->is_limited = is_whole(cell);
     errno = ESRCH;

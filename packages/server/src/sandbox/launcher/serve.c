@@ -4,7 +4,7 @@
  *
  *   in   `cell ID UID ACCESS...`         make a cell: its groups first, with what is written to them; UID and UID + 1 are its
  *                                        users on the host
- *   in   `hold ID FSIZE CPU NPROC ACCESS...`
+ *   in   `hold ID NAME=VALUE... ACCESS...`
  *                                        set a job's limits on what waits in it and on its groups, and read them back
  *   in   `forget ID`                     no job will be handed over to it: the service looks no more at its process or its groups
  *   out  `made ID PID LENGTH`            it waits for a job; descriptors 20 to 23 of its process 1 are for the service, until the
@@ -53,13 +53,15 @@ static void take_request(const struct configuration *configuration, const char *
         else answer("refused %s there are too many cells\n", request.id);
         return;
     }
-    int holds = sscanf(line, "hold %63[0-9a-f-] %lu %lu %lu%n", request.id, &limits[0], &limits[1], &limits[2], &length) == 4;
-    if (!holds && sscanf(line, "forget %63[0-9a-f-]", request.id) != 1) fail("the service sent a malformed request");
+    int holds = sscanf(line, "hold %63[0-9a-f-]%n", request.id, &length) == 1;
+    const char *accesses = holds ? read_limits(line + length, limits) : NULL;
+    if (holds ? accesses == NULL : sscanf(line, "forget %63[0-9a-f-]", request.id) != 1)
+        fail("the service sent a malformed request");
     struct cell *cell = find_cell(request.id);
     /* The service asks about nobody when it hears nothing. A template that owes an answer has to give it first. */
     if (cell == NULL && !holds && owes_copy()) return;
     if (cell == NULL || !cell->is_made) answer("failed %s %d\n", request.id, ESRCH);
-    else if (holds) hold(cell, limits, line + length);
+    else if (holds) hold(cell, limits, accesses);
     else forget(cell);
 }
 

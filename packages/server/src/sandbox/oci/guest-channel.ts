@@ -6,17 +6,12 @@ import type { Socket } from 'node:net';
 import type { PipeInput } from '../output/pipe-input.ts';
 import { releaseWords } from '../release-words.ts';
 import type { Program } from '../sandbox.ts';
+import { limitRows, type ProcessLimits, parseLimitRows } from './process-limits.ts';
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const REPORT_BYTES_MAX = 256 * 1024;
-const LINE_BYTES = 64;
-
-/** The limits that process 1 read back from the kernel after it set them on the interpreter. */
-export interface GuestLimits {
-  readonly fileBytes: number;
-  readonly cpuSeconds: number;
-  readonly processes: number;
-}
+/** Of a line to process 1: `ORDER_BYTES` in `launcher.h`. */
+const ORDER_BYTES = 256;
 
 interface Streams {
   readonly stdin: PipeInput;
@@ -55,33 +50,23 @@ export class GuestChannel {
     return (await this.#bytes(Number(length))).toString();
   }
 
-  /**
-   * Sets the limits on the interpreter and resolves to those that the kernel then reports. The heap is for Node alone.
-   */
-  async limit(limits: GuestLimits, heapMb: number): Promise<GuestLimits> {
-    this.#send(`limits ${limits.fileBytes} ${limits.cpuSeconds} ${limits.processes} ${heapMb}`);
-    const held = (await this.#line())
-      .match(/^limits (\d+) (\d+) (\d+)$/)
-      ?.slice(1)
-      .map(Number);
-    const [fileBytes, cpuSeconds, processes] = held ?? [];
-    if (fileBytes === undefined || cpuSeconds === undefined || processes === undefined) {
-      throw new Error('the cell did not say which limits it holds');
-    }
-    return { fileBytes, cpuSeconds, processes };
+  /** Sets the limits on the interpreter and resolves to those that the kernel then reports. */
+  async limit(limits: ProcessLimits): Promise<ProcessLimits> {
+    this.#send(`limits ${limitRows(limits)}`);
+    const answer = await this.#line();
+    return parseLimitRows(answer.startsWith('limits ') ? answer : '');
   }
 
   /**
-   * Lets the program run with its words and its stdin, and gives up the output streams: this channel reads no more. If
-   * process 1 was sent no limits, it gets the heap size here.
+   * Lets the program run with its words and its stdin, and gives up the output streams: this channel reads no more. The
+   * heap is for Node and Java alone.
    */
-  release(program: Pick<Program, 'args' | 'env' | 'stdin'>, heapMb?: number): void {
+  release(program: Pick<Program, 'args' | 'env' | 'stdin'>, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;
     stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
     stderr.off('data', this.#diagnose).off('error', this.#fail);
     const { argumentCount, bytes } = releaseWords(program);
-    const line = `run ${bytes.byteLength} ${argumentCount}${heapMb === undefined ? '' : ` ${heapMb}`}`;
-    const told = Buffer.concat([Buffer.from(lineOf(line)), bytes]);
+    const told = Buffer.concat([Buffer.from(lineOf(`run ${bytes.byteLength} ${argumentCount} ${heapMb}`)), bytes]);
     if (program.stdin === null) input.end(told);
     else {
       input.write(told);
@@ -135,5 +120,5 @@ export class GuestChannel {
 }
 
 function lineOf(words: string): string {
-  return `${words.padEnd(LINE_BYTES - 1)}\n`;
+  return `${words.padEnd(ORDER_BYTES - 1)}\n`;
 }

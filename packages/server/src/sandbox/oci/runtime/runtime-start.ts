@@ -11,10 +11,11 @@ import { type Program, Unanswered } from '../../sandbox.ts';
 import { bundleConfig } from '../bundle.ts';
 import { descriptionOptions } from '../cell-layout.ts';
 import { readEnding } from '../ending-report.ts';
-import { GuestChannel, type GuestLimits } from '../guest-channel.ts';
+import { GuestChannel } from '../guest-channel.ts';
 import { type GuestReport, parseGuestReport } from '../observe/guest-report.ts';
 import type { ObservedPosture } from '../observe/observe.ts';
 import { holdMemory } from '../observe/room-for-waiting.ts';
+import type { ProcessLimits } from '../process-limits.ts';
 import type { CellOptions, Runtime } from './runtime.ts';
 import {
   type Boot,
@@ -112,6 +113,7 @@ class RuntimeCell implements WaitingCell {
   #report: Workspace | null = null;
   /** How many processes the cell had when it began to wait; null if its own kernel reports when one is missing. */
   #members: number | null = null;
+  #heapMb = 0;
 
   constructor(options: CellOptions, started: Started) {
     // The cell's tmpfs exists only in its own mount namespace. An open directory outlives that namespace.
@@ -147,6 +149,7 @@ class RuntimeCell implements WaitingCell {
   /** The group is limited last, because that may end the cell. */
   async hold(wanted: WantedLimits): Promise<LimitsInForce> {
     const { group, runtime } = this.#options;
+    this.#heapMb = wanted.heapMb;
     if (wanted.takesShare) group.write(group.plan.toShare(1));
     const asked = this.#withRoom(wanted);
     const guest = await this.#limitGuest(asked);
@@ -176,16 +179,16 @@ class RuntimeCell implements WaitingCell {
     return { ...wanted, guestProcesses: Math.max(wanted.guestProcesses, waiting + runtime.overhead.guestProcesses) };
   }
 
-  async #limitGuest({ fileBytes, cpuSeconds, guestProcesses: processes, heapMb }: WantedLimits): Promise<GuestLimits> {
+  async #limitGuest({ fileBytes, cpuSeconds, guestProcesses: processes }: WantedLimits): Promise<ProcessLimits> {
     const milliseconds = ANSWER_MILLISECONDS_MAX * (await hostPatience());
-    const answer = this.channel.limit({ fileBytes, cpuSeconds, processes }, heapMb);
+    const answer = this.channel.limit({ fileBytes, cpuSeconds, processes });
     const guest = await within(answer, milliseconds, null);
     if (guest !== null) return guest;
     throw new Unanswered(milliseconds, `the cell set no limits within ${milliseconds / 1000} s`);
   }
 
   release(program: Program): void {
-    this.channel.release(program);
+    this.channel.release(program, this.#heapMb);
   }
 
   kill(): void {

@@ -7,6 +7,7 @@ import type { Pipes } from '../../output/pipes.ts';
 import type { Program } from '../../sandbox.ts';
 import type { EndingReport } from '../ending-report.ts';
 import type { ObservedPosture } from '../observe/observe.ts';
+import type { ProcessLimits } from '../process-limits.ts';
 
 /** The limits of a cell's group before any process is in it. */
 export interface Boot extends GroupLimits {
@@ -48,7 +49,7 @@ export interface WantedLimits {
 
 /** The limits that the kernel reported after they were set. */
 export interface LimitsInForce {
-  readonly guest: { readonly fileBytes: number; readonly processes: number };
+  readonly guest: ProcessLimits;
   readonly group: GroupLimits;
   /** What was asked for in the end: no less than what the waiting cell held. */
   readonly asked: Pick<WantedLimits, 'fileBytes' | 'guestProcesses' | 'memoryBytes' | 'processes'>;
