@@ -46,9 +46,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the body of a submission is still read after its credential ended',
     falsifies: ['Authentication-8'],
-    file: `${SERVER}/http/call/body.ts`,
-    from: 'context.authority.watch(caller, () => ended.abort());',
-    to: 'context.authority.watch(caller, () => undefined);',
+    file: `${SERVER}/http/call/admitted-body.ts`,
+    from: 'held.defer(context.authority.watch(caller, () => end(unknownCredential())));',
+    to: '',
   },
   {
     name: 'a submission is stored though its credential ended while it was checked',
@@ -82,8 +82,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a job is accepted while no cell can be made',
     falsifies: ['Submit-6d', 'Errors-20'],
     file: `${SERVER}/job/admit/admit.ts`,
-    from: 'if (!options.cells.isReady()) throw workerUnavailable();',
-    to: 'if (!options.cells.isReady()) workerUnavailable();',
+    from: "if (!isReady) throw workerUnavailable('No cell can be made at present.');",
+    to: '',
   },
   {
     name: 'limits are not clamped',
@@ -277,9 +277,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a program runs in a cell that proves less than its job asks for',
     falsifies: ['Submit-3a'],
-    file: `${SERVER}/job/execute/run-program.ts`,
-    from: "return satisfiesIsolation(isolation_class ?? 'none', requirements.minimum_isolation);",
-    to: 'return true;',
+    file: `${SERVER}/job/execute/without-run.ts`,
+    from: 'if (!satisfiesIsolation(isolation, spec.requirements.minimum_isolation)) {',
+    to: 'if (false) {',
   },
   {
     name: 'a job of another tenant is found by its id',
@@ -320,8 +320,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a ticket opens any number of streams',
     falsifies: ['Ticket-3', 'Authentication-6'],
     file: `${SERVER}/store/access/tickets.ts`,
-    from: "db.deleteFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).returningAll(),",
-    to: "db.selectFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).selectAll(),",
+    from: "db.deleteFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).returning(COLUMNS),",
+    to: "db.selectFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).select(COLUMNS),",
   },
   {
     name: 'a ticket lives for ever',
@@ -347,8 +347,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a credential opens routes beyond its scopes',
     falsifies: ['Authentication-3a', 'Errors-8'],
-    file: `${SERVER}/http/entry.ts`,
-    from: 'if (scope === undefined || caller.scopes.includes(scope)) return;',
+    file: `${SERVER}/ground/caller.ts`,
+    from: 'if (caller.scopes.includes(scope)) return;',
     to: 'if (scope !== null) return;',
   },
   {

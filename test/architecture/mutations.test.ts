@@ -1,0 +1,19 @@
+/** The list of `npm run mutate` is of this tree: each change has its place, and falsifies statements that there are. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { allStatements } from '../../tools/statements.ts';
+import { MUTATIONS } from '../mutation/mutations.ts';
+
+const root = join(import.meta.dirname, '../..');
+const ids = new Set(allStatements(root).map(({ id }) => id));
+
+describe.each(MUTATIONS)('the change by which $name', ({ file, from, falsifies }) => {
+  test('replaces what stands once in its file', () => {
+    expect(readFileSync(join(root, file), 'utf8').split(from)).toHaveLength(2);
+  });
+
+  test('falsifies statements that there are', () => {
+    expect(falsifies.filter((id) => !ids.has(id))).toEqual([]);
+  });
+});
