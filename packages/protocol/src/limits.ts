@@ -1,6 +1,4 @@
-/**
- * Every number of the contract, with its unit in its name. Any other bound is a setting (`config.ts`). Spec § Limits.
- */
+/** Every number of the contract, with its unit in its name. Spec § Limits. */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
