@@ -15,9 +15,8 @@ import { enterOwnUsers, serviceOrOwn } from './service/service-or-own.ts';
 import { readFromService } from './service-export.ts';
 import { readSubmission, type SubmissionOptions } from './submission/submission-options.ts';
 import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
-import { note, printResult } from './terminal/print.ts';
+import { note, printResult, tableOf } from './terminal/print.ts';
 import { clampedRemarks } from './terminal/remarks.ts';
-import { tableOf } from './terminal/table.ts';
 
 export interface GradeCommandOptions
   extends AccessOptions,

@@ -4,8 +4,7 @@ import { JOB_STATUSES, listLimitMax, printable, printableJson } from '@vouchbox/
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { type AccessOptions, requireService } from './service/service-access.ts';
-import { type JsonOption, printResult } from './terminal/print.ts';
-import { tableOf } from './terminal/table.ts';
+import { type JsonOption, printResult, tableOf } from './terminal/print.ts';
 
 export interface JobOptions extends AccessOptions, JsonOption {}
 

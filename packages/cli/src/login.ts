@@ -10,9 +10,8 @@ import { UsageError } from './failures/usage-error.ts';
 import { clientEnvironment } from './service/environment.ts';
 import { checkProfileName, DEFAULT_PROFILE, profilesFile, readProfiles, writeProfiles } from './service/profiles.ts';
 import { checkAddress } from './service/service-access.ts';
-import { askSecretly } from './terminal/ask-secretly.ts';
-import { type JsonOption, note, printResult } from './terminal/print.ts';
-import { tableOf } from './terminal/table.ts';
+import { type JsonOption, note, printResult, tableOf } from './terminal/print.ts';
+import { askSecretly } from './terminal/standard-input.ts';
 
 export interface LoginOptions extends JsonOption {
   readonly url?: string;

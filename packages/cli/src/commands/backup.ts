@@ -1,8 +1,6 @@
 /** `vouchbox backup`, `vouchbox restore` and `vouchbox copy-store` in the table of commands. */
 import type { Command } from 'commander';
-import type { BackupOptions } from '../operator/backup.ts';
-import type { CopyStoreOptions } from '../operator/copy-store.ts';
-import type { RestoreCommandOptions } from '../operator/restore.ts';
+import type { BackupOptions, CopyStoreOptions, RestoreCommandOptions } from '../operator/store-copies.ts';
 import { ending, withJson, withStore } from './options.ts';
 
 /** `vouchbox backup`. */
@@ -12,7 +10,7 @@ export function addBackup(program: Command): void {
     .description('copy the store to a file, also while the service runs; the signing keys are not in it')
     .argument('<file>', 'the file to make')
     .action(async (file: string, options: BackupOptions) =>
-      ending((await import('../operator/backup.ts')).backupTo(file, options)),
+      ending((await import('../operator/store-copies.ts')).backupTo(file, options)),
     );
   withJson(withStore(command));
 }
@@ -26,7 +24,7 @@ export function addRestore(program: Command): void {
     .option('--attestation-keys <directory>', 'a copy of the signing keys; without it the first start makes a new key')
     .option('--data-dir <directory>', 'the directory to make (or SERVICE_DATA_DIR)')
     .action(async (file: string, options: RestoreCommandOptions) =>
-      ending((await import('../operator/restore.ts')).restoreFrom(file, options)),
+      ending((await import('../operator/store-copies.ts')).restoreFrom(file, options)),
     );
   withJson(command);
 }
@@ -38,7 +36,7 @@ export function addCopyStore(program: Command): void {
     .description('copy the SQLite store of a stopped service to PostgreSQL: all of it, compared at the end, or nothing')
     .argument('<url>', 'postgres://…, an empty schema; without a password in it, PGPASSWORD or ~/.pgpass has it')
     .action(async (url: string, options: CopyStoreOptions) =>
-      ending((await import('../operator/copy-store.ts')).copyStoreTo(url, options)),
+      ending((await import('../operator/store-copies.ts')).copyStoreTo(url, options)),
     );
   withJson(withStore(command));
 }

@@ -96,7 +96,8 @@ function settingsOf(options: DataOptions, found: FoundService): Config {
   });
 }
 
-function isSame(one: string, other: string): boolean {
+/** Whether two paths lead to the same directory. */
+export function isSame(one: string, other: string): boolean {
   return one === other || realPath(one) === realPath(other);
 }
 

@@ -6,9 +6,8 @@ import { writeFile } from 'node:fs/promises';
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
 import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
-import { type JsonOption, note, printResult } from '../terminal/print.ts';
+import { type JsonOption, note, printResult, tableOf } from '../terminal/print.ts';
 import { shellWord } from '../terminal/shell-word.ts';
-import { tableOf } from '../terminal/table.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 
 /** Options of the `vouchbox attestation-keys` commands; no command has all of them. */

@@ -11,8 +11,7 @@ import {
 } from '@vouchbox/server/administration';
 import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
-import { type JsonOption, note, printResult } from '../terminal/print.ts';
-import { tableOf } from '../terminal/table.ts';
+import { type JsonOption, note, printResult, tableOf } from '../terminal/print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 
 /** Options of the `vouchbox keys` commands; no command has all of them. */

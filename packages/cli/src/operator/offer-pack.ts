@@ -1,7 +1,7 @@
 /** Has the services that run here offer a pack that was just built, and reports the result. */
-import { realpathSync } from 'node:fs';
 import { OperatorError, offerNewPacks, packsDirectoryOf, runningServices } from '@vouchbox/server/administration';
 import { note } from '../terminal/print.ts';
+import { isSame } from './administered-service.ts';
 
 /** What is known of a pack that was built. */
 interface BuiltPack {
@@ -19,9 +19,7 @@ interface Offer {
 
 /** Asks every service that has its packs in this directory. A service that cannot be asked is not a failure. */
 export async function offerPack(packs: string, pack: BuiltPack): Promise<readonly Offer[]> {
-  const services = (await runningServices()).filter(
-    (service) => realPath(packsDirectoryOf(service)) === realPath(packs),
-  );
+  const services = (await runningServices()).filter((service) => isSame(packsDirectoryOf(service), packs));
   const offers = await Promise.all(services.map(({ dataDir }) => offerBy(dataDir, pack)));
   for (const { data_dir, offered, problem } of offers) {
     note(
@@ -44,13 +42,5 @@ async function offerBy(data_dir: string, { name, digest }: BuiltPack): Promise<O
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     return { data_dir, offered: false, problem: `${error.message}; ${error.hint}` };
-  }
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }

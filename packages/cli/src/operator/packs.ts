@@ -16,8 +16,7 @@ import {
 import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { proxyEnvironment, serverEnvironment } from '../service/environment.ts';
-import { type JsonOption, printResult } from '../terminal/print.ts';
-import { tableOf } from '../terminal/table.ts';
+import { type JsonOption, printResult, tableOf } from '../terminal/print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { offerPack } from './offer-pack.ts';
 

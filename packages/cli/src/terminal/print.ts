@@ -1,4 +1,4 @@
-/** What a command prints: its result on stdout, as text or as JSON, and remarks beside it on stderr. */
+/** What a command prints: its result on stdout, as text, a table or JSON, and remarks beside it on stderr. */
 import { printable, printableJson } from '@vouchbox/protocol/vocabulary';
 
 /** An option of every command: whether to print one JSON document instead of text for a person. */
@@ -14,4 +14,22 @@ export function printResult({ json }: JsonOption, text: string, value: unknown):
 /** Says something beside a result, in one line on stderr. */
 export function note(line: string): void {
   process.stderr.write(`vouchbox: ${printable(line, 4096)}\n`);
+}
+
+/** Columns as wide as their widest cell, two spaces apart, one row a line. The last column may have any width. */
+export function tableOf(texts: readonly (readonly string[])[]): string {
+  const rows = texts.map((row) => row.map((cell) => printable(cell)));
+  const count = Math.max(...rows.map((row) => row.length));
+  const widths = Array.from({ length: count }, (_, at) =>
+    Math.max(...rows.map((row) => (at < row.length - 1 ? (row[at]?.length ?? 0) : 0))),
+  );
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
 }

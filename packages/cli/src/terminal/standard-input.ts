@@ -1,6 +1,9 @@
-/** The stdin of this process, as a program's input: whether something is piped to it, and its bounded content. */
+/** The stdin of this process: as a program's input, bounded, or for one line that must not be seen. */
+
 import { fstatSync } from 'node:fs';
 import { stdin } from 'node:process';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { UsageError } from '../failures/usage-error.ts';
 import { note } from './print.ts';
 
@@ -40,4 +43,22 @@ export async function readStandardInput(bytesMax: number): Promise<Buffer> {
   } finally {
     clearTimeout(waiting);
   }
+}
+
+/** The line without its end; empty if there is none. At a terminal the question is asked on stderr. */
+export async function askSecretly(question: string): Promise<string> {
+  if (stdin.isTTY) process.stderr.write(question);
+  const lines = createInterface({ input: stdin, terminal: stdin.isTTY === true, output: discarding() });
+  try {
+    for await (const line of lines) return line.trim();
+    return '';
+  } finally {
+    lines.close();
+    if (stdin.isTTY) process.stderr.write('\n');
+  }
+}
+
+/** A terminal's echo is written by the line editor. It writes into nothing. */
+function discarding(): Writable {
+  return new Writable({ write: (_chunk, _encoding, written) => written() });
 }

@@ -1,0 +1,85 @@
+/** `vouchbox backup`, `restore` and `copy-store`: copies of the store, and what is made of them. */
+
+import { resolve } from 'node:path';
+import {
+  backUp,
+  type CopyProgress,
+  copyStore,
+  loadConfig,
+  OperatorError,
+  restore,
+  StartError,
+  StoreError,
+  withoutPassword,
+} from '@vouchbox/server/administration';
+import { EXIT } from '../failures/exit-code.ts';
+import { serverEnvironment } from '../service/environment.ts';
+import { type JsonOption, note, printResult } from '../terminal/print.ts';
+import { shellWord } from '../terminal/shell-word.ts';
+import { administeredService, type DataOptions } from './administered-service.ts';
+
+export interface BackupOptions extends DataOptions, JsonOption {}
+
+/** Copies the store to a new file, and says so on stderr. */
+export async function backupTo(file: string, options: BackupOptions): Promise<number> {
+  const { dataDir, databaseUrl } = await administeredService(options);
+  const target = resolve(file);
+  try {
+    backUp({ dataDir, databaseUrl, target });
+  } catch (error) {
+    rethrowInWords(error);
+  }
+  note(`the store is in ${target}; the signing keys are not`);
+  printResult(options, '', { file: target, data_dir: dataDir });
+  return EXIT.ok;
+}
+
+export interface RestoreCommandOptions extends JsonOption {
+  readonly attestationKeys?: string;
+  readonly dataDir?: string;
+}
+
+/** Restores a backup, and says on stderr where to and what is still to do. */
+export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<number> {
+  const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
+  if (databaseUrl !== null) {
+    throw new OperatorError('a store is restored into a data directory, and SERVICE_DATABASE_URL names another place', {
+      hint: 'unset it, restore, and move svc.db there before the first start',
+    });
+  }
+  const { attestationKeys } = options;
+  await restore({
+    backup: resolve(file),
+    attestationKeys: attestationKeys === undefined ? null : resolve(attestationKeys),
+    dataDir,
+  });
+  const keys = attestationKeys === undefined ? '; it has no signing keys: the first start makes a new one' : '';
+  note(`${dataDir} has everything of the backup, and every check passed${keys}`);
+  note(`start it with: vouchbox serve --data-dir ${shellWord(dataDir)}`);
+  printResult(options, '', { data_dir: dataDir, has_signing_keys: attestationKeys !== undefined });
+  return EXIT.ok;
+}
+
+export interface CopyStoreOptions extends DataOptions, JsonOption {}
+
+/** Copies and compares everything. Says on stderr how far it is, and what is still to do. */
+export async function copyStoreTo(target: string, options: CopyStoreOptions): Promise<number> {
+  const { dataDir, databaseUrl } = await administeredService(options);
+  const tables = await copyStore({ dataDir, databaseUrl, target, onProgress: tell }).catch(rethrowInWords);
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  note(`${rows} rows of ${tables.length} tables are in ${withoutPassword(target)}, and their digests are the same`);
+  note('start the service with SERVICE_DATABASE_URL set to it; the signing keys stay in the data directory');
+  printResult(options, '', { data_dir: dataDir, database_url: withoutPassword(target), tables });
+  return EXIT.ok;
+}
+
+/** What a store says of itself is for the person who named it. */
+function rethrowInWords(error: unknown): never {
+  if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
+  throw error;
+}
+
+/** One line for each batch of rows. */
+function tell({ table, copied, rows }: CopyProgress): void {
+  if (rows > 0) note(`${table}: ${copied} of ${rows} rows`);
+}
