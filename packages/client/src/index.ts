@@ -21,7 +21,7 @@ export type {
   Submitted,
   WaitOptions,
 } from './job-options.ts';
-export type { LegacyJobDetail, LegacyReceipt } from './legacy-types.ts';
+export type { LegacyJobDetail, LegacyReceipt } from './older-route.ts';
 export type { OnText, RunOptions, RunResult } from './run.ts';
 export { createServiceClient, type MetricsOptions, type MetricsText, type ServiceClient } from './service-client.ts';
 export type { ClientOptions } from './session.ts';

@@ -1,7 +1,8 @@
 /**
- * How a server older than v0.4 is recognised: it answers an unknown path without the error envelope. A structured
- * refusal never shows that. Spec § Versioning 5, § Errors.
+ * How a server older than v0.4 is recognised, and which of its bodies differ: it answers an unknown path without the error
+ * envelope. A structured refusal never shows that. Spec § Versioning 5, § Errors.
  */
+import type { JobDetail, Receipt } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 
 /** Whether a server answered, without the error envelope, that it has no such route. */
@@ -25,3 +26,9 @@ export async function orOlder<T>(asked: Promise<T>, standIn: (missing: Transport
     throw error;
   }
 }
+
+/** A receipt of v0.3, which may not state its tenant. */
+export type LegacyReceipt = Omit<Receipt, 'tenant'> & Partial<Pick<Receipt, 'tenant'>>;
+
+/** The detail of a job whose receipt a server of v0.3 sealed. */
+export type LegacyJobDetail = Omit<JobDetail, 'receipt'> & { readonly receipt: LegacyReceipt | null };
