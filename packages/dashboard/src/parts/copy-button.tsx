@@ -5,14 +5,13 @@ interface CopyButtonProps {
   readonly text: string;
   /** What is copied, such as `the job id`. */
   readonly what: string;
-  readonly label?: string;
 }
 
-export function CopyButton({ text, what, label = 'Copy' }: CopyButtonProps) {
+export function CopyButton({ text, what }: CopyButtonProps) {
   const copy = useCopy();
   return (
-    <button className="button plain" type="button" aria-label={`${label} ${what}`} onClick={() => copy(text, what)}>
-      {label}
+    <button className="button plain" type="button" aria-label={`Copy ${what}`} onClick={() => copy(text, what)}>
+      Copy
     </button>
   );
 }

@@ -1,7 +1,7 @@
 /** The language, the runtime pack and the weakest isolation that will do. Only what the service offers can be chosen. */
 import type { Capabilities, IsolationClass } from '@vouchbox/client';
 import { ISOLATION_CLASSES, LANGUAGES, printable } from '@vouchbox/protocol/vocabulary';
-import { useId } from 'react';
+import { type ReactNode, useId } from 'react';
 import { chooseLanguage, type Draft, editDraft } from '../draft/draft.ts';
 
 interface LanguageFieldsProps {
@@ -11,58 +11,57 @@ interface LanguageFieldsProps {
 }
 
 export function LanguageFields({ draft, capabilities }: LanguageFieldsProps) {
-  const id = useId();
   const offered = new Set<string>(capabilities?.languages ?? LANGUAGES);
   const packs = capabilities?.runtime_packs.filter(({ languages }) =>
     languages.some((name) => name === draft.language),
   );
   return (
     <div className="playground-choices">
-      <div className="field">
-        <label htmlFor={`${id}-language`}>Language</label>
-        <select
-          id={`${id}-language`}
-          className="input"
-          value={draft.language}
-          onChange={(event) => chooseLanguage(event.target.value)}
-        >
-          {LANGUAGES.map((name) => (
-            <option key={name} value={name} disabled={!offered.has(name)}>
-              {offered.has(name) ? name : `${name} (not here)`}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="field">
-        <label htmlFor={`${id}-runtime`}>Runtime</label>
-        <select
-          id={`${id}-runtime`}
-          className="input"
-          value={draft.runtime ?? ''}
-          onChange={(event) => editDraft({ runtime: event.target.value || null })}
-        >
-          <option value="">the default</option>
-          {packs?.map(({ name }) => (
-            <option key={name} value={name}>
-              {printable(name, 60)}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="field">
-        <label htmlFor={`${id}-isolation`}>Minimum isolation</label>
-        <select
-          id={`${id}-isolation`}
-          className="input"
-          value={draft.minimum_isolation ?? ''}
-          onChange={(event) => editDraft({ minimum_isolation: (event.target.value || null) as IsolationClass | null })}
-        >
-          <option value="">what the service has</option>
-          {ISOLATION_CLASSES.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </div>
+      <Choice label="Language" value={draft.language} onChoose={chooseLanguage}>
+        {LANGUAGES.map((name) => (
+          <option key={name} value={name} disabled={!offered.has(name)}>
+            {offered.has(name) ? name : `${name} (not here)`}
+          </option>
+        ))}
+      </Choice>
+      <Choice label="Runtime" value={draft.runtime} onChoose={(name) => editDraft({ runtime: name || null })}>
+        <option value="">the default</option>
+        {packs?.map(({ name }) => (
+          <option key={name} value={name}>
+            {printable(name, 60)}
+          </option>
+        ))}
+      </Choice>
+      <Choice
+        label="Minimum isolation"
+        value={draft.minimum_isolation}
+        onChoose={(name) => editDraft({ minimum_isolation: (name || null) as IsolationClass | null })}
+      >
+        <option value="">what the service has</option>
+        {ISOLATION_CLASSES.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </Choice>
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  /** Null for the option without a value. */
+  readonly value: string | null;
+  readonly onChoose: (value: string) => void;
+  readonly children: ReactNode;
+}
+
+function Choice({ label, value, onChoose, children }: ChoiceProps) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} className="input" value={value ?? ''} onChange={(event) => onChoose(event.target.value)}>
+        {children}
+      </select>
     </div>
   );
 }
