@@ -243,8 +243,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'specifications are compared after their limits were brought down',
     falsifies: ['Submit-1a'],
     file: `${SERVER}/job/admit/admit.ts`,
-    from: 'key: submission.idempotencyKey, spec }',
-    to: 'key: submission.idempotencyKey, spec: { ...spec, limits: clampLimits(spec.limits, options.ceilings) } }',
+    from: 'lookedUp({ tenant, key, spec }, options)',
+    to: 'lookedUp({ tenant, key, spec: { ...spec, limits: clampLimits(spec.limits, options.ceilings) } }, options)',
   },
   {
     name: 'an Idempotency-Key of any length is taken',

@@ -4,12 +4,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
+import { EXPORT_FILES_READ_WHOLE } from '@vouchbox/evidence';
+import { type ReadJob, type WrittenGraph, type WrittenJob, writeGraph } from './export-graph.ts';
 import { WrongAnswer } from './failures/command-failure.ts';
 import { EXIT, EXPORT_EXIT } from './failures/exit-code.ts';
 import { isOperatorError, tellFailure } from './failures/tell-failure.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { type ExportOrigin, writeExport } from './files/export-origin.ts';
-import { writeDirectory } from './files/new-directory.ts';
+import { type NewDirectory, writeDirectory } from './files/new-directory.ts';
 import { serverEnvironment } from './service/environment.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
 import { readFromService } from './service-export.ts';
@@ -19,9 +21,11 @@ import { shellWord } from './terminal/shell-word.ts';
 
 export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;
-  /** PEM of the key that signed, if the service has replaced it since. */
-  readonly publicKey?: string;
+  /** PEM of the key that signed, if the service has replaced it since; of a graph, of all such keys. */
+  readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
+  /** Also every job that the job stands on. */
+  readonly withInputs?: true;
   readonly dataDir?: string;
   readonly databaseUrl?: string;
   readonly tenant?: string;
@@ -52,32 +56,71 @@ function exitCodeOf(error: unknown): number {
 interface Written {
   readonly target: string;
   readonly tenant: string;
+  /** Input files that the service has not kept, of the job or of all jobs of a graph. */
   readonly missing: readonly string[];
+  /** Null for an export of the job alone. */
+  readonly graph: WrittenGraph | null;
 }
 
 function written(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
   const target = options.output ?? job_id;
   checkSource(options);
+  const reading = { ...options, signal };
+  if (options.withInputs)
+    return writeDirectory(target, (directory) => writtenGraph(directory, target, job_id, reading));
   return writeDirectory(target, (directory) =>
-    withOrigin(job_id, { ...options, signal }, async (origin) => {
+    withOrigin(job_id, reading, async (origin) => {
       const choice = { program: options.evidenceOnly ? 'left_out' : 'kept' } as const;
       const { missing } = await writeExport(directory, origin, choice);
-      return { target, tenant: origin.source.tenant, missing };
+      return { target, tenant: origin.source.tenant, missing, graph: null };
     }),
   );
 }
 
-function tell(job_id: string, { target, tenant, missing }: Written, options: ExportOptions): number {
-  printResult(options, `${target}\n`, { directory: target, job_id, tenant, missing });
+async function writtenGraph(
+  directory: NewDirectory,
+  target: string,
+  job_id: string,
+  options: Reading,
+): Promise<Written> {
+  const read: ReadJob = (id, use) =>
+    withOrigin(id, options, use).catch((error: unknown) => {
+      if (id !== job_id && isGone(error)) return null;
+      throw error;
+    });
+  const graph = await writeGraph(directory, job_id, { read, evidenceOnly: options.evidenceOnly === true });
+  const missing = graph.jobs.flatMap((job) => job.missing.map((path) => `${job.job_id}/${path}`));
+  return { target, tenant: graph.tenant, missing, graph };
+}
+
+function isGone(error: unknown): boolean {
+  return (
+    (error instanceof ServiceFailure && error.code === 'job_not_found') ||
+    (isOperatorError(error) && error.message.startsWith('no job '))
+  );
+}
+
+function tell(job_id: string, { target, tenant, missing, graph }: Written, options: ExportOptions): number {
+  const ofGraph = graph && { jobs: graph.jobs, gone: graph.gone };
+  printResult(options, `${target}\n`, { directory: target, job_id, tenant, missing, ...ofGraph });
   for (const path of missing)
-    note(`${path} is not in it: the service has not kept the upload. The receipt has its digest`);
-  if (!options.json) {
-    note('it can be checked without the service, with a key that came another way:');
-    note(
-      `npx --no service-verify directory ${shellWord(target)} --public-key PINNED.pem --tenant ${shellWord(tenant)}`,
-    );
-  }
+    note(`${path} is not in it: the service has not kept the file. The receipt has its digest`);
+  for (const id of graph?.gone ?? []) note(`${id} is not in it: the service has not kept the job`);
+  if (options.json) return EXIT.ok;
+  if (graph !== null) tellDisclosed(graph.jobs);
+  const command = `${graph === null ? 'directory' : 'graph'} ${shellWord(target)}`;
+  note('it can be checked without the service, with a key that came another way:');
+  note(`npx --no service-verify ${command} --public-key PINNED.pem --tenant ${shellWord(tenant)}`);
   return EXIT.ok;
+}
+
+/** Whoever passes a graph on passes on every job in it. */
+function tellDisclosed(jobs: readonly WrittenJob[]): void {
+  note(`it discloses ${jobs.length} ${jobs.length === 1 ? 'job' : 'jobs'}, their output and events among them:`);
+  for (const { job_id, files } of jobs) {
+    const program = files.filter((file) => !EXPORT_FILES_READ_WHOLE.has(file));
+    note(`  ${job_id}: ${program.length === 0 ? 'evidence only' : program.join(', ')}`);
+  }
 }
 
 /** A job is read from a service or from data, and this is known before anything is made. */
@@ -103,8 +146,10 @@ async function withOrigin<Result>(
       'name a service with --url and --key or a profile, or the data of one that does not run with --data-dir',
     );
   }
-  const { publicKey, signal } = options;
-  const publicKeys = publicKey === undefined ? [] : [readFileSync(publicKey, 'utf8')];
+  const { publicKey = [], withInputs, signal } = options;
+  const given = publicKey.map((file) => readFileSync(file, 'utf8'));
+  const isMixed = withInputs && given.length > 0;
+  const publicKeys = isMixed ? [...given, (await service.client.publicKey()).public_key_pem] : given;
   return await use(await readFromService(job_id, service.client, { publicKeys, signal }));
 }
 

@@ -7,6 +7,7 @@ export * from './dsse.ts';
 export * from './export-bounds.ts';
 export * from './export-content.ts';
 export * from './export-files.ts';
+export * from './graph-export.ts';
 export * from './job-export.ts';
 export * from './json-scan.ts';
 export * from './output.ts';

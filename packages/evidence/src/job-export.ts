@@ -38,9 +38,6 @@ export const EXPORT_FILES = {
   publicKey: 'public-key.pem',
 } as const;
 
-/** The files that a verifier reads whole. Of every other it needs the size and the digest alone. */
-export const EXPORT_FILES_READ_WHOLE: ReadonlySet<string> = new Set([EXPORT_MANIFEST, ...Object.values(EXPORT_FILES)]);
-
 /** The other files that an export may have: the submission's own bytes. Input and output files keep their paths. */
 export const EXPORT_OPTIONAL_FILES = {
   code: 'code',
@@ -51,6 +48,12 @@ export const EXPORT_OPTIONAL_FILES = {
   /** The text that the receipt's `policy_sha256` is the digest of. */
   policy: 'policy.json',
 } as const;
+
+/** The files that a verifier reads whole. Of every other it needs the size and the digest alone. */
+export const EXPORT_FILES_READ_WHOLE: ReadonlySet<string> = new Set([
+  ...[EXPORT_MANIFEST, ...Object.values(EXPORT_FILES)],
+  EXPORT_OPTIONAL_FILES.policy,
+]);
 
 /** Far above what the recording caps allow. */
 export const historyBytesMax = 64 * 1024 * 1024;

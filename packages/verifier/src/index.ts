@@ -3,6 +3,7 @@
  * itself and no connection, and uses nothing that only Node has.
  */
 export { checkRecord, type JobRecord, type RecordVerdict } from './check-record.ts';
+export { drawGraph } from './draw-graph.ts';
 export {
   canVerifySignatures,
   type Examination,
@@ -26,4 +27,12 @@ export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
 export type { Check, Facts, Report } from './report.ts';
 export { UsageError } from './usage-error.ts';
 export { type ExportExpectation, verifyExport } from './verify-export.ts';
+export {
+  type GraphEdge,
+  type GraphFiles,
+  type GraphJob,
+  type GraphJobState,
+  type GraphReport,
+  verifyGraph,
+} from './verify-graph.ts';
 export { type VerdictExpectation, type VerdictFiles, verifyVerdict } from './verify-verdict.ts';

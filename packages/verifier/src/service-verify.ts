@@ -9,7 +9,9 @@ import type { Expectation } from './attestation.ts';
 import { type BundleOptions, makeBundle } from './bundle.ts';
 import { type ChainOptions, verifyHistory } from './chain.ts';
 import { type DirectoryOptions, verifyDirectory } from './directory.ts';
+import { drawGraph } from './draw-graph.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { type GraphOptions, verifyGraphDirectory } from './graph-directory.ts';
 import type { PolicyOptions } from './policy.ts';
 import type { Report } from './report.ts';
 import { requirementForms } from './requirement.ts';
@@ -73,6 +75,7 @@ function verifierCommand(stage: Stage): Command {
   addChain(program, stage);
   addDirectory(program, stage);
   addVerdict(program, stage);
+  addGraph(program, stage);
   addBundle(program, stage);
   return program;
 }
@@ -147,6 +150,24 @@ function addVerdict(program: Command, stage: Stage): void {
     .argument('<directory>');
   withTrust(command).action(async (directory: string, options: VerdictOptions & OutputOptions) => {
     tell(stage, options, await verifyVerdictDirectory(directory, options));
+  });
+}
+
+function addGraph(program: Command, stage: Stage): void {
+  const command = program
+    .command('graph')
+    .description(
+      'check a job and all jobs that it stands on, as `vouchbox export --with-inputs` wrote them, and draw them',
+    )
+    .argument('<directory>')
+    .option('--job <job_id>', 'the job you expect; without it, whichever the graph is about', once);
+  withTrust(command).action(async (directory: string, options: GraphOptions & OutputOptions) => {
+    const report = await verifyGraphDirectory(directory, options);
+    const { exitCode } = report;
+    if (options.json) return stage.end({ exitCode, ...showJson(report, { jobs: [...report.jobs.values()] }) });
+    const { stdout, stderr } = showText(report);
+    const drawn = drawGraph(report).map((line) => `${line}\n`);
+    stage.end({ exitCode, stdout: `${stdout}${drawn.join('')}`, stderr });
   });
 }
 

@@ -21,14 +21,15 @@ export function showText({ exitCode, checks, facts, notice }: Report): Shown {
   return { stdout: lines.map((line) => `${line}\n`).join(''), stderr: exitCode === EXIT.good ? '' : reason };
 }
 
-/** For a machine: everything on stdout, as one line of JSON. */
-export function showJson({ exitCode, checks, facts, notice }: Report): Shown {
+/** For a machine: everything on stdout, as one line of JSON. `more` has what only this command says. */
+export function showJson({ exitCode, checks, facts, notice }: Report, more: object = {}): Shown {
   const value = {
     exit_code: exitCode,
     verdict: exitCode === EXIT.good ? 'good' : 'refused',
     checks: checks.map(({ name, isGood, detail }) => ({ check: name, good: isGood, detail })),
     facts,
     notice,
+    ...more,
   };
   return { stdout: `${printableJson(value)}\n`, stderr: '' };
 }

@@ -23,7 +23,7 @@ import {
   sha256Hex,
   type UnsealedReceipt,
 } from '@vouchbox/evidence';
-import type { ArtifactRecord, EventBody, JobEvent, Receipt, StoredSpec } from '@vouchbox/protocol';
+import type { ArtifactRecord, EventBody, JobEvent, OutputName, Receipt, StoredSpec } from '@vouchbox/protocol';
 
 /** A key pair as the service has one. */
 export interface SigningKey {
@@ -45,6 +45,8 @@ export interface JobOptions {
   readonly code?: string;
   readonly stdin?: string;
   readonly inputs?: Readonly<Record<string, string>>;
+  /** Of which jobs inputs are outputs, by the paths of the inputs. */
+  readonly from?: Readonly<Record<string, OutputName>>;
   readonly outputs?: Readonly<Record<string, string>>;
 }
 
@@ -155,18 +157,19 @@ function recordsOf(files: Readonly<Record<string, string>> = {}): ArtifactRecord
 }
 
 /** The members that a policy is made of; the rest of a submission does not matter. */
-function policyOf(outputs: Readonly<Record<string, string>> = {}): StoredSpec {
-  return { requirements, limits: LIMITS, outputs: Object.keys(outputs), runtime: null };
+function policyOf({ outputs = {}, from = {} }: Pick<JobOptions, 'outputs' | 'from'>): StoredSpec {
+  const files = Object.entries(from).map(([path, name]) => ({ path, from: name, blob: '' }));
+  return { requirements, limits: LIMITS, outputs: Object.keys(outputs), runtime: null, files };
 }
 
-function receiptOf({ code = 'print("hello")', stdin, inputs, outputs }: JobOptions, events: readonly JobEvent[]) {
+function receiptOf({ code = 'print("hello")', stdin, inputs, ...options }: JobOptions, events: readonly JobEvent[]) {
   return {
     schema_version: 4,
     language: 'python',
     runtime: null,
     code_sha256: sha256Hex(code),
     stdin_sha256: stdin === undefined ? null : sha256Hex(stdin),
-    policy_sha256: sha256Hex(policyText(policyOf(outputs))),
+    policy_sha256: sha256Hex(policyText(policyOf(options))),
     requested_limits: LIMITS,
     truncated: false,
     output: outputEvidence(events),
@@ -196,7 +199,7 @@ function receiptOf({ code = 'print("hello")', stdin, inputs, outputs }: JobOptio
 }
 
 function exportedFiles(
-  { code = 'print("hello")', stdin, inputs = {}, outputs = {} }: JobOptions,
+  { code = 'print("hello")', stdin, inputs = {}, outputs = {}, from = {} }: JobOptions,
   made: { json: string; events: readonly JobEvent[]; attestation: Attestation; key: SigningKey },
 ): Map<string, Uint8Array> {
   const { json, events, attestation, key } = made;
@@ -205,7 +208,7 @@ function exportedFiles(
     [EXPORT_FILES.events, eventLines(events)],
     [EXPORT_FILES.publicKey, key.publicKeyPem],
     ['code', code],
-    [EXPORT_OPTIONAL_FILES.policy, policyText(policyOf(outputs))],
+    [EXPORT_OPTIONAL_FILES.policy, policyText(policyOf({ outputs, from }))],
     ...(stdin === undefined ? [] : [['stdin', stdin] as [string, string]]),
     ...Object.entries(inputs),
     ...Object.entries(outputs),

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import type { ExportOptions } from '../export.ts';
 import type { JobOptions, ListOptions } from '../jobs.ts';
 import type { JsonOption } from '../terminal/print.ts';
-import { ending, withAccess, withJson } from './options.ts';
+import { collect, ending, withAccess, withJson } from './options.ts';
 
 /** `vouchbox jobs`, which lists, and its verbs. */
 export function addJobs(program: Command): void {
@@ -36,8 +36,9 @@ export function addExport(program: Command): void {
     .description('write everything an auditor needs of one job into a directory for service-verify')
     .argument('<job>')
     .option('--output <directory>', 'where to write it; default: a directory named after the job')
-    .option('--public-key <file>', 'the key that signed, if the service has replaced it since')
+    .option('--public-key <file>', 'the key that signed, if the service has replaced it since', collect, [])
     .option('--evidence-only', 'leave out the program, its input and its output files')
+    .option('--with-inputs', 'also every job that it stands on: whose outputs it was given, and theirs')
     .option('--data-dir <directory>', 'read the data of a stopped service instead of asking a running one')
     .option('--database-url <url>', 'its store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
     .option('--tenant <tenant>', 'the tenant of the job, with --data-dir')

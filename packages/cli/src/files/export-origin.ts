@@ -28,6 +28,8 @@ export type BlobReader = (pieces: AsyncIterable<Uint8Array>) => Promise<FileDige
 export interface Exported {
   /** Paths of uploaded files that are not stored any more, and so not in the directory. The receipt has their digests. */
   readonly missing: readonly string[];
+  /** Every file of the export, by its path in it. */
+  readonly files: readonly string[];
 }
 
 /**
@@ -42,14 +44,15 @@ export async function writeExport(
   const found = await readUploads({ source, readBlob }, choice, (path, pieces) =>
     directory.write(`${prefix}${path}`, pieces),
   );
-  const [manifest, ...files] = exportFilesOf({ ...source, blobs: found.blobs }, choice);
+  const all = exportFilesOf({ ...source, blobs: found.blobs }, choice);
+  const [manifest, ...files] = all;
   for (const [path, content] of [...files, ...(manifest === undefined ? [] : [manifest])]) {
     if (content instanceof Uint8Array) await directory.write(`${prefix}${path}`, content);
   }
-  return { missing: found.missing };
+  return { missing: found.missing, files: [...all.keys()] };
 }
 
-export interface Uploads extends Exported {
+export interface Uploads extends Pick<Exported, 'missing'> {
   /** What was found of each uploaded file that is stored, by its `sha256:…`. */
   readonly blobs: ReadonlyMap<string, FileDigest>;
 }

@@ -1,0 +1,68 @@
+/** `vouchbox export --with-inputs`: a job and all jobs that it stands on, for `service-verify graph`. */
+import { GRAPH_FILE, graphDepthMax, graphFile, graphJobsMax, isDirectoryOfJob } from '@vouchbox/evidence';
+import { CommandFailure, WrongAnswer } from './failures/command-failure.ts';
+import { type ExportOrigin, writeExport } from './files/export-origin.ts';
+import type { NewDirectory } from './files/new-directory.ts';
+
+/** Reads a job; null if it is not kept any more. What is read is gone when `use` has ended. */
+export type ReadJob = <Result>(
+  job_id: string,
+  use: (origin: ExportOrigin) => Promise<Result>,
+) => Promise<Result | null>;
+
+export interface WrittenJob {
+  readonly job_id: string;
+  /** Every file of it in the directory. */
+  readonly files: readonly string[];
+  /** Input files that are not stored any more. */
+  readonly missing: readonly string[];
+}
+
+export interface WrittenGraph {
+  readonly tenant: string;
+  readonly jobs: readonly WrittenJob[];
+  /** Jobs that are not kept any more. */
+  readonly gone: readonly string[];
+}
+
+/**
+ * Writes an export of each job, those first that the job itself was given files of, and the list last.
+ * @throws CommandFailure if there are too many, or the job itself is not there
+ */
+export async function writeGraph(
+  directory: NewDirectory,
+  job_id: string,
+  { read, evidenceOnly }: { readonly read: ReadJob; readonly evidenceOnly: boolean },
+): Promise<WrittenGraph> {
+  const program = evidenceOnly ? 'left_out' : 'kept';
+  const seen = new Set([job_id]);
+  const jobs: WrittenJob[] = [];
+  const gone: string[] = [];
+  let tenant: string | null = null;
+  let level = [job_id];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > graphDepthMax)
+      throw new CommandFailure(`${job_id} stands on jobs over more than ${graphDepthMax} others`);
+    const next: string[] = [];
+    for (const id of level) {
+      if (!isDirectoryOfJob(id)) throw new WrongAnswer(`the service names a job ${id}, which no job is called`);
+      const written = await read(id, async (origin) => {
+        const { missing, files } = await writeExport(directory, origin, { program, policy: 'kept', prefix: `${id}/` });
+        jobs.push({ job_id: id, files, missing });
+        for (const file of origin.source.requested_spec.files ?? []) {
+          if (!('from' in file) || seen.has(file.from.job_id)) continue;
+          seen.add(file.from.job_id);
+          next.push(file.from.job_id);
+        }
+        return origin.source.tenant;
+      });
+      if (written === null) gone.push(id);
+      tenant ??= written;
+    }
+    if (seen.size > graphJobsMax) throw new CommandFailure(`${job_id} stands on more than ${graphJobsMax} jobs`);
+    level = next;
+  }
+  if (tenant === null) throw new CommandFailure(`there is no job ${job_id}`);
+  await directory.write(GRAPH_FILE, graphFile({ tenant, job_id, missing: gone }));
+  return { tenant, jobs, gone };
+}

@@ -1,0 +1,66 @@
+/**
+ * The directory of a job and of all jobs that it stands on, as `vouchbox export --with-inputs` writes it: an export of each job
+ * in a directory of its name, and a list. The list is not signed. What a job stands on is in its policy, which its receipt
+ * has the digest of, so a list that leaves out something is found out.
+ */
+import type { OutputName } from '@vouchbox/protocol';
+import { canonicalJson } from './canonical-json.ts';
+import { isJsonObject, parseStrictJson } from './strict-json.ts';
+
+export const JOB_GRAPH_TYPE = 'urn:svc:job-graph:v1';
+
+/** The list of a graph. */
+export const GRAPH_FILE = 'graph.json';
+/** How many jobs a graph may have, and over how many others the job that it is about may stand on one. */
+export const graphJobsMax = 10_000;
+export const graphDepthMax = 1000;
+export const graphFileBytesMax = 4 * 2 ** 20;
+
+export interface JobGraph {
+  readonly _type: typeof JOB_GRAPH_TYPE;
+  readonly tenant: string;
+  /** The job that it is about. */
+  readonly job_id: string;
+  /** Jobs that the service did not have any more. */
+  readonly missing: readonly string[];
+}
+
+export function graphFile(graph: Omit<JobGraph, '_type'>): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(canonicalJson({ _type: JOB_GRAPH_TYPE, ...graph }));
+}
+
+/** Null if it is none. */
+export function readGraphFile(bytes: Uint8Array): JobGraph | null {
+  const json = parseStrictJson(bytes);
+  if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
+  const { _type, tenant, job_id, missing } = json.value;
+  if (_type !== JOB_GRAPH_TYPE || typeof tenant !== 'string' || typeof job_id !== 'string') return null;
+  if (!isDirectoryOfJob(job_id) || !Array.isArray(missing) || !missing.every((id) => typeof id === 'string'))
+    return null;
+  return { _type, tenant, job_id, missing };
+}
+
+/** Whether a job id can be the name of a directory and nothing else. */
+export function isDirectoryOfJob(job_id: string): boolean {
+  return /^[A-Za-z0-9_-]{1,128}$/.test(job_id);
+}
+
+/** An input of a job that is an output of another. */
+export interface GraphInput {
+  readonly path: string;
+  readonly from: OutputName;
+}
+
+/** The inputs that the text of a policy names; null if it has a form that no policy has. */
+export function inputsOfPolicy(bytes: Uint8Array): readonly GraphInput[] | null {
+  const json = parseStrictJson(bytes);
+  if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
+  const { inputs = [] } = json.value;
+  return Array.isArray(inputs) && inputs.every(isInput) ? inputs : null;
+}
+
+function isInput(value: unknown): value is GraphInput {
+  if (!isJsonObject(value) || typeof value['path'] !== 'string') return false;
+  const { from } = value;
+  return isJsonObject(from) && typeof from['job_id'] === 'string' && typeof from['path'] === 'string';
+}

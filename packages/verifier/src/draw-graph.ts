@@ -1,0 +1,55 @@
+/** A graph of jobs as a tree of text: under each job what it was given, and by which job. Uses nothing that only Node has. */
+import { printable } from '@vouchbox/protocol/vocabulary';
+import type { GraphEdge, GraphJob, GraphReport } from './verify-graph.ts';
+
+/** A deeper or longer tree is cut: every job and every edge has its check beside it. */
+const depthMax = 24;
+const linesMax = 1000;
+
+interface Place {
+  readonly id: string;
+  /** The edge over which it was reached; null for the job that the graph is about. */
+  readonly edge: GraphEdge | null;
+  /** Before the line, and before those below it. */
+  readonly first: string;
+  readonly rest: string;
+  readonly depth: number;
+}
+
+/** Lines without their ends; none for a graph that was refused. A job that several stand on is drawn below the first. */
+export function drawGraph({ job_id, jobs }: Pick<GraphReport, 'job_id' | 'jobs'>): readonly string[] {
+  const lines: string[] = [];
+  const drawn = new Set<string>();
+  const waiting: Place[] = job_id === null ? [] : [{ id: job_id, edge: null, first: '', rest: '', depth: 0 }];
+  for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
+    if (lines.length >= linesMax) return [...lines, '…'];
+    const job = jobs.get(place.id);
+    const inputs = job?.inputs ?? [];
+    const isAgain = drawn.has(place.id) && inputs.length > 0;
+    const isCut = !isAgain && inputs.length > 0 && place.depth === depthMax;
+    lines.push(
+      `${place.first}${edgeText(place.edge)}${jobText(place.id, job)}${isAgain ? ', as above' : ''}${isCut ? ' …' : ''}`,
+    );
+    if (isAgain || isCut) continue;
+    drawn.add(place.id);
+    const { rest, depth } = place;
+    const below = inputs.map((edge, index): Place => {
+      const isLast = index === inputs.length - 1;
+      const [first, more] = isLast ? ['└─ ', '   '] : ['├─ ', '│  '];
+      return { id: edge.from.job_id, edge, first: `${rest}${first}`, rest: `${rest}${more}`, depth: depth + 1 };
+    });
+    waiting.push(...below.toReversed());
+  }
+  return lines;
+}
+
+function edgeText(edge: GraphEdge | null): string {
+  if (edge === null) return '';
+  const sign = edge.problem === null ? '←' : '✗';
+  return `${printable(edge.path)} ${sign} ${printable(edge.from.path)} of `;
+}
+
+function jobText(id: string, job: GraphJob | undefined): string {
+  const state = job === undefined || job.state === 'good' ? '' : `  ${job.state.toUpperCase()}`;
+  return `${printable(id)}${job?.status == null ? '' : `  ${printable(job.status)}`}${state}`;
+}

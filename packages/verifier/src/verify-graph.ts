@@ -1,0 +1,239 @@
+/**
+ * Checks a job and every job that it stands on: each export, and each edge between two. An edge is in the policy of the job
+ * that was given the file, and both receipts have its digest. Uses nothing that only Node has.
+ */
+import {
+  EXPORT_FILES,
+  EXPORT_OPTIONAL_FILES,
+  type GraphInput,
+  graphDepthMax,
+  graphJobsMax,
+  inputsOfPolicy,
+  isJsonObject,
+  parseStrictJson,
+  readGraphFile,
+  type StoredReceipt,
+} from '@vouchbox/evidence';
+import { NOTICE } from './attestation.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { type ExportFiles, type ExportProblem, isProblem, parseExport, wholeFile } from './exported-job.ts';
+import { type Check, checked, failed, passed, type Report } from './report.ts';
+import { type ExportExpectation, verifyExport } from './verify-export.ts';
+
+/** A graph as it lies in a directory. */
+export interface GraphFiles {
+  /** `graph.json`; null if there is none, or it is too large. */
+  readonly list: Uint8Array | null;
+  /** The names of the directories beside it. */
+  readonly jobs: readonly string[];
+  readonly read: (job_id: string) => ExportFiles | ExportProblem | Promise<ExportFiles | ExportProblem>;
+}
+
+/**
+ * `good`: a pinned key signed all of the job. `broken`: it did not, or the export contradicts itself. `missing`: the job is not
+ * here. `unbound`: its receipt was made by recovery, and says nothing of its files.
+ */
+export type GraphJobState = 'good' | 'broken' | 'missing' | 'unbound';
+
+export interface GraphEdge extends GraphInput {
+  /** Of the file at both ends; null if they are not the same, or an end is not here. */
+  readonly sha256: string | null;
+  /** Null for a good edge, and for one whose other end is not here. */
+  readonly problem: string | null;
+}
+
+export interface GraphJob {
+  readonly job_id: string;
+  readonly state: GraphJobState;
+  readonly detail: string;
+  /** How the job ended; null if that is not known. */
+  readonly status: string | null;
+  readonly inputs: readonly GraphEdge[];
+}
+
+export interface GraphReport extends Report {
+  /** The job that the graph is about; null if it could not be told. */
+  readonly job_id: string | null;
+  /** Every job that was reached, the one that it is about first. */
+  readonly jobs: ReadonlyMap<string, GraphJob>;
+}
+
+/** A job before its edges are compared. */
+interface Node extends Omit<GraphJob, 'inputs'> {
+  readonly exitCode: ExitCode;
+  readonly receipt: StoredReceipt | null;
+  readonly inputs: readonly GraphInput[];
+}
+
+/** What a graph may have at most. */
+export interface GraphBounds {
+  readonly jobsMax: number;
+  readonly depthMax: number;
+}
+
+export async function verifyGraph(
+  { list, jobs: names, read }: GraphFiles,
+  { publicKeys, tenant, job }: Omit<ExportExpectation, 'policy'>,
+  { jobsMax, depthMax }: GraphBounds = { jobsMax: graphJobsMax, depthMax: graphDepthMax },
+): Promise<GraphReport> {
+  const graph = list === null ? null : readGraphFile(list);
+  if (graph === null) return refused(EXIT.notAnExport, failed('graph', 'there is no graph.json that lists a graph'));
+  if (names.length > jobsMax) return refused(EXIT.notAnExport, failed('graph', `it has more than ${jobsMax} jobs`));
+  if (graph.tenant !== tenant) return refused(EXIT.profile, failed('graph', `it is of the tenant ${graph.tenant}`));
+  if (job !== undefined && job !== graph.job_id)
+    return refused(EXIT.profile, failed('graph', `it is about the job ${graph.job_id}`));
+  const there = new Set(names);
+  const nodes = new Map<string, Node>();
+  let depth = 0;
+  for (let level = [graph.job_id]; level.length > 0; depth++) {
+    if (depth > depthMax) return refused(EXIT.record, failed('graph', `it is deeper than ${depthMax} jobs`));
+    for (const id of level) {
+      const isHere = there.has(id);
+      nodes.set(id, isHere ? await nodeOf(id, await read(id), { publicKeys, tenant }) : gone(id, graph.missing));
+    }
+    const named = level.flatMap((id) => nodes.get(id)?.inputs.map(({ from }) => from.job_id) ?? []);
+    level = [...new Set(named)].filter((id) => !nodes.has(id));
+  }
+  const jobs = new Map(Array.from(nodes, ([id, node]) => [id, withEdges(node, nodes)]));
+  const surplus = names.filter((name) => !nodes.has(name));
+  return report(graph.job_id, { nodes, jobs, surplus });
+}
+
+function gone(job_id: string, missing: readonly string[]): Node {
+  const detail = missing.includes(job_id)
+    ? 'the service did not have it any more'
+    : 'it is not here, and not listed as missing';
+  return { job_id, state: 'missing', detail, status: null, exitCode: EXIT.policy, receipt: null, inputs: [] };
+}
+
+async function nodeOf(
+  job_id: string,
+  files: ExportFiles | ExportProblem,
+  expected: Omit<ExportExpectation, 'job' | 'policy'>,
+): Promise<Node> {
+  const made = await verifyExport(parseExport(files), { ...expected, job: job_id });
+  const broken = (detail: string, exitCode: ExitCode = EXIT.record): Node => ({
+    ...{ job_id, state: 'broken', detail, exitCode },
+    ...{ status: null, receipt: null, inputs: [] },
+  });
+  const bad = made.checks.find(({ isGood }) => !isGood);
+  if (made.exitCode !== EXIT.good) return broken(`${bad?.name}: ${bad?.detail}`, made.exitCode);
+  const receipt = receiptOf(files);
+  if (receipt === null) return broken('receipt_file: it cannot be read');
+  const status = String(receipt['status']);
+  if (receipt['policy_sha256'] === undefined) {
+    const detail = 'its receipt was made by recovery, and says nothing of its files';
+    return { job_id, state: 'unbound', detail, status, exitCode: EXIT.policy, receipt, inputs: [] };
+  }
+  const policy = isProblem(files) ? undefined : wholeFile(files, EXPORT_OPTIONAL_FILES.policy);
+  if (policy === undefined) return broken('policy.json: it is not here, so what the job stands on is not known');
+  const inputs = inputsOfPolicy(policy);
+  if (inputs === null) return broken('policy.json: what it says of inputs cannot be read');
+  return {
+    job_id,
+    state: 'good',
+    detail: `${made.checks.length} checks`,
+    status,
+    exitCode: EXIT.good,
+    receipt,
+    inputs,
+  };
+}
+
+/** The receipt in its file, which was compared with the one that was signed. */
+function receiptOf(files: ExportFiles | ExportProblem): StoredReceipt | null {
+  const bytes = isProblem(files) ? undefined : wholeFile(files, EXPORT_FILES.receipt);
+  const json = bytes === undefined ? null : parseStrictJson(bytes);
+  return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
+}
+
+function withEdges(
+  { job_id, state, detail, status, receipt, inputs }: Node,
+  nodes: ReadonlyMap<string, Node>,
+): GraphJob {
+  return { job_id, state, detail, status, inputs: inputs.map((input) => edgeOf(receipt, input, nodes)) };
+}
+
+/** Compares the digest and the size of a file in the receipt of the job that was given it with those in the other. */
+function edgeOf(receipt: StoredReceipt | null, input: GraphInput, nodes: ReadonlyMap<string, Node>): GraphEdge {
+  const given = recordOf(receipt, 'input_artifacts', input.path);
+  if (given === null) return { ...input, sha256: null, problem: `the receipt has no ${input.path}` };
+  const other = nodes.get(input.from.job_id);
+  if (other?.state !== 'good') return { ...input, sha256: null, problem: null };
+  const made = recordOf(other.receipt, 'output_artifacts', input.from.path);
+  if (made === null) return { ...input, sha256: null, problem: `${other.job_id} brought back no ${input.from.path}` };
+  const isSame = given.sha256 === made.sha256 && given.size_bytes === made.size_bytes;
+  const problem = `${given.sha256} was given, and ${other.job_id} brought back ${made.sha256}`;
+  return isSame ? { ...input, sha256: given.sha256, problem: null } : { ...input, sha256: null, problem };
+}
+
+function recordOf(receipt: StoredReceipt | null, list: 'input_artifacts' | 'output_artifacts', path: string) {
+  const records: unknown = receipt?.[list];
+  const found = Array.isArray(records)
+    ? (records as unknown[]).find((entry) => isJsonObject(entry) && entry['path'] === path)
+    : null;
+  if (!isJsonObject(found)) return null;
+  const { sha256, size_bytes } = found;
+  return typeof sha256 === 'string' && typeof size_bytes === 'number' ? { sha256, size_bytes } : null;
+}
+
+interface Compared {
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly jobs: ReadonlyMap<string, GraphJob>;
+  readonly surplus: readonly string[];
+}
+
+/** What is wrong decides before what is only not here. */
+function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport {
+  const checks: Check[] = [];
+  const broken: ExitCode[] = [];
+  let isWhole = true;
+  /** Of a job that is not good it is not known what it stands on. */
+  const isKnown = [...jobs.values()].every(({ state }) => state === 'good');
+  for (const { job_id: id, state, detail, inputs } of jobs.values()) {
+    checks.push(
+      state === 'good'
+        ? passed(id, detail)
+        : failed(id, state === 'broken' ? detail : `${state.toUpperCase()}: ${detail}`),
+    );
+    if (state === 'broken') broken.push(nodes.get(id)?.exitCode ?? EXIT.record);
+    if (state !== 'good') isWhole = false;
+    for (const { path, from, sha256, problem } of inputs) {
+      if (problem === null && sha256 === null) continue;
+      checks.push(checked(`${id} ${path}`, problem, `${from.path} of ${from.job_id}, sha256:${sha256}`));
+      if (problem !== null) broken.push(EXIT.record);
+    }
+  }
+  const strangers = isKnown ? surplus : [];
+  for (const name of strangers) checks.push(failed(name, 'it is here, and nothing stands on it'));
+  const circle = jobOfCircle(jobs);
+  if (circle !== null) checks.push(failed(circle, 'it stands on itself'));
+  if (strangers.length > 0 || circle !== null) broken.push(EXIT.record);
+  const exitCode = broken[0] ?? (isWhole ? EXIT.good : EXIT.policy);
+  const edges = [...jobs.values()].reduce((sum, { inputs }) => sum + inputs.length, 0);
+  const facts = { job_id, jobs: jobs.size, edges };
+  return { exitCode, checks, facts, notice: exitCode === EXIT.good ? NOTICE : null, job_id, jobs };
+}
+
+/** A job that stands on itself; null if none does. Jobs on which nothing is left are taken away until none is left at all. */
+function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
+  const counts = new Map(Array.from(jobs.keys(), (id) => [id, 0]));
+  const each = function* (id: string) {
+    for (const { from } of jobs.get(id)?.inputs ?? []) yield from.job_id;
+  };
+  for (const id of jobs.keys()) for (const other of each(id)) counts.set(other, (counts.get(other) ?? 0) + 1);
+  const free = [...counts].filter(([, count]) => count === 0).map(([id]) => id);
+  for (let id = free.pop(); id !== undefined; id = free.pop()) {
+    counts.delete(id);
+    for (const other of each(id)) {
+      const left = (counts.get(other) ?? 0) - 1;
+      counts.set(other, left);
+      if (left === 0) free.push(other);
+    }
+  }
+  return counts.keys().next().value ?? null;
+}
+
+function refused(exitCode: ExitCode, check: Check): GraphReport {
+  return { exitCode, checks: [check], facts: {}, notice: null, job_id: null, jobs: new Map() };
+}
