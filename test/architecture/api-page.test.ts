@@ -52,7 +52,7 @@ const overHttp = OPERATION_IDS.filter((id) => !(101 in operationOf(id).answers))
 const exampleOf = (id: OperationId) => exchanges[id] ?? { command: '', answer: '' };
 
 describe('the example in docs/API.md', () => {
-  test.each(overHttp)('of %s calls the operation', (id) => {
+  test.each(overHttp)('the example of %s calls the operation', (id) => {
     const { command } = exampleOf(id);
     const [, called = ''] = /\$url([^"?]*)/.exec(command) ?? [];
     const [, method = command.includes(' -d ') ? 'POST' : 'GET'] = / -X (\w+)/.exec(command) ?? [];
@@ -62,7 +62,7 @@ describe('the example in docs/API.md', () => {
     ]);
   });
 
-  test.each(overHttp)('of %s has an answer that the operation lists, with its headers', (id) => {
+  test.each(overHttp)('the example of %s has an answer that the operation lists, with its headers', (id) => {
     const { status, mediaType, headers, body } = takenApart(exampleOf(id).answer);
     const listed = operationOf(id).answers[status];
     expect(Object.keys(listed?.content ?? {})).toContain(mediaType);
@@ -71,13 +71,13 @@ describe('the example in docs/API.md', () => {
     expect(body).not.toBe('');
   });
 
-  test('of a stream reads events up to the last one', () => {
+  test('the example of a stream reads events up to the last one', () => {
     const { command, answer } = exampleOf('streamEvents');
     expect(command).toContain('new WebSocket(');
     expect(answer).toMatch(/^1 queued\n[\s\S]*\d finished\nclosed with 1000$/);
   });
 
-  test('of a refusal is an error envelope', () => {
+  test('the example of a refusal is an error envelope', () => {
     const { status, body } = takenApart(exchanges.refusal?.answer ?? '');
     expect(status).toBe(400);
     expect(fitsShown(ErrorEnvelope, body)).toBe(true);

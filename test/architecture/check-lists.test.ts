@@ -162,7 +162,7 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     expect(having.filter((file) => !isNamed(file, paths))).toEqual([]);
   });
 
-  test.runIf(plant)('has in italics just the places where the compiler asks for a row', () => {
+  test.runIf(plant)('has in italics exactly the places where the compiler asks for a row', () => {
     const asking = complaints.filter(({ text }) => text.includes(plant?.word ?? '')).map(({ file }) => file);
     const italic = [...textOf(list).matchAll(/\*([^*]+)\*/g)].flatMap(([, words = '']) => pathsIn(words));
     const isSource = (path: string) =>

@@ -25,7 +25,7 @@ test('the forms of the Python client are those of the contract, too', () => {
   expect(JSON.parse(text)).toEqual(answerForms());
 });
 
-test('alternatives of which a form could say only some are refused', () => {
+test('alternatives that one form cannot express together are refused', () => {
   const text = { type: 'string' };
   const object = { type: 'object', properties: { name: text } };
   expect(formOf({ anyOf: [text, { type: 'integer' }, { type: 'null' }] })).toBe('siz');

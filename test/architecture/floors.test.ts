@@ -40,12 +40,12 @@ describe('the sources', () => {
     result = await read(root);
   });
 
-  test.each(packages)('of %s were read', (name) => {
+  test.each(packages)('the sources of %s were read', (name) => {
     const modules = result.modules.filter(({ source }) => source.startsWith(`packages/${name}/src/`));
     expect(modules.length).toBeGreaterThan(0);
   });
 
-  test.each(['http', 'job', 'sandbox', 'store'])('of the server folder %s were read', (folder) => {
+  test.each(['http', 'job', 'sandbox', 'store'])('the sources of the server folder %s were read', (folder) => {
     const modules = result.modules.filter(({ source }) => source.startsWith(`packages/server/src/${folder}/`));
     expect(modules.length).toBeGreaterThan(0);
   });
@@ -182,7 +182,7 @@ describe('a planted violation of a rule is noticed', () => {
     expect(broken).toContain(`${rule} ${file}`);
   });
 
-  test('for every rule there is', () => {
+  test('every rule has a planted violation', () => {
     const names = rules.ruleSet?.forbidden?.map(({ name }) => name);
     expect(new Set(planted.map(([rule]) => rule))).toEqual(new Set(names));
   });

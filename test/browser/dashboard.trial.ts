@@ -206,7 +206,7 @@ describe('a key that ends', () => {
     await page.getByText('hello, kept', { exact: true }).waitFor();
   }
 
-  test('because it was revoked is asked for again, and loses nothing', async () => {
+  test('a page asks again for a key that was revoked, and loses nothing', async () => {
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/playground', { key });
     await opened.page.getByLabel('stdin').fill('kept');
@@ -215,7 +215,7 @@ describe('a key that ends', () => {
     await expectOutlived(opened, 'Your key is no longer accepted');
   });
 
-  test('because its time is over is asked for again, and loses nothing', async () => {
+  test('a page asks again for a key that expired, and loses nothing', async () => {
     const { key } = await operator.create({ ...plain, expires_at: new Date(Date.now() + 8000).toISOString() });
     await using opened = await open('/playground', { key });
     await opened.page.getByLabel('stdin').fill('kept');
@@ -405,7 +405,7 @@ describe('a record that was tampered with', () => {
 
 describe('nothing is wrong with what is shown', () => {
   test.each(['light', 'dark'] as const)(
-    'of a job, %s; the light one is the picture in the documents',
+    'the job page, %s, shows no fault; the light one is the picture in the documents',
     async (colorScheme) => {
       const { job_id } = await rig().run({ language: 'python', code: ILLUSTRATED, outputs: ['output/**'] });
       await using opened = await open(`/jobs/${job_id}`, { colorScheme, viewport: { width: 1200, height: 750 } });
@@ -419,7 +419,7 @@ describe('nothing is wrong with what is shown', () => {
     },
   );
 
-  test('of the playground, on a phone', async () => {
+  test('the playground shows no fault on a phone', async () => {
     await using opened = await open('/playground', { viewport: { width: 360, height: 740 } });
     await opened.page.locator('.cm-content').waitFor();
     expect(opened.troubles).toEqual([]);

@@ -199,7 +199,7 @@ describe('an export', () => {
     ],
     ['a zip with a longer history than any', zipOf(exportOf(job).set('events.ndjson', Buffer.alloc(65 * 1024 * 1024)))],
     ['JSON that is nested too deep', Buffer.from('['.repeat(200_000))],
-  ])('that is %s is refused with a reason', async (_what, content) => {
+  ])('an export that is %s is refused with a reason', async (_what, content) => {
     await using opened = await openVerify();
     await giveFile(opened.page, 'given', content);
     expect(await problemOf(opened.page)).not.toBe('');
@@ -207,7 +207,7 @@ describe('an export', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('with ten thousand events and long lines is shown, and what is drawn stays small', async () => {
+  test('an export with ten thousand events and long lines is shown, and what is drawn stays small', async () => {
     const bodies = Array.from({ length: 10_000 }, (_, at) =>
       line(at % 2 === 0 ? 'stdout' : 'stderr', `${at} `.repeat(40)),
     );
@@ -389,7 +389,7 @@ describe('nothing is wrong with what is shown', () => {
     ['phone', { colorScheme: 'light', viewport: { width: 360, height: 720 } }],
   ] as const;
 
-  test.each(SIZES)('of a good export and a tampered one: %s', async (name, options) => {
+  test.each(SIZES)('a good export and a tampered one show no fault: %s', async (name, options) => {
     await using opened = await openVerify(job.key.publicKeyPem, options);
     const { page } = opened;
     await giveExport(page, exportOf(job));

@@ -64,7 +64,7 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
     ['with a part of a valid one', 'Authorization: Bearer key-of-alph\r\n', DISBELIEVED],
     ['with more than a valid one', 'Authorization: Bearer key-of-alphaa\r\n', DISBELIEVED],
     ['in another case', 'Authorization: Bearer KEY-OF-ALPHA\r\n', DISBELIEVED],
-  ])('that is %s is refused, and called invalid if a token was sent', async (_name, line, refusal) => {
+  ])('a credential that is %s is refused, and called invalid if a token was sent', async (_name, line, refusal) => {
     expect(await asked(line)).toEqual(refusal);
   });
 
@@ -76,14 +76,14 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
     },
   );
 
-  test('of 16 KiB exceeds the bound of a head', async () => {
+  test('a credential of 16 KiB exceeds the bound of a head', async () => {
     const [answer] = await rig().raw(
       `GET /v1/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'a'.repeat(16_384)}\r\n\r\n`,
     );
     expect(answer?.status).toBe(431);
   });
 
-  test('that is sent twice is refused, even if both are the same', async () => {
+  test('a credential that is sent twice is refused, even if both are the same', async () => {
     for (const second of ['key-of-alpha', 'key-of-beta']) {
       const answer = await asked(`Authorization: Bearer key-of-alpha\r\nAuthorization: Bearer ${second}\r\n`);
       expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
@@ -205,7 +205,7 @@ describe('AUTH-07 for a foreign job the store is asked what it is asked for an u
 });
 
 describe('AUTH-08 a cursor', { tags: ['AUTH-08'] }, () => {
-  test('that was changed, cut or made by another tenant is refused, and shows no other tenant’s jobs', async () => {
+  test('a cursor that was changed, cut or made by another tenant is refused, and shows no other tenant’s jobs', async () => {
     const mine: string[] = [];
     for (let index = 0; index < 3; index++)
       mine.push((await rig().post({ language: 'bash', code: 'true' })).json.job_id);
@@ -261,17 +261,20 @@ describe('AUTH-09 a tenant', { tags: ['AUTH-09'] }, () => {
     '-',
   ];
 
-  test.each(['', ...names])('named %.20j is refused in the settings, in a new key and in a token', async (tenant) => {
-    expect(() => loadConfig({}, { 'legacy-keys': `${tenant}=canary-of-key` })).toThrow(/^(?!.*canary)/);
-    await using operator = await openCredentials({ dataDir: rig().dataDir });
-    const before = await operator.list({ tenant: null });
-    await expect(operator.create({ ...PLAIN, tenant })).rejects.toThrow(/tenant/);
-    expect(await operator.list({ tenant: null })).toEqual(before);
-    const key = await issuer.token({ tenant, scope: 'jobs:read' });
-    expect((await rig().request('/v1/whoami', { key })).status).toBe(401);
-  });
+  test.each(['', ...names])(
+    'a tenant named %.20j is refused in the settings, in a new key and in a token',
+    async (tenant) => {
+      expect(() => loadConfig({}, { 'legacy-keys': `${tenant}=canary-of-key` })).toThrow(/^(?!.*canary)/);
+      await using operator = await openCredentials({ dataDir: rig().dataDir });
+      const before = await operator.list({ tenant: null });
+      await expect(operator.create({ ...PLAIN, tenant })).rejects.toThrow(/tenant/);
+      expect(await operator.list({ tenant: null })).toEqual(before);
+      const key = await issuer.token({ tenant, scope: 'jobs:read' });
+      expect((await rig().request('/v1/whoami', { key })).status).toBe(401);
+    },
+  );
 
-  test('with a NUL, or not a text, is refused in a new key and in a token', async () => {
+  test('a tenant with a NUL, or one that is not a text, is refused in a new key and in a token', async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     await expect(operator.create({ ...PLAIN, tenant: 'a\0' })).rejects.toThrow(/tenant/);
     for (const tenant of ['a\0', 1, true, null, ['alpha'], { toString: 'alpha' }]) {
@@ -353,7 +356,7 @@ describe('AUTH-17 headers of proxies and clients beside the credential', { tags:
     forwarded: 'for=beta;host=elsewhere.example;proto=https',
   };
 
-  test('open nothing, and change neither tenant, method, path nor request id', async () => {
+  test('do not open anything, and do not change tenant, method, path or request id', async () => {
     expect((await rig().request('/v1/whoami', { key: null, headers: claims })).status).toBe(401);
     const { json, headers } = await rig().request('/v1/whoami', { headers: claims });
     expect(json.tenant).toBe('alpha');

@@ -108,7 +108,7 @@ describe('vouchbox keys', () => {
 });
 
 describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
-  test('once it is revoked', async () => {
+  test('a key is refused once it is revoked', async () => {
     const { key, credential_id } = await create();
     expect((await whoami(key)).status).toBe(200);
     await operator.revoke({ credential_id });
@@ -117,21 +117,21 @@ describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
     expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
   });
 
-  test('once another has replaced it, which has the same principal', async () => {
+  test('a key is refused once another has replaced it, which has the same principal', async () => {
     const old = await operator.create({ ...PLAIN, principal: 'robot', scopes: ['jobs:read'] });
     const next = await rotate(old.credential_id);
     expect((await whoami(next.key)).json).toMatchObject({ principal: 'robot', scopes: ['jobs:read'] });
     await expect.poll(async () => (await whoami(old.key)).status, heededWithin).toBe(401);
   });
 
-  test('only after the overlap that the operator set, and the list says until when', async () => {
+  test('a rotated key is refused only after the overlap that the operator set, and the list says until when', async () => {
     const old = await create();
     const next = await rotate(old.credential_id, 3600);
     await expect.poll(async () => (await whoami(old.key)).json.expires_at, heededWithin).toMatch(/^20/);
     expect((await whoami(next.key)).json.expires_at).toBeNull();
   });
 
-  test('once it has expired', async () => {
+  test('a key is refused once it has expired', async () => {
     const { key } = await operator.create({ ...PLAIN, expires_at: inSeconds(5) });
     expect((await whoami(key)).json.expires_at).toMatch(/^20.*Z$/);
     await expect.poll(async () => (await whoami(key)).status, heededWithin).toBe(401);
@@ -178,11 +178,11 @@ describe('an access token', () => {
     ['has expired', { lifetimeSeconds: -60 }],
     ['names no tenant', { tenant: null }],
     ['names an invalid tenant', { tenant: '__proto__' }],
-  ])('that %s is refused', async (_name, claims) => {
+  ])('a token that %s is refused', async (_name, claims) => {
     expect((await whoami(await issuer.token(claims))).status).toBe(401);
   });
 
-  test('that was changed is refused', async () => {
+  test('a changed token is refused', async () => {
     const [header = '', payload = '', signature = ''] = (await issuer.token()).split('.');
     const claims = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as object), tenant_id: 'beta' };
     const forged = Buffer.from(JSON.stringify(claims)).toString('base64url');

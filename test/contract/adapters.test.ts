@@ -98,7 +98,7 @@ describe('in place of Piston', () => {
     expect((await python(code, more)).json.run).toMatchObject(run);
   });
 
-  test('a program that does not compile has the compiler’s end as its run, too', async () => {
+  test('a program that does not compile repeats the end of its compiler as its run', async () => {
     const { json } = await execute({ language: 'c', files: [{ content: DOES_NOT_COMPILE }] });
     expect(json).toMatchObject({ compile: { stderr: expect.stringMatching(/error/) as string, code: 1 } });
     expect(json.run).toEqual(json.compile);
@@ -115,11 +115,11 @@ describe('in place of Piston', () => {
     expect(json.compile).toMatchObject({ status: 'TO', signal: 'SIGKILL', code: null });
   });
 
-  test('a limit of 0, and a memory limit of -1, are the service’s', async () => {
+  test('a limit of 0, and a memory limit of -1, stand for the limits of the service', async () => {
     expect((await python('print(1)', { run_timeout: 0, run_memory_limit: -1 })).json.run.stdout).toBe('1\n');
   });
 
-  test('the packages are those that are installed', async () => {
+  test('the list of packages has the installed ones', async () => {
     const { json } = await call(`${url()}/api/v2/packages`);
     expect(json).toContainEqual({ language: 'lua', language_version: expect.stringMatching(/^5\./), installed: true });
   });
@@ -262,7 +262,7 @@ describe('in place of Judge0', () => {
       400,
       { error: 'number of submissions in a batch should be less than or equal to 20' },
     ],
-  ])('a batch of which nothing can run is answered as there', async (submissions, status, json) => {
+  ])('a batch in which nothing can run is answered as Judge0 does', async (submissions, status, json) => {
     expect(await call(`${url()}/submissions/batch`, { submissions })).toEqual({ status, json });
   });
 
@@ -271,11 +271,11 @@ describe('in place of Judge0', () => {
     [{ language_id: 71 }, { source_code: ["can't be blank"] }],
     [{ language_id: 71, source_code: ' \n' }, { source_code: ["can't be blank"] }],
     [{ language_id: 71, source_code: 5 }, { source_code: ['source_code must be a string'] }],
-  ])('a submission that is not whole is answered as there: %j', async (body, json) => {
+  ])('an incomplete submission is answered as Judge0 does: %j', async (body, json) => {
     expect(await submit(body)).toEqual({ status: 422, json });
   });
 
-  test('fields that there are not are named', async () => {
+  test('unknown fields are named', async () => {
     const { status, json } = await python('1', {}, 'wait=true&fields=stdout,shoes,hat');
     expect([status, json]).toEqual([400, { error: 'invalid fields: [shoes, hat]' }]);
   });
@@ -306,7 +306,7 @@ describe('in place of Judge0', () => {
     expect((await call(`${url()}/submissions/${encodeURIComponent(token)}`)).status).toBe(404);
   });
 
-  test('the lists name what is offered', async () => {
+  test('the lists name the languages and statuses on offer', async () => {
     const languages = await call(`${url()}/languages`);
     expect(languages.json).toContainEqual({ id: 63, name: `JavaScript (Node.js ${process.versions.node})` });
     expect((await call(`${url()}/languages/93`)).json).toMatchObject({ id: 93, is_archived: false });
@@ -393,7 +393,7 @@ describe('in place of SandboxFusion', () => {
     ['no code', {}, 'code'],
     ['code of another type', { code: 5 }, 'code'],
     ['a limit that is no number', { code: '1', run_timeout: 'soon' }, 'run_timeout'],
-  ])('%s is answered with 422, as there', async (_what, body, member) => {
+  ])('%s is answered with 422, as SandboxFusion does', async (_what, body, member) => {
     const { status, json } = await run(body);
     expect([status, json.detail[0].loc]).toEqual([422, ['body', member]]);
   });
@@ -447,7 +447,7 @@ describe('who may call an adapter', () => {
   test.each([
     ['a page of another origin', { origin: 'https://evil.example' }],
     ['another name of this host', { host: 'evil.example' }],
-  ])('without a key, %s may not', async (_what, headers) => {
+  ])('an adapter without a key refuses %s', async (_what, headers) => {
     const status = await new Promise((resolve) =>
       request(`${open()}/api/v2/runtimes`, { headers }, (answer) => {
         answer.resume();
@@ -462,7 +462,7 @@ describe('who may call an adapter', () => {
     ['a wrong key', { authorization: 'Bearer secreT' }, 401],
     ['the key', { authorization: 'Bearer secret' }, 200],
     ['the key in the header of Judge0', { 'x-auth-token': 'secret' }, 200],
-  ])('with a key, %s is answered as expected', async (_what, headers, status) => {
+  ])('an adapter with a key answers %s as expected', async (_what, headers, status) => {
     expect((await call(`${closed()}/statuses`, undefined, headers)).status).toBe(status);
   });
 

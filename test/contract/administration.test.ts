@@ -79,7 +79,7 @@ describe('without a service and without data of one', () => {
     },
   );
 
-  test('keys of a directory that is not there are refused as those of no service', async () => {
+  test('keys of a missing directory are refused as those of no service', async () => {
     const dataDir = join(emptyDirectory(), 'nothing');
     const { code, stderr } = await vouchbox(['keys', 'list', '--data-dir', dataDir], { cwd: emptyDirectory() });
     const says = `there is no data of a service in ${dataDir}; the first start of a service makes it; name that of another with --data-dir`;

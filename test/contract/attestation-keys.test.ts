@@ -75,7 +75,7 @@ describe('a service refuses to start with a key that others can use, and says in
     ['signing-key.pem', '644', 'chmod 600'],
     ['signing-key.pem', '640', 'chmod 600'],
     ['.', '755', 'chmod 700'],
-  ])('%s of mode %s', async (name, mode, fix) => {
+  ])('the start fails for %s of mode %s', async (name, mode, fix) => {
     const path = join(dataDir, 'attestation-keys', name);
     chmodSync(path, Number.parseInt(mode, 8));
     const { code, stdout, stderr } = await serve();

@@ -67,14 +67,14 @@ describe('an upload', () => {
     expect(both.map(({ status }) => status)).toEqual([201, 200]);
   });
 
-  test('of the same bytes at the same time is one blob', { tags: ['Blobs-2'] }, async () => {
+  test('uploads of the same bytes at the same time make one blob', { tags: ['Blobs-2'] }, async () => {
     const bytes = randomBytes(700_000);
     const answers = await Promise.all([put(bytes), put(bytes), put(bytes)]);
     for (const { status } of answers) expect([200, 201]).toContain(status);
     expect(await statusOf(digestOf(bytes))).toBe(200);
   });
 
-  test('of no bytes is a blob', async () => {
+  test('an upload of no bytes makes a blob', async () => {
     const bytes = new Uint8Array(0);
     expect([200, 201]).toContain((await put(bytes)).status);
     const files = [{ path: 'input/empty', blob: `sha256:${digestOf(bytes)}` }];
@@ -82,21 +82,23 @@ describe('an upload', () => {
     expect(result.stdout.trim()).toBe('0');
   });
 
-  test('with another digest than its address leaves nothing', { tags: ['Blobs-3'] }, async () => {
+  test('an upload whose bytes differ from the digest in its address leaves nothing', {
+    tags: ['Blobs-3'],
+  }, async () => {
     const bytes = randomBytes(600_000);
     const sha256 = digestOf(randomBytes(3));
     expect(refusalOf(await put(bytes, { sha256 }))).toEqual([422, 'digest_mismatch']);
     for (const digest of [sha256, digestOf(bytes)]) expect(await statusOf(digest)).toBe(404);
   });
 
-  test('with another digest than a known address is refused, too', { tags: ['Blobs-3'] }, async () => {
+  test('other bytes for the digest of a known blob are refused, too', { tags: ['Blobs-3'] }, async () => {
     const known = randomBytes(30);
     await put(known);
     expect(refusalOf(await put(randomBytes(30), { sha256: digestOf(known) }))).toEqual([422, 'digest_mismatch']);
     expect(await statusOf(digestOf(known))).toBe(200);
   });
 
-  test('whose address is no digest is refused', async () => {
+  test('an address that is no digest is refused', async () => {
     const bytes = randomBytes(3);
     for (const sha256 of [digestOf(bytes).toUpperCase(), 'x', '..%2f..%2fetc', digestOf(bytes).slice(1)]) {
       expect(refusalOf(await put(bytes, { sha256 }))).toEqual([400, 'invalid_request']);
@@ -104,7 +106,7 @@ describe('an upload', () => {
     }
   });
 
-  test('above 64 MiB is refused by its head', { tags: ['Limits-4a'] }, async () => {
+  test('an upload above 64 MiB is refused by its head', { tags: ['Limits-4a'] }, async () => {
     const sha256 = digestOf(randomBytes(9));
     const socket = await beginning(sha256, `Content-Length: ${blobBytesMax + 1}\r\nExpect: 100-continue\r\n`);
     const [answer] = (await once(socket, 'data')) as [Buffer];
@@ -112,7 +114,7 @@ describe('an upload', () => {
     socket.destroy();
   });
 
-  test('above 64 MiB is refused when it is sent in chunks', { tags: ['Limits-4a'] }, async () => {
+  test('an upload above 64 MiB is refused when it is sent in chunks', { tags: ['Limits-4a'] }, async () => {
     const sha256 = digestOf(randomBytes(9));
     const piece = Buffer.alloc(2 ** 20);
     let sent = 0;
@@ -132,14 +134,14 @@ describe('an upload', () => {
     expect(await statusOf(sha256)).toBe(404);
   });
 
-  test('that is encoded is refused', async () => {
+  test('an encoded upload is refused', async () => {
     const bytes = randomBytes(3);
     const headers = { 'content-encoding': 'gzip' };
     const answer = await rig().request(pathOf(digestOf(bytes)), { method: 'PUT', body: bytes, headers });
     expect(refusalOf(answer)).toEqual([415, 'unsupported_media_type']);
   });
 
-  test('that breaks off leaves nothing, and its room is free again', { tags: ['Blobs-3'] }, async () => {
+  test('an upload that breaks off leaves nothing, and its room is free again', { tags: ['Blobs-3'] }, async () => {
     const bytes = randomBytes(900_000);
     const sha256 = digestOf(bytes);
     for (let round = 0; round < 5; round++) {
@@ -208,7 +210,7 @@ describe('a submission that names a blob', () => {
     });
   });
 
-  test('of 64 MiB is taken, with its last byte', { tags: ['Blobs-7', 'Limits-4a'] }, async () => {
+  test('a blob of 64 MiB is taken, with its last byte', { tags: ['Blobs-7', 'Limits-4a'] }, async () => {
     const bytes = randomBytes(blobBytesMax);
     const { blob } = await rig().alpha.client.upload(bytes);
     const files = [{ path: 'input/a', blob }];
@@ -220,7 +222,9 @@ describe('a submission that names a blob', () => {
     expect(refused.json.error.message).toMatch(/^\/files have/);
   });
 
-  test('is evidenced and repeated as if it were sent inline', { tags: ['Blobs-8', 'Submit-1'] }, async () => {
+  test('has the same evidence and the same key as if it were sent inline', {
+    tags: ['Blobs-8', 'Submit-1'],
+  }, async () => {
     const bytes = randomBytes(100);
     await put(bytes);
     const blob = `sha256:${digestOf(bytes)}`;
@@ -239,7 +243,7 @@ describe('a submission that names a blob', () => {
     }
   });
 
-  test('with other content does not repeat a key', { tags: ['Submit-2'] }, async () => {
+  test('other content under a used key does not repeat the first job', { tags: ['Submit-2'] }, async () => {
     const key = { headers: { 'idempotency-key': 'large-files' } };
     const submission = { language: 'bash', code: 'true' };
     const statuses = [];

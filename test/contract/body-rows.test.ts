@@ -35,11 +35,11 @@ describe('BODY-01 a text as a body', { tags: ['BODY-01'] }, () => {
     return codes;
   };
 
-  test('that is JSON is read, and refused for its content', async () => {
+  test('a text that is JSON is read, and refused for its content', async () => {
     expect(await codesOf(own.accepted)).toEqual(own.accepted.map(({ name }) => [name, '400 invalid_request']));
   });
 
-  test('that is not JSON is refused as such', async () => {
+  test('a text that is not JSON is refused as such', async () => {
     expect(await codesOf(own.refused)).toEqual(own.refused.map(({ name }) => [name, '400 invalid_json']));
   });
 });
@@ -156,7 +156,7 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
     ['mem_mb', '-0', '400 invalid_request'],
     ['wall_seconds', '-0.0', '400 invalid_request'],
     ['wall_seconds', '1e-400', '400 invalid_request'],
-  ])('of %s that is %.20s is refused with %s', async (name, number, code) => {
+  ])('a number for %s that is %.20s is refused with %s', async (name, number, code) => {
     expect(codeOf(await rig().post(withLimit(name, number)))).toBe(code);
   });
 
@@ -171,14 +171,14 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
     ['mem_mb', '64.00001', 64],
     ['max_pids', '1.5', 1],
     ['max_file_mb', '0.5', 1],
-  ])('of %s that is written %s keeps its value', async (name, number, kept) => {
+  ])('a number for %s that is written %s keeps its value', async (name, number, kept) => {
     const { json } = await rig().post(withLimit(name, number));
     const { requested_spec } = await rig().alpha.client.detail(json.job_id);
     expect((requested_spec.limits as Record<string, number>)[name]).toBe(kept);
   });
 
   test.each(['1e400', '9007199254740993', '9223372036854775807', '18446744073709551615', '1e25', '1'.repeat(400)])(
-    'that is %.25s is clamped in every limit',
+    'the number %.25s is clamped in every limit',
     { tags: ['Submission-24', 'Limits-22'] },
     async (number) => {
       const { json } = await rig().post(members(LIMIT_NAMES, number));
@@ -187,13 +187,13 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
     },
   );
 
-  test('that a double cannot hold is refused everywhere else', async () => {
+  test('a number that a double cannot hold is refused everywhere else', async () => {
     const bodies = ['{"language":"bash","code":1e400}', '{"language":"bash","code":"true","files":[9007199254740993]}'];
     for (const body of bodies) expect(codeOf(await rig().post(body))).toBe('400 invalid_json');
   });
 });
 
-describe('BODY-07 the bound of source and stdin counts their bytes, not their spelling:', {
+describe('BODY-07 the bound of source and stdin counts their bytes, however they are spelled:', {
   tags: ['BODY-07'],
 }, () => {
   /** A text of this many ASCII letters, each spelled with six bytes. */
@@ -202,7 +202,7 @@ describe('BODY-07 the bound of source and stdin counts their bytes, not their sp
   test.each([
     ['code', (text: string) => `{"language":"bash","code":"${text}"}`],
     ['stdin', (text: string) => `{"language":"bash","code":"true","stdin":"${text}"}`],
-  ])('%s in six-byte escapes', async (_name, bodyWith) => {
+  ])('the member %s in six-byte escapes', async (_name, bodyWith) => {
     expect(codeOf(await rig().post(bodyWith(escaped(MIB - 1))))).toBe('created');
     expect(codeOf(await rig().post(bodyWith(escaped(MIB))))).toBe('created');
     expect(codeOf(await rig().post(bodyWith(escaped(MIB + 1))))).toBe('413 payload_too_large');
@@ -261,7 +261,7 @@ describe('BODY-11 the part of a request that a refusal repeats', { tags: ['BODY-
     ['a pack', { language: 'bash', code: 'true', runtime: nasty.slice(0, 128) }],
     ['a path', { language: 'bash', code: 'true', outputs: [`output/${nasty}`] }],
     ['a name that is given twice', `{${JSON.stringify(nasty)}:1,${JSON.stringify(nasty)}:2}`],
-  ])('for %s is short, on one line and harmless everywhere', async (_name, body) => {
+  ])('the part for %s is short, on one line and harmless everywhere', async (_name, body) => {
     const { status, json, headers } = await rig().post(body);
     expect([400, 422]).toContain(status);
     expect(json.error.message).toMatch(/^[\x20-\x7e…]{1,200}$/);

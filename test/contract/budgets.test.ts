@@ -196,7 +196,7 @@ describe('permits', () => {
   const head = (line: string, key: string, more = '') =>
     `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`;
 
-  test('for bodies are held while one is read, for each tenant and for all', {
+  test('reading a body holds one permit of the tenant and one of the service', {
     tags: ['Errors-17', 'Errors-25', 'Limits-9'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -212,7 +212,7 @@ describe('permits', () => {
     await expect.poll(async () => (await rig().post(bash)).status, soon).toBe(201);
   });
 
-  test('for responses are held to the last byte, for each tenant and for all', {
+  test('a response holds one permit of the tenant and one of the service to its last byte', {
     tags: ['Transfer-2', 'Transfer-3'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -238,7 +238,7 @@ describe('permits', () => {
     await expect.poll(async () => (await rig().request(jobs[0] ?? '')).status, soon).toBe(200);
   });
 
-  test('for streams are held while one is open, and a refused stream has spent its ticket', {
+  test('an open stream holds one permit of the tenant and one of the service, and a refused stream has spent its ticket', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
     const { alpha, beta } = rig();

@@ -35,7 +35,7 @@ const tools = { sha256, refuse };
 const OLDER = { hash_version: 0, prev_hash: null, event_hash: null };
 
 describe('the record of a job', () => {
-  test('that was not changed holds together', async () => {
+  test('an unchanged record holds together', async () => {
     const kinds = new Set(record.events.map(({ kind }) => String(kind)));
     for (const kind of ['stdout', 'stderr', 'artifact', 'violation', 'finished']) expect(kinds).toContain(kind);
     expect(await verifyRecord(record, tools)).toMatchObject({
@@ -71,11 +71,11 @@ describe('the record of a job', () => {
     ['another output', 'output', null, (_, { output }) => Object.assign(output as object, { stdout_bytes: 99 })],
     ['another file', 'artifacts', null, (_, receipt) => Object.assign(receipt, { output_artifacts: [] })],
     ['another job', 'receipt', null, (_, receipt) => Object.assign(receipt, { job_id: 'job_2' })],
-  ])('with %s does not: %s', async (_what, check, seq, change) => {
+  ])('a record with %s does not hold together: %s', async (_what, check, seq, change) => {
     await expect(changedBy(change)).rejects.toMatchObject({ check, seq });
   });
 
-  test('whose receipt was changed does not, and a running job has none', async () => {
+  test('a record with a changed receipt does not hold together, and a running job has no record', async () => {
     const receipt = { ...record.receipt, duration_ms: 1 };
     await expect(verifyRecord({ ...record, receipt }, tools)).rejects.toMatchObject({ check: 'receipt' });
     const { client } = rig().alpha;

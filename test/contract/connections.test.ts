@@ -43,7 +43,7 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
     ['stop in their first line', 'GET /v1/jo'],
     ['stop in their headers', `GET /v1/jobs HTTP/1.1\r\n${HOST}Authorization: Bea`],
   ])(
-    'that %s: the oldest give way without a byte, and health checks, callers and newcomers are served',
+    'they %s: the oldest give way without a byte, and health checks, callers and newcomers are served',
     async (_name, bytes) => {
       const kept = await open(whoami());
       expect((await kept.answer()).status).toBe(200);

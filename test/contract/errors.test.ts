@@ -22,12 +22,12 @@ function expectEnvelope(answer: Answer, status: number, code: keyof typeof ERROR
 }
 
 describe('an unsuccessful request', { tags: ['Errors-1', 'Errors-2'] }, () => {
-  test('for an unknown route', { tags: ['Errors-10'] }, async () => {
+  test('a request for an unknown route is refused', { tags: ['Errors-10'] }, async () => {
     expectEnvelope(await rig().request('/v1/nothing'), 404, 'route_not_found');
     expectEnvelope(await rig().request('/v2/jobs'), 404, 'route_not_found');
   });
 
-  test('for an unknown job', { tags: ['Errors-9'] }, async () => {
+  test('a request for an unknown job is refused', { tags: ['Errors-9'] }, async () => {
     expectEnvelope(await rig().request('/v1/jobs/job_1'), 404, 'job_not_found');
     expectEnvelope(await rig().request('/v1/jobs/..%2F..%2Fwhoami'), 404, 'job_not_found');
   });
@@ -37,15 +37,19 @@ describe('an unsuccessful request', { tags: ['Errors-1', 'Errors-2'] }, () => {
     ['POST', '/v1/jobs/job_1', 'DELETE, GET'],
     ['DELETE', '/v1/whoami', 'GET'],
     ['POST', '/healthz', 'GET'],
-  ])('with a wrong method gets the allowed ones: %s %s', { tags: ['Errors-10'] }, async (method, path, methods) => {
-    const answer = await rig().request(path, { method });
-    expectEnvelope(answer, 405, 'method_not_allowed');
-    const allowed = answer.headers
-      .get('allow')
-      ?.split(', ')
-      .filter((name) => !['HEAD', 'OPTIONS'].includes(name));
-    expect(allowed?.sort().join(', ')).toBe(methods);
-  });
+  ])(
+    'a wrong method is answered with the allowed ones: %s %s',
+    { tags: ['Errors-10'] },
+    async (method, path, methods) => {
+      const answer = await rig().request(path, { method });
+      expectEnvelope(answer, 405, 'method_not_allowed');
+      const allowed = answer.headers
+        .get('allow')
+        ?.split(', ')
+        .filter((name) => !['HEAD', 'OPTIONS'].includes(name));
+      expect(allowed?.sort().join(', ')).toBe(methods);
+    },
+  );
 
   test('has a new request id each time', async () => {
     const ids = await Promise.all(
@@ -54,7 +58,7 @@ describe('an unsuccessful request', { tags: ['Errors-1', 'Errors-2'] }, () => {
     expect(new Set(ids).size).toBe(5);
   });
 
-  test('is repeated without control characters, in at most 200 characters', async () => {
+  test('a refusal repeats text of the request without control characters, in at most 200 characters', async () => {
     const answer = await rig().post({ language: `\x1b[31m${'x'.repeat(5000)}\u202e`, code: 'true' });
     expectEnvelope(answer, 400, 'unsupported_language');
   });
@@ -84,7 +88,7 @@ describe('a credential', () => {
   });
 
   test.each(['wrong', 'key-of-alph', 'key-of-alphaa', 'KEY-OF-ALPHA'])(
-    'that is invalid is refused as such: %s',
+    'an invalid credential is refused as such: %s',
     { tags: ['Authentication-5'] },
     async (key) => {
       const answer = await rig().request('/v1/whoami', { key });
@@ -95,7 +99,7 @@ describe('a credential', () => {
   );
 
   test.each(['Basic a2V5OmtleQ==', 'Bearer', 'Bearer ', 'key-of-alpha', 'Bearer key-of-alpha extra'])(
-    'that is spelled %j counts as none',
+    'a header spelled %j counts as no credential',
     async (authorization) => {
       const answer = await rig().request('/v1/whoami', { key: null, headers: { authorization } });
       expectEnvelope(answer, 401, 'unauthorized');

@@ -77,7 +77,7 @@ describe('a job with uploaded files', { tags: ['Limits-4a'] }, () => {
   test.each([
     ['3 MB', [3_000_000]],
     ['64 MiB in two files, as much as a job may have', [60_000_000, 64 * MEBIBYTE - 60_000_000]],
-  ])('of %s is run, exported and found good', async (name, sizes) => {
+  ])('a job of %s is run, exported and found good', async (name, sizes) => {
     const files = sizes.map((bytes, at) => fileOf(`${at}-${bytes}.bin`, bytes));
     const job_id = await ran(...files);
     const exported = await vouchbox(['export', job_id, '--output', name, ...access()], { cwd: scratch });

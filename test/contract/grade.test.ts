@@ -155,7 +155,7 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     expect(verdict).toMatchObject({ accepted: true, points: 3 });
   });
 
-  test('judges a whole output of which only stderr is cut', async () => {
+  test('judges a whole output even if stderr is cut', async () => {
     const code = `import sys; print(3); sys.stderr.write("x" * (2 << 20))`;
     expect(await verdictsOf(code, [{ name: 'one', expected: '3' }])).toEqual(['accepted']);
   });
@@ -198,7 +198,7 @@ describe('a verdict', () => {
     expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([1, { accepted: false, points: 1 }]);
   });
 
-  test('is printed with each limit that became another one, once', async () => {
+  test('is printed with each limit that the service changed, once', async () => {
     const { code, stderr } = await graded('sum.py', '--tests', 'tests', '--limit', 'mem_mb=99999');
     expect([code, stderr.match(/--limit.*/g)]).toEqual([
       0,
@@ -213,7 +213,7 @@ describe('a verdict', () => {
     expect((await graded('sum.py', '--tests', 'tests')).stderr).not.toContain('only the end');
   });
 
-  test('is verified offline with all it stands on, and shows neither program nor tests', async () => {
+  test('verifies offline together with its jobs, and reveals no program or test', async () => {
     expect((await graded('three.py', '--tests', 'tests', '--output', 'out')).code).toBe(1);
     const { exitCode, stdout } = await verified('out');
     expect([exitCode, stdout]).toEqual([
@@ -282,7 +282,7 @@ describe('a verdict', () => {
     ],
   ];
 
-  test.each(forgeries)('with %s is refused, and the line says where', async (what, forge, names) => {
+  test.each(forgeries)('a verdict with %s is refused, and the line says where', async (what, forge, names) => {
     const directory = `forged-${what.replaceAll(/\W/g, '')}`;
     cpSync(join(scratch, 'out'), join(scratch, directory), { recursive: true });
     forge(directory);

@@ -89,7 +89,7 @@ describe('text of a hostile service is escaped', () => {
     next_cursor: null,
   });
 
-  test('in the list of jobs', { tags: ['OPER-06'] }, async () => {
+  test('the list of jobs escapes it', { tags: ['OPER-06'] }, async () => {
     await using service = await scriptedService([json(list)]);
     const listed = await call(service, 'jobs', 'list');
     expect(listed.stdout).toContain(`${SPELLED}  ${SPELLED}`);
@@ -98,7 +98,7 @@ describe('text of a hostile service is escaped', () => {
     expect([listed, asJson].map(isHarmless)).toEqual([true, true]);
   });
 
-  test('in the detail of a job, which stays the same JSON', async () => {
+  test('the detail of a job escapes it and stays the same JSON', async () => {
     const detail = whole('GET /v1/jobs/{id}', { job_id: 'job_1', requested_spec: { code: EVIL } });
     await using service = await scriptedService([json(detail)]);
     const shown = await call(service, 'jobs', 'show', 'job_1');
@@ -106,7 +106,7 @@ describe('text of a hostile service is escaped', () => {
     expect(isHarmless(shown)).toBe(true);
   });
 
-  test('in the answer to a cancellation', async () => {
+  test('the answer to a cancellation escapes it', async () => {
     await using service = await scriptedService([
       json(whole('DELETE /v1/jobs/{id}', { job_id: 'job_1', status: EVIL })),
     ]);
@@ -114,7 +114,7 @@ describe('text of a hostile service is escaped', () => {
     expect(cancelled.stdout).toBe(`job_1 is ${SPELLED}\n`);
   });
 
-  test('in a refusal, in one line', { tags: ['OPER-06'] }, async () => {
+  test('a refusal escapes it, in one line', { tags: ['OPER-06'] }, async () => {
     const error = { code: EVIL, message: `${EVIL}\nvouchbox: all is well`, request_id: EVIL, retryable: false };
     await using service = await scriptedService([json({ error }, 400)]);
     for (const words of [
@@ -128,7 +128,7 @@ describe('text of a hostile service is escaped', () => {
     }
   });
 
-  test('in the events of a running job', { tags: ['OPER-06'] }, async () => {
+  test('the events of a running job escape it', { tags: ['OPER-06'] }, async () => {
     const events = [
       { job_id: 'job_1', seq: 1, kind: 'violation', data: { type: EVIL, message: EVIL, path: EVIL } },
       { job_id: 'job_1', seq: 2, kind: 'truncated', data: { stream: EVIL, bytes_seen: 1, bytes_stored: 1 } },
@@ -211,7 +211,7 @@ describe('a grading by a hostile service', () => {
   test.each([
     ['the job of a test', EVIL_JOB, EVIL_JOB],
     ['another job in its verdict', 'job_1', EVIL_JOB],
-  ])('that names %s by a path writes nothing anywhere, and ends with 125', async (_what, ran, told) => {
+  ])('a verdict that names %s by a path writes nothing anywhere, and ends with 125', async (_what, ran, told) => {
     const directory = tests();
     const before = namesIn(directory);
     await using service = await grading(ran, told);

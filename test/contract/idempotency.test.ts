@@ -139,7 +139,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
     '{"msg":"forged"}',
     '__proto__',
     'constructor',
-  ])('of visible ASCII is accepted unchanged: %s', { tags: ['Submit-1b', 'Limits-12'] }, async (key) => {
+  ])('a key of visible ASCII is accepted unchanged: %s', { tags: ['Submit-1b', 'Limits-12'] }, async (key) => {
     const first = await post(spec, key);
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, 'false']);
     const second = await post(spec, key);
@@ -168,7 +168,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
     expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([400, 'invalid_request']);
   });
 
-  test('that is sent twice is refused, even if both are the same', { tags: ['Submit-1b'] }, async () => {
+  test('a key that is sent twice is refused, even if both are the same', { tags: ['Submit-1b'] }, async () => {
     const body = JSON.stringify(spec);
     const [answer] = await rig().raw(
       `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close\r\n` +

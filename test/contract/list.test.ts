@@ -66,7 +66,7 @@ test('a list has exactly the specified members in every item', { tags: ['Bodies-
 
 describe('pages', () => {
   test.each([1, 2, 4, 6, 200])(
-    'of %i together are the list, each job once',
+    'pages of %i together are the list, each job once',
     { tags: ['Bodies-2', 'List-2'] },
     async (limit) => {
       const seen: string[] = [];
@@ -132,7 +132,7 @@ describe('filters', () => {
     '?cursor=',
     '?tenant=beta',
     '?limit=1&limit=2',
-  ])('that are %s are refused', { tags: ['List-2', 'List-6'] }, async (query) => {
+  ])('filters that are %s are refused', { tags: ['List-2', 'List-6'] }, async (query) => {
     const { status, json } = await list(query);
     expect([status, json.error.code]).toEqual([400, 'invalid_request']);
   });

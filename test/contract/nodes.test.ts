@@ -54,7 +54,7 @@ async function held(): Promise<number[]> {
   return rows.map(({ jobs }) => jobs).toSorted((few, many) => few - many);
 }
 
-test('a job that came to a node without a free slot runs on the other, and a wait at the first gets its result', async () => {
+test('a job that came to a busy node runs on the other, and a wait at the first gets its result', async () => {
   const first = await running(one);
   const second = await running(one);
   expect(await held()).toEqual([1, 1]);
@@ -72,7 +72,7 @@ async function giveTo(job_id: string): Promise<void> {
   await session.execute({ sql, parameters: [] });
 }
 
-test('a queued job that a node has taken and knows nothing of runs all the same', async () => {
+test('a queued job runs even if the node that has it knows nothing of it', async () => {
   const sleeping = [await running(one), await running(one)];
   const { job_id } = await one.alpha.client.submit({ language: 'bash', code: 'echo found' });
   await giveTo(job_id);
@@ -80,7 +80,7 @@ test('a queued job that a node has taken and knows nothing of runs all the same'
   expect((await one.ended(job_id)).result).toMatchObject({ status: 'succeeded', stdout: 'found\n' });
 });
 
-test('a job that may run on a node which knows nothing of it ends as an error', async () => {
+test('a running job ends as an error if the node that has it knows nothing of it', async () => {
   const key = newKey('alpha');
   await using third = await openPostgresStore({
     url,
@@ -198,7 +198,7 @@ test('a node that would sign with a key of its own is refused, and told what to 
   });
 });
 
-test('a job that was accepted is told by the node that accepted it, and what others hear they do not tell again', async () => {
+test('the node that accepted a job announces it, and the nodes that hear it do not repeat it', async () => {
   await using session = await Session.open(url, {});
   const { rows } = await session.execute<{ name: string }>({
     sql: `select 'vouchbox_' || md5(current_schema()) as name`,

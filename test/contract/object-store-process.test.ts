@@ -66,7 +66,7 @@ describe.skipIf(!hasObjectServer())('a service with an object store', () => {
     return { command, asked, client: createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }) };
   }
 
-  test('that is killed between a put and the change of the row loses nothing, and leaves no object behind', async () => {
+  test('a kill between a put and the change of the row loses nothing, and leaves no object behind', async () => {
     const reading = Promise.withResolvers<void>();
     // What was put is read back before anything is changed.
     await using proxy = await openObjectProxy(settings['SERVICE_OBJECT_STORE_URL'] ?? '', (method) => {
@@ -100,7 +100,7 @@ describe.skipIf(!hasObjectServer())('a service with an object store', () => {
     expect(leftoversOf(dataDir)).toEqual([]);
   });
 
-  test('that has stopped lets its jobs be exported with its settings, and says what is missing without them', async () => {
+  test('a stopped service’s jobs can be exported with its settings; without them the export says what is missing', async () => {
     const exported = (env: Record<string, string>) =>
       vouchbox(['export', job_id, '--data-dir', dataDir, '--tenant', 'alpha'], { cwd: scratch, env });
     const without = await exported({});

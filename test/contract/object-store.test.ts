@@ -95,7 +95,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('what cannot be reached is refused for now, by a code that says so', async () => {
+  test('an unreachable content is refused for now, by a code that says so', async () => {
     const { job_id } = await rig.run(large(3));
     await moved(job_id);
     await server.refuse();
@@ -107,7 +107,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect((await resultOf(job_id)).status).toBe(200);
   });
 
-  test('a changed artifact is never a whole answer, and is counted', async () => {
+  test('a changed artifact is never answered whole, and is counted', async () => {
     const { job_id } = await rig.run(large(4));
     await moved(job_id);
     const artifact = artifactIn(await resultOf(job_id));

@@ -132,7 +132,7 @@ describe('a replay with wait_seconds', () => {
     await rig().ended(json.job_id);
   });
 
-  test("of another tenant's job is an unknown job at once", async () => {
+  test("another tenant's job is an unknown job at once", async () => {
     const { json } = await submit({ language: 'bash', code: 'true' }, '');
     const { status } = await rig().request(`/v1/jobs/${json.job_id}/replay?wait_seconds=60`, { key: rig().beta.key });
     expect(status).toBe(404);

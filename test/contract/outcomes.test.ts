@@ -54,7 +54,7 @@ describe('a program that ends by itself', () => {
     ['SIGTERM', 'import os; os.kill(os.getpid(), 15)'],
     ['SIGKILL', 'import os; os.kill(os.getpid(), 9)'],
     ['SIGUSR1', 'import os; os.kill(os.getpid(), 10)'],
-  ])('that gets %s from itself has failed', { tags: ['Result-3', 'States-1c'] }, async (signal, code) => {
+  ])('a program that gets %s from itself has failed', { tags: ['Result-3', 'States-1c'] }, async (signal, code) => {
     expect(outcomeOf(await python(code))).toEqual({
       status: 'failed',
       exit_code: null,
@@ -63,7 +63,7 @@ describe('a program that ends by itself', () => {
     });
   });
 
-  test('that throws an exception shows it on stderr', async () => {
+  test('a program that throws an exception shows it on stderr', async () => {
     const ran = await python('raise ValueError("é")');
     expect(outcomeOf(ran)).toEqual(exited(1));
     expect(ran.result.stderr).toContain('ValueError: é');
@@ -208,7 +208,9 @@ except OSError as error:
 });
 
 describe('a limit below what the interpreter waits with', () => {
-  test('is raised to that everywhere but in what was requested', { tags: ['Submission-26b'] }, async () => {
+  test('is raised to what the interpreter needs before any program, everywhere but in the requested limits', {
+    tags: ['Submission-26b'],
+  }, async () => {
     // Each breach has a job of its own: the kernel may kill for memory before it has to refuse a process.
     const spawning = `require('node:child_process').spawn('/bin/true').on('error', () => {});`;
     await expectRaised({ max_pids: 1 }, spawning, ({ max_pids }) => ({
@@ -247,7 +249,7 @@ describe('a limit below what the interpreter waits with', () => {
 });
 
 describe('max_file_mb', () => {
-  test('refuses the first byte too many, tells it, and the program goes on', {
+  test('refuses the first byte too many and reports it, and the program goes on', {
     tags: ['Submission-18', 'Events-4h'],
   }, async () => {
     const code = `
@@ -267,7 +269,7 @@ except OSError as error:
     );
   });
 
-  test('is not reached by what the job was given', { tags: ['Events-4h'] }, async () => {
+  test('does not count the files that the job was given', { tags: ['Events-4h'] }, async () => {
     const ran = await rig().run({
       language: 'bash',
       code: `ls input\n#${'x'.repeat(2 ** 20 - 10)}`,

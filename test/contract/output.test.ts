@@ -74,7 +74,7 @@ describe('bytes that are not UTF-8', () => {
     });
   });
 
-  test('at the very end are not lost', async () => {
+  test('bytes at the very end are not lost', async () => {
     expect((await python(write("b'a\\xe2\\x82'"))).result.stdout).toBe('a\ufffd');
   });
 });
@@ -93,7 +93,7 @@ describe('a record is at most 16 KiB', () => {
     expect(ran.result.stdout).toBe(`${'x'.repeat(bytes)}\n`);
   });
 
-  test('and never ends inside a character', { tags: ['Events-5'] }, async () => {
+  test('records never end inside a character', { tags: ['Events-5'] }, async () => {
     const text = `${'x'.repeat(recordBytesMax - 1)}😀${'é'.repeat(recordBytesMax)}`;
     const ran = await python(`print('x' * ${recordBytesMax - 1} + '😀' + 'é' * ${recordBytesMax})`);
     expect(ran.result.stdout).toBe(`${text}\n`);
@@ -153,7 +153,7 @@ describe('a stream is stored up to 1 MiB', () => {
     expect(result.truncated).toBe(false);
   });
 
-  test('one byte more is truncated, in its own stream alone', {
+  test('one byte over the bound truncates its own stream alone', {
     tags: ['Receipt-14', 'Result-6', 'Events-6', 'Limits-10'],
   }, async () => {
     const ran = await python(`${write(`b'x' * ${streamBytesMax + 1}`)}\n${write("b'whole'", 'stderr')}`);
@@ -162,7 +162,7 @@ describe('a stream is stored up to 1 MiB', () => {
     expect(ran.events.filter(({ kind }) => kind === 'truncated')).toHaveLength(1);
   });
 
-  test('one line of 10 MB is read to its end, counted and digested', {
+  test('a line of 10 MB is read to its end, counted and digested', {
     tags: ['Receipt-16', 'Limits-21', 'CHAIN-06'],
   }, async () => {
     const ran = await python(write("b'0123456789' * 1_000_000"));
@@ -200,22 +200,22 @@ test('the receipt digests the retained texts joined by one LF, without a trailin
 });
 
 describe('programs that misuse their streams:', () => {
-  test('one that closes its stdout', async () => {
+  test('a program that closes its stdout', async () => {
     const { result } = await bash('echo before; exec 1>&-; echo after 2>/dev/null; echo err >&2; exit 3');
     expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'before\n' });
   });
 
-  test('one that closes all its streams at once and goes on', async () => {
+  test('a program that closes all its streams at once and goes on', async () => {
     const { result } = await bash('echo a; exec 0<&- 1>&- 2>&-; exit 0');
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'a\n', stderr: '' });
   });
 
-  test('one that never reads a stdin of 1 MiB', async () => {
+  test('a program that never reads a stdin of 1 MiB', async () => {
     const { result } = await rig().run({ language: 'bash', code: 'echo done', stdin: 'x'.repeat(1024 * 1024) });
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'done\n' });
   });
 
-  test('one that exits right after writing, whose last output is kept', async () => {
+  test('a program that exits right after writing, whose last output is kept', async () => {
     const { result } = await python("import os; os.write(1, b'x' * 60000); os._exit(0)");
     expect(result.stdout).toHaveLength(60_000);
   });

@@ -31,7 +31,7 @@ async function refused(file: object, options: Parameters<Rig['post']>[1] = {}): 
 }
 
 describe('an output that a submission names', () => {
-  test('is what the program reads, and both receipts have its digest', {
+  test('is read by the program, and both receipts have its digest', {
     tags: ['Inputs-1', 'Inputs-7', 'Submission-5'],
   }, async () => {
     const { job_id, text, blob } = await producer();
@@ -50,7 +50,7 @@ describe('an output that a submission names', () => {
     expect(ran.detail.receipt?.policy_sha256).toBe(digestOf(said));
   });
 
-  test('is found by its digest alone, and is told by which job', { tags: ['Inputs-3'] }, async () => {
+  test('is found by its digest alone, and the answer names its job', { tags: ['Inputs-3'] }, async () => {
     const { job_id, text, blob } = await producer();
     const ran = await rig().run(reader({ path: 'input/a', blob }) as JobSubmission);
     expect(ran.result.stdout).toBe(text);
@@ -145,7 +145,7 @@ describe('an output that a submission names', () => {
     expect((await few().post({ ...waits, files: [from(one.job_id)] })).status).toBe(201);
   });
 
-  test('of files that are too large together is refused', { tags: ['Limits-4a'] }, async () => {
+  test('outputs that are together too large are refused', { tags: ['Limits-4a'] }, async () => {
     const { job_id, text } = await producer();
     const { blob } = await rig().alpha.client.upload(new Uint8Array(64 * 2 ** 20 - text.length + 1));
     const files = [from(job_id), { path: 'input/b', blob }];
@@ -159,7 +159,7 @@ describe('a key', { tags: ['Inputs-6'] }, () => {
   const replayed = ({ status, headers }: Answer) => [status, headers.get('idempotency-replayed')];
 
   test.each(['output', 'digest', 'inline', 'upload'] as const)(
-    'that was used with a file by %s stands for its content',
+    'a key that was used with a file by %s stands for the file’s content',
     async (first) => {
       const { job_id, text, blob } = await producer();
       const forms = {
@@ -180,7 +180,7 @@ describe('a key', { tags: ['Inputs-6'] }, () => {
   );
 });
 
-test('a job that waits has its bytes when the job that made them is gone, which is then unknown', {
+test('a waiting job keeps the bytes of a job that is gone, and a new job cannot name them', {
   tags: ['Inputs-5', 'Inputs-6'],
 }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };

@@ -90,7 +90,7 @@ int main() { return F<30, 1>::v; }`;
     expect([result.status, result.violations]).toMatchObject(['timed_out', [{ type: 'wall_time', phase: 'compile' }]]);
   });
 
-  test('a source that includes stdin gets none: stdin is for the program', async () => {
+  test('a source that includes stdin gets nothing: stdin is for the program', async () => {
     const code = '#include "/dev/stdin"\n#include <stdio.h>\nint main(void) { putchar(getchar()); return 0; }';
     const { result } = await rig().run({ ...compiled, code, stdin: 'x' });
     expect([result.stderr, result.stdout]).toEqual(['', 'x']);

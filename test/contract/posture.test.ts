@@ -84,7 +84,7 @@ open('output/b', 'w').write('b')`;
     });
   });
 
-  test('the program sees from inside what is claimed from outside', { tags: ['Detail-6'] }, () => {
+  test('the program sees from inside what the service claims from outside', { tags: ['Detail-6'] }, () => {
     expect(ran.result.stdout).toBe(
       'NoNewPrivs 1\nSeccomp 2\nCapEff 0000000000000000\nCapBnd 0000000000000000\nUid 1000\nGid 1000\na\n',
     );

@@ -105,7 +105,7 @@ describe('stdio can be opened again by path', { tags: ['Submission-41'] }, () =>
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'y\nz\n', stderr: 'x\n' });
   });
 
-  test('also from python and node', async () => {
+  test('python and node open their streams by path, too', async () => {
     const python = await rig().run({ language: 'python', code: "open('/dev/stderr', 'w').write('p')" });
     expect(python.result.stderr).toBe('p');
     const node = await rig().run({ language: 'node', code: "require('fs').writeFileSync('/dev/stdout', 'n')" });
@@ -125,7 +125,7 @@ describe('node source', () => {
     expect(await stdoutOf({ language: 'node', code })).toBe('function /work/main.cjs\n');
   });
 
-  test("that is neither fails with the interpreter's message, and not as an error of the service", async () => {
+  test("Node code that is neither ESM nor CommonJS fails with Node's own message", async () => {
     const { result } = await rig().run({ language: 'node', code: 'const = 1' });
     expect(result).toMatchObject({ status: 'failed', exit_code: 1 });
     expect(result.stderr).toContain('SyntaxError');

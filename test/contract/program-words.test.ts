@@ -49,7 +49,9 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(result.stdout).toBe('32768 512 all of it\n');
   });
 
-  test('every file below output/ comes back without being named', { tags: ['Submission-46'] }, async () => {
+  test('every file below output/ comes back without a name in the submission', {
+    tags: ['Submission-46'],
+  }, async () => {
     const code =
       'mkdir -p output/plots; for at in b a; do echo $at > output/plots/$at; done; echo c > output/c; ln -s /etc output/l';
     const { result, detail } = await rig().run({ language: 'bash', code, outputs: ['output/**'] });
@@ -80,7 +82,7 @@ describe('the record of a job', () => {
     expect(detail.receipt).toMatchObject({ args_sha256: null, env_sha256: null });
   });
 
-  test('with other arguments or variables under the same key is another specification', async () => {
+  test('other arguments or variables under the same key are another specification', async () => {
     const post = async (change: object) => {
       const answer = await rig().post({ ...job, ...change }, { headers: { 'idempotency-key': 'words' } });
       return [answer.status, answer.headers.get('idempotency-replayed') ?? answer.json.error.code] as const;

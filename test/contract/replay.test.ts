@@ -74,7 +74,7 @@ describe('the history', () => {
     });
   });
 
-  test('has in its events the submission, the start and the outcome', {
+  test('shows the submission, the start and the outcome in its events', {
     tags: ['Events-4', 'Events-4a', 'Events-4g'],
   }, () => {
     const dataOf = (kind: string) => ran.events.find((event) => event.kind === kind)?.data;
@@ -115,7 +115,7 @@ describe('a page', () => {
   });
 
   test.each([1, 2, 7, 1000])(
-    'of %i leads to the next, and together they are the history',
+    'pages of %i lead on to the next, and together they are the history',
     { tags: ['Replay-2', 'Replay-3'] },
     async (limit) => {
       const events: JobEvent[] = [];
@@ -136,7 +136,7 @@ describe('a page', () => {
     expect(json.next_cursor).toBe(5);
   });
 
-  test('at and after the end is empty', async () => {
+  test('a page at or after the end is empty', async () => {
     expect((await replay(`?after=${all() - 1}`)).json).toMatchObject({
       events: [{ kind: 'finished' }],
       next_cursor: null,
@@ -145,7 +145,7 @@ describe('a page', () => {
     expect((await replay(`?after=${all() + 100}`)).json).toMatchObject({ events: [] });
   });
 
-  test('of a running job is empty, with its own cursor, until something happens', {
+  test('a page of a running job is empty, with its own cursor, until something happens', {
     tags: ['Replay-4'],
   }, async () => {
     const { client } = rig().alpha;

@@ -47,7 +47,7 @@ describe('wait_seconds', () => {
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 
-  test('that expires answers 200 with the current status and what is stored so far', {
+  test('an expired wait answers 200 with the current status and what is stored so far', {
     tags: ['Result-2', 'Result-4', 'GetResult-4'],
   }, async () => {
     const { client } = rig().alpha;
@@ -74,7 +74,7 @@ describe('wait_seconds', () => {
     await rig().ended(job_id);
   });
 
-  test('of several readers are all answered with the same end', async () => {
+  test('several waiting readers are all answered with the same end', async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'sleep 0.3; echo done' });
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => rig().request(`/v1/jobs/${job_id}/result?wait_seconds=30`)),

@@ -341,7 +341,7 @@ describe('vouchbox jobs', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ status: 'failed', already_terminal: true });
   });
 
-  test('alone lists, with the options of the list', async () => {
+  test('the command without an argument lists jobs, with the options of the list', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     const { code, stdout } = await vouchbox(['jobs', '--limit', '1', '--json'], toService());
     expect([code, JSON.parse(stdout)[0].job_id]).toEqual([0, job_id]);

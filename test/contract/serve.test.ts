@@ -130,7 +130,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
     expect((await client().health()).status).toBe('ok');
   });
 
-  test('is the one that was started, on the pinned Node, whichever Node is first in the path', async () => {
+  test('is the process that was started, on the pinned Node, whichever Node is first in the path', async () => {
     expect(realpathSync(`/proc/${command.pid}/exe`)).toBe(realpathSync(process.execPath));
     expect(readFileSync(`/proc/${command.pid}/task/${command.pid}/children`, 'utf8')).toBe('');
     command.kill('SIGKILL');
@@ -139,8 +139,8 @@ describe('one process', { tags: ['OPER-04'] }, () => {
   });
 });
 
-describe('asked to stop', () => {
-  test('by SIGTERM, it gives running jobs their time, records those it ended, and exits with 0', async () => {
+describe('a request to stop', () => {
+  test('SIGTERM gives running jobs their time, records those that it ended, and exits with 0', async () => {
     const dataDir = freshDirectory();
     const { command, url, client } = await serving(dataDir);
     await using _command = command;
@@ -157,7 +157,7 @@ describe('asked to stop', () => {
     });
   });
 
-  test('by SIGINT, it exits with 0', async () => {
+  test('SIGINT exits with 0', async () => {
     const dataDir = freshDirectory();
     const { command } = await serving(dataDir);
     await using _command = command;
@@ -166,7 +166,7 @@ describe('asked to stop', () => {
     expect(leftoversOf(dataDir)).toEqual([]);
   });
 
-  test('by the end of its terminal, it stops in order', async () => {
+  test('the end of its terminal stops the service in order', async () => {
     const dataDir = freshDirectory();
     const terminal = ['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'];
     const { command, client } = await serving(dataDir, {}, terminal);
@@ -179,7 +179,7 @@ describe('asked to stop', () => {
     );
   });
 
-  test('a second time, it ends at once, as in a crash', { tags: ['OPER-04'] }, async () => {
+  test('a second request ends the service at once, as in a crash', { tags: ['OPER-04'] }, async () => {
     const { command, client } = await serving(freshDirectory(), { SERVICE_DRAIN_SECONDS: '300' });
     await using _command = command;
     await startedJob(client);

@@ -66,7 +66,7 @@ describe('status', () => {
   });
 });
 
-test('a stopping service says so as long as it answers, and is not ready', {
+test('a stopping service says so while it still answers, and is not ready', {
   tags: ['Endpoints-4'],
 }, async () => {
   const rig = await Rig.start({ provider: 'subprocess', concurrency: '1', 'drain-seconds': '60' });

@@ -46,37 +46,33 @@ async function append({ rig }: ScriptedServer, key: JobKey, { count, text }: { c
 }
 
 describe('a long history', () => {
-  test(
-    'is read whole in pages and over a stream, and its end is the one that the receipt names',
-    loadTimeout,
-    async () => {
-      await using served = await ScriptedServer.open();
-      const { key, cell } = await served.start('long');
-      await append(served, key, { count: EVENTS, text: 'x' });
-      cell.end({ kind: 'exited', exit_code: 0 });
-      const { receipt_json } = await served.rig.ended(key);
-      const { head, count } = (JSON.parse(receipt_json ?? '') as { event_chain: { head: string; count: number } })
-        .event_chain;
-      const whole = { count: EVENTS + 3, head, last: 'finished', problem: null };
-      expect(count).toBe(whole.count);
+  test('is read whole in pages and over a stream, and ends where the receipt says', loadTimeout, async () => {
+    await using served = await ScriptedServer.open();
+    const { key, cell } = await served.start('long');
+    await append(served, key, { count: EVENTS, text: 'x' });
+    cell.end({ kind: 'exited', exit_code: 0 });
+    const { receipt_json } = await served.rig.ended(key);
+    const { head, count } = (JSON.parse(receipt_json ?? '') as { event_chain: { head: string; count: number } })
+      .event_chain;
+    const whole = { count: EVENTS + 3, head, last: 'finished', problem: null };
+    expect(count).toBe(whole.count);
 
-      const paged = new Reading();
-      let after: number | null = 0;
-      while (after !== null) {
-        const page = await replay(served, key, after);
-        for (const event of page.events) paged.take(event);
-        after = page.next_cursor;
-      }
-      expect(paged).toEqual(whole);
+    const paged = new Reading();
+    let after: number | null = 0;
+    while (after !== null) {
+      const page = await replay(served, key, after);
+      for (const event of page.events) paged.take(event);
+      after = page.next_cursor;
+    }
+    expect(paged).toEqual(whole);
 
-      const streamed = new Reading();
-      const { socket, closed } = served.stream(key);
-      socket.removeAllListeners('message');
-      socket.on('message', (data: Buffer) => streamed.take(JSON.parse(data.toString()) as Link));
-      expect(await closed).toBe(STREAM_CLOSE_CODES.finished);
-      expect(streamed).toEqual(whole);
-    },
-  );
+    const streamed = new Reading();
+    const { socket, closed } = served.stream(key);
+    socket.removeAllListeners('message');
+    socket.on('message', (data: Buffer) => streamed.take(JSON.parse(data.toString()) as Link));
+    expect(await closed).toBe(STREAM_CLOSE_CODES.finished);
+    expect(streamed).toEqual(whole);
+  });
 });
 
 async function replay({ server }: ScriptedServer, { job_id }: JobKey, after: number) {

@@ -76,7 +76,7 @@ describe('a ticket', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('of an expired credential opens nothing, and never will', async () => {
+  test('a ticket of an expired credential opens nothing, and never will', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     const operator = await openCredentials({ dataDir: rig().dataDir });
     const [key, tickets] = await mintedBeforeTheEnd(operator, job_id);
@@ -84,7 +84,7 @@ describe('a ticket', () => {
     for (const { stream_url } of tickets) expect(await upgrade(rig(), stream_url)).toEqual([401, 'unauthorized']);
   });
 
-  test('that is spent, forged or of another job is refused like a missing credential', async () => {
+  test('a ticket that is spent, forged or of another job is refused like a missing credential', async () => {
     const [first, second] = [await rig().run({ language: 'bash', code: 'true' }), await rig().run(sleeperOf(0))];
     const { ticket, stream_url } = await mint(rig(), first.job_id);
     const { ticket: other } = await mint(rig(), first.job_id);
@@ -99,7 +99,7 @@ describe('a ticket', () => {
     }
   });
 
-  test('that was minted before a restart opens a stream after it, unless its credential was ended or replaced', {
+  test('a ticket from before a restart opens a stream after it, unless its credential was ended or replaced', {
     timeout: 180_000,
   }, async () => {
     let before = await Rig.start({ provider: 'subprocess' });
@@ -144,7 +144,7 @@ function sleeperOf(seconds: number) {
 }
 
 describe('a stream', () => {
-  test('of a real program that ends during the opening has each event once, and finished last', {
+  test('a program that ends while its stream opens: each event arrives once, finished last', {
     ...loadTimeout,
     tags: ['What-7', 'Stream-1'],
   }, async () => {

@@ -60,7 +60,7 @@ describe.each([
     await expect.poll(isAttested, patient).toBe(true);
   });
 
-  test('jobs that wait or run can be ended, and none ends before it was submitted', patient, async () => {
+  test('waiting and running jobs can be ended, and none ends before it was submitted', patient, async () => {
     const { client } = rig.alpha;
     const running = await client.submit(endless);
     await wroteSomething(rig, running.job_id);

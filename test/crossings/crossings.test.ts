@@ -32,7 +32,7 @@ describe.runIf(isLongForm)('a cell of the short form holds:', async () => {
   });
 });
 
-test('every feature is met at some place, and every place meets a feature or says where it is tried', () => {
+test('every feature meets at least ten places, and every place meets a feature', () => {
   for (const feature of FEATURES) expect(CELLS.filter((cell) => cell.feature === feature).length).toBeGreaterThan(9);
   const empty = PLACE_NAMES.filter((place) => !CELLS.some((cell) => cell.place === place));
   expect(empty).toEqual(process.getuid?.() === 0 ? ['ordinary-user'] : []);
@@ -43,7 +43,7 @@ test('every client that is not in the packages has its column', () => {
   expect(PLACE_NAMES).toEqual(expect.arrayContaining(clients.map(({ name }) => `${name}-client`)));
 });
 
-test('what cannot meet is said in one sentence', () => {
+test('each reason why two cannot meet is one sentence', () => {
   for (const place of PLACE_NAMES) {
     for (const feature of FEATURES) expect(sentenceOf(place, feature) ?? 'It runs.').toMatch(/^[A-Z`].*\.$/);
   }

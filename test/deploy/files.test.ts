@@ -60,7 +60,7 @@ describe('the unit', () => {
     expect(secrets).not.toEqual([]);
   });
 
-  test('has nothing that puts a seccomp filter on the service, which every program would inherit', () => {
+  test('puts no seccomp filter on the service, because every program would inherit it', () => {
     const filters = [
       ...[
         'SystemCallFilter',

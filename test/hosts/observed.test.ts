@@ -11,7 +11,7 @@ describe('docs/HOSTS.md', () => {
     expect(page).toBe(tableOf(readObserved()));
   });
 
-  test('says no where a trial did not hold', () => {
+  test('shows "no" where a trial did not hold', () => {
     const name = HOSTS[0]?.name ?? '';
     const trials = [{ trial: 'doctor', held: false, observed: '1 failed', seconds: 3, when: '2026-01-01' }];
     expect(tableOf({ [name]: trials })).toContain('| **no** | 1 failed | 2026-01-01 | 3 |');

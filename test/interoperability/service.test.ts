@@ -115,7 +115,7 @@ describe('the evidence that the service serves', () => {
     expect(stdout).toBe('good\n'.repeat(envelopes.length));
   });
 
-  test.each(names)('of the job "%s" is verified by service-verify, which prints its status', async (name) => {
+  test.each(names)('the job "%s" is verified by service-verify, which prints its status', async (name) => {
     const job = evidenceOf(name);
     const words = [...trust(job), '--subject-name', `svc://jobs/${job.job_id}/result`, '--json'];
     const { exitCode, stdout } = await serviceVerify(['verify', ...words]);
@@ -123,13 +123,13 @@ describe('the evidence that the service serves', () => {
     expect(JSON.parse(stdout)).toMatchObject({ facts: { status: job.result.status, exit_code: job.result.exit_code } });
   });
 
-  test.each(names)('of the job "%s" is a history that service-verify recomputes', async (name) => {
+  test.each(names)('the history of the job "%s" is recomputed by service-verify', async (name) => {
     const { pages, detailFile } = evidenceOf(name);
     const { exitCode, stdout } = await serviceVerify(['chain', ...pages, '--receipt', detailFile]);
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
   });
 
-  test('of a long job is refused without its last page', async () => {
+  test('the evidence of a long job is refused without its last page', async () => {
     const { pages, detailFile } = evidenceOf('long');
     expect(pages.length).toBeGreaterThan(2);
     expect(await serviceVerify(['chain', ...pages.slice(0, -1), '--receipt', detailFile])).toMatchObject({
@@ -138,7 +138,7 @@ describe('the evidence that the service serves', () => {
     });
   });
 
-  test('of one job does not pass for that of another', async () => {
+  test('the evidence of one job does not pass for that of another', async () => {
     const [one, other] = [evidenceOf('plain'), evidenceOf('silent')];
     const name = ['--subject-name', `svc://jobs/${one.job_id}/result`];
     expect(await serviceVerify(['verify', ...trust(other), ...name])).toMatchObject({ exitCode: 4 });
@@ -161,7 +161,7 @@ describe('the evidence that the service serves', () => {
     expect(bad.exitCode).toBe(5);
   });
 
-  test.each(names)('of the job "%s" makes an export that service-verify accepts', async (name) => {
+  test.each(names)('the job "%s" makes an export that service-verify accepts', async (name) => {
     const job = evidenceOf(name);
     const files = new Map<string, Uint8Array>([
       [EXPORT_FILES.envelope, readFileSync(job.envelope)],

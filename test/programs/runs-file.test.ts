@@ -11,7 +11,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 const passed: Run = { ended: 'exit 0', stdout: 'said\n', stderr: '', seconds: 1.5, runtime: null };
 
-test('a runs file that is opened again has the last run of each program in each place', () => {
+test('a reopened runs file has the last run of each program in each place', () => {
   const path = join(directory, 'runs.jsonl');
   const first = openRunsFile(path);
   first.add('command/ls', 'bare', { ...passed, ended: 'exit 2' });

@@ -64,7 +64,7 @@ it('a backport brings no other package', () => {
   expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
 });
 
-it('a backport is only pinned if the host has the suite already', () => {
+it('a backport is pinned only, without a new source, if the host has the suite already', () => {
   write(
     'apt/sources.list.d/debian.sources',
     `${STANZA}\n${STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports')}`,

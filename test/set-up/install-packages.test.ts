@@ -39,7 +39,7 @@ describe('the Node that is pinned for a host', () => {
     expect(integrity).toMatch(/^sha512-/);
   });
 
-  test('is asked for in one line where there is none', () => {
+  test('is missing on an unknown machine, and one line says so', () => {
     expect(() => pinnedNode(lock, { ...debian12, arch: 'ppc64' })).toThrow(
       /^no Node is pinned for linux-ppc64, and this one is v18\.20\.4: install Node 26\.4 or newer$/,
     );
@@ -113,7 +113,7 @@ it('npm of a new Node installs at once', () => {
   expect(starts).toMatchObject([{ node: process.execPath, directory: join(directory, 'checkout') }]);
 });
 
-it('a host without a pinned Node gets nothing installed', () => {
+it('a host without a pinned Node gets no packages', () => {
   expect(() => install({ ...debian12, arch: 'ppc64' })).toThrow(/install Node 26\.4 or newer/);
   expect(existsSync(join(directory, 'starts'))).toBe(false);
 });

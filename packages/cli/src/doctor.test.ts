@@ -26,7 +26,7 @@ test('the doctor’s JSON is one document with every finding', () => {
   expect(report.checks.find(({ id }) => id === 'namespace.cells')).toMatchObject({ result: 'not_tried' });
 });
 
-test('the doctor of a node that runs no programs tries nothing of cells, and needs no rights', () => {
+test('the doctor tries no cells on a node that runs no programs, and needs no rights there', () => {
   const { status, stdout } = doctor({ SERVICE_ROLES: 'api,signer', SERVICE_FREE_SPACE_RESERVE_MB: '0' }, '--json');
   const { makes_cells, usable, checks } = JSON.parse(stdout) as DoctorReport;
   expect({ status, makes_cells, usable }).toEqual({ status: 0, makes_cells: false, usable: null });

@@ -32,7 +32,7 @@ describe('a library that a program missed', () => {
     expect(said).toBe('cv2 is in a pack: --runtime vision, or --runtime more');
   });
 
-  test('is named alone if no pack has it, with the packs that do not say what they have', () => {
+  test('is said to be in no listed pack, beside the packs that do not list their libraries', () => {
     const packs = [
       { ...pack, name: 'system' },
       { ...pack, name: 'old' },

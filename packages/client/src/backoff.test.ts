@@ -30,7 +30,7 @@ describe('the delay before another try', () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 1, 0, failure({ retryAfterSeconds: 7 }))).toBe(7000);
   });
 
-  test('spreads callers that were refused together over as much time as they wait', () => {
+  test('spreads callers that were refused together over a period as long as their wait', () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 1, 0.5, failure({ retryAfterSeconds: 7 }))).toBe(10_500);
     expect(delayMilliseconds(DEFAULT_RETRY, 2, 0.5, failure({ retryAfterSeconds: 7 }))).toBe(14_000);
   });
@@ -56,7 +56,7 @@ describe('a failure', () => {
     ['a missing route', new TransportFailure('unstructured', '', { status: 404 }), false],
     ['bytes with another digest', new TransportFailure('digest', ''), false],
     ['a bug', new TypeError('x is undefined'), false],
-  ])('that is %s is worth another try: %s', (_name, error, worth) => {
+  ])('a failure that is %s is worth another try: %s', (_name, error, worth) => {
     expect(isWorthRetrying(DEFAULT_RETRY, error)).toBe(worth);
   });
 });

@@ -88,7 +88,7 @@ describe('following by the stream', () => {
     },
   );
 
-  test('reads events that the stream left out from the stored ones, each once', {
+  test('reads events that the stream left out from the stored history, each once', {
     tags: ['Stream-5a'],
   }, async () => {
     const stored = json({ events: [event(2), event(3)], next_cursor: 3 });
@@ -360,7 +360,7 @@ describe('following without a stream', () => {
     expect(asked).toBe(2);
   });
 
-  test('never takes a foreign job for a missing route', { tags: ['Errors-28'] }, async () => {
+  test('never mistakes a foreign job for a missing route', { tags: ['Errors-28'] }, async () => {
     await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
     expect(service.seen).toHaveLength(1);

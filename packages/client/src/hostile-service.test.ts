@@ -19,7 +19,7 @@ function clientOf({ baseUrl }: Pick<ScriptedService, 'baseUrl'>): ServiceClient 
 const undecodable = { name: 'TransportFailure', reason: 'undecodable' };
 const answering = (value: unknown) => scriptedService([json(value)]);
 
-describe('an answer is refused', () => {
+describe('an answer that cannot be right', () => {
   const result = whole(RESULT, { job_id: 'job_1', status: 'succeeded' });
   const detail = whole(DETAIL, { job_id: 'job_1', status: 'queued' });
 
@@ -49,14 +49,14 @@ describe('an answer is refused', () => {
   });
 
   test.each(['../../ESCAPED', '..', '', 'a/b', 'a\u001b[2J', 'x'.repeat(129), 'a\\b', 'a.b', null, 7])(
-    'that names a job %j',
+    'an answer that names a job %j is refused',
     async (job_id) => {
       await using service = await answering({ job_id, status: 'queued' });
       await expect(clientOf(service).submit('x')).rejects.toMatchObject(undecodable);
     },
   );
 
-  test('that was cut short, or is no JSON', async () => {
+  test('an answer that was cut short, or is no JSON, is refused', async () => {
     await using cut = await scriptedService([cutShort('{}')]);
     await expect(clientOf(cut).detail('job_1')).rejects.toMatchObject({
       reason: expect.stringMatching(/truncated|network/),
@@ -67,7 +67,7 @@ describe('an answer is refused', () => {
     await expect(clientOf(deep).detail('job_1')).rejects.toMatchObject(undecodable);
   });
 
-  test('that never ends, after as many bytes as an answer can have', async () => {
+  test('an endless answer is refused after as many bytes as an answer can have', async () => {
     const endless = (response: ServerResponse) => {
       const piece = Buffer.alloc(1024 * 1024, 0x20);
       const more = () => {
@@ -80,7 +80,7 @@ describe('an answer is refused', () => {
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject(undecodable);
   });
 
-  test('whose history never ends, or does not go on', async () => {
+  test('a history that does not end, or does not advance, is refused', async () => {
     let seq = 0;
     const page = (from: number) => ({
       events: Array.from({ length: 1000 }, (_, at) => ({
@@ -104,7 +104,7 @@ describe('an answer is refused', () => {
 });
 
 describe('the key and the ticket stay with their service', () => {
-  test.each([301, 302, 303, 307, 308])('whatever a redirect with %d says', async (status) => {
+  test.each([301, 302, 303, 307, 308])('no redirect gets the key: %d', async (status) => {
     await using other = await answering({});
     await using service = await scriptedService([
       (response) => response.writeHead(status, { location: `${other.baseUrl}/v1/jobs` }).end(),
@@ -118,7 +118,7 @@ describe('the key and the ticket stay with their service', () => {
   });
 
   test.each(['@HOST/x', '.HOST/x', '//HOST/x', 'ws://HOST/x', '\\HOST\\x', ':1@HOST/'])(
-    'whatever the address of a stream is: %s',
+    'no address of a stream gets the ticket: %s',
     async (spelled) => {
       await using other = await answering({});
       const opened: string[] = [];
@@ -180,7 +180,7 @@ describe('a verdict', () => {
   const grade = (service: ScriptedService) =>
     clientOf(service).grade('print(3)', { tests: [{ name: 'one', expected: '3' }] });
 
-  test('of this grading is given back', async () => {
+  test('the verdict of this grading is returned', async () => {
     await using service = await judging(JSON.stringify(VERDICT));
     expect((await grade(service)).verdict).toEqual(VERDICT);
   });
@@ -199,18 +199,18 @@ describe('a verdict', () => {
     ['has another member', { ...VERDICT, more: 1 }],
     ['has no tests', { ...VERDICT, tests: 'one' }],
     ['is null', null],
-  ])('that %s is refused', async (_what, verdict) => {
+  ])('a verdict that %s is refused', async (_what, verdict) => {
     await using service = await judging(JSON.stringify(verdict));
     await expect(grade(service)).rejects.toMatchObject(undecodable);
   });
 
-  test('that is not JSON is refused', async () => {
+  test('a verdict that is not JSON is refused', async () => {
     await using service = await judging('{"schema":');
     await expect(grade(service)).rejects.toMatchObject(undecodable);
   });
 });
 
-test('no answer is believed whose form nobody wrote down', async () => {
+test('an answer of an unknown form is refused', async () => {
   const { checkAnswer } = await import('./answer-check.ts');
   expect(() => checkAnswer('GET /v1/unheard-of', {})).toThrow('an answer to GET /v1/unheard-of has no form');
 });

@@ -111,7 +111,7 @@ describe('without the key in an address', () => {
   });
 });
 
-test('a structured refusal never leads to a fallback', async () => {
+test('a structured refusal never starts a fallback', async () => {
   await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
   const client = clientOf(service, { legacy: 'key-in-stream-url' });
   for (const asked of [client.result('job_1'), client.replay('job_1'), client.attestation('job_1')]) {

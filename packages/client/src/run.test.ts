@@ -52,7 +52,7 @@ describe('a run', () => {
     ['is older than features', json({})],
     ['is older than capabilities', undefined],
     ['does not tell them to this credential', refusal(403, 'insufficient_scope', {}, false)],
-  ])('at a service that %s asks for nothing that the service may lack', async (_what, capabilities) => {
+  ])('a run at a service that %s asks for nothing that the service may lack', async (_what, capabilities) => {
     const others = capabilities && { 'GET /v1/capabilities': capabilities };
     const noWait = { 'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201) };
     await using service = await scriptedOr404({ ...noWait, ...others }, capabilities === undefined);
@@ -87,7 +87,7 @@ describe('a run', () => {
     });
   });
 
-  test('whose signal was aborted before makes no job', async () => {
+  test('a run whose signal is already aborted makes no job', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     await client.run('x');
@@ -96,7 +96,7 @@ describe('a run', () => {
     expect(service.seen).toHaveLength(before);
   });
 
-  test('that is refused asks for no cancellation', async () => {
+  test('a refused run asks for no cancellation', async () => {
     await using service = await serviceWith({ 'POST /v1/jobs': refusal(400, 'unsupported_language', {}, false) });
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ code: 'unsupported_language' });
     expect(lines(service.seen).filter((line) => line.startsWith('DELETE'))).toEqual([]);

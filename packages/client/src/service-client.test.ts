@@ -48,7 +48,7 @@ describe('a request', () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test('without an answer within its deadline fails as a timeout', async () => {
+  test('a request without an answer within its deadline fails as a timeout', async () => {
     await using service = await scriptedService([() => {}]);
     const client = clientOf(service, { timeoutMilliseconds: 50, retry: { attemptsMax: 1 } });
     await expect(client.detail('job_1')).rejects.toMatchObject({ name: 'TransportFailure', reason: 'timeout' });
@@ -71,12 +71,12 @@ describe('a refusal', () => {
     });
   });
 
-  test('without the envelope is a TransportFailure with its status', async () => {
+  test('a refusal without the envelope is a TransportFailure with its status', async () => {
     await using service = await scriptedService([(response) => response.writeHead(404).end('<h1>no</h1>')]);
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'unstructured', status: 404 });
   });
 
-  test('with a date in Retry-After counts from now, and never below zero', async () => {
+  test('a date in Retry-After is counted from now, and never below zero', async () => {
     await using service = await scriptedService([
       refusal(400, 'invalid_request', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, false),
     ]);
@@ -101,7 +101,7 @@ describe('a read', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(2000);
   });
 
-  test('that was cut short is never parsed, even if what came is valid JSON', {
+  test('an answer that was cut short is never parsed, even if what came is valid JSON', {
     tags: ['Transfer-5', 'E-18'],
   }, async () => {
     await using service = await scriptedService([cutShort(JSON.stringify(detail)), json(detail)]);
@@ -119,7 +119,7 @@ describe('a read', () => {
     ['ends a byte early', 'Content-Length: 19\r\n\r\n{"job_id":"job_1"}'],
     ['ends before its body', 'Content-Length: 18\r\n\r\n'],
     ['ends inside its head', 'Content-Len'],
-  ])('that %s is refused by every operation, and never parsed', async (_name, bytes) => {
+  ])('an answer that %s is refused by every operation, and never parsed', async (_name, bytes) => {
     await using service = await scriptedService([
       (response) => response.socket?.end(`HTTP/1.1 200 OK\r\nX-Content-Sha256: ${'0'.repeat(64)}\r\n${bytes}`),
     ]);
@@ -146,7 +146,7 @@ describe('a read', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(3000);
   });
 
-  test.each(['[1', '"text"', 'null', '\xff'])('of a body that is not a JSON object fails: %s', async (body) => {
+  test.each(['[1', '"text"', 'null', '\xff'])('an answer that is not a JSON object fails: %s', async (body) => {
     await using service = await scriptedService([(response) => response.end(Buffer.from(body, 'latin1'))]);
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'undecodable' });
   });
@@ -166,7 +166,7 @@ describe('a submission', () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  test('without a key is sent once: a lost answer may already stand for a job', {
+  test('a submission without a key is sent once: a lost answer may already stand for a job', {
     tags: ['Submit-7'],
   }, async () => {
     for (const answered of [noAnswer, cutShort(JSON.stringify(answer)), refusal(503, 'capacity_exhausted')]) {
@@ -241,7 +241,7 @@ describe('paging', () => {
     expect(cursors).toEqual(['0', '2', '2']);
   });
 
-  test('of the job list passes the cursor through unchanged', { tags: ['List-3'] }, async () => {
+  test('the job list passes the cursor through unchanged', { tags: ['List-3'] }, async () => {
     await using service = await scriptedService([
       json(whole('GET /v1/jobs', { items: [{ job_id: 'job_2' }], next_cursor: 'opaque/=' })),
       json(whole('GET /v1/jobs', { items: [{ job_id: 'job_1' }], next_cursor: null })),
@@ -273,7 +273,7 @@ describe('metrics', () => {
   const text = (response: ServerResponse) =>
     response.writeHead(200, { 'content-type': OPENMETRICS_MEDIA_TYPE }).end('svc_jobs 1\n# EOF\n');
 
-  test('of the tenant are requested with the credential, in the chosen format', async () => {
+  test('the metrics of the tenant are requested with the credential, in the chosen format', async () => {
     await using service = await scriptedService([text]);
     expect(await clientOf(service).metrics()).toEqual({
       mediaType: OPENMETRICS_MEDIA_TYPE,
@@ -286,7 +286,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('of the service are requested with the metrics token alone', async () => {
+  test('the metrics of the service are requested with the metrics token alone', async () => {
     await using service = await scriptedService([text]);
     await clientOf(service).serviceMetrics('token-of-the-operator');
     expect(service.seen[0]).toMatchObject({
@@ -316,7 +316,7 @@ describe('exact bytes', () => {
     ['malformed', sha256.toUpperCase()],
     ['too short', sha256.slice(1)],
     ['of other bytes', createHash('sha256').update('other').digest('hex')],
-  ])('with a digest that is %s are refused', { tags: ['Evidence-5'] }, async (_name, digest) => {
+  ])('bytes whose digest is %s are refused', { tags: ['Evidence-5'] }, async (_name, digest) => {
     await using service = await serve(digest);
     await expect(clientOf(service).attestation('job_1')).rejects.toMatchObject({ reason: 'digest' });
   });

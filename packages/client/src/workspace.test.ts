@@ -88,7 +88,7 @@ describe('a step', () => {
     ['was ended by a signal', { status: 'failed', terminal_reason: 'signaled' }],
     ['left more than comes back', { violations: [{ type: 'output_count', message: '' }] }],
     ['never ran', { receipt: { receipt_sha256: 'r' } }],
-  ])('that %s leaves the files as they were', async (_what, others) => {
+  ])('a step that %s leaves the files as they were', async (_what, others) => {
     const { workspace } = workspaceOf(ended({}, { 'output/b': '2' }, others));
     await workspace.run('x');
     expect([workspace.paths(), workspace.steps[0]?.wasKept]).toEqual([[], false]);
@@ -97,19 +97,19 @@ describe('a step', () => {
   test.each([
     ['other input files than were sent', ended({ 'input/b': '1' }, {})],
     ['other output files than it gave', ended({}, { 'output/a': '1' }, { files: new Map() })],
-  ])('whose receipt lists %s is refused, and changes nothing', async (what, result) => {
+  ])('a step whose receipt lists %s is refused, and changes nothing', async (what, result) => {
     const { workspace } = workspaceOf(result);
     await expect(workspace.run('x')).rejects.toThrow(what);
     expect([workspace.paths(), workspace.steps]).toEqual([[], []]);
   });
 
-  test('in a language that a workspace does not run is refused before any request', async () => {
+  test('a step in a language that a workspace does not run is refused before any request', async () => {
     const { workspace, given } = workspaceOf();
     await expect(workspace.run('x', { language: 'ruby' })).rejects.toThrow(TypeError);
     expect(given).toEqual([]);
   });
 
-  test('whose receipt changed later is noticed by a check of the steps', async () => {
+  test('a check of the steps notices a receipt that changed later', async () => {
     const first = ended({}, {});
     const { workspace } = workspaceOf(first);
     await workspace.run('x');

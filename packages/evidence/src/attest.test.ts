@@ -132,7 +132,7 @@ describe('attesting a terminal job', () => {
     });
   });
 
-  test('takes a missing tenant of an older receipt from the row (Spec § Result artifact)', {
+  test('takes a missing tenant of an older receipt from its row (Spec § Result artifact)', {
     tags: ['Artifact-3', 'Artifact-7'],
   }, () => {
     const whole = record(['one']);

@@ -33,13 +33,10 @@ describe('base64 (RFC 4648)', () => {
     expect(decodeBase64(text)).toBeNull();
   });
 
-  test.each(['YQ', 'YQ=', 'YR==', 'YWJ', 'A', 'YQ===', 'AB='])(
-    'refuses %s also where the platform does not decode base64',
-    (text) => {
-      expect(decodePortable(text)).toBeNull();
-      expect(decodeBase64(text)).toBeNull();
-    },
-  );
+  test.each(['YQ', 'YQ=', 'YR==', 'YWJ', 'A', 'YQ===', 'AB='])('refuses %s with its own decoder, too', (text) => {
+    expect(decodePortable(text)).toBeNull();
+    expect(decodeBase64(text)).toBeNull();
+  });
 
   test('encodes more bytes than a function may have arguments', () => {
     const bytes = new Uint8Array(300_000).fill(0xa5);

@@ -33,7 +33,7 @@ describe('an envelope', () => {
     expect(decodeEnvelope(bytes)).toEqual({ kind: 'envelope', envelope });
   });
 
-  test.each([15, 16, 17])('with %i signatures is read up to 16', (count) => {
+  test.each([15, 16, 17])('an envelope with %i signatures is read up to 16', (count) => {
     const bytes = encodeEnvelope({ ...envelope, signatures: new Array(count).fill(envelope.signatures[0]) as never });
     expect(decodeEnvelope(bytes).kind).toBe(count <= 16 ? 'envelope' : 'refused');
   });
@@ -47,7 +47,7 @@ describe('an envelope', () => {
     },
   );
 
-  test('that is not JSON is refused with the place of the error', () => {
+  test('an envelope that is not JSON is refused with the place of the error', () => {
     expect(decodeEnvelope(encode('{"payload"}'))).toEqual({ kind: 'refused', reason: 'it is not JSON at byte 10' });
   });
 });

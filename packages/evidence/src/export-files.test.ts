@@ -85,7 +85,7 @@ describe('the export of a job', () => {
     expect(listed).toEqual([...files].slice(1).map(([path, content]) => [path, digestOf(content).size_bytes]));
   });
 
-  test('lists an uploaded file by what is known of it, and has none that is not stored any more', () => {
+  test('lists what is known of an uploaded file, and omits one that is no longer stored', () => {
     const files = [
       { path: 'input/a', blob: 'sha256:stored' },
       { path: 'input/b', blob: 'sha256:gone' },

@@ -119,7 +119,7 @@ const TEXTS: [text: string, problem: string | null][] = [
 ];
 
 describe('a scan of JSON', () => {
-  test.each(TEXTS)('of %j finds: %s', (text, problem) => {
+  test.each(TEXTS)('the fault of %j is: %s', (text, problem) => {
     expect(faultOf(text)).toBe(problem);
   });
 
@@ -127,7 +127,7 @@ describe('a scan of JSON', () => {
     for (const [text, problem] of TEXTS) expect([text, faultOf(text, { step })]).toEqual([text, problem]);
   });
 
-  test('pauses after so many bytes, also within a string', () => {
+  test('pauses after a number of bytes, even within a string', () => {
     const scan = new JsonScan(new TextEncoder().encode(' "abcdef" '), exact);
     expect([scan.run(4), scan.run(4), scan.run(4)]).toEqual([false, false, true]);
   });

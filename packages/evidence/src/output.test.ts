@@ -34,7 +34,7 @@ describe('output evidence (Spec § Receipt, output)', () => {
     });
   });
 
-  test('of a silent program is the digest of no bytes', () => {
+  test('a silent program has the digest of no bytes', () => {
     expect(outputEvidence([])).toMatchObject({ stdout_bytes: 0, stdout_records: 0, stdout_sha256: sha256('') });
   });
 

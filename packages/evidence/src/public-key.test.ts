@@ -59,7 +59,7 @@ describe('a pinned key', () => {
     expect(parsePublicKey(publicKeyPem(bytesOf(hex)))).toMatchObject({ kind: 'refused' });
   });
 
-  test('of a new key pair is never refused', () => {
+  test('the public key of a new pair is never refused', () => {
     for (let round = 0; round < 20; round++) {
       const { publicKey } = generateKeyPairSync('ed25519');
       const spki = publicKey.export({ type: 'spki', format: 'der' });

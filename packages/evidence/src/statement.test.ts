@@ -25,7 +25,7 @@ describe('an in-toto statement', () => {
     ['a good digest beside a bad one', { subject: [{ digest: { sha256: 'ab'.repeat(32), sha512: 'x' } }] }],
     ['an empty predicate type', { predicateType: '' }],
     ['a predicate that is an array', { predicate: [] }],
-  ])('with %s is refused', (_name, change) => {
+  ])('a statement with %s is refused', (_name, change) => {
     expect(readStatement({ ...right, ...change })).toMatchObject({ kind: 'refused' });
   });
 });

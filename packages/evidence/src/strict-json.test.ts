@@ -65,12 +65,12 @@ describe.skipIf(!hasPublishedVectors('jsontestsuite'))('the published JSONTestSu
     files.filter((file) => file.startsWith(prefix) && readFile(file) !== kind);
   const readFile = (file: string) => parseStrictJson(publishedBytes(`jsontestsuite/test_parsing/${file}`)).kind;
 
-  test('its valid texts are read, except those that name a member twice', () => {
+  test('valid texts are read, except those that name a member twice', () => {
     expect(files.filter((file) => file.startsWith('y_'))).toHaveLength(95);
     expect(wronglyRead('y_', 'value')).toEqual(AMBIGUOUS);
   });
 
-  test('its invalid texts are refused', () => {
+  test('invalid texts are refused', () => {
     expect(files.filter((file) => file.startsWith('n_'))).toHaveLength(188);
     expect(wronglyRead('n_', 'refused')).toEqual([]);
   });

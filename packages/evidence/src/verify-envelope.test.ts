@@ -38,7 +38,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
   });
 
   test.each(cases.map((row) => [row.id, row] as const))(
-    'of vector %s reports the checks before its end',
+    'vector %s: the checks before the failing one are reported',
     async (_id, row) => {
       const result = await verifyEnvelope(inputOf(row));
       const steps = Object.keys(VERIFICATION_STEPS);
@@ -52,7 +52,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(result.passed.map(({ step }) => step)).toEqual(Object.keys(VERIFICATION_STEPS));
   });
 
-  test('says that a statement is about more than one result', {
+  test('refuses a statement about more than one result, and says so', {
     tags: ['Artifact-8', 'Authentication-10h'],
   }, async () => {
     const two = cases.find(({ id }) => id === 'two-subjects-one-matches') as Case;

@@ -86,7 +86,7 @@ describe('a service', () => {
     });
   });
 
-  test('that stops answers waits with shutting_down, ends running jobs, and leaves queued ones for the next start', async () => {
+  test('a stopping service answers waits with shutting_down, ends running jobs, and leaves queued ones for the next start', async () => {
     const flags = { 'data-dir': join(directory, 'stopped'), concurrency: '1' };
     const first = await start(flags);
     const running = await submit(first, 'echo begun; sleep 60');
@@ -113,7 +113,7 @@ async function begun(service: RunningService, { history_url }: SubmissionAnswer)
 }
 
 describe('a start', () => {
-  test('on a port in use fails in one line, and has run nothing', async () => {
+  test('a start on a port in use fails in one line, and has run nothing', async () => {
     await using service = await start();
     const flags = { 'data-dir': join(directory, 'unstarted'), port: String(service.port) };
     const failure = await start(flags).catch((error: unknown) => error);
@@ -125,7 +125,7 @@ describe('a start', () => {
     expect(retried.port).toBeGreaterThan(0);
   });
 
-  test('beside another service on the same data fails in one line', async () => {
+  test('a start beside another service on the same data fails in one line', async () => {
     const flags = { 'data-dir': join(directory, 'shared') };
     await using _first = await start(flags);
     const failure = await start(flags).catch((error: unknown) => error);

@@ -133,7 +133,7 @@ describe('a receipt of something other than the history', () => {
     });
   });
 
-  test('of a restart states only the outcome, and is accepted (Spec § Receipt)', {
+  test('the receipt of a restart states only the outcome, and is accepted (Spec § Receipt)', {
     tags: ['Receipt-24'],
   }, async () => {
     const { schema_version, job_id, tenant, status, exit_code, signal, terminal_reason, created_at, started_at } =

@@ -44,7 +44,7 @@ describe('the content of a result artifact', () => {
     expect(resultCheck(rest, job).isGood).toBe(false);
   });
 
-  test('is not compared with what an older receipt does not state', () => {
+  test('is not compared with facts that an older receipt does not state', () => {
     const { truncated: _, signal: __, ...receipt } = job.receipt;
     expect(resultCheck({ ...artifact, truncated: true }, { events: job.events, receipt }).isGood).toBe(true);
   });

@@ -118,13 +118,13 @@ describe('a directory that is not an export', () => {
     ['a malformed manifest', { [EXPORT_MANIFEST]: '{}' }, 'manifest.json is refused'],
     ['an unlisted file', { 'output/unlisted': 'x' }, 'output/unlisted is not listed'],
     ['a file that no export has', { 'README.md': 'trust me' }, 'README.md is not a file of an export'],
-  ])('is told from a bad one: %s', async (_what, changes, says) => {
+  ])('is distinguished from a bad one: %s', async (_what, changes, says) => {
     const { exitCode, checks } = await verify(directory(changes));
     expect({ exitCode, checks }).toMatchObject({ exitCode: 7, checks: [{ check: 'directory', good: false }] });
     expect(checks?.[0]?.detail).toContain(says);
   });
 
-  test('has a link, a pipe or a directory in place of a file, and is refused without waiting for any', async () => {
+  test('with a link, a pipe or a directory in place of a file is refused at once', async () => {
     for (const plant of [
       (path: string) => symlinkSync('/etc/passwd', path),
       (path: string) => execFileSync('mkfifo', [path]),

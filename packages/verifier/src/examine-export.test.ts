@@ -47,7 +47,7 @@ describe('a whole export', () => {
     expect(failures(examination)).toEqual([]);
   });
 
-  test('is unchecked where signatures cannot be checked, though all else was', async () => {
+  test('is called unchecked where only signatures cannot be checked', async () => {
     const examination = await examineExport(whole(), { ...pinned, canVerify: false });
     expect(examination).toMatchObject({ verdict: 'unchecked', isSigned: false });
     expect(examination.attestation.every(({ state }) => state === 'not_tried')).toBe(true);
@@ -74,7 +74,7 @@ describe('a whole export', () => {
 
 describe('a byte that was changed', () => {
   test.each([...exportOf(job).keys()].filter((path) => path !== EXPORT_MANIFEST))(
-    'in %s is named with both digests',
+    'a changed byte in %s is named with both digests',
     async (path) => {
       const files = whole().set(path, tampered(job.files.get(path)));
       const examination = await examineExport(files, pinned);
@@ -93,13 +93,13 @@ describe('a byte that was changed', () => {
     ['policy.json', ['policy.json']],
     ['input/a.txt', ['input/a.txt']],
     ['output/b.txt', ['output/b.txt']],
-  ])('in %s is named even if the manifest was changed to match', async (path, names) => {
+  ])('a changed byte in %s is named even if the manifest was changed to match', async (path, names) => {
     const examination = await examineExport(forged({ [path]: tampered(job.files.get(path)) }), pinned);
     expect(examination.verdict).toBe('refused');
     expect(names).toContain(failures(examination)[0]);
   });
 
-  test('in an event is named by the number of the event', async () => {
+  test('a changed byte in an event is named by the number of the event', async () => {
     const text = eventLines(job.events).replace('"hello"', '"hellO"');
     const examination = await examineExport(forged({ [EXPORT_FILES.events]: bytes(text) }), pinned);
     expect(examination).toMatchObject({ verdict: 'refused', brokenAt: 2, isSigned: true });
@@ -132,7 +132,7 @@ describe('an envelope with its result', () => {
     expect(examination.receipt?.['isolation_class']).toBe('gvisor-application-kernel');
   });
 
-  test('without a key is whole, not good: its signature is not tried', async () => {
+  test('an envelope is called whole, not good, without a key: its signature is not tried', async () => {
     const examination = await examineExport(two(), { publicKeys: [], canVerify: true });
     expect(examination).toMatchObject({ verdict: 'whole', isSigned: false });
     expect(examination.attestation.every(({ state }) => state === 'not_tried')).toBe(true);

@@ -56,7 +56,7 @@ describe('service-verify policy', () => {
     [['--max-age', 'soon']],
     [['--code-sha256', 'AB'.repeat(32)]],
     [['--code-sha256', 'ab']],
-  ])('with %j is wrong usage', async (more) => {
+  ])('the option %j is wrong usage', async (more) => {
     expect(await policy(...more)).toMatchObject({ exitCode: 1, stdout: '' });
   });
 });

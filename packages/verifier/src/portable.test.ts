@@ -34,13 +34,13 @@ describe('in a browser without the newest functions', () => {
     expect(script).not.toMatch(/node:|require\(|process\./);
   });
 
-  test('it verifies a good export', async () => {
+  test('the library verifies a good export', async () => {
     const { exitCode, checks } = await verifyIn(exportOf(job));
     expect(checks.filter(({ isGood }) => !isGood)).toEqual([]);
     expect(exitCode).toBe(0);
   });
 
-  test('it refuses a changed output, and a file that no export has', async () => {
+  test('the library refuses a changed output, and a file that no export has', async () => {
     const changed = new Map(exportOf(job)).set('output/deep/plot.svg', new TextEncoder().encode('<svG/>'));
     expect(await verifyIn(changed)).toMatchObject({ exitCode: 6, checks: [{ name: 'directory', isGood: false }] });
     const surplus = new Map(exportOf(job)).set('index.html', new TextEncoder().encode('x'));

@@ -157,7 +157,7 @@ describe('its command line', { tags: ['Authentication-10b'] }, () => {
   });
 
   test.each(Object.keys(good).filter((name) => name !== 'media-type'))(
-    'without --%s is wrong usage',
+    'a command without --%s is wrong usage',
     { tags: ['Authentication-10c'] },
     async (name) => {
       const rest = Object.fromEntries(Object.entries(good).filter(([other]) => other !== name));
@@ -167,7 +167,7 @@ describe('its command line', { tags: ['Authentication-10b'] }, () => {
   );
 
   test.each(Object.keys(good).filter((name) => name !== 'public-key'))(
-    'with --%s twice is wrong usage',
+    'a command with --%s twice is wrong usage',
     async (name) => {
       const { exitCode, stderr } = await verify({}, `--${name}`, 'again');
       expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('given twice') });
@@ -175,7 +175,7 @@ describe('its command line', { tags: ['Authentication-10b'] }, () => {
   );
 
   test.each(['envelope', 'subject', 'public-key'])(
-    'with a missing file or a directory as --%s is wrong usage',
+    'a missing file or a directory as --%s is wrong usage',
     async (name) => {
       for (const path of [join(scratch.path, 'nowhere'), scratch.path]) {
         const { exitCode, stderr } = await verify({ [name]: path });
@@ -184,7 +184,7 @@ describe('its command line', { tags: ['Authentication-10b'] }, () => {
     },
   );
 
-  test('with a word too many is wrong usage', async () => {
+  test('a command with a word too many is wrong usage', async () => {
     expect(await verify({}, 'surplus')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('too many') });
   });
 

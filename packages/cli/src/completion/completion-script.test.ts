@@ -66,14 +66,14 @@ describe.each(['bash', 'fish'] as const)('%s completes', (shell) => {
   });
 });
 
-describe('file names complete where a program or a file belongs', () => {
-  test.skipIf(!hasShell('bash'))('by bash itself', () => {
+describe('completion of file names', () => {
+  test.skipIf(!hasShell('bash'))('bash completes file names by itself', () => {
     const registered = shellOutput('bash', ['--norc'], 'source "$1"; complete -p svc', [script('bash')]);
     expect(registered).toContain('-o default');
     expect(OFFERS.bash(['run', 'ba'])).toEqual([]);
   });
 
-  test.skipIf(!hasShell('fish'))('by fish itself', () => {
+  test.skipIf(!hasShell('fish'))('fish completes file names by itself', () => {
     expect(OFFERS.fish(['run', 'ba'])).toEqual(['bash']);
   });
 });

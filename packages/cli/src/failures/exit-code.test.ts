@@ -22,7 +22,7 @@ test('a failure without a code or a known signal is still a failure', () => {
   expect(exitCodeOf({ ...ended, signal: 'SIGTOMORROW' })).toBe(1);
 });
 
-test('every ending that is not the program’s own has its own code, and only success is 0', () => {
+test('every ending that the program did not cause has its own code, and only success is 0', () => {
   const codes = TERMINAL_STATUSES.map((status) => exitCodeOf({ status, exit_code: null, signal: null }));
   expect(Object.fromEntries(TERMINAL_STATUSES.map((status, at) => [status, codes[at]]))).toEqual({
     succeeded: 0,

@@ -20,10 +20,13 @@ test('the list is empty if no pack is built', () => {
   expect(svcPacks(['list', '--json'])).toEqual({ status: 0, stdout: '[]\n', stderr: '' });
 });
 
-test.each(['verify', 'remove'])('%s says that there is no such pack, and which command lists the packs', (command) => {
-  const stderr = `vouchbox: there is no runtime pack nothing in ${packs}; \`vouchbox packs list\` shows all packs\n`;
-  expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
-});
+test.each(['verify', 'remove'])(
+  '%s fails because there is no such pack, and names the command that lists the packs',
+  (command) => {
+    const stderr = `vouchbox: there is no runtime pack nothing in ${packs}; \`vouchbox packs list\` shows all packs\n`;
+    expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
+  },
+);
 
 test('an unknown recipe is wrong usage, and the message names the known ones', () => {
   expect(svcPacks(['build', 'nothing'])).toMatchObject({ status: 2, stderr: expect.stringContaining('python-data') });

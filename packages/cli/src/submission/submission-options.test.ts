@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const at = (name: string) => join(directory, name);
 
 describe('a submission', () => {
-  test('of one file has its code and the language of its name, and nothing else', async () => {
+  test('a submission of one file has its code and the language of its name, and nothing else', async () => {
     expect(await readSubmission(at('main.py'), nothing)).toEqual({ language: 'python', code: 'print("é")' });
   });
 
@@ -36,7 +36,7 @@ describe('a submission', () => {
     ['Main.java', 'java'],
     ['a.c', 'c'],
     ['a.cpp', 'cpp'],
-  ])('of %s is in %s', async (name, language) => {
+  ])('the file %s is submitted in %s', async (name, language) => {
     writeFileSync(at(name), 'true');
     expect((await readSubmission(at(name), nothing)).language).toBe(language);
   });
@@ -95,7 +95,7 @@ describe('a submission', () => {
     ['a limit without a number', 'main.py', { limit: ['mem_mb'] }, 'give mem_mb=NUMBER'],
     ['a limit that is not a number', 'main.py', { limit: ['mem_mb=1e3'] }, 'give mem_mb=NUMBER'],
     ['an output without a name', 'main.py', { output: ['=x'] }, 'give output/NAME'],
-  ])('with %s is a usage error', async (_name, file, options, message) => {
+  ])('a submission with %s is a usage error', async (_name, file, options, message) => {
     const error = await readSubmission(at(file), { ...nothing, ...options }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(UsageError);
     expect(String(error)).toContain(message);

@@ -48,7 +48,7 @@ function storedRows() {
 const REVOKED = { ...ROW, revoked_at: '2026-06-02T00:00:00.000Z' };
 const revocation = { credential_id: 'one', at: REVOKED.revoked_at };
 
-test('a row is read once, and an unknown one every time', async () => {
+test('a known row is read once, and an unknown one every time', async () => {
   const { rows, asked } = storedRows();
   for (const id of ['one', 'one', 'two', 'two']) await rows.credential(id);
   expect(asked).toEqual(['one', 'two', 'two']);
@@ -64,7 +64,7 @@ test('a credential reads as revoked as soon as it is revoked, and its listeners 
   expect(heard).toEqual([REVOKED]);
 });
 
-test('a row that was read while it changed is not remembered', async () => {
+test('a row that changed while it was read is not remembered', async () => {
   const { rows, hold } = storedRows();
   const release = hold();
   const before = rows.credential('one');

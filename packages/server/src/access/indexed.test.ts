@@ -59,7 +59,7 @@ test.each([
 });
 
 test.each([{ revoked_at: '2026-05-01T00:00:00.000Z' }, { expires_at: '2026-06-01T00:00:00.000Z' }])(
-  'a key that is %j is refused, and what it opened ends',
+  'a key that is %j is refused, and everything that it opened ends',
   async (changes) => {
     const { key, row, keys } = issued(changes);
     expect(await keys.resolve(key)).toMatchObject({ code: 'unauthorized' });

@@ -77,7 +77,7 @@ describe('a token that is signed with a key of the set', () => {
     return { jwk, sign };
   }
 
-  test.each(['ES256', 'RS256', 'EdDSA'])('by %s is accepted, and its claims are the caller', async (alg) => {
+  test.each(['ES256', 'RS256', 'EdDSA'])('%s: the token is accepted, and its claims are the caller', async (alg) => {
     const { jwk, sign } = await signer('k', alg);
     const { keys } = await keySetOf(`${alg}.json`, { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
@@ -91,7 +91,7 @@ describe('a token that is signed with a key of the set', () => {
     });
   });
 
-  test('by an algorithm that is not allowed is refused, even if the key is in the set', async () => {
+  test('an algorithm that is not allowed is refused, even if its key is in the set', async () => {
     const { jwk, sign } = await signer('k', 'ES384');
     const { keys } = await keySetOf('es384.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
@@ -176,7 +176,7 @@ describe('a token that is signed with a key of the set', () => {
     { client_id: 7 },
     { tenant_id: 'a/b' },
     { tenant_id: 'constructor' },
-  ])('with the claim %j is refused', async (claims) => {
+  ])('a token with the claim %j is refused', async (claims) => {
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('claims.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });

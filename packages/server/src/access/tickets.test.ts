@@ -65,7 +65,7 @@ test('a ticket gives its caller once', { tags: ['Authentication-6'] }, async () 
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
 });
 
-test('of fifty uses of a ticket at once, one succeeds', async () => {
+test('fifty uses of a ticket at once: exactly one succeeds', async () => {
   const { tickets, ticket } = await minted();
   const redeemed = await Promise.all(Array.from({ length: 50 }, () => tickets.redeem(ticket, job)));
   expect(redeemed.filter((caller) => 'tenant' in caller)).toHaveLength(1);
@@ -117,27 +117,27 @@ describe('a ticket ends with the credential that minted it', () => {
   const indexedProcess = (began = START) =>
     processWith((now) => [createIndexedKeys(rememberedRows(testStore.store), now)], began);
 
-  test('that did not change', async () => {
+  test('a ticket works if the credential did not change', async () => {
     const { key } = await indexed();
     const { ticket, caller } = await minted(indexedProcess(), key);
     expect(await indexedProcess().tickets.redeem(ticket, job)).toEqual(caller);
   });
 
-  test('that expired', async () => {
+  test('a ticket ends if the credential expires', async () => {
     const { key } = await indexed({ expires_at: new Date(START + 1000).toISOString() });
     const { ticket, tickets, pass } = await minted(indexedProcess(), key);
     pass(1000);
     expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });
 
-  test('that was revoked', async () => {
+  test('a ticket ends if the credential is revoked', async () => {
     const { key, row } = await indexed();
     const { ticket } = await minted(indexedProcess(), key);
     await testStore.store.revokeCredential({ credential_id: row.credential_id, at: new Date(START).toISOString() });
     expect(await indexedProcess().tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });
 
-  test('that was rotated', async () => {
+  test('a ticket ends if the credential is rotated', async () => {
     const { key, row } = await indexed();
     const { ticket } = await minted(indexedProcess(), key);
     const successor = { ...row, credential_id: newKey().credential_id };
@@ -146,7 +146,7 @@ describe('a ticket ends with the credential that minted it', () => {
     expect(await indexedProcess().tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });
 
-  test('of a kind that the service no longer has', async () => {
+  test('a ticket ends if the service no longer accepts the kind of credential', async () => {
     const { key } = await indexed();
     const { ticket } = await minted(indexedProcess(), key);
     expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject(REFUSED);

@@ -39,7 +39,7 @@ test('a tenant with the name of an inherited property is like any other', () => 
   expect(() => permits.take('wait', '__proto__', stay)).toThrow('in flight');
 });
 
-describe('where all are held', () => {
+describe('while all permits are held', () => {
   /** Permits for bodies, and what gave way, in order. */
   function crowd(bound: PermitBound) {
     const permits = createPermits(bounds(bound));
@@ -66,7 +66,7 @@ describe('where all are held', () => {
     [10, 3],
     [12, 2],
   ])(
-    'by %i tenants, one that holds none gets a place at once',
+    '%i tenants hold all: one that holds none gets a place at once',
     { tags: ['Errors-18a', 'CROWD-01'] },
     (tenants, each) => {
       const held = crowd({ total: tenants * each, perTenant: each });
@@ -78,7 +78,7 @@ describe('where all are held', () => {
     },
   );
 
-  test('the oldest of whoever holds most gives way, until no tenant holds two more than another', {
+  test('the tenant that holds most gives up its oldest permit, until no tenant holds two more than another', {
     tags: ['Errors-18a'],
   }, () => {
     const held = crowd({ total: 9, perTenant: 8 });
@@ -91,7 +91,7 @@ describe('where all are held', () => {
     for (const tenant of ['few', 'many', 'third']) expect(() => held.take(tenant)).toThrow('The service has 9');
   });
 
-  test('the only permit of a tenant does not give way', () => {
+  test('a tenant with one permit keeps it', () => {
     const held = crowd({ total: 2, perTenant: 8 });
     hold(held, 'a', 1);
     hold(held, 'b', 1);
@@ -109,7 +109,7 @@ describe('where all are held', () => {
   });
 });
 
-test('more than half of all is a crowd', () => {
+test('more than half of all permits is a crowd', () => {
   const permits = createPermits(bounds({ total: 4, perTenant: 4 }));
   const crowded = [1, 2, 3].map(() => {
     permits.take('body', 'a', stay);

@@ -38,7 +38,9 @@ test('what a tenant spends at one node is taken from its budget at the others', 
   expect(other?.spend('beta').remaining).toBe(3);
 });
 
-test('a tenant that spent its burst at two nodes at once waits until both are earned', { tags: ['Limits-27a'] }, () => {
+test('a tenant that spent its burst at two nodes at once waits until it has earned both back', {
+  tags: ['Limits-27a'],
+}, () => {
   const { budgets, clock } = nodes(2);
   for (const budget of budgets) for (let spent = 0; spent < 4; spent++) expect(budget.spend('acme').allowed).toBe(true);
   vi.runAllTimers();

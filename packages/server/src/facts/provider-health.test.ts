@@ -17,7 +17,7 @@ function rig() {
   return { provider, health, pass: (milliseconds: number) => (time += milliseconds) };
 }
 
-test('the result of the preflight stands until a cell cannot be made', async () => {
+test('the result of the preflight stands until the service fails to make a cell', async () => {
   const { provider, health } = rig();
   expect(health.isReady()).toBe(true);
   await (await health.prepare(request))[Symbol.asyncDispose]();
@@ -35,7 +35,7 @@ test('one failed cell does not mean a broken host: a trial cell is made, and rem
   expect(health.isReady()).toBe(true);
 });
 
-test('a job whose cell was not ready in time gets another, once', async () => {
+test('a job whose cell was not ready in time gets one more cell', async () => {
   const { provider, health } = rig();
   const late = () => new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) });
   provider.failOnce(late());
@@ -47,7 +47,7 @@ test('a job whose cell was not ready in time gets another, once', async () => {
   expect(health.isReady()).toBe(true);
 });
 
-test('a parked cell that was not ready in time is not made again, and no trial follows', async () => {
+test('a parked cell that was not ready in time is not made again, and no trial cell follows', async () => {
   const { provider, health } = rig();
   provider.failOnce(new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) }));
   const aheadUntil = new AbortController().signal;
@@ -86,7 +86,7 @@ test('a provider that is not ready tries a cell at most once a second, and is re
   expect(provider.cells).toHaveLength(1);
 });
 
-test('a language that alone cannot be started is known until one of its cells comes up', async () => {
+test('a language whose cells alone fail is reported until one of its cells starts', async () => {
   const { provider, health, pass } = rig();
   provider.failing.add('node');
   await expect(health.prepare({ language: 'node', runtime: null })).rejects.toBeInstanceOf(BootstrapError);
@@ -99,7 +99,7 @@ test('a language that alone cannot be started is known until one of its cells co
   await expect.poll(() => health.isWhole()).toBe(true);
 });
 
-test('the first language alone that cannot be started stops no other', async () => {
+test('one language whose cells fail stops no other language', async () => {
   const { provider, health } = rig();
   provider.failing.add('python');
   await expect(health.prepare({ language: 'python', runtime: null })).rejects.toBeInstanceOf(BootstrapError);
@@ -107,7 +107,7 @@ test('the first language alone that cannot be started stops no other', async () 
   expect(await health.proven()).toBe(true);
 });
 
-test('a parked cell that got no answer at all is followed by a trial', async () => {
+test('a trial cell follows a parked cell that got no answer at all', async () => {
   const { provider, health } = rig();
   provider.failOnce(new BootstrapError('bootstrap', 'silent', unready, { cause: new Unanswered(10_000) }));
   const aheadUntil = new AbortController().signal;

@@ -111,7 +111,7 @@ test.each([
   ['18446744073709551615', 2 ** 64],
   ['1'.repeat(400), Number.MAX_VALUE],
   ['0.5', 0.5],
-])('the number %.20s becomes the nearest double in a member whose numbers may be approximate', async (text, value) => {
+])('the number %.20s becomes the nearest double in a member that may be approximate', async (text, value) => {
   const body = Buffer.from(`{"limits":{"__proto__":1,"n":${text}},"other":[1]}`);
   const parsed = (await parseStrictJson(body, { approximateIn: 'limits' })) as { limits: Record<string, unknown> };
   expect(parsed.limits['n']).toBe(value);
@@ -119,7 +119,7 @@ test.each([
 });
 
 test.each(['{"n":1e400}', '{"other":{"limits":1e400}}', '{"limits":[1e400]}', '{"limits":{"n":[1e400]}}', '1e400'])(
-  'in %s the number is still refused',
+  'the member %s is exact, and its number is still refused',
   async (text) => {
     const parsed = parseStrictJson(Buffer.from(text), { approximateIn: 'limits' });
     await expect(parsed).rejects.toEqual(refused('number that a double cannot hold'));
@@ -225,7 +225,7 @@ describe.skipIf(files.length === 0)('JSONTestSuite (skipped where its files are 
     await expect(parse(bytesOf(name))).rejects.toEqual(refused(''));
   });
 
-  test('where the suite allows both, the answer is fixed', async () => {
+  test('a text that the suite leaves open always gets the same answer', async () => {
     const open = files.filter((name) => name.startsWith('i_'));
     const taken = [];
     for (const name of open) {

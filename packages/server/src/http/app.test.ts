@@ -227,7 +227,7 @@ test.each([
   expect(response.headers.get('allow')).toBe(allow);
 });
 
-describe('an unknown path under /v1 requires a credential as well:', {
+describe('the credential of an unknown path', {
   tags: ['Endpoints-2', 'Authentication-1'],
 }, () => {
   test.each([
@@ -240,7 +240,7 @@ describe('an unknown path under /v1 requires a credential as well:', {
     ['OPTIONS', '/v1/jobs'],
     ['PROPFIND', '/v1/jobs'],
     ['TRACE', '/v1/x'],
-  ])('%s %s', async (method, path) => {
+  ])('%s %s is refused without a credential', async (method, path) => {
     const ask = async (key: string) => {
       using raw = await RawSocket.open(server.port);
       return await raw.send(`${method} ${path} HTTP/1.1\r\nHost: a\r\n${key}\r\n`).answer();
@@ -253,7 +253,7 @@ describe('an unknown path under /v1 requires a credential as well:', {
   });
 
   test.each(['/nowhere', '/v2/jobs', '/v1x', '/V1/jobs', '/healthz/x'])(
-    'and %s, which is not under it, does not',
+    'a path such as %s, which is not under /v1, needs no credential',
     async (path) => {
       expect((await refusalIn(await request(path))).code).toBe('route_not_found');
     },
@@ -419,7 +419,7 @@ describe('metrics', () => {
     return [response.status, await response.text()] as const;
   };
 
-  test('of the whole service are shown for the metrics token alone, which opens nothing else', async () => {
+  test('the metrics of the whole service are shown for the metrics token alone, which opens nothing else', async () => {
     await using metered = await openServer({ metricsToken: 'metrics-token', metrics });
     expect(await ask(metered, '/metrics', 'metrics-token')).toEqual([200, 'all']);
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(401);
@@ -427,12 +427,12 @@ describe('metrics', () => {
     expect((await fetch(`${metered.url}/metrics`)).headers.get('www-authenticate')).toBe('Bearer realm="svc"');
   });
 
-  test('of a tenant are shown to the tenant, in the format it asks for', async () => {
+  test('the metrics of a tenant are shown to the tenant, in the format it asks for', async () => {
     await using metered = await openServer({ metrics });
     expect(await ask(metered, '/v1/metrics', 'key-of-acme')).toEqual([200, 'acme text/plain']);
   });
 
-  test('of the whole service do not exist without a token', async () => {
+  test('the metrics of the whole service do not exist without a token', async () => {
     await using metered = await openServer({ metrics });
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(404);
   });

@@ -68,7 +68,7 @@ describe.each<[PermitKind, string]>([
     expect(await ask(server.port)).toEqual({ status: 503, retryAfter: '1', code: 'capacity_exhausted' });
   });
 
-  test('a tenant without any gets the place of the oldest of whoever holds most', {
+  test('a newcomer gets the oldest permit of the tenant that holds most', {
     tags: ['Errors-18a', 'CROWD-01'],
   }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 2, perTenant: 2 } } });
@@ -312,7 +312,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
   const BODY_OF_JOB = '{"language":"bash","code":"true"}';
   const POST = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: ${BODY_OF_JOB.length}\r\n\r\n`;
 
-  test('a body that is being read is refused with 401, and its connection closed', async () => {
+  test('a body is refused with 401 while it is read, and its connection closed', async () => {
     const { server, end } = await openServerWithEnd();
     await using _server = server;
     using raw = await RawSocket.open(server.port);
@@ -330,7 +330,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(server.submissions).toEqual([]);
   });
 
-  test('a submission that is about to be stored is checked once more, and refused with 401', {
+  test('a submission is checked once more before it is stored, and refused with 401', {
     tags: ['Authentication-8a'],
   }, async () => {
     const submit: Jobs['submit'] = async (_caller, { checkAuthority }) => {
@@ -379,7 +379,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
 
   const watched = { log: pino({ level: 'silent' }), checkMilliseconds: 60_000, isIdle: () => true };
 
-  test('everything that the credential holds ends once, and nothing that another holds', async () => {
+  test('everything that the credential holds ends once, and what another credential holds goes on', async () => {
     const asked: string[] = [];
     const stands = async ({ credential_id }: Caller) => {
       asked.push(credential_id);
@@ -398,7 +398,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(asked).toEqual(['c', 'd', 'd']);
   });
 
-  test('an authority that cannot be checked stays valid until it can be', async () => {
+  test('a credential stays valid while the service cannot check it', async () => {
     let isReachable = false;
     const stands = async () => {
       if (!isReachable) throw new Error('the store is away');

@@ -69,7 +69,7 @@ describe('a follower', () => {
     expect(await following).toEqual([]);
   });
 
-  test('of a queued job ends when that job is cancelled', async () => {
+  test('the follower of a queued job ends when that job is cancelled', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.submit();
     await rig.provider.running(0);
@@ -82,7 +82,7 @@ describe('a follower', () => {
     expect(await waiting).toMatchObject({ status: 'cancelled' });
   });
 
-  test('of an unknown job is refused', async () => {
+  test('an unknown job is refused', async () => {
     await using rig = await JobRig.open();
     await expect(followed(rig, 'job_none', { after: 0, signal: never })).rejects.toMatchObject({
       code: 'job_not_found',
@@ -105,7 +105,7 @@ test('a request to cancel a running job reaches its followers at once, and ends 
   expect((await afterTheWait).finished_at).not.toBeNull();
 });
 
-test('an end with an artifact that can be moved is announced to whoever moves it, and others are not', async () => {
+test('whoever moves artifacts hears of the end of a job with a movable one, and of no other end', async () => {
   for (const [bytes, expected] of [
     [movedBytesMin, true],
     [movedBytesMin - 1, false],
@@ -125,7 +125,7 @@ test('an end with an artifact that can be moved is announced to whoever moves it
   }
 });
 
-test('an end that the store does not take is announced to nobody', async () => {
+test('an end that the store refuses is announced to nobody', async () => {
   const nudges = createNudges();
   const { finish } = createHistory({ finish: async () => false } as unknown as Store, nudges);
   using end = nudges.next('end job_a');

@@ -36,7 +36,7 @@ function rig(answers: Partial<Record<keyof History, unknown>>, summary: () => Pr
 const asEnded = async () => ended;
 const COMMITTED = ['committed', true];
 
-test('an admitted job is reported with its commit, and a replay or a refusal only as a commit', async () => {
+test('an admitted job is reported with its commit; a replay or a refusal is reported as a commit alone', async () => {
   const job = { ...ended, status: 'queued' };
   const created = rig({ admit: { kind: 'created', job } }, asEnded);
   expect(await created.history.admit({} as never)).toEqual({ kind: 'created', job });
@@ -48,7 +48,7 @@ test('an admitted job is reported with its commit, and a replay or a refusal onl
   }
 });
 
-test('starts and appended events are commits, and their answers are the history’s own', async () => {
+test('starts and appended events are reported as commits, and the history’s own answers are returned', async () => {
   const { history, told } = rig({ start: false, append: true }, asEnded);
   expect([await history.start({} as never), await history.append(key, [])]).toEqual([false, true]);
   expect(told).toEqual([COMMITTED, COMMITTED]);
@@ -67,7 +67,7 @@ test.each<[string, Partial<Record<keyof History, unknown>>]>([
   ['ended already', { finish: false }],
   ['only asked to end', { requestCancel: { kind: 'running' } }],
   ['over before it was cancelled', { requestCancel: { kind: 'already_terminal' } }],
-])('no end is reported of a job that was %s', async (_name, answers) => {
+])('a job that was %s has no end to report', async (_name, answers) => {
   let asked = 0;
   const { history, told } = rig(answers, async () => {
     asked += 1;

@@ -17,7 +17,7 @@ function openScripted(state: { code: ObjectErrorCode | null }): ObjectStore {
   };
 }
 
-test('the first success after failures is told once, whatever was asked', async () => {
+test('the first success after failures is announced once, whatever the request', async () => {
   for (const code of ['unreachable', 'refused'] as const) {
     const state: { code: ObjectErrorCode | null } = { code: null };
     let returns = 0;

@@ -99,7 +99,7 @@ describe('a key that is created', () => {
     ['an end without an offset', { expires_at: '2027-06-01T00:00:00' }],
     ['an end that is a day', { expires_at: '2027-06-01' }],
     ['an end in no month', { expires_at: '2027-13-01T00:00:00Z' }],
-  ])('with %s is refused and not stored', async (_name, changes) => {
+  ])('a key with %s is refused and not stored', async (_name, changes) => {
     const { credentials } = issuer();
     const before = (await credentials.list({ tenant: null })).length;
     await expect(credentials.create({ ...plain, ...changes })).rejects.toHaveProperty('name', 'OperatorError');

@@ -37,7 +37,7 @@ function slowAtFirst(lateOnes: number) {
 }
 
 describe('a canary that was late', () => {
-  it('is run once more, and a language that then passes is not lost', async () => {
+  it('runs once more, and a language that then passes is kept', async () => {
     const host = slowAtFirst(1);
     const first = await runCanaries(['bash', 'python'], host.prepare);
     expect(first).toMatchObject([
@@ -49,14 +49,14 @@ describe('a canary that was late', () => {
     expect([...host.made.values()]).toEqual([2, 2]);
   });
 
-  it('is not followed by others if it is late again: they would be late, too', async () => {
+  it('ends the trial if it is late again: the others would be late, too', async () => {
     const host = slowAtFirst(2);
     const results = await runLateAgain(await runCanaries(['bash', 'python'], host.prepare), host.prepare);
     expect(results.map((result) => 'posture' in result)).toEqual([false, false]);
     expect(Object.fromEntries(host.made)).toEqual({ bash: 2, python: 1 });
   });
 
-  it('is the only one that is run again', async () => {
+  it('runs again, and a canary that failed in time does not', async () => {
     const host = slowAtFirst(0);
     const first = await runCanaries(['bash'], host.prepare);
     expect(await runLateAgain(first, host.prepare)).toEqual(first);
@@ -64,7 +64,7 @@ describe('a canary that was late', () => {
   });
 });
 
-it('does not lose a language of a class that was chosen by name for being late', async () => {
+it('a canary that was late costs no language in a class that was chosen by name', async () => {
   const host = slowAtFirst(1);
   const slow: Candidate = {
     ...cells,

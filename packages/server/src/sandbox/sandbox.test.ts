@@ -228,7 +228,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect((await run(choice, 'bash', child, { limits: { mem_mb: 64 } })).ending).toEqual({ kind: 'memory_limit' });
   });
 
-  it('ends a job that needs more than its interpreter waits with as out of memory, and says how much that is', async () => {
+  it('ends a job as out of memory if its interpreter alone needs more, and says how much that is', async () => {
     const { ending, held, violations } = await run(choice, 'node', 'Buffer.alloc(1 << 28, 1)', {
       limits: { mem_mb: 1 },
     });
@@ -236,7 +236,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'memory', limit: held.effective_limits.mem_mb }]);
   });
 
-  it('holds all five limits even if the interpreter alone does not fit, and says which', async () => {
+  it('holds all five limits even if the interpreter alone exceeds one, and says which', async () => {
     const { held } = await run(choice, 'node', 'console.log(1)', { limits: { mem_mb: 1 } });
     expect(held.effective_limits).toEqual({ ...LIMIT_DEFAULTS, mem_mb: expect.any(Number) });
     expect(held.effective_limits.mem_mb).toBeGreaterThan(1);
@@ -296,7 +296,7 @@ except BlockingIOError:
     ],
     ['a child that was ended', 'bash', 'head -c 3000000 /dev/zero > output/a; :'],
     ['a program that needed no more', 'bash', 'head -c 1048576 /dev/zero > output/a'],
-  ] as const)('tells of a file that reached its limit: %s', async (_name, language, code) => {
+  ] as const)('reports a file that reached its limit: %s', async (_name, language, code) => {
     const { ending, violations } = await run(choice, language, code, { limits: { max_file_mb: 1 } });
     expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
     expect(violations).toEqual([
@@ -304,7 +304,7 @@ except BlockingIOError:
     ]);
   });
 
-  it('tells nothing of a file that is a byte smaller', async () => {
+  it('reports nothing of a file that is a byte smaller', async () => {
     const code = 'head -c 1048575 /dev/zero > output/a; head -c 1048575 /dev/zero > output/b';
     const { violations } = await run(choice, 'bash', code, { limits: { max_file_mb: 1 } });
     expect(violations).toEqual([]);

@@ -82,7 +82,7 @@ describe('settings', () => {
     },
   );
 
-  test('a service has all roles, or those that are listed, each once', () => {
+  test('a service has all roles, or each listed role once', () => {
     expect(loadConfig({}).roles).toEqual(['api', 'executor', 'signer']);
     expect(loadConfig({ SERVICE_ROLES: 'signer, api,api,' }).roles).toEqual(['api', 'signer']);
   });
@@ -119,7 +119,7 @@ describe('settings', () => {
     expect(message).not.toContain('\n');
   });
 
-  test('a value outside a fixed set is refused with the set', () => {
+  test('a value outside a fixed set is refused, and the message lists the set', () => {
     expect(refusal({ SERVICE_PROVIDER: 'docker' }).message).toBe(
       'SERVICE_PROVIDER does not take "docker": it takes one of auto, gvisor, namespace, subprocess',
     );

@@ -19,7 +19,7 @@ describe('the data directory', () => {
   });
 
   test.each(['777', '770', '775', '722', '1777'])(
-    'that others may change ends the start, and the message says what to do: mode %s',
+    'a start fails if others may change the directory, and the message says what to do: mode %s',
     async (mode) => {
       const path = join(root, `open-${mode}`);
       await mkdir(path);
@@ -34,18 +34,21 @@ describe('the data directory', () => {
     },
   );
 
-  test.runIf(process.geteuid?.() === 0)('of another user ends the start, and the message says what to do', async () => {
-    const path = join(root, 'foreign');
-    await mkdir(path, { mode: 0o700 });
-    await chown(path, 65_534, 65_534);
-    await expect(openDataDirectory(path)).rejects.toMatchObject({
-      name: 'StartError',
-      message: expect.stringContaining('belongs to user 65534') as string,
-      hint: expect.stringMatching(/^chown 0 /) as string,
-    });
-  });
+  test.runIf(process.geteuid?.() === 0)(
+    'a start fails if another user owns the directory, and the message says what to do',
+    async () => {
+      const path = join(root, 'foreign');
+      await mkdir(path, { mode: 0o700 });
+      await chown(path, 65_534, 65_534);
+      await expect(openDataDirectory(path)).rejects.toMatchObject({
+        name: 'StartError',
+        message: expect.stringContaining('belongs to user 65534') as string,
+        hint: expect.stringMatching(/^chown 0 /) as string,
+      });
+    },
+  );
 
-  test('whose path is a file ends the start', async () => {
+  test('a start fails if the path is a file', async () => {
     const path = join(root, 'file');
     await writeFile(path, '');
     await expect(openDataDirectory(path)).rejects.toMatchObject({
@@ -55,7 +58,10 @@ describe('the data directory', () => {
     await expect(openDataDirectory(join(path, 'below'))).rejects.toMatchObject({ name: 'StartError' });
   });
 
-  test.runIf(process.platform === 'linux')('that cannot be made ends the start, and does not hang it', async () => {
-    await expect(openDataDirectory('/proc/none/such')).rejects.toMatchObject({ name: 'StartError' });
-  });
+  test.runIf(process.platform === 'linux')(
+    'a start fails, and does not hang, if the directory cannot be made',
+    async () => {
+      await expect(openDataDirectory('/proc/none/such')).rejects.toMatchObject({ name: 'StartError' });
+    },
+  );
 });

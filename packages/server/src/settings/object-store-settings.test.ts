@@ -44,7 +44,7 @@ describe('the settings of an object store', () => {
     expect(opened({ SERVICE_OBJECT_STORE_REGION: 'eu-west-1' })?.region).toBe('eu-west-1');
   });
 
-  test.each(Object.keys(complete))('without %s the others are refused, and it is named', (name) => {
+  test.each(Object.keys(complete))('settings without %s are refused, and the message names it', (name) => {
     expect(refusal({ [name]: '' })).toMatch(new RegExp(`^${name} is not set`));
   });
 

@@ -200,7 +200,7 @@ test('an older copy in place of a store is refused', async () => {
   await expect(testStore.reopen()).rejects.toMatchObject({ code: 'corrupt' });
 });
 
-test('a process that exits without closing its store leaves one that opens', async () => {
+test('a process that exits without closing its store leaves a store that opens', async () => {
   await using testStore = await TestStore.open();
   const key = await admitJob(testStore.store);
   await testStore.close();

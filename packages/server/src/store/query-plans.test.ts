@@ -229,7 +229,7 @@ function withKey(input: unknown, key: JobKey): unknown {
   return 'tenant' in input && 'job_id' in input ? { ...input, ...key } : null;
 }
 
-test('a job of another tenant is looked for as an unknown one is, with the same queries and rows', {
+test('a job of another tenant takes the same queries and rows as an unknown one', {
   tags: ['AUTH-07'],
 }, async () => {
   using database = new DatabaseSync(':memory:');

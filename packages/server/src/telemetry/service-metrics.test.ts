@@ -93,7 +93,7 @@ test('parked cells are a gauge, and what became of them is a counter', async () 
   expect((await series('svc_cells_taken_total'))['how="parked"']).toBe(7);
 });
 
-test('a store that does not answer leaves out its series, which return with it', async () => {
+test('a failing store leaves out its series, which return with it', async () => {
   counts = () => Promise.reject(new Error('gone'));
   expect(await series('svc_store_ready')).toEqual({ '': 0 });
   for (const name of ['svc_jobs_queued', 'svc_jobs_running', 'svc_attestation_outbox_depth']) {

@@ -151,7 +151,7 @@ test('a client that samples nothing is not traced', async () => {
   expect(found).toEqual({});
 });
 
-test('a collector that refuses is reported once, however often it does', async () => {
+test('a collector that refuses is reported once, however often it refuses', async () => {
   const lines: string[] = [];
   const complaints = createLog('warn', { write: (line: string) => lines.push(line) });
   const refusing = createServer((request, response) => {
@@ -169,7 +169,7 @@ test('a collector that refuses is reported once, however often it does', async (
   expect(lines.filter((line) => line.includes('traces could not be sent'))).toHaveLength(1);
 });
 
-test('an absent collector delays the end for a moment and no longer', async () => {
+test('an absent collector delays the end for a moment at most', async () => {
   await using traces = new Traces({ url: 'http://127.0.0.1:1/v1/traces', version: '1', log });
   traces.jobEnded(ENDED);
   await expect(traces[Symbol.asyncDispose]()).resolves.toBeUndefined();

@@ -27,7 +27,7 @@ test('a library is named as it is imported, by other names only if its own is no
   ).toEqual(['libraries of data: numpy 1.24.2, matplotlib 3.6.3, Pillow 9.4.0 (import PIL), six']);
 });
 
-test('a pack of many is cut, and says how many are left out', () => {
+test('a long pack is shown in part, with the number of libraries left out', () => {
   const many = Array.from({ length: 130 }, (_, index) => [`m${index}`, null, [`m${index}`]] as const);
   expect(pack(...many)[0]).toMatch(/, m119, and 10 more$/);
 });

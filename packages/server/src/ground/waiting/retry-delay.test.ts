@@ -6,7 +6,7 @@ test('each failure doubles the wait, up to five minutes', () => {
   expect(longest).toEqual([1000, 2000, 4000, 128_000, 256_000, 300_000, 300_000]);
 });
 
-test('waits are spread over half their length, so that failures at one time are not retried at one time', () => {
+test('waits are spread over half their length, so that jobs that failed together are not retried together', () => {
   expect(retryDelay(3, () => 0)).toBe(2000);
   const waits = Array.from({ length: 100 }, () => retryDelay(5));
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(8000);

@@ -12,7 +12,7 @@ function stretch() {
   return { work, end: resolve, hasBegun: () => hasBegun };
 }
 
-test('work runs at most up to the bound at a time, and the longest waiting is next', async () => {
+test('no more work than the bound runs at a time, and whoever waited longest is next', async () => {
   const turns = new Turns(2);
   const all = Array.from({ length: 4 }, stretch);
   const taken = all.map(({ work }) => turns.take(work));
@@ -32,7 +32,7 @@ test('work that fails passes its turn on', async () => {
   expect(await turns.take(() => Promise.resolve('done'))).toBe('done');
 });
 
-test('work that is given up while it waits delays no other work', async () => {
+test('a waiter that gives up delays no other work', async () => {
   const turns = new Turns(1);
   const first = stretch();
   const taken = turns.take(first.work);

@@ -96,7 +96,7 @@ test('a stuck connection is reset, so that the kernel keeps nothing for its read
   expect([stuck.socket.isReset, idle.socket.isReset, idle.socket.isDestroyed]).toEqual([true, false, true]);
 });
 
-test('a connection that closes after its answer is closed a moment after its last byte, and a stuck one at its deadline', () => {
+test('a connection that closes after its answer is closed a moment after its last byte, or at its deadline if it is stuck', () => {
   const { socket, connections, raw, at } = watched();
   socket.write(100);
   connections.closeWhenSent(raw);
@@ -139,7 +139,7 @@ test('a connection ends with its lifetime, whatever its activity', { tags: ['Lim
   expect(at(connectionMilliseconds)).toBe(true);
 });
 
-test('a callback for the end is called once, with the reason, a moment before it', () => {
+test('whoever waits for the end of a connection is called once, with the reason, a moment before the end', () => {
   const { at, connections, raw } = watched();
   const told: string[] = [];
   connections.onEnding(raw, (why) => told.push(why));

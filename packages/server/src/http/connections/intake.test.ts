@@ -120,7 +120,7 @@ describe('a request behind an unanswered one', () => {
     [unansweredMax, 0, false],
     [1, waitingBytesMax, true],
     [1, waitingBytesMax + 1, false],
-  ])('with %i of them before it and %i bytes unread has its turn: %s', async (count, bytes, hasTurn) => {
+  ])('a request with %i others before it and %i bytes unread has its turn: %s', async (count, bytes, hasTurn) => {
     const answers = Array.from({ length: count }, () => answer(bytes));
     const { socket, slices, intake, arrive } = opened({ answers });
     arrive(HEAD);

@@ -28,7 +28,7 @@ test('the bounds of every connection are in the log from the start', { tags: ['L
   });
 });
 
-test('a request is one line of the log: its id, its route and its caller, without the target and the key', async () => {
+test('a request is one log line with its id, route and caller, and without its target and key', async () => {
   await using server = await openServer();
   const headers = { authorization: 'Bearer key-of-acme' };
   const response = await fetch(`${server.url}/v1/jobs?cursor=top-secret`, { headers });
@@ -57,7 +57,7 @@ const POST_IN_CHUNKS =
   'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-of-acme\r\n' +
   'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-test('a body that is no longer HTTP after its head was read is answered 400', async () => {
+test('a request whose body stops being HTTP is answered 400', async () => {
   await using server = await openServer();
   using raw = await RawSocket.open(server.port);
   raw.send(POST_IN_CHUNKS);

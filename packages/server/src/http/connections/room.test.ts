@@ -21,13 +21,13 @@ const many = (length: number, make: (index: number) => Connection) => Array.from
 const leaver = (open: readonly Connection[]) => whoGivesWay(open, bounds, now);
 
 describe('strangers of one peer', () => {
-  test('are kept up to the bound; with one more, the one without a request for longest gives way', () => {
+  test('a peer keeps strangers up to the bound; with one more, the one that was longest without a request gives way', () => {
     const open = many(bounds.connectionsOfPeer, (at) => connection({ restsFor: at }));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('no longer count once a live credential was shown on their connection', () => {
+  test('a connection stops counting as a stranger once it shows a valid credential', () => {
     const callers = many(100, () => connection({ tenant: 'acme', restsFor: 60_000 }));
     expect(leaver([...callers, ...many(bounds.connectionsOfPeer, () => connection())])).toBeNull();
   });
@@ -58,13 +58,13 @@ describe('strangers of one peer', () => {
 describe('strangers of all peers', () => {
   const strangers = (count: number) => many(count, (at) => connection({ peer: `peer ${at}`, restsFor: at }));
 
-  test('leave the reserve to callers', () => {
+  test('strangers leave the reserve to callers', () => {
     const open = strangers(placesOfStrangers(bounds));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('give way first at the peer that has most of them', () => {
+  test('the peer that has most strangers gives one up first', () => {
     const crowd = many(30, () => connection());
     const others = strangers(placesOfStrangers(bounds) - crowd.length + 1);
     expect(crowd).toContain(leaver([...others, ...crowd]));
@@ -76,7 +76,7 @@ describe('callers', () => {
   const callers = (count: number, given: Partial<Connection> & { readonly restsFor?: number }) =>
     many(count, (at) => connection({ tenant: `tenant ${at}`, ...given }));
 
-  test('give way if all places are taken, no stranger can, and they were idle for five seconds', () => {
+  test('callers that were idle for five seconds give way if all places are taken and no stranger can', () => {
     const resting = connection({ tenant: 'acme', restsFor: 5000 });
     const others = callers(full - 1, { restsFor: 4999 });
     expect(leaver([...others, resting])).toBe(resting);
@@ -92,7 +92,7 @@ describe('callers', () => {
   });
 
   test.each([1, 3, 10])(
-    'of %i tenants that hold all places, an idle one gives way to a newcomer, however short it was idle',
+    '%i tenants hold all places: an idle caller gives way to a newcomer, however short it was idle',
     {
       tags: ['CROWD-04'],
     },
@@ -105,7 +105,9 @@ describe('callers', () => {
     },
   );
 
-  test('of a tenant with many are idle for longest, or else stalled, to give way', { tags: ['CROWD-04'] }, () => {
+  test('the tenant with many connections gives up the one that was idle for longest, or else a stalled one', {
+    tags: ['CROWD-04'],
+  }, () => {
     const busy = many(full - 3, () => connection({ tenant: 'crowd', answers: underWay, socket: waiting }));
     const newcomer = connection();
     const slow = { tenant: 'crowd', answers: underWay, socket: waiting };

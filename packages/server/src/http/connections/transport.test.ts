@@ -82,7 +82,7 @@ describe('a target that is not a path', () => {
 });
 
 describe('a body', () => {
-  test('of exactly the bound is read, declared or not; one byte more is answered 413', {
+  test('a body of exactly the bound is read, declared or not; one byte more is answered 413', {
     tags: ['Limits-7', 'BODY-08'],
   }, async () => {
     const fill = (bytes: number) => `{"a":"${'b'.repeat(bytes - 8)}"}`;
@@ -100,7 +100,7 @@ describe('a body', () => {
     expect(server.permits.held('body')).toBe(0);
   });
 
-  test('that is refused leaves its answer whole for a client that is still sending', async () => {
+  test('a client that is still sending gets the whole refusal of its body', async () => {
     const response = await fetch(`${server.url}/v1/jobs`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -211,7 +211,7 @@ describe('random bytes', () => {
 });
 
 describe('connections', () => {
-  test('of callers are accepted up to the bound; the next is refused at once, and a freed place is given again', async () => {
+  test('callers are accepted up to the bound; the next is refused at once, and a freed place is given again', async () => {
     await using small = await openServer({ bounds: { connections: 3 } });
     const open = await Promise.all([1, 2, 3].map(() => RawSocket.open(small.port)));
     for (const raw of open) expect((await raw.send(get('/v1/whoami', HOST + KEY)).answer()).status).toBe(200);
@@ -232,7 +232,7 @@ describe('connections', () => {
       .toBe(200);
   });
 
-  test('with garbage after an unanswered request are closed, and the garbage gets no answer', async () => {
+  test('a connection that sends garbage after an unanswered request is closed, and the garbage gets no answer', async () => {
     await using waiting = await openServer({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
@@ -244,7 +244,7 @@ describe('connections', () => {
     await expect.poll(() => waiting.permits.held('wait')).toBe(0);
   });
 
-  test('of a client that closes its sending side still get their answer', async () => {
+  test('a client that closes its sending side still gets its answers', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(get('/healthz'));
     raw.socket.end();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Turns } from './turns.ts';
 
 test.each([1, 3])(
-  '%i are given in one turn of the event loop, in the order in which they were asked for',
+  'one turn of the event loop lets %i through, in the order of asking',
   {
     tags: ['CROWD-03'],
   },
@@ -18,7 +18,7 @@ test.each([1, 3])(
   },
 );
 
-test('beside a connection that was just accepted, one is given', async () => {
+test('a turn of the event loop that accepted a connection lets one through', async () => {
   const turns = new Turns(3);
   const given: number[] = [];
   for (let number = 0; number < 3; number++) turns.ask(() => void given.push(number));

@@ -92,7 +92,7 @@ describe('a file that a page loads', () => {
     ['br', false],
     ['gzip;q=0', false],
     ['gzip;q=0.0, br', false],
-  ])('with Accept-Encoding %s is compressed: %s', async (coding, isCompressed) => {
+  ])('Accept-Encoding %s: the file is compressed: %s', async (coding, isCompressed) => {
     const head = `GET /dashboard/assets/main-1a2b.js HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${coding}\r\nConnection: close\r\n\r\n`;
     const bytes = await rawExchange(server.port, head);
     const body = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4);
@@ -109,7 +109,7 @@ describe('no path of a request reaches the file system', () => {
     '/dashboard/assets/%2e%2e/secret.txt',
     '/dashboard/assets/..%2fsecret.txt',
     '/verify/../dashboard/secret.txt',
-  ])('%s is not a file', async (path) => {
+  ])('the path %s does not name a file', async (path) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
     const [answer] = rawAnswers(await rawExchange(server.port, head));
     expect([answer?.status, answer?.body]).toEqual([404, expect.stringContaining('route_not_found')]);

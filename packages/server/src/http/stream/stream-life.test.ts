@@ -67,7 +67,7 @@ describe('a stream', () => {
     expect(done).toEqual(['ping', 'ping', 'ping', 'ping']);
   });
 
-  test('is ended at the ping after one that its client did not answer', () => {
+  test('ends at the first ping after one that its client did not answer', () => {
     const { done, socket } = opened();
     passIntervals(1);
     socket.emit('pong');
@@ -115,7 +115,7 @@ describe('a stream', () => {
     expect(opened({ gaveWay }).done).toEqual([`close ${STREAM_CLOSE_CODES.gaveWay}`, 'closed']);
   });
 
-  test('that its client closed is over, and is not closed again', () => {
+  test('a stream that its client closed is over, and is not closed again', () => {
     const { done, socket, life, stopping } = opened();
     socket.emit('close');
     expect(life.signal.aborted).toBe(true);
@@ -123,7 +123,7 @@ describe('a stream', () => {
     expect(done).toEqual([]);
   });
 
-  test('that was disposed is neither watched nor pinged nor closed', () => {
+  test('a disposed stream is neither watched nor pinged nor closed', () => {
     const { done, life, stopping, gaveWay } = opened();
     life[Symbol.dispose]();
     passIntervals(3);

@@ -121,7 +121,7 @@ describe('a stream', () => {
     socket.close();
   });
 
-  test('that is finished returns its permit soon, even if its client never answers the close frame', async () => {
+  test('a finished stream returns its permit soon, even if its client never answers the close frame', async () => {
     const own = livingJob(3);
     await using served = await openServer({ jobs: { tail: own.tail } });
     using raw = await RawSocket.open(served.port);
@@ -135,7 +135,7 @@ describe('a stream', () => {
     expect(raw.text.endsWith('\x88\x02\x03\xe8')).toBe(true);
   });
 
-  test('of a job that ended before the cursor closes with 1000 at once', async () => {
+  test('a stream whose cursor is past the end of the job closes with 1000 at once', async () => {
     const ended = livingJob(0);
     ended.finish();
     await using served = await openServer({ jobs: { tail: async function* () {} } });
@@ -148,7 +148,7 @@ describe('a stream', () => {
     expect(await attempt(server, handshake(STREAM, KEY))).toMatchObject({ status: 101 });
   });
 
-  test('that breaks is closed with 1011, and the cause is in the log alone', { tags: ['Stream-3c'] }, async () => {
+  test('a broken stream is closed with 1011, and only the log has the cause', { tags: ['Stream-3c'] }, async () => {
     await using broken = await openServer({
       jobs: {
         tail: () => ({
@@ -260,7 +260,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     ['it is HTTP/1.0', '', ' HTTP/1.1'],
     ['it announces a body', 'Content-Length: 2\r\n', ''],
     ['it announces a body in chunks', 'Transfer-Encoding: chunked\r\n', ''],
-  ])('and its ticket is not spent, because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
+  ])('the ticket is not spent because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
     const { stream_url } = await mint(server);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
     // A request that is not a handshake is answered as a plain request, and its connection kept.
@@ -270,7 +270,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 401 });
   });
 
-  test('unless the operator allows the origin of the page', {
+  test('a handshake from a page is refused unless the operator allows the page’s origin', {
     tags: ['Authentication-7', 'Authentication-7a'],
   }, async () => {
     await using allowing = await openServer({ allowedOrigins: ['https://app.example'] });
@@ -283,13 +283,13 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     }
   });
 
-  test('but accepted from a page of its own origin', async () => {
+  test('a handshake from a page of the service’s own origin is accepted', async () => {
     expect(await attempt(server, handshake(STREAM, `${KEY}Origin: http://svc.example\r\n`))).toMatchObject({
       status: 101,
     });
   });
 
-  test('without the scope to read', async () => {
+  test('a handshake without the scope to read is refused', async () => {
     await using scoped = await openServer({ credentials: [credentialWith('submitter', ['jobs:submit'])] });
     const bytes = handshake(STREAM, 'Authorization: Bearer submitter\r\n');
     expect(await attempt(scoped, bytes)).toMatchObject({ status: 403, code: 'insufficient_scope' });
@@ -310,7 +310,7 @@ test('an opened stream states the budget, like every answer', async () => {
 });
 
 describe('a stream ends before its job', () => {
-  test('with 1012 when the service stops, and no new one begins', { tags: ['Stream-3c'] }, async () => {
+  test('a stopping service closes streams with 1012, and opens no new one', { tags: ['Stream-3c'] }, async () => {
     await using stopping = await openServer({ jobs: { tail: livingJob(1).tail } });
     const { stream_url } = await mint(stopping);
     const { closed } = await open(stopping);
@@ -320,7 +320,7 @@ describe('a stream ends before its job', () => {
     expect(stopping.permits.held('stream')).toBe(0);
   });
 
-  test('with 1013 when its tenant has most of them and another needs a place', {
+  test('a stream closes with 1013 when its tenant has most streams and another tenant needs a place', {
     tags: ['Stream-3c', 'Errors-18a', 'CROWD-01'],
   }, async () => {
     const own = livingJob(1);
@@ -339,14 +339,18 @@ describe('a stream ends before its job', () => {
     await expect.poll(() => [own.state.following, full.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('with 1001 when its connection reaches its lifetime', { tags: ['Stream-3c', 'Limits-18'] }, async () => {
+  test('a stream closes with 1001 when its connection reaches its lifetime', {
+    tags: ['Stream-3c', 'Limits-18'],
+  }, async () => {
     // Long enough for a busy machine to open it in.
     const bounds = { connectionMilliseconds: 3000, checkMilliseconds: 20 };
     await using old = await openServer({ bounds, jobs: { tail: livingJob(1).tail } });
     expect(await (await open(old)).closed).toBe(STREAM_CLOSE_CODES.lifetimeReached);
   });
 
-  test('with 4401 when its credential ends, even if a ticket opened it', { tags: ['Stream-3c'] }, async () => {
+  test('a stream closes with 4401 when its credential ends, even if a ticket opened it', {
+    tags: ['Stream-3c'],
+  }, async () => {
     let stands = true;
     const credential: CredentialKind = { ...credentialWith('key-of-acme', ['jobs:read']), stands: async () => stands };
     await using revoking = await openServer({ credentials: [credential], jobs: { tail: livingJob(1).tail } });
@@ -357,7 +361,9 @@ describe('a stream ends before its job', () => {
     expect(await attempt(revoking, handshake(stream_url))).toMatchObject({ status: 401 });
   });
 
-  test('when its reader takes nothing, and then stops following the job', { tags: ['Stream-3c'] }, async () => {
+  test('a stream ends when its reader takes nothing, and then no longer follows the job', {
+    tags: ['Stream-3c'],
+  }, async () => {
     const flood = livingJob(0);
     for (let index = 0; index < 1000; index += 1) flood.add('stdout', { text: 'x'.repeat(16_384) });
     const bounds = { writeProgressMilliseconds: 200, checkMilliseconds: 20 };
@@ -369,7 +375,7 @@ describe('a stream ends before its job', () => {
     await expect.poll(() => [flood.state.following, served.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('when its client resets the connection', async () => {
+  test('a stream ends when its client resets the connection', async () => {
     const own = livingJob(1);
     await using served = await openServer({ jobs: { tail: own.tail } });
     using raw = await RawSocket.open(served.port);
@@ -440,7 +446,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     ['closes without a code', frame(0x88, ''), '\x88\x00'],
     ['closes with 1000', closing(1000), '\x88\x02\x03\xe8'],
     ['closes with a code of its own', closing(4999), '\x88\x02\x13\x87'],
-  ])('one that %s gets the same code back', async (_name, bytes, answer) => {
+  ])('a client that %s gets the same code back', async (_name, bytes, answer) => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
@@ -450,7 +456,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('one that ends its half of the connection is no longer followed', async () => {
+  test('a client that ends its half of the connection is no longer followed', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));

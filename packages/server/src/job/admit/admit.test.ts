@@ -48,7 +48,7 @@ describe('an admitted job', () => {
     [{ ...hello, limits: { allow_network: true } }, 'network_not_allowed'],
     [{ ...hello, runtime: 'none-such' }, 'runtime_unavailable'],
     [{ ...hello, requirements: { minimum_isolation: 'hardware-vm' } }, 'minimum_isolation_unsatisfied'],
-  ])('is not made by a refused submission, which does not use its key: %j', async (body, code) => {
+  ])('does not come from a refused submission, which leaves its key unused: %j', async (body, code) => {
     await using rig = await JobRig.open();
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({ code });
     expect(await count(rig)).toBe(0);
@@ -127,7 +127,9 @@ describe('an idempotency key', () => {
     limits: { wall_seconds: 2 },
   };
 
-  test('with the same specification returns the first job with its first status', { tags: ['Submit-8'] }, async () => {
+  test('the same key and specification return the first job with its first status', {
+    tags: ['Submit-8'],
+  }, async () => {
     await using rig = await JobRig.open();
     const submission = { body: full, idempotencyKey: 'key' };
     const { answer } = await rig.jobs.submit(acme, submission);
@@ -160,7 +162,7 @@ describe('an idempotency key', () => {
     ['a limit', { ...full, limits: { wall_seconds: 2.5 } }],
     ['a limit over its ceiling', { ...full, limits: { wall_seconds: 301 } }],
     ['runtime', { ...full, runtime: 'system' }],
-  ])('used for another specification is refused, and makes no job: %s', async (_member, body) => {
+  ])('a key that was used for another specification is refused, and makes no job: %s', async (_member, body) => {
     await using rig = await JobRig.open();
     await rig.jobs.submit(acme, { body: full, idempotencyKey: 'key' });
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({
@@ -192,7 +194,7 @@ describe('an idempotency key', () => {
     });
   });
 
-  test('used many times at once makes one job', async () => {
+  test('many uses of a key at once make one job', async () => {
     await using rig = await JobRig.open();
     const submissions = Array.from({ length: 20 }, () => rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' }));
     const answers = await Promise.all(submissions);
@@ -237,7 +239,7 @@ describe('a submission that names an output', { tags: ['Inputs-2', 'Inputs-5'] }
     await expect(rig.submit(await naming(rig))).rejects.toThrow('is damaged in the store');
   });
 
-  test('that many send at once is copied once', async () => {
+  test('an output that many submissions name at once is copied once', async () => {
     let begun = 0;
     const faults = (real: Store) => ({
       beginUpload: (input: Parameters<Store['beginUpload']>[0]) => {

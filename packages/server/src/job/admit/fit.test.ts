@@ -31,13 +31,13 @@ function refusal(ask: () => unknown): unknown {
   }
 }
 
-test('a job that one node can run is accepted, with the memory that one of those has, and waits for it', () => {
+test('a job that any node can run is accepted, with the memory bound of that node, and may have to wait', () => {
   expect(fitOf(demanding('none'), [SMALL, STRONG])).toEqual({ isReady: true, memMbMax: 4096 });
   expect(fitOf(demanding('gvisor-application-kernel'), [SMALL, STRONG])).toEqual({ isReady: false, memMbMax: 4096 });
   expect(fitOf({ ...SPEC, language: 'bash' }, [STRONG, SMALL])).toEqual({ isReady: true, memMbMax: 256 });
 });
 
-test('a job whose demands no node has together is refused, as one of them alone refuses it', () => {
+test('a job is refused if each node lacks one of its demands, with the refusal of a single node', () => {
   const both = { ...demanding('gvisor-application-kernel'), language: 'bash' } as const;
   const error = refusal(() => fitOf(both, [SMALL, STRONG]));
   expect(error).toBeInstanceOf(ServiceError);

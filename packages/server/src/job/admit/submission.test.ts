@@ -88,7 +88,7 @@ describe('a submission', () => {
       python({ requirements: { minimum_isolation: 'vm' } }),
       'invalid_request: /requirements/minimum_isolation must be one of none, linux-shared-kernel, gvisor-application-kernel, hardware-vm, confidential-vm, wasm-capability',
     ],
-  ])('that does not fit is refused with the pointer to the wrong part: %j', (body, expected) => {
+  ])('a submission of the wrong form is refused with the pointer to the wrong part: %j', (body, expected) => {
     expect(refused(body)).toBe(expected);
   });
 
@@ -101,19 +101,19 @@ describe('a submission', () => {
     [JSON.parse('{"language":"python","code":"x","__proto__":{"x":1}}'), '/__proto__'],
     [JSON.parse('{"language":"python","code":"x","limits":{"__proto__":{"x":1}}}'), '/limits/__proto__'],
     [python({ constructor: { prototype: { x: 1 } } }), '/constructor'],
-  ])('with an unknown member is refused with its pointer: %j', { tags: ['Submission-10'] }, (body, pointer) => {
+  ])('an unknown member is refused with its pointer: %j', { tags: ['Submission-10'] }, (body, pointer) => {
     expect(refused(body)).toBe(`invalid_request: ${pointer} is not a known member`);
     expect(({} as { x?: unknown }).x).toBeUndefined();
   });
 
-  test('in an unknown language is refused with its own code', () => {
+  test('an unknown language is refused with its own code', () => {
     expect(refused({ language: 'cobol', code: 'x' })).toBe(
       'unsupported_language: /language "cobol" is not one of python, node, bash, typescript, ruby, php, lua, r, java, c, cpp',
     );
     expect(refused({ language: 'Python', code: 'x' })).toContain('unsupported_language: ');
   });
 
-  test('that requests the network is refused with its own code', () => {
+  test('a request for the network is refused with its own code', () => {
     expect(refused(python({ limits: { allow_network: true } }))).toBe(
       'network_not_allowed: /limits/allow_network must not be true: egress is never granted',
     );
@@ -134,7 +134,7 @@ describe('a limit of a submission', () => {
     ['cpu_seconds', Number.POSITIVE_INFINITY, 'must be a finite number'],
     ['mem_mb', Number.POSITIVE_INFINITY, 'must be a finite number'],
     ['max_pids', true, 'must be a finite number'],
-  ])('%s of %s is refused: it %s', { tags: ['Submission-25'] }, (name, value, problem) => {
+  ])('the value %s of %s is refused: it %s', { tags: ['Submission-25'] }, (name, value, problem) => {
     expect(refused(python({ limits: { [name]: value } }))).toBe(`invalid_request: /limits/${name} ${problem}`);
   });
 
@@ -144,7 +144,7 @@ describe('a limit of a submission', () => {
     ['mem_mb', 1e308],
     ['mem_mb', 9_007_199_254_740_992],
     ['max_pids', 1],
-  ])('%s of %s is kept as submitted', (name, value) => {
+  ])('the value %s of %s is kept as submitted', (name, value) => {
     expect(parseSubmission(python({ limits: { [name]: value } })).limits).toEqual({ ...LIMIT_DEFAULTS, [name]: value });
   });
 
@@ -153,9 +153,16 @@ describe('a limit of a submission', () => {
     ['max_pids', 1.999, 1],
     ['max_file_mb', 0.5, 1],
     ['mem_mb', Number.MIN_VALUE, 1],
-  ])('%s of %s is rounded to whole units, and kept as %s', { tags: ['Submission-19'] }, (name, value, kept) => {
-    expect(parseSubmission(python({ limits: { [name]: value } })).limits).toEqual({ ...LIMIT_DEFAULTS, [name]: kept });
-  });
+  ])(
+    'the value %s of %s is rounded to whole units, and kept as %s',
+    { tags: ['Submission-19'] },
+    (name, value, kept) => {
+      expect(parseSubmission(python({ limits: { [name]: value } })).limits).toEqual({
+        ...LIMIT_DEFAULTS,
+        [name]: kept,
+      });
+    },
+  );
 });
 
 describe('the sizes of a submission', () => {

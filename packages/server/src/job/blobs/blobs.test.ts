@@ -50,7 +50,7 @@ const budgetOf = (blobs: Blobs, caller = acme) => {
 };
 
 describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
-  test('is spent by what is stored, by what was there before, and by what is refused', async () => {
+  test('stored bytes, known bytes and refused bytes spend the budget alike', async () => {
     const { blobs, clock } = uploads({ burst: 1000 });
     const content = new Uint8Array(300).fill(1);
     expect((await blobs.receive(acme, uploadOf(content))).isKnown).toBe(false);
@@ -66,7 +66,7 @@ describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
     expect(budgetOf(blobs)).toBe('left');
   });
 
-  test('is spent by the part that came of an upload that broke off', async () => {
+  test('an upload that broke off spends the bytes that came', async () => {
     const { blobs } = uploads({ burst: 100 });
     async function* broken() {
       yield new Uint8Array(200);
@@ -77,7 +77,7 @@ describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
   });
 });
 
-test('however many uploads there are, one piece at a time waits for the store, and each upload has its turn', {
+test('one piece at a time waits for the store, however many uploads there are, and each upload has its turn', {
   tags: ['CROWD-03'],
 }, async () => {
   const waiting: string[] = [];

@@ -277,7 +277,7 @@ describe('slots', () => {
     for (const key of keys) await rig.ended(key);
   });
 
-  test('are held back while the memory of all running jobs together would exceed its bound', async () => {
+  test('stay empty while the memory of all running jobs together would exceed its bound', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512 });
     const large = { ...hello, limits: { mem_mb: 384 } };
     const keys = [await rig.submit(large), await rig.submit(large)];
@@ -288,7 +288,7 @@ describe('slots', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('are held back for the cells’ own memory, except for a job that is alone', async () => {
+  test('stay empty if cells need memory of their own beyond the bound, unless a job runs alone', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512, cellMemMb: 36 });
     const half = { ...hello, limits: { mem_mb: 256 } };
     const keys = [
@@ -323,7 +323,7 @@ describe('slots', () => {
     for (const key of held) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('of one tenant are as few as the operator allows', async () => {
+  test('a tenant has no more slots than the operator allows', async () => {
     await using rig = await JobRig.open({ concurrency: 3, tenantConcurrency: 1 });
     const keys = [await rig.submit(), await rig.submit()];
     const first = await rig.provider.running(0);
@@ -344,7 +344,7 @@ describe('slots', () => {
 });
 
 describe('a cancelled job', () => {
-  test('that was queued is terminal at once and never runs', async () => {
+  test('a queued job ends at once when it is cancelled, and never runs', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.submit();
     const blocking = await rig.provider.running(0);
@@ -355,7 +355,7 @@ describe('a cancelled job', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'cancel_requested', 'finished']);
   });
 
-  test('that runs is killed, and keeps what it wrote', async () => {
+  test('a running job is killed when it is cancelled, and keeps what it wrote', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -369,7 +369,7 @@ describe('a cancelled job', () => {
     );
   });
 
-  test('whose cell was still being prepared never runs, and its cell is dropped', async () => {
+  test('a job is cancelled while its cell is prepared: it never runs, and the cell is dropped', async () => {
     await using rig = await JobRig.open();
     const { promise, resolve } = Promise.withResolvers<typeof readyPosture>();
     const asked = Promise.withResolvers<void>();
@@ -389,7 +389,7 @@ describe('a cancelled job', () => {
     expect(rig.provider.cells[0]).toMatchObject({ program: null, disposed: true });
   });
 
-  test('that already ended stays as it ended', async () => {
+  test('a job that already ended stays as it ended', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
@@ -399,7 +399,7 @@ describe('a cancelled job', () => {
     expect(await rig.detail(key.job_id)).toEqual(before);
   });
 
-  test('of another tenant is not found and goes on', async () => {
+  test('a job of another tenant is not found, and goes on', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -455,7 +455,7 @@ describe('a stopping dispatcher', () => {
 });
 
 describe('a store that fails', () => {
-  test('while output is recorded ends the program, and the job as internal_error', async () => {
+  test('a store that fails while output is recorded ends the program, and the job as internal_error', async () => {
     await using rig = await JobRig.open({ faults: () => ({ append: () => Promise.reject(new Error('disk full')) }) });
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -465,7 +465,7 @@ describe('a store that fails', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'started', 'finished']);
   });
 
-  test('when a job starts or ends is asked again until it accepts', async () => {
+  test('a store that fails when a job starts or ends is asked again until it accepts', async () => {
     let failures = 0;
     const busy = () => Promise.reject(new Error(`busy ${++failures}`));
     await using rig = await JobRig.open({
@@ -480,7 +480,7 @@ describe('a store that fails', () => {
     expect(failures).toBe(3);
   });
 
-  test('that refuses the end of a job still records that the job ended', async () => {
+  test('a store that refuses the end of a job still records that the job ended', async () => {
     await using rig = await JobRig.open({
       faults: (real) => ({
         finish: (input) => (input.usage === null ? real.finish(input) : Promise.reject(new Error('too large'))),

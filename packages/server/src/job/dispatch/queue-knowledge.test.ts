@@ -13,7 +13,7 @@ test('the queue is surely empty after an empty look, until a job enters it', asy
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('a look at an empty queue shows nothing if a job entered or a doubt came meanwhile', async () => {
+test('an empty look at the queue proves nothing if a job entered or a doubt came meanwhile', async () => {
   const queue = new QueueKnowledge();
   const entered = queue.look();
   await queue.enter(async () => {});
@@ -25,14 +25,14 @@ test('a look at an empty queue shows nothing if a job entered or a doubt came me
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('a tenant has all slots only if a look found no other', () => {
+test('a tenant may use every slot only if a look found no other tenant', () => {
   const queue = new QueueKnowledge();
   expect(queue.shareOf('acme', shares)).toBe(3);
   queue.look()({ isEmpty: false, tenants: ['acme'] });
   expect(queue.shareOf('acme', shares)).toBe(4);
 });
 
-test('a tenant that only ever started at once counts as another one', () => {
+test('a tenant whose jobs never queued still counts as a second tenant', () => {
   const queue = new QueueKnowledge();
   queue.look()({ isEmpty: true, tenants: ['acme'] });
   expect(queue.shareOf('umbrella', shares)).toBe(3);

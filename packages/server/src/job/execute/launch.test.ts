@@ -133,7 +133,7 @@ describe('a slot and a cell that were taken in vain', () => {
 });
 
 describe('a submission is queued', () => {
-  test('if its parked cell cannot take it, and runs in another', async () => {
+  test('a submission is queued if its parked cell cannot take it, and runs in another', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park();
     cell.ready = Promise.reject(new Error('the cell is gone'));
@@ -143,7 +143,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('if its parked cell does not take it in time, and runs once that cell is gone', async () => {
+  test('a submission is queued if its parked cell does not take it in time, and runs once that cell is gone', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park();
     cell.ready = new Promise(() => {});
@@ -153,7 +153,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('if the parked cell has less than it demands', async () => {
+  test('a submission is queued if the parked cell has less than it demands', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park({ posture: { ...readyPosture, isolation_class: 'none' } });
     const key = await rig.submit({ ...hello, requirements: { minimum_isolation: 'linux-shared-kernel' } });
@@ -162,7 +162,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ program: null, disposed: true });
   });
 
-  test('if it is larger than all jobs together may be: it gets no parked cell', async () => {
+  test('a submission is queued, and gets no parked cell, if it needs more memory than all jobs together may have', async () => {
     await using rig = await idleRig({ concurrentMemMbMax: 128 });
     rig.provider.park();
     const key = await rig.submit();
@@ -170,7 +170,7 @@ describe('a submission is queued', () => {
     expect(rig.provider.parked).toBe(1);
   });
 
-  test('while another job waits, which it never overtakes', async () => {
+  test('a submission is queued while another job waits, and never overtakes it', async () => {
     await using rig = await idleRig({ concurrentMemMbMax: 512 });
     const large = { ...hello, limits: { mem_mb: 384 } };
     const keys = [await rig.submit(large), await rig.submit(large)];
@@ -188,7 +188,7 @@ describe('a submission is queued', () => {
   test.each([
     ['as many slots as the operator lets one have', { concurrency: 3, tenantConcurrency: 1 }],
     ['all slots but one, among other tenants', { concurrency: 2, tenantConcurrency: null }],
-  ])('while its tenant holds %s', async (_, options) => {
+  ])('a submission is queued while its tenant holds %s', async (_, options) => {
     await using rig = await idleRig(options);
     const first = rig.provider.park();
     const other = await rig.submit(hello, callerOf('umbrella'));

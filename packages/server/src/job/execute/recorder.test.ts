@@ -84,7 +84,7 @@ describe('the recorder', () => {
     ]);
   });
 
-  test('without output has nothing to wait for', async () => {
+  test('a job without output leaves the recorder nothing to wait for', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', []);
     expect(await recorder.flush()).toEqual({ kind: 'whole' });

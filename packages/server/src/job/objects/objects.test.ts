@@ -81,7 +81,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(await store.objectCounts({ bytesMin: movedBytesMin })).toEqual({ to_move: 0, to_remove: 0 });
   });
 
-  test('what two jobs of a tenant share is stored once, and each tenant has its own', async () => {
+  test('two jobs of a tenant share one object, and two tenants never do', async () => {
     const content = newContent();
     const keys = [await endedWith(content), await endedWith(content), await endedWith(content, 'umbrella')];
     expect(await move()).toBe(3);
@@ -89,7 +89,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     for (const key of keys) expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('a service that dies after it put an object leaves nothing: the next one takes it up', async () => {
+  test('a service that dies after a put leaves no stray object: the next one takes it up', async () => {
     const content = newContent();
     const key = await endedWith(content);
     // Reading back is the first thing after the put.
@@ -101,7 +101,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('an object whose job went before it was ever used is removed', async () => {
+  test('an object is removed if its job went before the object was ever used', async () => {
     const content = newContent();
     await endedWith(content);
     await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
@@ -130,7 +130,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect(Buffer.from(earlier).equals(await contentOf(stored))).toBe(true);
   });
 
-  test('a content stays in the store if the object store has other bytes than were put', async () => {
+  test('a content is not moved if the object store returns different bytes', async () => {
     const content = newContent();
     const key = await endedWith(content);
     const put: ObjectStore['put'] = async (name, bytes) => {
@@ -168,7 +168,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_remove).toBe(0);
   });
 
-  test('the loop moves a content once it is told of it, and all once the object store answers again', async () => {
+  test('the loop moves a new content when it is told, and all contents once the object store answers again', async () => {
     const nudges = createNudges();
     const kept = noticeReturn(objects, () => nudges.send('objects'));
     let failures = 0;
@@ -199,7 +199,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     await expect.poll(rest).toBe(0);
   });
 
-  test('what is missing or damaged is counted, and without a store it is refused', async () => {
+  test('a missing or damaged object is counted, and refused while no object store is set', async () => {
     const content = newContent();
     const key = await endedWith(content);
     await move();

@@ -158,7 +158,7 @@ test('a stop lets a signature under way be stored, and leaves no thread', async 
   expect(await store.counts()).toMatchObject({ outbox: 0, outbox_error: null });
 });
 
-test('a thread that signs nothing at all is a problem of the node, and no job is postponed for it', async () => {
+test('a thread that signs nothing at all is reported as a problem of the node, and postpones no job', async () => {
   const key = await endedJob(store);
   const postponed: string[] = [];
   const told = Promise.withResolvers<void>();

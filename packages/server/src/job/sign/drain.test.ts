@@ -54,7 +54,7 @@ async function envelopeOf(key: JobKey): Promise<Uint8Array | undefined> {
 }
 
 describe('a drained outbox', () => {
-  test('has attested every job, however it ended', async () => {
+  test('has an attestation of every job, however it ended', async () => {
     const ran = await endedJob(store, { lines: ['hé', '', 'x'.repeat(16_384)] });
     const failed = await endedJob(store, { status: 'failed', exit_code: 3 });
     const cancelled = await admitJob(store);
@@ -87,7 +87,7 @@ describe('a drained outbox', () => {
     }
   });
 
-  test('was drained in the order in which its jobs ended', { tags: ['RST-06'] }, async () => {
+  test('was emptied in the order in which its jobs ended', { tags: ['RST-06'] }, async () => {
     const keysInOrder: JobKey[] = [];
     for (let ordinal = 0; ordinal < 150; ordinal++) {
       keysInOrder.push(await endedJob(store, { finished_at: at(1000 + ordinal) }));
@@ -197,7 +197,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect(refused).toBeGreaterThan(190);
   });
 
-  test('and it does not delay the others', async () => {
+  test('other jobs are signed without delay', async () => {
     const [rotten, sound] = [await endedJob(store), await endedJob(store)];
     tamper(`update events set data = '{}' where kind = 'stdout' and job_id = ?`, rotten.job_id);
     await drain();
@@ -205,7 +205,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect(await audited(store, sound, pem())).toMatchObject({ kind: 'verified' });
   });
 
-  test('and it is signed once it was repaired and the service started again', async () => {
+  test('the record is signed once it was repaired and the service started again', async () => {
     const key = await endedJob(store);
     tamper('update jobs set exit_code = 1');
     await drain();

@@ -70,7 +70,7 @@ test('the stored bytes are returned with their digest, the same each time and af
   expect([await read(key), await read(key, 'result_artifact')]).toEqual(first);
 });
 
-test('what an old key signed is returned unchanged after a rotation', async () => {
+test('an attestation of an old key is returned unchanged after a rotation', async () => {
   const key = await attestedJob();
   const before = await read(key);
   rotateSigningKey(keysDirectory);
@@ -85,13 +85,13 @@ describe('nothing is returned', { tags: ['Attestation-3'] }, () => {
     ['has ended and is not signed', () => endedJob(store), 'attestation_unavailable'],
     ['is unknown', async () => ({ tenant: 'acme', job_id: 'job_unknown' }), 'job_not_found'],
     ['is of another tenant', async () => ({ ...(await attestedJob()), tenant: 'other' }), 'job_not_found'],
-  ])('of a job that %s', async (_how, make, code) => {
+  ])('a job that %s has no attestation to return', async (_how, make, code) => {
     const key = await make();
     await expect(read(key)).rejects.toMatchObject({ code });
     await expect(read(key, 'result_artifact')).rejects.toMatchObject({ code });
   });
 
-  test('of an unsigned job while signing is off', async () => {
+  test('an unsigned job has no attestation while signing is off', async () => {
     const off = attestationBytes(await endedJob(store), 'envelope', { ...optionsOf(), isSigning: false });
     await expect(off).rejects.toMatchObject({ code: 'attestation_disabled', retryable: false });
   });
@@ -182,14 +182,14 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
     envelope_sha256, envelope_size_bytes, attestations.receipt_sha256 from attestations as other where other.job_id = ?)
     where job_id = ?`;
 
-  test("another job's attestation in place of its own", async () => {
+  test('the attestation of another job is withdrawn', async () => {
     const [key, other] = [await attestedJob(), await attestedJob()];
     const before = (await read(key)).bytes;
     tamper(SWAP, other.job_id, key.job_id);
     await expectWithdrawn(key, before);
   });
 
-  test("another tenant's attestation in place of its own", async () => {
+  test('the attestation of another tenant is withdrawn', async () => {
     const key = await attestedJob();
     const before = (await read(key)).bytes;
     const other = await runJob(store, { tenant: 'other', job_id: `${key.job_id.slice(0, -1)}x` });
@@ -199,7 +199,7 @@ describe('tampered bytes are never returned, but withdrawn and signed again (ATT
     await expectWithdrawn(key, before);
   });
 
-  test('only the envelope of another job, with matching digests', async () => {
+  test('the envelope of another job with matching digests is withdrawn', async () => {
     const [key, other] = [await attestedJob(), await attestedJob()];
     const before = (await read(key)).bytes;
     tamper(

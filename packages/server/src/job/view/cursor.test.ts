@@ -11,13 +11,13 @@ describe('a list cursor', () => {
     expect(decodeCursor('acme', cursor)).toEqual(job);
   });
 
-  test('of another tenant is refused', () => {
+  test('a cursor of another tenant is refused', () => {
     expect(() => decodeCursor('umbrella', encodeCursor('acme', job))).toThrow(
       expect.objectContaining({ code: 'invalid_request' }),
     );
   });
 
-  test('with any single character changed, added or taken away is refused', { tags: ['AUTH-08'] }, () => {
+  test('a cursor with any single character changed, added or taken away is refused', { tags: ['AUTH-08'] }, () => {
     const cursor = encodeCursor('acme', job);
     for (let index = 0; index < cursor.length; index++) {
       const other = cursor[index] === 'A' ? 'B' : 'A';
@@ -32,7 +32,7 @@ describe('a list cursor', () => {
   });
 
   test.each(['', 'x', '!!!!', `${encodeCursor('acme', job)}=`, ` ${encodeCursor('acme', job)}`, 'A'.repeat(10_000)])(
-    'that was never issued is refused: %.60j',
+    'a cursor that was never issued is refused: %.60j',
     (cursor) => {
       expect(() => decodeCursor('acme', cursor)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
     },

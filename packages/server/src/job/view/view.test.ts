@@ -22,7 +22,7 @@ const noExecution = {
 };
 
 describe('job detail', () => {
-  test('of a queued job claims nothing about its execution', async () => {
+  test('the detail of a queued job claims nothing about its execution', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.submit();
     await rig.provider.running(0);
@@ -42,7 +42,7 @@ describe('job detail', () => {
     expect(detail.attestation).toMatchObject({ available: false, tenant: null, key_id: null, envelope_url: null });
   });
 
-  test('of a running and of an ended job says what was observed of its cell', async () => {
+  test('the detail of a running or ended job says what was observed of its cell', async () => {
     await using rig = await JobRig.open();
     rig.provider.script = () => ({ ...readyPosture, seccomp: null, isolation_class: 'gvisor-application-kernel' });
     const key = await rig.submit();
@@ -64,7 +64,9 @@ describe('job detail', () => {
     expect(JSON.stringify(detail.receipt)).toBe(row.receipt_json);
   });
 
-  test('of a cell that never became ready holds nulls and false, and no limits', { tags: ['Detail-13'] }, async () => {
+  test('the detail of a cell that never became ready holds nulls and false, and no limits', {
+    tags: ['Detail-13'],
+  }, async () => {
     await using rig = await JobRig.open();
     rig.provider.failOnce(new BootstrapError('seccomp', 'refused', unready));
     const key = await rig.submit();
@@ -82,7 +84,7 @@ describe('job detail', () => {
     });
   });
 
-  test('of an unknown and of a foreign job is the same refusal', async () => {
+  test('an unknown job and a foreign one are refused alike', async () => {
     await using rig = await JobRig.open();
     const { job_id } = await rig.submit();
     const refusals = await Promise.all(
@@ -121,7 +123,7 @@ describe('the folded result', () => {
     expect(Number.isInteger(result.duration_ms)).toBe(true);
   });
 
-  test('of a job that this process runs is awaited without a read of the store', async () => {
+  test('a wait for a job that this process runs does not read the store', async () => {
     const reads: string[] = [];
     await using rig = await JobRig.open({
       faults: (real) => ({
@@ -142,7 +144,7 @@ describe('the folded result', () => {
     expect(reads).toEqual([]);
   });
 
-  test('of a short program is the same from memory and from the store', async () => {
+  test('the result of a short program is the same from memory and from the store', async () => {
     let isKept = true;
     await using rig = await JobRig.open({
       faults: (real) => ({ shortResult: (key) => (isKept ? real.shortResult(key) : null) }),
@@ -160,7 +162,7 @@ describe('the folded result', () => {
     expect(await textOf()).toBe(kept);
   });
 
-  test('of a running job is its present status and what is stored so far, at once and after an expired wait', async () => {
+  test('the result of a running job is its present status and what is stored so far, at once and after an expired wait', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -211,7 +213,7 @@ describe('the folded result', () => {
     await expect(waiting).rejects.toThrow('gone');
   });
 
-  test('of a foreign job is not found, with and without a wait', async () => {
+  test('the result of a foreign job is not found, with and without a wait', async () => {
     await using rig = await JobRig.open();
     const { job_id } = await rig.submit();
     for (const wait of [0, 300]) {

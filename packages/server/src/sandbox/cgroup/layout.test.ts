@@ -33,7 +33,7 @@ describe('the layout of control groups', () => {
     expect(layout('0::/system.slice/vouchbox.service\n')).toMatchObject({ usable: { v2: own }, problem: null });
   });
 
-  it('is the delegated group also after this process moved into a leaf of it', () => {
+  it('is the delegated group even after this process moved into a leaf of it', () => {
     const { own, layout } = delegated('memory pids');
     const moved = '0::/system.slice/vouchbox.service/svc-supervisor\n';
     expect(layout(moved)).toMatchObject({ usable: { v2: own }, problem: null });

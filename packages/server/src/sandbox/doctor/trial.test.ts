@@ -28,7 +28,7 @@ it('a trial that throws fails, with what it saw and how to fix it', async () => 
   ]);
 });
 
-it('a trial is not made if one that it needs failed; a warning is not a failure', async () => {
+it('a trial is skipped if one that it needs failed; a warning is not a failure', async () => {
   const checks = new Checks();
   const never = vi.fn<Trial['attempt']>(() => pass('reached'));
   await checks.run([

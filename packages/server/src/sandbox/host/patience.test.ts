@@ -8,7 +8,7 @@ describe('the patience of a start', () => {
     ['a busy host', 401.5, 3],
     ['an emulated host', 1000, 5],
     ['a host that is slower than any deadline can bear', 60_000, 12],
-  ])('for %s, whose work takes %i ms, is a factor of %i', (_title, milliseconds, factor) => {
+  ])('%s, whose work takes %i ms, gets the factor %i', (_title, milliseconds, factor) => {
     expect(patienceFor(milliseconds)).toBe(factor);
   });
 

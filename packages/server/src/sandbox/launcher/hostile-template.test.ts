@@ -136,7 +136,7 @@ while True:
     launcher.send(b'd')
 `;
 
-it('that makes none of the copies that it promises is ended with its launcher', async () => {
+it('is ended with its launcher if it makes none of the copies that it promises', async () => {
   const { launcher, template } = await hostile(LIE);
   const cell = { reserve: reserveCell, readyMilliseconds: 500 };
   await expect(tried(launcher, cell)).rejects.toThrow(NotReadyInTime);

@@ -221,22 +221,25 @@ describe('a launcher', () => {
         if (said instanceof Error) throw said;
       },
     ],
-  ])('that hangs when it %s is killed with its cells, and the next cell gets another', async (_title, ask) => {
-    const options = await cellOptions();
-    await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
-    const cell = await launcher.make(requestOf(options));
-    const hung = parentOf(cell.pid);
-    process.kill(hung, 'SIGSTOP');
-    cell.forget();
-    await expect(ask(launcher, cell)).rejects.toThrow('the launcher was killed: it had not answered for 0.4 s');
-    await expect.poll(() => [processExists(hung), options.group.members()]).toEqual([false, []]);
-    const next = await cellOptions();
-    const made = await launcher.make(requestOf(next));
-    next.group.kill();
-    await made.over;
-  });
+  ])(
+    'a launcher that hangs when it %s is killed with its cells, and the next cell gets another launcher',
+    async (_title, ask) => {
+      const options = await cellOptions();
+      await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
+      const cell = await launcher.make(requestOf(options));
+      const hung = parentOf(cell.pid);
+      process.kill(hung, 'SIGSTOP');
+      cell.forget();
+      await expect(ask(launcher, cell)).rejects.toThrow('the launcher was killed: it had not answered for 0.4 s');
+      await expect.poll(() => [processExists(hung), options.group.members()]).toEqual([false, []]);
+      const next = await cellOptions();
+      const made = await launcher.make(requestOf(next));
+      next.group.kill();
+      await made.over;
+    },
+  );
 
-  it('whose template hangs is killed with it, and another makes the next cell', async () => {
+  it('a launcher whose template hangs is killed with it, and another makes the next cell', async () => {
     const options = await cellOptions({ language: 'python' });
     const reserved = [options.reserve(), options.reserve()];
     const [first] = reserved;
@@ -284,7 +287,7 @@ describe('a launcher', () => {
     expect(await cell.over).not.toBeInstanceOf(Error);
   });
 
-  it('that hangs is killed when it is closed', async () => {
+  it('a launcher that hangs is killed when it is closed', async () => {
     const options = await cellOptions();
     const launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
     const { pid } = await launcher.make(requestOf(options));
@@ -318,7 +321,7 @@ describe('a launcher', () => {
     await expect.poll(() => processExists(old)).toBe(false);
   });
 
-  it('that cannot be configured refuses with its reason', async () => {
+  it('a launcher that cannot be configured refuses with its reason', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => [...lines, 'nonsense 1']);
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/unknown keyword: nonsense/);

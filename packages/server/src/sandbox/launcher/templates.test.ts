@@ -50,7 +50,7 @@ it('makes a template for an owner with the fourth request within ten seconds, an
   expect(await has('seldom')).toBe(false);
 });
 
-it('makes no other owner share it', async () => {
+it('gives no other owner the template of one', async () => {
   const { ask, has } = scripted();
   ask('one', 4);
   expect(await has('one')).toBe(true);
@@ -58,7 +58,7 @@ it('makes no other owner share it', async () => {
   expect(await has('other')).toBe(false);
 });
 
-it('keeps sixteen, and gives up the one that was asked for least lately', async () => {
+it('keeps sixteen, and ends the one that was asked for least recently', async () => {
   const { ask, has, later, launchers } = scripted();
   for (let at = 0; at < 16; at++) {
     ask(`owner ${at}`, 4);
@@ -72,14 +72,14 @@ it('keeps sixteen, and gives up the one that was asked for least lately', async 
   expect(await has('owner 1')).toBe(true);
 });
 
-it('gives up none that was asked for within ten seconds', async () => {
+it('keeps every template that was asked for within ten seconds', async () => {
   const { ask, has } = scripted();
   for (let at = 0; at < 17; at++) ask(`owner ${at}`, 4);
   expect(await has('owner 15')).toBe(true);
   expect(await has('owner 16')).toBe(false);
 });
 
-it('tries none for an owner for a minute once one could not be made', async () => {
+it('waits a minute before it tries an owner again whose template failed', async () => {
   let tries = 0;
   const { ask, has, later } = scripted(async () => {
     tries++;

@@ -86,12 +86,12 @@ describe.each([
       }
     });
 
-    it.each(['python', 'bash'] as const)('one process is enough for %s', async (language) => {
+    it.each(['python', 'bash'] as const)('a limit of one process suffices for %s', async (language) => {
       expect(await leastPids(language)).toBe(1);
     });
 
     it.each(['python', 'node', 'bash'] as const)(
-      'what %s waits with is its smallest memory, and no peak is above it',
+      '%s gets at least the memory that its interpreter waits with, and no peak exceeds the limit in force',
       async (language) => {
         const { held } = await run(language, '', { mem_mb: 1 });
         const least = held.effective_limits.mem_mb as number;
@@ -111,7 +111,7 @@ describe.each([
       },
     );
 
-    it('the other limits are held from the smallest on', async () => {
+    it('the other limits hold at their smallest values, too', async () => {
       const smallest = { wall_seconds: 0.001, cpu_seconds: 0.001, max_file_mb: 1 };
       const { held } = await run('bash', '', smallest);
       expect(held.effective_limits).toMatchObject(smallest);

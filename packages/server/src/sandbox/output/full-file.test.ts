@@ -26,7 +26,7 @@ describe('a file as large as a file may become', () => {
     [LIMIT - 1, false],
     [LIMIT, true],
     [LIMIT + 1, false],
-  ])('is one of exactly that size: of %d bytes, %s', (bytes, found) => {
+  ])('has exactly that size: of %d bytes, %s', (bytes, found) => {
     write('a', bytes);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(found);
   });
@@ -37,7 +37,7 @@ describe('a file as large as a file may become', () => {
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
   });
 
-  it('is nothing that the service wrote, and nothing that a link leads to', () => {
+  it('does not come from the service or from the target of a link', () => {
     mkdirSync(join(path, 'input'));
     mkdirSync(join(path, 'output'));
     write('input/a', LIMIT);
@@ -47,7 +47,7 @@ describe('a file as large as a file may become', () => {
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(false);
   });
 
-  it('may have a name below that is left out above', () => {
+  it('may have the same name as one that is ignored higher up', () => {
     mkdirSync(join(path, 'output'));
     write('output/main.py', LIMIT);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);

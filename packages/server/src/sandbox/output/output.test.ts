@@ -54,7 +54,7 @@ describe('recording a stream', () => {
     [streamRecordsMax - 1, false],
     [streamRecordsMax, false],
     [streamRecordsMax + 1, true],
-  ])('of %i lines is truncated: %s (Spec § Limits, 10,000 records)', (lines, truncated) => {
+  ])('a stream of %i lines is truncated: %s (Spec § Limits, 10,000 records)', (lines, truncated) => {
     const { records, telemetry } = capture('x\n'.repeat(lines));
     expect(records.length).toBe(Math.min(lines, streamRecordsMax));
     expect(telemetry.executor_truncated).toBe(truncated);
@@ -65,7 +65,7 @@ describe('recording a stream', () => {
     [streamBytesMax - 1, false],
     [streamBytesMax, false],
     [streamBytesMax + 1, true],
-  ])('of %i bytes is truncated: %s (Spec § Limits, 1 MiB)', (bytes, truncated) => {
+  ])('a stream of %i bytes is truncated: %s (Spec § Limits, 1 MiB)', (bytes, truncated) => {
     const { folded, telemetry } = capture('y'.repeat(bytes));
     expect(folded.length).toBe(Math.min(bytes, streamBytesMax));
     expect(telemetry.executor_truncated).toBe(truncated);

@@ -60,7 +60,7 @@ test('links are violations and are not followed; a file with two names comes bac
 });
 
 test.each([filesMax, filesMax + 1, filesMax + 20])(
-  'of %i files those that fit come back, and the rest is one violation',
+  '%i files: those that fit come back, and the rest is one violation',
   (count) => {
     const { paths, violations } = collect(['output/**'], (output) => {
       for (let number = 0; number < count; number++) write(output, String(number).padStart(3, '0'));
@@ -80,7 +80,7 @@ test('a file that is too large is a violation, and later ones come back', () => 
   expect(violations).toMatchObject([{ type: 'output_size', path: 'output/a', observed: fileBytesMax + 1 }]);
 });
 
-test('names that no output may have are one violation of each kind, and harmless to print', () => {
+test('names that no output may have are one violation for each kind, and harmless to print', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     for (const name of ['a\nb', 'c\nd', 'e\\f', 'good']) write(output, name);
     writeFileSync(Buffer.concat([Buffer.from(`${output}/`), Buffer.from([0xff])]), '');

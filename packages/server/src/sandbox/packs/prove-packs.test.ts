@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { openProvider } from '../preflight.ts';
 import { freshDirectory, plantPack, RECIPE } from './pack.fixture.ts';
 
-it('a pack whose languages do not run is not offered, and each reason is reported', async () => {
+it('a pack whose languages do not run is left out, and each reason is reported', async () => {
   const dataDirectory = freshDirectory();
   const packsDirectory = freshDirectory();
   plantPack(packsDirectory, { ...RECIPE, languages: ['python', 'bash'] });

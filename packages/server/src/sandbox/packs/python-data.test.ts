@@ -97,7 +97,7 @@ describe.runIf(hasEveryPack).each(['namespace', 'gvisor'] as const)('python-data
     );
   });
 
-  it('gives a plot of numpy, pandas and matplotlib back as an artifact, within the default memory', async () => {
+  it('returns a plot of numpy, pandas and matplotlib as an artifact, within the default memory', async () => {
     const { stdout, stderr, ending, artifacts, posture } = await run('python', PLOT, {}, ['output/plot.png']);
     expect({ stdout, stderr, ending }).toEqual({
       stdout: '4950 1.0 module://vouchbox_figures\n',
@@ -143,7 +143,7 @@ print(numpy.allclose(a @ numpy.linalg.inv(a), numpy.eye(400)), os.environ['OPENB
     expect({ stdout, stderr }).toEqual({ stdout: 'True 4\n', stderr: '' });
   });
 
-  it('is the system that a program sees, which the program cannot change', async () => {
+  it('is the system that a program sees and cannot change', async () => {
     const code = `[ ! -e /usr/include ] && echo no headers
 cat /etc/passwd | wc -l
 ( echo x > /usr/bin/new ) 2>/dev/null || echo /usr is read-only

@@ -101,7 +101,7 @@ test('a parked cell is given at once to one job, and a new one takes its place l
   expect(source.requests).toHaveLength(4);
 });
 
-test('a job of an owner with a template leaves the cell that is parked for anybody, whose place would cost more', async () => {
+test('a job whose owner has a template leaves parked cells to others, since replacing one would cost more', async () => {
   await started();
   const owned = { ...python, owner: 'one' } as const;
   expect(parked.take(owned)).toBeNull();
@@ -110,7 +110,7 @@ test('a job of an owner with a template leaves the cell that is parked for anybo
   expect(parked.take(python)).not.toBeNull();
 });
 
-test('no cell is made beside a short program: the next is begun when the program has ended', async () => {
+test('the next cell is begun only when a short program has ended', async () => {
   await started();
   const loaded = await parked.take(bash)?.handOver(program);
   const running = loaded?.release(() => {});
@@ -134,14 +134,14 @@ describe('if making a cell takes longer than a short job', () => {
     await vi.advanceTimersByTimeAsync(1000);
   });
 
-  test('the last of its kind is replaced at once', async () => {
+  test('the last cell of a kind is replaced at once', async () => {
     await ran(parked.take(bash));
     await settled();
     expect(made()).toBe(1);
     await vi.advanceTimersByTimeAsync(1000);
   });
 
-  test('one of several is replaced when no job has asked for a cell for a while', async () => {
+  test('a kind with several cells gets a new one when no job has asked for a cell for a while', async () => {
     const cells = [parked.take(bash), parked.prepare(bash)];
     await vi.advanceTimersByTimeAsync(1000);
     for (const cell of cells) await ran(await cell);
@@ -164,7 +164,7 @@ test('a cell that a job takes gets its whole share of the processors', async () 
   expect(aheadUntil?.aborted).toBe(true);
 });
 
-test('a job that is given up before the release of its program also makes room for a parked cell', async () => {
+test('a job that gives up before its program is released also makes room for a parked cell', async () => {
   await started();
   await (parked.take(bash) as PreparedCell)[Symbol.asyncDispose]();
   await settled();
@@ -174,7 +174,7 @@ test('a job that is given up before the release of its program also makes room f
   ]);
 });
 
-test('without memory for parked cells jobs get new cells', async () => {
+test('jobs get new cells if there is no memory for parked ones', async () => {
   parked = open(0);
   await started();
   expect([source.cells.length, parked.take(bash)]).toEqual([0, null]);
@@ -286,7 +286,7 @@ test('a cell of a changed runtime is not given to a job', async () => {
   expect(parked.take(python)).not.toBeNull();
 });
 
-test('a parked cell that fails at the hand-over is replaced once, and removed before', async () => {
+test('a parked cell that fails at the hand-over is removed first, and replaced once', async () => {
   await started();
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
@@ -304,7 +304,7 @@ test('a cell that was taken at once and fails at the hand-over is removed, and i
   expect([first?.disposed, source.cells.length, problems.length]).toEqual([true, 3, 1]);
 });
 
-test("the last minute's peak sets how many cells are parked: what was asked for in twice the time to make one", async () => {
+test('the peak of the last minute sets how many cells are parked: the demand within twice the time to make one', async () => {
   parked = open(1000, 4);
   source.gate = () => new Promise((resolve) => setTimeout(resolve, 100));
   parked.start();
@@ -332,7 +332,7 @@ test('a cell of a language without a job in ten minutes is no longer parked, exc
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1, ruby: 0 });
 });
 
-test('parked cells stay within the bound, and the languages most asked for come first', async () => {
+test('parked cells stay within the bound, and the most wanted languages come first', async () => {
   parked = open(20);
   await started();
   expect(Object.values(waiting()).reduce((sum, count) => sum + count, 0)).toBe(2);

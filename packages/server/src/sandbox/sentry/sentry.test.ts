@@ -47,12 +47,12 @@ describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) =>
     expect(direct().groups).toBe('');
   });
 
-  test('has every namespace of its own that runsc gives it', () => {
+  test('has its own of every namespace that runsc separates', () => {
     expect(direct().own).toEqual(run().own);
     expect(direct().own).toContain('user');
   });
 
-  test('has no capability that runsc does not leave it', () => {
+  test('has only capabilities that runsc leaves it', () => {
     for (const set of CAPABILITIES) expect(direct().capabilities[set] & ~run().capabilities[set]).toBe(0n);
     expect(direct().capabilities.CapBnd).toBe(direct().capabilities.CapEff);
     expect([direct().capabilities.CapInh, direct().capabilities.CapAmb]).toEqual([0n, 0n]);
@@ -63,7 +63,7 @@ describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) =>
     expect(run().seccomp).toBe('2');
   });
 
-  test('sees no file of the host that runsc does not show it', () => {
+  test('sees only files of the host that runsc shows it', () => {
     expect(direct().root.filter((name) => !run().root.includes(name))).toEqual([]);
     expect(direct().mounts).toBeLessThanOrEqual(run().mounts);
     const others = direct().open.filter((name) => !run().open.includes(name));

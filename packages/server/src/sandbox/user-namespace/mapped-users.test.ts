@@ -2,24 +2,24 @@ import { describe, expect, it } from 'vitest';
 import { isRootOfHost, ownerOutside, usersOfCells } from './mapped-users.ts';
 
 describe('the users of cells', () => {
-  it('are users that nobody has, for root of the host', () => {
+  it('are users that nobody else has, for root of the host', () => {
     expect(usersOfCells('         0          0 4294967295\n')).toEqual({ first: 0x70000000, count: 0x0ffffffe });
   });
 
-  it('are the subordinate ones, for root of a user namespace', () => {
+  it('are subordinate users, for root of a user namespace', () => {
     const text = '         0       1000          1\n         1     100000      65536\n';
     expect(usersOfCells(text)).toEqual({ first: 1, count: 65_536 });
   });
 
-  it('are never root, where one range has everybody', () => {
+  it('are never root, even where one range maps everybody', () => {
     expect(usersOfCells('0 100000 65536')).toEqual({ first: 1, count: 65_534 });
   });
 
-  it('are not there if root alone is mapped', () => {
+  it('do not exist if root alone is mapped', () => {
     expect(() => usersOfCells('0 1000 1')).toThrow(/subuid/);
   });
 });
 
-it('root of the host has no owner outside', () => {
+it('root of the host has no owner outside its namespace', () => {
   expect([isRootOfHost(), ownerOutside()]).toEqual([true, null]);
 });

@@ -27,11 +27,11 @@ describe('an ordinary user', () => {
     ['the right to new privileges', { noNewPrivileges: true }, /NoNewPrivileges=yes/],
     ['a delegated group', { groupProblem: '/sys/fs/cgroup is read-only' }, /Delegate=yes/],
     ['what the set-up builds', { isBuilt: false }, /^vouchbox setup$/],
-  ])('is told the one thing to do about %s', (_, facts, fix) => {
+  ])('learns the one thing to do about %s', (_, facts, fix) => {
     expect(missingRight({ ...ALLOWED, ...facts })?.fix).toMatch(fix);
   });
 
-  it('is told first what the others cannot do without', () => {
+  it('learns first what the other requirements depend on', () => {
     const nothing = { refusals: ['user.max_user_namespaces=15000'], hasMappers: false, users: null, isBuilt: false };
     expect(missingRight({ ...ALLOWED, ...nothing })?.fix).toBe('as root: sysctl -w user.max_user_namespaces=15000');
   });

@@ -33,7 +33,7 @@ function givenGroups(mounts: NonNullable<typeof v1>): Record<string, string | nu
 }
 
 it.runIf(v1 !== null && ['/usr/bin/newuidmap', '/etc/subuid', '/etc/subgid'].every((path) => existsSync(path)))(
-  'an ordinary user with subordinate users makes cells, whose programs change nothing of the devices',
+  'an ordinary user with subordinate users makes cells whose programs cannot change a device',
   () => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-user-cells-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -38,7 +38,7 @@ test('a ticket is used once, and gives the authority that minted it', async () =
   expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toBeNull();
 });
 
-test('of many uses at once exactly one succeeds', async () => {
+test('many uses at once: exactly one succeeds', async () => {
   const { store } = testStore;
   const minted = ticket();
   await store.storeTicket(minted);
@@ -49,7 +49,7 @@ test('of many uses at once exactly one succeeds', async () => {
   expect(uses.filter((use) => use !== null)).toEqual([CALLER]);
 });
 
-test('a ticket ends at its moment, not before', { tags: ['Ticket-4'] }, async () => {
+test('a ticket ends at its moment, and not before', { tags: ['Ticket-4'] }, async () => {
   const { store } = testStore;
   const [last, ended] = [ticket(), ticket()];
   await store.storeTicket(last);
@@ -80,7 +80,7 @@ test('a ticket has only the hash of its token, and lasts while the store is clos
   expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toEqual(CALLER);
 });
 
-test('expired tickets are removed in small steps as others are minted, the oldest first', async () => {
+test('minting removes expired tickets in small steps, the oldest first', async () => {
   await using connection = await emptyStore();
   const { db } = connection;
   const { job_id } = admission();

@@ -66,7 +66,7 @@ test('an upload is a blob once it is complete, and not before', async () => {
   ]);
 });
 
-test('a piece is moved to the store, and a view of more is copied', async () => {
+test('a piece that fills its buffer is moved to the store, and a view of a larger buffer is copied', async () => {
   const [piece, more] = [newContent(), new Uint8Array([...newContent(), 0])];
   const key = await begun(piece);
   await store.addPiece({ ...key, position: 0, content: piece });
@@ -74,7 +74,7 @@ test('a piece is moved to the store, and a view of more is copied', async () => 
   expect([piece.length, more.length]).toEqual([0, 4]);
 });
 
-test('of two uploads of one content the second is dropped, and the blob is used anew', async () => {
+test('two uploads of one content: the second is dropped, and the blob counts as used again', async () => {
   const content = newContent();
   const [first, second] = [await begun(content), await begun(content)];
   for (const key of [first, second]) await store.addPiece({ ...key, position: 0, content: content.slice() });
@@ -99,7 +99,7 @@ test('a whole blob is not dropped as an upload', async () => {
   expect(await blobOf(sha256)).not.toBeNull();
 });
 
-test('a blob is that of its tenant alone', async () => {
+test('a blob belongs to its tenant alone', async () => {
   const sha256 = await stored(newContent());
   const blob_id = (await blobOf(sha256))?.blob_id ?? '';
   expect(await blobOf(sha256, 'other')).toBeNull();
@@ -112,7 +112,7 @@ test('a blob is that of its tenant alone', async () => {
   expect(await store.jobSummary(input)).toBeNull();
 });
 
-test('uploads under way count to what a tenant may have', async () => {
+test('uploads under way count towards the bound of a tenant', async () => {
   const tenant = 'bounded';
   const bounds = { blobsMax: 2, bytesMax: 10 };
   const key = await begun(newContent(6), { tenant, ...bounds });
@@ -124,7 +124,7 @@ test('uploads under way count to what a tenant may have', async () => {
   expect(await store.beginUpload({ ...next, blob_id: randomUUID(), size_bytes: 6 })).toBe('begun');
 });
 
-test('a blob that no job named since is removed, with its pieces', { tags: ['Blobs-9'] }, async () => {
+test('a blob that no recent job named is removed, with its pieces', { tags: ['Blobs-9'] }, async () => {
   const [old, used, fresh] = [await stored(newContent()), await stored(newContent()), newContent()];
   await stored(fresh, { time: 1000 });
   await store.useBlob({ tenant: 'acme', sha256: used, at: at(1000) });
@@ -150,7 +150,7 @@ test('a job keeps its blobs until it has ended', { tags: ['Blobs-9'] }, async ()
   expect((await store.job(key))?.receipt_json).toContain(sha256);
 });
 
-test('a submission lets the time of its blobs begin anew', { tags: ['Blobs-9'] }, async () => {
+test('a submission restarts the time of its blobs', { tags: ['Blobs-9'] }, async () => {
   const sha256 = await stored(newContent());
   const key = await admitJob(store, { requested_spec: naming(sha256), created_at: at(6000) });
   await store.start(startOf(key));
@@ -179,7 +179,7 @@ test('an upload that was left half done is removed', { tags: ['Blobs-10'] }, asy
   expect(await store.blobPiece({ ...key, position: 0 })).toBeNull();
 });
 
-test('files that could be sent inline have the digest that they have inline, and larger ones that of their blobs', async () => {
+test('a file that could be sent inline has the digest of an inline file, and a larger one that of its blob', async () => {
   const content = newContent(90);
   const sha256 = await stored(content);
   const content_base64 = Buffer.from(content).toString('base64');

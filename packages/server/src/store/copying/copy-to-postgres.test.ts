@@ -137,7 +137,7 @@ function comparable(row: Record<string, unknown>): unknown[] {
 describe('nothing is copied', () => {
   const rows = async () => await onTarget('select 1 from jobs');
 
-  test('to a store that has a job', async () => {
+  test('a store that has a job is not overwritten', async () => {
     await using store = await openStore({ dataDir: source.directory, databaseUrl: target });
     await admitJob(store);
     await store[Symbol.asyncDispose]();
@@ -145,7 +145,7 @@ describe('nothing is copied', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  test('while a service has the source', async () => {
+  test('a source that a service holds is not copied', async () => {
     await using _store = await openStore({ dataDir: source.directory });
     await expect(copy()).rejects.toMatchObject({ code: 'locked' });
   });
@@ -154,17 +154,17 @@ describe('nothing is copied', () => {
     ['a directory without a store', { dataDir: '/nonexistent' }, 'there is no store'],
     ['a source that is on PostgreSQL', { databaseUrl: 'postgres://h/d' }, 'the source must be a SQLite store'],
     ['a target that is a file', { target: 'sqlite:/tmp/x' }, 'the target must be postgres://'],
-  ])('from or to %s', async (_what, changed, message) => {
+  ])('a copy from or to %s is refused', async (_what, changed, message) => {
     await expect(copyToPostgres({ dataDir: source.directory, target, ...changed })).rejects.toThrow(message);
   });
 
-  test('if the database fails in the middle', async () => {
+  test('a copy stores nothing if the database fails in the middle', async () => {
     await refuseIn('artifacts', `raise exception 'no'`);
     await expect(copy()).rejects.toThrow('the store failed');
     expect(await rows()).toEqual([]);
   });
 
-  test('if a byte arrives as another', async () => {
+  test('a copy stores nothing if a byte arrives changed', async () => {
     await refuseIn('receipts', `new.receipt_json = replace(new.receipt_json, 'succeeded', 'succeedeD'); return new`);
     await expect(copy()).rejects.toThrow('the table receipts did not arrive as it was');
     expect(await rows()).toEqual([]);

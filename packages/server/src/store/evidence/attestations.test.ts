@@ -94,7 +94,7 @@ test.each([
   ['the digest of the result', "result_sha256 = 'f'"],
   ['the size of the envelope', 'envelope_size_bytes = 1'],
   ['the digest of the receipt', "receipt_sha256 = 'f'"],
-])('bytes that differ from those of their row are detected: %s', async (_what, change) => {
+])('bytes that differ from the digests in their row are detected: %s', async (_what, change) => {
   const key = await endedJob();
   await storeAttestation(db, await attestationInput(key));
   await connection.rows(`update attestations set ${change}`);

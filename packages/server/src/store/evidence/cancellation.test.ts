@@ -44,7 +44,7 @@ test('a job does not end before its submission, even if the clock was set back',
   expect(await store.job(key)).toMatchObject({ status: 'cancelled', created_at, finished_at: created_at });
 });
 
-test('a running job keeps running, and the request is recorded once', async () => {
+test('cancelling a running job records one request and does not stop it yet', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   expect(await store.requestCancel(cancelOf(key))).toEqual({ kind: 'running' });
@@ -58,7 +58,7 @@ test('a running job keeps running, and the request is recorded once', async () =
   expect(await kinds(store, key)).toEqual(['queued', 'started', 'cancel_requested', 'stdout', 'finished']);
 });
 
-test('an unknown job and a foreign one are the same', async () => {
+test('an unknown job and a foreign one are answered alike', async () => {
   const { store } = testStore;
   const key = await admitJob(store);
   expect(await store.requestCancel(cancelOf({ ...key, tenant: 'other' }))).toEqual({ kind: 'not_found' });
@@ -66,7 +66,7 @@ test('an unknown job and a foreign one are the same', async () => {
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('of a simultaneous start and cancellation exactly one finds the job queued', async () => {
+test('a start and a cancellation at once: exactly one finds the job queued', async () => {
   const { store } = testStore;
   for (let round = 0; round < 20; round++) {
     const key = await admitJob(store);
@@ -80,7 +80,7 @@ test('of a simultaneous start and cancellation exactly one finds the job queued'
   }
 });
 
-test('jobs left running are returned with whether they were asked to stop', async () => {
+test('jobs left running are returned with whether somebody asked to stop them', async () => {
   await using own = await TestStore.open();
   const plain = await runJob(own.store);
   const asked = await runJob(own.store, { tenant: 'other' });

@@ -78,7 +78,7 @@ test('pages follow the exclusive cursor and the last one of a terminal job is co
   expect(await page(900, 1)).toEqual({ events: [], complete: true });
 });
 
-test('only a running job takes events; any other stores none', async () => {
+test('only a running job takes events; any other job stores none', async () => {
   const { store } = testStore;
   const queued = await admitJob(store);
   const ended = await runJob(store);
@@ -91,7 +91,7 @@ test('only a running job takes events; any other stores none', async () => {
   expect((await history(store, ended)).at(-1)?.kind).toBe('finished');
 });
 
-test('a lifecycle event cannot be appended: its transition writes it', async () => {
+test('a lifecycle event cannot be appended, because its transition writes it', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   const data = { status: 'failed', exit_code: 1, signal: null, terminal_reason: 'exited', duration_ms: 1 } as const;

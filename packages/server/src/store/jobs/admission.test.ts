@@ -147,7 +147,7 @@ test('a refused submission leaves no key behind, and a known key is answered tho
   expect((await store.admit(keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 1 }))).kind).toBe('replayed');
 });
 
-test('of many submissions with one key at once exactly one creates the job', async () => {
+test('many submissions with one key at once: exactly one creates the job', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const results = await Promise.all(
@@ -157,7 +157,7 @@ test('of many submissions with one key at once exactly one creates the job', asy
   expect(new Set(results.map((result) => 'job' in result && result.job.job_id)).size).toBe(1);
 });
 
-test('of many submissions at once no bound is exceeded', async () => {
+test('many submissions at once exceed no bound', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const results = await Promise.all(
@@ -191,7 +191,7 @@ test('a job that is stored twice is refused alone: the others of the transaction
   ).toHaveLength(3);
 });
 
-test("the receipt's digests of the submission are of the bytes that were accepted", async () => {
+test('the receipt has the digests of the accepted bytes', async () => {
   const { store } = testStore;
   const content = new TextEncoder().encode('a,b\n1,2\n');
   const requested_spec = {

@@ -63,7 +63,7 @@ describe('an output', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
     expect(await ask([byDigest], { mayReadJobs: false })).toEqual([null]);
   });
 
-  test('that several jobs made is that of the latest', async () => {
+  test('an output that several jobs made is found at the latest job', async () => {
     const content = newContent();
     const [, second] = [await madeBy(content), await madeBy(content)];
     const [found] = await ask([{ path: 'input/a', blob: blobOf(content) }]);
@@ -94,7 +94,7 @@ describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
   const remove = (begunBefore: number) =>
     store.removeUnusedBlobs({ unusedSince: at(-1_000_000), begunBefore: at(begunBefore), limit: 100 });
 
-  test('is no blob that anybody finds by its digest', async () => {
+  test('is not found as a blob by its digest', async () => {
     const content = newContent();
     const sha256 = await copied(content);
     expect(await store.blob({ tenant: 'acme', sha256: sha256Hex(content) })).toBeNull();
@@ -102,7 +102,7 @@ describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
     expect(await store.blob({ tenant: 'acme', sha256 })).not.toBeNull();
   });
 
-  test('is kept for the job that names it until that has ended, and then removed, though uploads are kept', async () => {
+  test('is kept until the job that names it has ended, and is then removed, though uploads are kept', async () => {
     const content = newContent();
     const producer = await madeBy(content);
     const sha256 = await copied(content, { time: 10 });
@@ -124,7 +124,7 @@ describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
     expect((await store.job(key))?.receipt_json).toContain(sha256Hex(content));
   });
 
-  test('that was removed makes no job', async () => {
+  test('a removed copy makes no job', async () => {
     const content = newContent();
     const file = { ...from(await madeBy(content)), blob: blobOf(content) };
     const input = admission({ requested_spec: { ...SPEC, files: [file] } });

@@ -103,7 +103,7 @@ test('the dispatcher gets what it needs: language, runtime and memory', async ()
   expect(job).toEqual({ ...key, language: 'python', runtime: null, mem_mb: 256, created_at: at(0), requested_spec });
 });
 
-test('the age of the oldest queued job is that of the oldest of any tenant', async () => {
+test('the oldest queued job of any tenant sets the age of the queue', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   await admit(db, admission({ tenant: 'b', created_at: at(5) }));
@@ -111,7 +111,7 @@ test('the age of the oldest queued job is that of the oldest of any tenant', asy
   expect(await counts(db)).toMatchObject({ queued: 2, oldest_queued_at: at(5) });
 });
 
-test('a tenant may hold every slot while no other ever submitted a job, and then all but one', async () => {
+test('a tenant may hold every slot until another tenant submits a job, and then all but one', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const slots = { exclude: [], held: new Map(), limit: 4, slots: 4, tenantSlots: null };
@@ -136,7 +136,7 @@ test('a tenant holds no more slots than the operator allows, including those jus
   expect(await chosenJobs(db, { ...asked, exclude: [first.job_id], held: new Map([['acme', 1]]) })).toHaveLength(1);
 });
 
-test('the queue is empty if only the chosen jobs waited, but not if a bound keeps a job back', async () => {
+test('the queue is empty if only the chosen jobs waited, and not if a bound keeps a job back', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });

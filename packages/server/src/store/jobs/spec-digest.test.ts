@@ -2,7 +2,7 @@ import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { expect, test } from 'vitest';
 import { SPEC, TestStore } from '../store.fixture.ts';
 
-test('members that are empty and newer than the first keys are not in the digest', async () => {
+test('empty members that are newer than the first keys are left out of the digest', async () => {
   await using testStore = await TestStore.open();
   const { args: _args, env: _env, ...older } = SPEC;
   const digest = await testStore.store.specDigest({ tenant: 'acme', spec: { ...SPEC, args: [], env: {} } });

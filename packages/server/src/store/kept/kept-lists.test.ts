@@ -45,7 +45,7 @@ describe('a page of a list', () => {
     expect(await read(asked('acme'))).toBe('page 2');
   });
 
-  test.each(['acme', null])('that is read while %s changes is not kept', async (tenant) => {
+  test.each(['acme', null])('a page that is read while %s changes is not kept', async (tenant) => {
     const { lists, read } = countedLists();
     const change = Promise.withResolvers<void>();
     const changed = lists.change(tenant, () => change.promise);
@@ -57,7 +57,7 @@ describe('a page of a list', () => {
     expect(await read(asked('acme'))).toBe('page 3');
   });
 
-  test.each(['acme', null])('that was requested before a change of %s began is not kept', async (tenant) => {
+  test.each(['acme', null])('a page that was requested before a change of %s began is not kept', async (tenant) => {
     const { lists, read } = countedLists();
     const answer = Promise.withResolvers<ListPage>();
     const older = lists.read(asked('acme'), () => answer.promise);

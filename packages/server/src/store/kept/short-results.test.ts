@@ -50,7 +50,7 @@ test('a long result is returned once, and a short one any number of times', () =
   expect([results.take(key('2')), results.take(key('2'))]).toEqual([long, null]);
 });
 
-test('a long result leaves its room free once it was returned', () => {
+test('a long result frees its room once it was returned', () => {
   const results = new ShortResults(100_000);
   results.keep(key('1'), textOf('x'.repeat(70_000)));
   results.take(key('1'));

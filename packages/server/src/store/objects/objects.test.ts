@@ -100,7 +100,7 @@ test('only contents of the stated size are moved, and none under 64 KiB', async 
   expect(await found(movedBytesMin + 1)).toEqual([false, false]);
 });
 
-test('equal contents of a tenant are one object, which goes after the last job that uses it', async () => {
+test('equal contents of a tenant are one object, which is removed after the last job that uses it', async () => {
   const content = largeContent();
   const [first, second] = [await endedWith(content, { time: 1 }), await endedWith(content, { time: 3 })];
   const [one, other] = [await moved(artifactOf(first)), await moved(artifactOf(second))];
@@ -120,14 +120,14 @@ test('two tenants never share an object', async () => {
   expect(await store.objectOf({ ...artifactOf(ours), tenant: 'umbrella' })).toBeNull();
 });
 
-test('an object that somebody began and left is taken up by whoever moves the content next', async () => {
+test('an object that somebody began and left is taken up by the next that moves the content', async () => {
   const key = artifactOf(await endedWith(largeContent()));
   const left = await begun(key, 10);
   expect(await begun(key, 12)).toEqual({ ...left, isStored: false });
   expect(await condemned(11)).not.toContain(left.object_id);
 });
 
-test('an object that was begun for a job that is gone is condemned once no put can be under way', async () => {
+test('an object begun for a removed job is condemned once no put can be under way', async () => {
   const job = await endedWith(largeContent(), { time: 1 });
   const left = await begun(artifactOf(job), 10);
   await remove(job, 2);
@@ -192,7 +192,7 @@ test('a withdrawn result leaves its object to be removed', async () => {
   expect(await condemned()).toContain(object.object_id);
 });
 
-test('what is to be moved and to be removed is counted', async () => {
+test('contents to move and objects to remove are counted', async () => {
   const before = await store.objectCounts({ bytesMin: movedBytesMin });
   const key = artifactOf(await endedWith(largeContent(), { time: 1 }));
   expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_move).toBe(before.to_move + 1);

@@ -192,12 +192,12 @@ describe('a role that needs a client certificate', () => {
     expect(await outcome(certifiedWith(pair('another')))).toMatch(/^unopenable: .*authentication failed/);
   });
 
-  test('is refused with one of its name by another authority', async () => {
+  test('is refused with a certificate of its name by another authority', async () => {
     // The server ends the connection, before or after it says why.
     expect(await outcome(certifiedWith(pair('namesake')))).toMatch(/^(unopenable|unreachable): /);
   });
 
-  test('is let in once its files are replaced, without another URL', async () => {
+  test('is let in once its files are replaced, with the same URL', async () => {
     const url = certifiedWith(pair('renewed'));
     const put = (from: string) => {
       for (const kind of ['pem', 'key']) copyFileSync(file(`${from}.${kind}`), file(`renewed.${kind}`));
@@ -254,7 +254,7 @@ describe('a URL is refused in one clear line', () => {
     ],
     ['channel_binding=require', /has channel_binding, which cannot be applied here/],
     ['sslmode=verify-full&sslrootcert=/nowhere/ca.pem', /sslrootcert cannot be read \(ENOENT\)$/],
-  ])('with %s', async (parameters, line) => {
+  ])('a URL with %s is refused', async (parameters, line) => {
     expect(await outcome(urlWith(parameters))).toMatch(line);
   });
 });

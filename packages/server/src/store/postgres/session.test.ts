@@ -61,7 +61,7 @@ test('a server of the same machine is reached by its socket', async () => {
   rmSync(directory, { recursive: true });
 });
 
-test('nothing is sent for no changes together', () => {
+test('an empty group of changes sends nothing', () => {
   const asked = session.asked;
   session.together(() => {});
   expect(session.asked).toBe(asked);
@@ -79,7 +79,7 @@ test('a change that fails together with others fails the commit, and none of the
   expect(await notes()).toEqual([]);
 });
 
-test('what is sent after changes together is sent by itself again, even if making them threw', async () => {
+test('a change after a group is sent by itself again, even if the group threw while it was made', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   expect(() =>
     session.together(() => {

@@ -97,7 +97,7 @@ test('a job that is cancelled while another node takes it leaves no claim behind
   expect(await operate('select * from claims')).toEqual([]);
 });
 
-test('what a node that is gone left of an ended job is removed', async () => {
+test('leftovers of a lost node for an ended job are removed', async () => {
   await using store = await node();
   const { tenant, job_id } = await runJob(store);
   await store.finish(finishOf({ tenant, job_id }));
@@ -197,7 +197,7 @@ test('a node whose row was removed changes nothing any more, and says so', async
   ]);
 });
 
-test('a service that starts again is not taken for a second node: its predecessor is gone at once', async () => {
+test('a restarted service is no second node: its predecessor is gone at once', async () => {
   await using before = await node('directory', 'own');
   const key = await admitJob(before);
   await ids(before, 1);
@@ -238,7 +238,7 @@ test('a node whose connection falls silent renews its lease on another', async (
   expect(fleet.lateBeats).toBe(1);
 });
 
-test('the other nodes hear what one node tells, and the node itself does not', async () => {
+test('the other nodes hear a message of one node, and the node itself does not', async () => {
   await using one = await node();
   await using other = await node();
   const heard: string[] = [];

@@ -3,7 +3,7 @@ import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
 import { Session } from './session.ts';
 import { WritingSession } from './writing-session.ts';
 
-test('a change that a crash of the server undid is known as undone, though the server gives its number again', async () => {
+test('a change that a server crash undid is known as undone, even when the server reuses its number', async () => {
   await using server = await startPostgres();
   await using writing = await WritingSession.open(server.url, {});
   const committed = await writing.begin(await writing.current(), []);

@@ -96,7 +96,7 @@ describe('a job with much output', () => {
     ]);
   });
 
-  test('of another tenant has nothing', async () => {
+  test('a job of another tenant shows nothing', async () => {
     const foreign = { ...key, tenant: 'other' };
     expect(await testStore.store.textExtent({ key: foreign, kind: 'events', after: 0, limit: 9 })).toBeNull();
     expect(await testStore.store.textPiece({ key: foreign, kind: 'events', from: 0, after: 0, until: 9 })).toBeNull();
@@ -146,7 +146,7 @@ test.each([
   expect(second === first).toBe(isKept);
 });
 
-test('text that is added after the extent was read is left out', async () => {
+test('a text ignores what is added after its extent was read', async () => {
   const key = await runJob(testStore.store);
   await testStore.store.append(key, output('stdout', RECORDS));
   const before = await extentOf(key, 'stdout');
@@ -157,7 +157,7 @@ test('text that is added after the extent was read is left out', async () => {
   expect((await extentOf(key, 'stdout')).bytes).toBe(before.bytes + 'later\\n'.length);
 });
 
-test('a text whose job was removed meanwhile has no further piece', async () => {
+test('a text has no further piece once its job is removed', async () => {
   const key = await runJob(testStore.store);
   await testStore.store.append(key, output('stdout', RECORDS));
   await testStore.store.finish(finishOf(key));

@@ -43,7 +43,7 @@ test('a record has the row, the receipt and every event as stored', async () => 
   expect(stored).toHaveLength(5);
 });
 
-test('records are returned while there is room, the first in any case', async () => {
+test('records are returned while there is room, and the first one in any case', async () => {
   const keys = [await endedJob(['x'.repeat(1000)]), await endedJob(), await endedJob()];
   expect(await terminalRecords(db, { keys, bytesMax: 1 })).toHaveLength(1);
   const [first, second] = await terminalRecords(db, { keys, bytesMax: 1_000_000 });

@@ -22,7 +22,7 @@ describe('the log', () => {
   });
 
   test.each(['fatal', 'error', 'warn', 'info', 'trace'] as const)(
-    'at level %s has the lines that belong to any level',
+    'the level %s shows the lines of its level and above',
     { tags: ['Limits-26'] },
     (level) => {
       const lines = logLines((log) => logAtAnyLevel(log, { bounds: { connections: 1 } }, 'transport bounds'), level);
@@ -30,11 +30,11 @@ describe('the log', () => {
     },
   );
 
-  test('that is silent stays silent', () => {
+  test('the silent log stays silent', () => {
     expect(logLines((log) => logAtAnyLevel(log, {}, 'transport bounds'), 'silent')).toEqual([]);
   });
 
-  test('holds no key, ticket, code or stdin under their own names', () => {
+  test('redacts members that are named key, ticket, code or stdin', () => {
     const canary = 'canary-7f3a';
     const secrets = { key: canary, ticket: canary, code: canary, stdin: canary, requested_spec: { code: canary } };
     const [top, nested] = logLines((log) => {

@@ -82,7 +82,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
     expect(refusal.publicReason).not.toContain('/');
   });
 
-  test('it is a link', () => {
+  test('a link in place of the key stops the start', () => {
     openSigningKeys(dataDir);
     const { privateKey } = keyPaths(dataDir);
     renameSync(privateKey, join(dataDir, 'elsewhere'));
@@ -148,7 +148,7 @@ describe('a rotation', () => {
     expect(knownKeys(dataDir).map(({ key_id }) => key_id)).toEqual([old.key_id, current]);
   });
 
-  test('that died after the key was replaced is completed at the next start', () => {
+  test('a rotation that died after it replaced the key is completed at the next start', () => {
     const { current } = rotateSigningKey(dataDir);
     rmSync(join(keyPaths(dataDir).publicKeys, `${current.replace('sha256:', '')}.pem`));
     expect(openSigningKeys(dataDir).publicKey(current)).not.toBeNull();
@@ -173,7 +173,7 @@ test('a running service stops signing when its key is taken away, and goes on wh
   expect(refusalOf(() => keys.current()).problem).toBe('exposed');
 });
 
-test('a data directory whose key was taken away lists what that key left', () => {
+test('the list of a data directory without its key names what that key left', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(keyPaths(dataDir).privateKey);
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, false]]);

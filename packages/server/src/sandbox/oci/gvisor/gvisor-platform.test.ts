@@ -19,20 +19,20 @@ async function timesOf(platform: 'systrap' | 'kvm', failures: Error[]): Promise<
 }
 
 describe('a way to start gVisor cells', () => {
-  it('that works is tried once', async () => {
+  it('a way that works is tried once', async () => {
     expect(await timesOf('systrap', [])).toEqual([1]);
   });
 
-  it('that was late is tried again with more time', async () => {
+  it('a way that was late is tried again with more time', async () => {
     expect(await timesOf('systrap', [late])).toEqual([1, 2]);
     expect(await timesOf('systrap', [late, late])).toEqual([1, 2, 'late']);
   });
 
-  it('that failed is not tried again', async () => {
+  it('a way that failed is not tried again', async () => {
     expect(await timesOf('systrap', [broken])).toEqual([1, 'no such file']);
   });
 
-  it('over kvm is not tried again when it was late: it hangs', async () => {
+  it('a way over kvm that was late is not tried again: it hangs', async () => {
     expect(await timesOf('kvm', [late])).toEqual([1, 'late']);
   });
 });

@@ -13,7 +13,7 @@ function hostWith(files: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-it('the sources of a build are the lines that serve the release, narrowed to the wanted parts', () => {
+it('a build uses the source lines that serve the release, narrowed to the wanted parts', () => {
   const directory = hostWith({
     'sources.list': [
       '# deb http://a.example bookworm main',
@@ -32,7 +32,7 @@ it('the sources of a build are the lines that serve the release, narrowed to the
   });
 });
 
-it('the sources of a build are the paragraphs that serve the release, with their keys', () => {
+it('a build uses the source paragraphs that serve the release, with their keys', () => {
   const directory = hostWith({
     'sources.list.d/debian.sources': [
       'Types: deb deb-src',

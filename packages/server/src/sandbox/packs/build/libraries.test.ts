@@ -39,7 +39,7 @@ describe('the libraries of a pack', () => {
     ]);
   });
 
-  test('are read through no link, and none are in a tree without any', () => {
+  test('are never read through a link, and an empty tree has none', () => {
     expect(librariesIn(plantTree(freshDirectory()))).toEqual([]);
     const tree = plantTree(freshDirectory(), { 'usr/local/lib/python3.11/': '' });
     const outside = plantTree(freshDirectory(), { 'secret/secret.py': '' });

@@ -8,7 +8,7 @@ describe('a requirements file', () => {
     `six==1.17.0 ${HASH}`,
     `# a remark\nsix==1.17.0 \\\n    ${HASH} \\\n    ${HASH}\n    # via other\n`,
     `uvicorn[standard]==0.30.1 ; python_version >= "3.8" ${HASH}`,
-  ])('with the version and hash of each wheel is taken: %j', (text) => {
+  ])('a file with the version and hash of each wheel is accepted: %j', (text) => {
     expect(checkRequirements(text)).toBe(text);
   });
 
@@ -27,7 +27,7 @@ describe('a requirements file', () => {
     ['an editable folder', `-e . ${HASH}`],
     ['another digest', `six==1.17.0 --hash=md5:${'a'.repeat(32)}`],
     ['nothing', '# nothing\n'],
-  ])('that names %s is refused', (_, text) => {
+  ])('a file that names %s is refused', (_, text) => {
     expect(() => checkRequirements(text)).toThrow(expect.objectContaining({ name: 'PackError' }));
   });
 });
@@ -50,7 +50,7 @@ describe('a lockfile of npm', () => {
     ['a place outside of node_modules', lock({ 'packages/a': ENTRY })],
     ['a version of another kind', JSON.stringify({ lockfileVersion: 1, dependencies: {} })],
     ['no JSON', '{'],
-  ])('that has %s is refused', (_, text) => {
+  ])('a lockfile that has %s is refused', (_, text) => {
     expect(() => checkLockfile(text)).toThrow(expect.objectContaining({ name: 'PackError' }));
   });
 });

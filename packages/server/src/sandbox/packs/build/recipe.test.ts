@@ -34,7 +34,7 @@ describe('a recipe', () => {
     ['steers the loader', { environment: { LD_PRELOAD: 'x.so' } }, '/environment/LD_PRELOAD'],
     ['sets a variable that is not named as one', { environment: { 'A B': '1' } }, '/environment/A B'],
     ['sets a variable to two lines', { environment: { A: '1\nB=2' } }, '/environment/A'],
-  ])('that %s is refused, and says where', (_, changes, pointer) => {
+  ])('a recipe that %s is refused, and the message says where', (_, changes, pointer) => {
     expect(() => parse(changes)).toThrow(expect.objectContaining({ name: 'PackError' }));
     expect(() => parse(changes)).toThrow(pointer);
   });
@@ -48,7 +48,7 @@ describe('a recipe', () => {
     expect(parse(changes)).toEqual({ ...RECIPE, ...changes });
   });
 
-  it('that is not JSON is refused with the name of its file', () => {
+  it('a recipe that is not JSON is refused with the name of its file', () => {
     const file = join(freshDirectory(), 'broken.json');
     writeFileSync(file, '{');
     expect(() => readRecipe(file)).toThrow(`${file}: not JSON`);

@@ -80,7 +80,7 @@ test('a node says which schemas it can use', async () => {
   ]);
 });
 
-test('a start adds what older nodes do not notice: what they had asked before is still answered', async () => {
+test('a start adds what older nodes do not notice: their earlier queries are still answered', async () => {
   await using older = await node('older');
   const key = await admitJob(older);
   const credential = {
@@ -137,7 +137,7 @@ async function manyJobsIn(fill: () => Promise<void>): Promise<void> {
   await fill();
 }
 
-test('older code may start until the rows are looked at for the last time; then it is told to stay away', async () => {
+test('older code may start until the last look at the rows; after that it is refused', async () => {
   await using older = await node('older');
   await using _newer = await node('newer', NEXT_STEPS);
   const another = await node('another');
@@ -149,7 +149,7 @@ test('older code may start until the rows are looked at for the last time; then 
   expect(error.message).toMatch(/less than schema \d+, and this one knows \d+: start the newer version$/);
 });
 
-test('a start that a living older node would not survive is refused in one line that names the node', async () => {
+test('a start that would break a living older node is refused in one line that names the node', async () => {
   const later: PostgresStep = { name: '9004-later', kind: 'expand', sql: 'create table later (at integer)' };
   await using older = await node('older');
   await older.fleet?.announce(() => ({
@@ -170,7 +170,7 @@ test('a start that a living older node would not survive is refused in one line 
   expect(await version()).toBe(whole + 1);
 });
 
-test('an older node that renews its lease in the moment in which it is shut out stays', async () => {
+test('an older node stays if it renews its lease at the moment of its exclusion', async () => {
   await (await node('first'))[Symbol.asyncDispose]();
   await asked(`insert into nodes (node, instance, started_at, lease_until, schema_needs, schema_knows)
     values (1000, 'late', now(), now() - interval '1 s', ${present}, ${present})`);
@@ -199,7 +199,7 @@ async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result
   return await ended;
 }
 
-test('a start waits for its locks without holding up what asks for the same tables', async () => {
+test('a start waits for its locks without holding up other users of the same tables', async () => {
   await using older = await node('older');
   await using reader = await Session.open(url, {});
   reader.begin();

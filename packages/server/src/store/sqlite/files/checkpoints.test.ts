@@ -38,7 +38,7 @@ test('the log stays bounded however much is written (STORE-08)', { tags: ['STORE
   expect(largest).toBeLessThan(64 * MIB);
 });
 
-test('the log stays bounded while every write is made beside a reader', async () => {
+test('the log stays bounded while a reader accompanies every write', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   openForWriting(testStore.path)[Symbol.dispose]();
@@ -75,7 +75,7 @@ test('a checkpoint of everything empties the log', async () => {
   expect(statSync(`${testStore.path}-wal`).size).toBe(0);
 });
 
-test('no page is moved while the disk may lack room, and every page once it has room', async () => {
+test('no page is moved while the disk may lack room, and every page is moved once it has room', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   using writer = openForWriting(testStore.path);

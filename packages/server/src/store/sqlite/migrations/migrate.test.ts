@@ -70,7 +70,7 @@ function contentsOf(path: string): (readonly [string, readonly object[]])[] {
 }
 
 describe('a stored database', () => {
-  test.each(VERSIONS)('of %s has the schema that its steps make', async (version) => {
+  test.each(VERSIONS)('a database of %s has the schema that its steps make', async (version) => {
     using connection = openForWriting(':memory:');
     await migrate(connection, { until: SCHEMAS[version] });
     using stored = openForWriting(':memory:');
@@ -80,7 +80,7 @@ describe('a stored database', () => {
   });
 
   test.each([...VERSIONS, 'v4'] as const)(
-    'of %s is upgraded to the schema of a new one, without dangling references',
+    'a database of %s is upgraded to the schema of a new one, without dangling references',
     async (version) => {
       using fresh = openForWriting(':memory:');
       await migrate(fresh);
@@ -96,7 +96,7 @@ describe('a stored database', () => {
     },
   );
 
-  test.each(VERSIONS)('of %s and its dump hold the same', async (version) => {
+  test.each(VERSIONS)('the database of %s and its dump hold the same', async (version) => {
     await using testStore = new TestStore();
     place(testStore, version, 'sql');
     expect(contentsOf(testStore.path)).toEqual(contentsOf(join(FIXTURES, `${version}.db`)));
@@ -142,7 +142,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     });
   });
 
-  test('that ended get a receipt of the outcome alone, whose chain is not complete', async () => {
+  test('an ended job gets a receipt of the outcome alone, whose chain is not complete', async () => {
     for (const [key, status, finished_at] of [
       [acme('job_09'), 'succeeded', '2025-03-01T12:00:04.000Z'],
       [umbrella('job_02'), 'failed', '2025-03-01T12:00:07.000Z'],
@@ -159,7 +159,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.job(acme('job_01'))).toMatchObject({ truncated: true, cancellation_requested: true });
   });
 
-  test('that were queued still wait, and those that ran are found by recovery', async () => {
+  test('queued jobs still wait, and recovery finds those that ran', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued).toContainEqual({
       ...acme('job_zz'),
@@ -238,7 +238,7 @@ describe('the jobs of v0.3', () => {
     expect(jobs.map((job) => job.job_id)).toEqual(['job_00bb', 'job_07aa', 'job_e5f6']);
   });
 
-  test('that were queued run after those that waited longer', async () => {
+  test('queued jobs run after those that waited longer', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued.map((job) => job.job_id)).toEqual(['job_zz', 'job_07aa']);
     expect((await store.job(acme('job_07aa')))?.requested_spec).toEqual({
