@@ -1,10 +1,11 @@
 /** `verify.html` as it is built, in Chromium. docs/VERIFYING.md, in a browser. */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import { graphFile } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { attestedJob, exportOf, signingKey } from '../../packages/verifier/test/attested-job.ts';
+import { type AttestedJob, attestedJob, exportOf, signingKey } from '../../packages/verifier/test/attested-job.ts';
 import { accessibilityProblems, type Browser, openBrowser, openPage, type WatchedPage } from '../rig/browser.ts';
-import { giveExport, textOf, verdictOf, verifyPage } from './verify-page.ts';
+import { giveExport, problemOf, textOf, verdictOf, verifyPage } from './verify-page.ts';
 
 const pageBytesMax = 40 * 1024;
 
@@ -68,6 +69,46 @@ describe('the page, opened from a file on a phone', () => {
     await page.fill('#key', signingKey().publicKeyPem);
     await giveExport(page, exportOf(job));
     expect(await verdictOf(page, 'refused')).toContain(`the key in the export, ${job.key.key_id}, signed it`);
+  });
+
+  test('draws what a job stands on, and says what is missing or was changed', { tags: ['Inputs-7'] }, async () => {
+    const { page } = opened;
+    const made = attestedJob({ job_id: 'job_made', outputs: { 'output/made': 'made' } });
+    const given = attestedJob({
+      job_id: 'job_given',
+      inputs: { 'input/a': 'made' },
+      from: { 'input/a': { job_id: 'job_made', path: 'output/made' } },
+    });
+    const list = graphFile({ tenant: 'acme', job_id: 'job_given', missing: [] });
+    const graph = (jobs: readonly AttestedJob[]) =>
+      new Map([
+        ['graph/graph.json', list],
+        ...jobs.flatMap((one) =>
+          Array.from(exportOf(one), ([path, bytes]) => [`graph/${one.job_id}/${path}`, bytes] as const),
+        ),
+      ]);
+    await page.fill('#key', given.key.publicKeyPem);
+    await giveExport(page, graph([given, made]));
+    expect(await verdictOf(page, 'good')).toContain('job_given');
+    expect(await textOf(page.locator('#graph pre'))).toBe(
+      'job_given  succeeded\n└─ input/a ← output/made of job_made  succeeded',
+    );
+    await giveExport(page, graph([given]));
+    expect(await verdictOf(page, 'incomplete')).toContain('job_made: MISSING');
+    const other = attestedJob({ job_id: 'job_made', outputs: { 'output/made': 'other' } });
+    await giveExport(page, graph([given, other]));
+    expect(await verdictOf(page, 'refused')).toContain('job_given input/a: ');
+    expect(await textOf(page.locator('#graph pre'))).toContain('input/a ✗ output/made of job_made');
+    await page.fill('#key', '');
+    await giveExport(page, graph([given, made]));
+    await verdictOf(page, 'whole');
+    await giveExport(page, graph([made]));
+    expect(await problemOf(page)).toContain('The job that graph.json is about is not here');
+    await giveExport(page, graph([given, made]).set('graph/more', new Uint8Array()));
+    expect(await problemOf(page)).toContain('more is beside graph.json');
+    await page.fill('#key', signingKey().publicKeyPem);
+    await giveExport(page, graph([given, made]));
+    await verdictOf(page, 'refused');
   });
 
   test('has no fault that axe finds, and fits the screen', async () => {

@@ -12,6 +12,7 @@ import { chainView } from './view/chain.ts';
 import { checksView } from './view/checks.ts';
 import { filesView, outputView } from './view/content.ts';
 import { byId, element } from './view/element.ts';
+import { graphView } from './view/graph.ts';
 import { postureView } from './view/posture.ts';
 import { verdictTitle, verdictView } from './view/verdict.ts';
 
@@ -131,6 +132,7 @@ class Page {
     this.#report.removeAttribute('aria-busy');
     const parts = [
       verdictView(findings, keyProblem),
+      graphView(findings.graph),
       chainView(findings.chain),
       postureView(findings.receipt),
       outputView(findings.output),

@@ -4,8 +4,9 @@
  */
 import { type ExaminationOptions, examineExport } from '@vouchbox/verifier';
 import { IntakeProblem } from '../intake/bounds.ts';
-import { type DroppedFile, exportFilesOf, type Files } from '../intake/export-files.ts';
+import { type DroppedFile, type Files, type Intake, intakeOf } from '../intake/export-files.ts';
 import { type Findings, findingsOf } from './findings.ts';
+import { graphFindings } from './graph-findings.ts';
 
 /** What the page asks. The files of the latest `take` are those that are examined. */
 export type CheckRequest =
@@ -21,13 +22,15 @@ export type CheckAnswer =
 
 /** Answers requests for as long as the thread lives. */
 export function serveChecks(): void {
-  let files: Files = new Map();
+  let taken: Intake = { files: new Map(), graph: null };
   let done = Promise.resolve();
   const answer = async (request: CheckRequest): Promise<CheckAnswer> => {
-    if (request.kind === 'examine')
-      return { kind: 'findings', findings: findingsOf(await examineExport(files, request.options)) };
-    files = await exportFilesOf(request.dropped);
-    return { kind: 'files', files };
+    if (request.kind === 'examine') {
+      const graph = await graphFindings(taken.graph, request.options);
+      return { kind: 'findings', findings: findingsOf(await examineExport(taken.files, request.options), graph) };
+    }
+    taken = await intakeOf(request.dropped);
+    return { kind: 'files', files: taken.files };
   };
   const post = (message: CheckAnswer) => globalThis.postMessage(message);
   globalThis.addEventListener('message', ({ data }: MessageEvent<CheckRequest>) => {

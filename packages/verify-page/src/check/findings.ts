@@ -1,18 +1,27 @@
 /** What the page shows of an examination: no more than is drawn, since all of it goes from one thread to another. */
-import type { Examination } from '@vouchbox/verifier';
+import type { Examination, ExaminationVerdict } from '@vouchbox/verifier';
 import { type ChainFindings, chainFindings } from './chain-findings.ts';
+import type { GraphFindings } from './graph-findings.ts';
 
-export interface Findings extends Omit<Examination, 'events' | 'brokenAt' | 'result'> {
+/** `incomplete`: the job is good or whole, and one that it stands on is missing or unbound. */
+export type PageVerdict = ExaminationVerdict | 'incomplete';
+
+export interface Findings extends Omit<Examination, 'events' | 'brokenAt' | 'result' | 'verdict'> {
+  readonly verdict: PageVerdict;
+  /** Null for an export of one job. */
+  readonly graph: GraphFindings | null;
   readonly chain: ChainFindings;
   /** What the result says that the program printed; null if there is no result that can be read. */
   readonly output: { readonly stdout: string; readonly stderr: string } | null;
 }
 
-export function findingsOf(examination: Examination): Findings {
+export function findingsOf(examination: Examination, graph: GraphFindings | null): Findings {
   const { events: _events, brokenAt: _brokenAt, result, ...shown } = examination;
   const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
   return {
     ...shown,
+    graph,
+    verdict: graph === null || graph.state === 'good' || shown.verdict === 'refused' ? shown.verdict : graph.state,
     chain: chainFindings(examination),
     output: result === null ? null : { stdout: textOf(result['stdout']), stderr: textOf(result['stderr']) },
   };

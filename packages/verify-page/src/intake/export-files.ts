@@ -2,7 +2,15 @@
  * Makes an export of what somebody dropped: a directory, an archive of one, or an envelope with its result. Names are
  * only keys of a map here; nothing is written anywhere.
  */
-import { EXPORT_FILES, EXPORT_MANIFEST, exportedFileBytesMax, isJsonObject, parseStrictJson } from '@vouchbox/evidence';
+import {
+  EXPORT_FILES,
+  EXPORT_MANIFEST,
+  exportedFileBytesMax,
+  GRAPH_FILE,
+  isJsonObject,
+  parseStrictJson,
+  readGraphFile,
+} from '@vouchbox/evidence';
 import { resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
 import { entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
 import { isTar, readTar } from './tar.ts';
@@ -16,9 +24,47 @@ export interface DroppedFile {
   readonly file: File;
 }
 
-/** The files below the directory of the manifest; without a manifest, those that an export calls by other names. */
-export async function exportFilesOf(dropped: readonly DroppedFile[]): Promise<Files> {
+/** A job with all jobs that it stands on. */
+export interface GivenGraph {
+  /** `graph.json`. */
+  readonly list: Uint8Array<ArrayBuffer>;
+  /** The files of each job. */
+  readonly jobs: ReadonlyMap<string, Files>;
+}
+
+export interface Intake {
+  /** Of the export, or of the job that a graph is about. */
+  readonly files: Files;
+  /** Null for the export of one job. */
+  readonly graph: GivenGraph | null;
+}
+
+export async function intakeOf(dropped: readonly DroppedFile[]): Promise<Intake> {
   const files = await readAll(dropped);
+  const [list] = [...files.keys()].filter((path) => path === GRAPH_FILE || path.endsWith(`/${GRAPH_FILE}`));
+  return list === undefined ? { files: exportIn(files), graph: null } : graphIn(files, list);
+}
+
+function graphIn(files: Files, path: string): Intake {
+  const list = files.get(path) ?? new Uint8Array();
+  const jobs = new Map<string, Map<string, Uint8Array<ArrayBuffer>>>();
+  for (const [within, bytes] of below(files, path.slice(0, -GRAPH_FILE.length))) {
+    const [, job_id, rest] = /^([^/]+)\/(.+)$/.exec(within) ?? [];
+    if (job_id === undefined || rest === undefined) {
+      if (within === GRAPH_FILE) continue;
+      throw new IntakeProblem(`${within} is beside ${GRAPH_FILE}. No graph has such a file.`);
+    }
+    const job = jobs.get(job_id) ?? new Map<string, Uint8Array<ArrayBuffer>>();
+    jobs.set(job_id, job.set(rest, bytes));
+  }
+  const own = jobs.get(readGraphFile(list)?.job_id ?? '');
+  if (own === undefined) throw new IntakeProblem(`The job that ${GRAPH_FILE} is about is not here.`);
+  for (const job of jobs.values()) bounded(job);
+  return { files: own, graph: { list, jobs } };
+}
+
+/** The files below the directory of the manifest; without a manifest, those that an export calls by other names. */
+function exportIn(files: Files): Files {
   const manifests = [...files.keys()].filter(
     (path) => path === EXPORT_MANIFEST || path.endsWith(`/${EXPORT_MANIFEST}`),
   );

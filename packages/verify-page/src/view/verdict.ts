@@ -1,8 +1,8 @@
 /** The verdict, before everything else: what is proved, what is wrong, and who signed it. */
 
 import { printable } from '@vouchbox/protocol/vocabulary';
-import type { ExaminationVerdict, ExaminedCheck } from '@vouchbox/verifier';
-import type { Findings } from '../check/findings.ts';
+import type { ExaminedCheck } from '@vouchbox/verifier';
+import type { Findings, PageVerdict } from '../check/findings.ts';
 import { element } from './element.ts';
 import { statusWords } from './words.ts';
 
@@ -11,7 +11,7 @@ interface VerdictWords {
   readonly text: string;
 }
 
-const WORDS: Readonly<Record<ExaminationVerdict, VerdictWords>> = {
+const WORDS: Readonly<Record<PageVerdict, VerdictWords>> = {
   good: {
     title: 'Signed, and unchanged',
     text: 'A holder of the key that you pinned signed this result. Nothing was changed since.',
@@ -23,6 +23,10 @@ const WORDS: Readonly<Record<ExaminationVerdict, VerdictWords>> = {
   unchecked: {
     title: 'Whole, but the signature was not checked',
     text: 'This browser cannot check Ed25519 signatures here. Open the page with https, from localhost or as a file on your disk, in a browser of 2025 or later; or use service-verify.',
+  },
+  incomplete: {
+    title: 'Unchanged, but not all that it stands on is here',
+    text: 'Nothing here contradicts anything else. A job whose output was used is missing, or its receipt says nothing of its files.',
   },
   refused: {
     title: 'Do not trust this result',
@@ -64,7 +68,7 @@ function culprits(findings: Findings): HTMLElement | null {
 }
 
 /** What failed, each with the file that it is about. */
-function failures({ files, attestation, record, program }: Findings): [file: string, check: ExaminedCheck][] {
+function failures({ files, attestation, record, program, graph }: Findings): [file: string, check: ExaminedCheck][] {
   const own = (check: ExaminedCheck): [string, ExaminedCheck] => [check.name, check];
   const of =
     (file: string) =>
@@ -75,7 +79,11 @@ function failures({ files, attestation, record, program }: Findings): [file: str
     ...record.map(of('events.ndjson')),
     ...program.map(own),
   ];
-  return all.filter(([, { state }]) => state === 'failed');
+  const ofGraph = (graph?.bad ?? []).map(({ name, detail }): [string, ExaminedCheck] => [
+    name,
+    { name, state: 'failed', detail },
+  ]);
+  return [...all.filter(([, { state }]) => state === 'failed'), ...ofGraph];
 }
 
 /** The file that a check is about, where it is not that of its group. */
@@ -120,6 +128,6 @@ function summary({ receipt, isSigned, key_id }: Findings): HTMLElement | null {
 }
 
 /** For the title of the page. */
-export function verdictTitle(verdict: ExaminationVerdict): string {
+export function verdictTitle(verdict: PageVerdict): string {
   return WORDS[verdict].title;
 }
