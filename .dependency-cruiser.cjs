@@ -87,7 +87,7 @@ function pickedBy(picker, implementations) {
     severity: 'error',
     from: {
       path: '^packages/[^/]+/src/',
-      pathNot: [`^packages/server/src/(${picker}\\.ts$|sandbox/doctor/)`, tests],
+      pathNot: [`^packages/server/src/(${picker}\\.ts$|sandbox/prove/doctor/)`, tests],
     },
     to: { path: `^packages/server/src/(${implementations.join('|')})\\.ts$` },
   };
@@ -215,7 +215,7 @@ module.exports = {
     stageFloor('objects', []),
     pickedBy('membership', ['job/dispatch/fleet-work', 'capacity/shared-rate']),
     pickedBy('store/open-store', ['store/sqlite/sqlite-store', 'store/postgres/postgres-store']),
-    pickedBy('sandbox/preflight', ['sandbox/subprocess/host-cells', 'sandbox/oci/open-cells']),
+    pickedBy('sandbox/prove/preflight', ['sandbox/classes/subprocess/host-cells', 'sandbox/classes/open-cells']),
     onlyKnownBy('http', 'http', '^(node:)?(http|https|http2)$|node_modules/(fastify|@fastify/|ws/)'),
     onlyKnownBy('objects', 's3', '(^|node_modules/)aws4fetch(/|$)'),
     onlyKnownBy('store', 'sql', '^(node:)?sqlite$|node_modules/(kysely|pg)/'),

@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
-import { openProvider } from '../packages/server/src/sandbox/preflight.ts';
+import { openProvider } from '../packages/server/src/sandbox/prove/preflight.ts';
 import type { CellRequest, Provider } from '../packages/server/src/sandbox/sandbox.ts';
 import { type Measurement, median } from './measurement.ts';
 import { BARE } from './speed/bare-programs.ts';

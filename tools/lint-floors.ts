@@ -13,16 +13,6 @@ export interface Import {
   readonly to: string;
 }
 
-/** Arrows that still lead up, as `FOLDER: FROM → TO`. The list only becomes shorter: a row that is not needed is a fault. */
-const UPWARD: readonly string[] = [
-  'packages/server/src/sandbox: packs → oci',
-  'packages/server/src/sandbox: oci → launcher',
-  'packages/server/src/sandbox: host → packs',
-  'packages/server/src/sandbox/oci: cell-layout.ts → runtime',
-  'packages/server/src/sandbox/oci: observe → runtime',
-  'packages/server/src/sandbox/oci: runtime → gvisor',
-];
-
 /** What one folder has: for each of its folders and files, those that it imports, with an example. */
 type Arrows = Map<string, Map<string, Import>>;
 
@@ -38,43 +28,21 @@ export function importsIn(root: string): Import[] {
     });
 }
 
-/** The folders whose contents import each other in a circle, and the rows of `upward` that are not needed any more. */
-export function floorFaults(imports: readonly Import[], upward: readonly string[] = UPWARD): string[] {
+/** The folders whose contents import each other in a circle. */
+export function floorFaults(imports: readonly Import[]): string[] {
   const folders = new Map<string, Arrows>();
-  const excused: Arrow[] = [];
-  for (const found of imports) {
-    const arrow = arrowOf(found);
-    if (upward.includes(arrow.row)) excused.push(arrow);
-    else add(folders, arrow, found);
-  }
-  const leadUp = excused.filter(({ folder, from, to }) => wayBetween(folders.get(folder), to, from) !== null);
-  const needed = new Set(leadUp.map(({ row }) => row));
-  return [
-    ...[...folders].flatMap(([folder, arrows]) => circleIn(folder, arrows)),
-    ...upward.filter((row) => !needed.has(row)).map((row) => `${row} leads up no longer: take it off the list`),
-  ];
+  for (const found of imports) add(folders, found);
+  return [...folders].flatMap(([folder, arrows]) => circleIn(folder, arrows));
 }
 
-/** Where an import leads in the folder that has both its ends: from one of its folders or files to another. */
-interface Arrow {
-  readonly folder: string;
-  readonly from: string;
-  readonly to: string;
-  /** The arrow as `UPWARD` names it. */
-  readonly row: string;
-}
-
-function arrowOf({ from: importer, to: imported }: Import): Arrow {
-  const [start, end] = [importer.split('/'), imported.split('/')];
+/** Adds an import to the folder that has both its ends. */
+function add(folders: Map<string, Arrows>, found: Import): void {
+  const [start, end] = [found.from.split('/'), found.to.split('/')];
   const depth = start.findIndex((part, index) => part !== end[index]);
   const [folder, from = '', to = ''] = [start.slice(0, depth).join('/'), start[depth], end[depth]];
-  return { folder, from, to, row: `${folder}: ${from} → ${to}` };
-}
-
-function add(folders: Map<string, Arrows>, { folder, from, to }: Arrow, example: Import): void {
   const arrows: Arrows = folders.get(folder) ?? new Map();
   const targets = arrows.get(from) ?? new Map<string, Import>();
-  folders.set(folder, arrows.set(from, targets.set(to, example)));
+  folders.set(folder, arrows.set(from, targets.set(to, found)));
 }
 
 function circleIn(folder: string, arrows: Arrows): string[] {

@@ -82,7 +82,7 @@ export const CONSTRUCTS: readonly Construct[] = [
     work: 'start',
     without: [
       {
-        file: `${SERVER}/sandbox/host/remembered.ts`,
+        file: `${SERVER}/sandbox/kernel/host/remembered.ts`,
         from: "return JSON.parse(readFileSync(file, 'utf8'));",
         to: 'return null;',
       },

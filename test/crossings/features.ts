@@ -123,7 +123,7 @@ const VIOLATION_ROWS: Readonly<Record<(typeof VIOLATION_TYPES)[number], Feature 
   output_missing: 'test/contract/artifacts.test.ts',
   output_kind: 'test/contract/artifacts.test.ts',
   output_size: 'test/contract/artifacts.test.ts',
-  output_count: 'packages/server/src/sandbox/output/outputs-below.test.ts',
+  output_count: 'packages/server/src/sandbox/program/output/outputs-below.test.ts',
   syscall: 'test/hostile/escape-kernel.ts',
 };
 

@@ -4,7 +4,7 @@
  */
 import type { AdapterName } from '@vouchbox/adapters';
 import type { Backend } from '@vouchbox/protocol';
-import type { PreflightOptions } from '../../packages/server/src/sandbox/candidate.ts';
+import type { PreflightOptions } from '../../packages/server/src/sandbox/classes/candidate.ts';
 import { crun, fork, gvisor, namespace, ordinaryUser } from './columns/cells.ts';
 import { command } from './columns/command.ts';
 import { dashboard } from './columns/dashboard.ts';

@@ -68,7 +68,7 @@ const PLANTS: readonly (Change & { readonly misses: string })[] = [
     misses: 'places.ts new_class',
   },
   {
-    file: 'packages/server/src/sandbox/candidate.ts',
+    file: 'packages/server/src/sandbox/classes/candidate.ts',
     from: "namespaceLauncher?: 'auto' |",
     to: "namespaceLauncher?: 'auto' | 'new_launcher' |",
     misses: 'places.ts new_launcher',

@@ -3,7 +3,7 @@
  * that would change a file system throws. Prints what was collected, and what happened to an attempted write.
  */
 import { writeFileSync } from 'node:fs';
-import { Workspace } from '../../packages/server/src/sandbox/output/workspace.ts';
+import { Workspace } from '../../packages/server/src/sandbox/program/output/workspace.ts';
 
 const [directory = '', ...outputs] = process.argv.slice(2);
 using workspace = new Workspace(directory, 'shared');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
+import { openProvider } from '../../packages/server/src/sandbox/prove/preflight.ts';
 import type { Collection, Provider } from '../../packages/server/src/sandbox/sandbox.ts';
 import type { Attack } from './hostile-case.ts';
 import { programOf, WORK_BYTES } from './target.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CellOptions } from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
+import type { CellOptions } from '../../packages/server/src/sandbox/cell/runtime.ts';
 import { unreadyPosture } from '../../packages/server/src/sandbox/sandbox.ts';
 import { type BenchOptions, type BundleEdit, FaultBench, withEdits, withParts } from './fault-bench.ts';
 import type { HostileCase, HostileClass } from './hostile-case.ts';

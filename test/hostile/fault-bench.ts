@@ -6,21 +6,21 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GroupRoot } from '../../packages/server/src/sandbox/cgroup/cgroup.ts';
-import { openGroupRoot, readCgroupLayout } from '../../packages/server/src/sandbox/cgroup/layout.ts';
-import { instanceName, openRunDirectory } from '../../packages/server/src/sandbox/host/run-directory.ts';
-import { OciCell } from '../../packages/server/src/sandbox/oci/cell.ts';
-import { processOneFiles } from '../../packages/server/src/sandbox/oci/process-one.ts';
-import { buildRootfs } from '../../packages/server/src/sandbox/oci/rootfs.ts';
-import { crunRuntime } from '../../packages/server/src/sandbox/oci/runtime/crun.ts';
-import { GVISOR_PLATFORMS, runscRuntime } from '../../packages/server/src/sandbox/oci/runtime/runsc.ts';
-import type { CellOptions } from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
+import { OciCell } from '../../packages/server/src/sandbox/cell/cell.ts';
+import type { Pack } from '../../packages/server/src/sandbox/cell/pack.ts';
+import { processOneFiles } from '../../packages/server/src/sandbox/cell/process-one.ts';
+import { buildRootfs } from '../../packages/server/src/sandbox/cell/rootfs.ts';
+import type { CellOptions } from '../../packages/server/src/sandbox/cell/runtime.ts';
+import { GVISOR_PLATFORMS, runscRuntime } from '../../packages/server/src/sandbox/classes/gvisor/runsc.ts';
+import { crunRuntime } from '../../packages/server/src/sandbox/classes/namespace/crun.ts';
 import {
   type StartedRuntime,
   type StartedRuntimeParts,
   startedRuntime,
-} from '../../packages/server/src/sandbox/oci/runtime/runtime-start.ts';
-import type { Pack } from '../../packages/server/src/sandbox/packs/pack.ts';
+} from '../../packages/server/src/sandbox/classes/oci/runtime-start.ts';
+import type { GroupRoot } from '../../packages/server/src/sandbox/kernel/cgroup/cgroup.ts';
+import { openGroupRoot, readCgroupLayout } from '../../packages/server/src/sandbox/kernel/cgroup/layout.ts';
+import { instanceName, openRunDirectory } from '../../packages/server/src/sandbox/kernel/host/run-directory.ts';
 import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.ts';
 import { BootstrapError, type PreparedCell } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';

@@ -1,7 +1,7 @@
 /** What a process holds of its host, counted by the kernel, to compare before and after some work. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { instanceName } from '../../packages/server/src/sandbox/host/run-directory.ts';
+import { instanceName } from '../../packages/server/src/sandbox/kernel/host/run-directory.ts';
 import { groupNames } from './host-groups.ts';
 
 export interface Holdings {

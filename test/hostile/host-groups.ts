@@ -4,7 +4,7 @@
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { instanceName } from '../../packages/server/src/sandbox/host/run-directory.ts';
+import { instanceName } from '../../packages/server/src/sandbox/kernel/host/run-directory.ts';
 import { instanceOf } from '../rig/leftovers.ts';
 
 const ROOT = '/sys/fs/cgroup';

@@ -1,7 +1,7 @@
 /** The other side of `separate-service.ts`: does the task in a directory, and writes its answer there. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
+import { openProvider } from '../../packages/server/src/sandbox/prove/preflight.ts';
 import { countHoldings } from './holdings.ts';
 import { runMixedLoad } from './mixed-load.ts';
 import type { SeparateTask } from './separate-service.ts';

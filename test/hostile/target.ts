@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS, type OutputRecord, outputText } from '@vouchbox/protocol';
-import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
+import { openProvider } from '../../packages/server/src/sandbox/prove/preflight.ts';
 import type {
   Posture,
   PreparedCell,

@@ -127,10 +127,10 @@ test('the server has the pages and the sources of what is compiled, and the comm
       'setup/main.mjs',
       'pages/verify-page/index.html',
       'pages/verify-page/index.html.gz',
-      'dist/sandbox/launcher/main.c',
-      'dist/sandbox/sentry/main.c',
-      'dist/sandbox/oci/guest/template.py',
-      'dist/sandbox/canaries/canary.mts',
+      'dist/sandbox/native/launcher/main.c',
+      'dist/sandbox/native/sentry/main.c',
+      'dist/sandbox/cell/guest/template.py',
+      'dist/sandbox/prove/canaries/canary.mts',
     ]),
   );
   expect(files['vouchbox']).toEqual(expect.arrayContaining(['packs/python-data.json', 'deploy/vouchbox.service']));

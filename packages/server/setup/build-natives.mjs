@@ -1,6 +1,6 @@
 /**
- * Builds what makes cells with the system's C compiler: the launcher of namespace cells (sandbox/launcher), as a program
- * and as a library for forked interpreters; the starter of gVisor cells (sandbox/sentry); and what a runtime needs that is
+ * Builds what makes cells with the system's C compiler: the launcher of namespace cells (sandbox/native/launcher), as a program
+ * and as a library for forked interpreters; the starter of gVisor cells (sandbox/native/sentry); and what a runtime needs that is
  * started for each cell, the stage and process 1. Without the launcher, which needs libseccomp, crun makes cells.
  */
 import { execFileSync } from 'node:child_process';
@@ -10,19 +10,19 @@ import { fileURLToPath } from 'node:url';
 
 const server = fileURLToPath(new URL('..', import.meta.url));
 /** Beside the TypeScript in a checkout, beside the compiled JavaScript in an installed package. */
-const SOURCES = ['src/sandbox', 'dist/sandbox'].map((folder) => join(server, folder)).find(existsSync);
-/** `sandbox/native.ts` looks for them here. */
+const SOURCES = ['src/sandbox/native', 'dist/sandbox/native'].map((folder) => join(server, folder)).find(existsSync);
+/** `sandbox/native/native.ts` looks for them here. */
 const BUILT = join(server, 'native');
 
 /** Where their sources are. */
-const FOLDERS = ['launcher', 'sentry', 'user-namespace'];
-const SHARED = ['launcher/failure.c', 'launcher/steps.c'];
-const PROCESS_ONE = named('launcher', ['init', 'limits', 'report', 'privileges', 'command']);
+const FOLDERS = ['.', 'launcher', 'sentry'];
+const SHARED = ['failure.c', 'steps.c'];
+const PROCESS_ONE = ['limits.c', ...named('launcher', ['init', 'report', 'privileges', 'command'])];
 const LAUNCHER = named('launcher', [
   ...['main', 'configuration', 'filter', 'root', 'serve', 'answer', 'cells', 'copies', 'living', 'groups'],
   ...['cell', 'maker', 'mounts'],
 ]);
-const TEMPLATE = named('launcher', ['template', 'move', 'executable', 'privileges', 'python', 'failure']);
+const TEMPLATE = ['failure.c', ...named('launcher', ['template', 'move', 'executable', 'privileges', 'python'])];
 const STATIC = ['-static'];
 const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2'];
 
@@ -37,13 +37,13 @@ const TARGETS = [
     sources: [...named('sentry', ['main', 'process', 'roots', 'control', 'ending']), ...SHARED],
     flags: STATIC,
   },
-  { file: 'svc-stage', sources: ['sentry/stage.c', ...SHARED], flags: STATIC },
+  { file: 'svc-stage', sources: ['stage.c', ...SHARED], flags: STATIC },
   {
     file: 'svc-filter',
-    sources: ['sentry/filter.c', 'launcher/configuration.c', 'launcher/filter.c', 'launcher/failure.c'],
+    sources: ['sentry/filter.c', 'launcher/configuration.c', 'launcher/filter.c', 'failure.c'],
     flags: [...STATIC, '-lseccomp'],
   },
-  { file: 'svc-enter', sources: ['user-namespace/enter.c'], flags: STATIC },
+  { file: 'svc-enter', sources: ['enter.c'], flags: STATIC },
   { file: 'svc-init', sources: ['launcher/guest.c', ...PROCESS_ONE, ...SHARED], flags: STATIC },
   { file: 'svc-launcher', sources: [...LAUNCHER, ...PROCESS_ONE, ...SHARED], flags: [...STATIC, '-lseccomp'] },
   { file: 'svc-launcher.so', sources: TEMPLATE, flags: ['-fPIC', '-shared', '-Wl,-z,now'] },

@@ -1,7 +1,5 @@
 /** The service as a library: read its settings, start it, stop it; and the operator's work on its data and its host. */
 export * from './administration.ts';
-export type { Check, CheckResult } from './sandbox/doctor/finding.ts';
-export type { DoctorReport } from './sandbox/doctor/report.ts';
 export { buildPack } from './sandbox/packs/build/build-pack.ts';
 export { readRecipe } from './sandbox/packs/build/recipe.ts';
 export {
@@ -12,5 +10,7 @@ export {
 } from './sandbox/packs/pack-store.ts';
 export { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
 export { verifyPack } from './sandbox/packs/verify-pack.ts';
+export type { Check, CheckResult } from './sandbox/prove/doctor/finding.ts';
+export type { DoctorReport } from './sandbox/prove/doctor/report.ts';
 export { startService } from './service.ts';
 export { doctor } from './start/doctor.ts';

@@ -54,13 +54,16 @@ const LIMITS_AND_POSTURE = [
   ...['Detail-1', 'Detail-6', 'Receipt-1'],
 ];
 /** What a kernel and an architecture do in ways of their own. */
-const SHORTEST_GROUP_TESTS = ['cgroup', 'launcher/launcher.test.ts', 'oci/seccomp'].map((name) => `${SANDBOX}/${name}`);
+const SHORTEST_GROUP_TESTS = ['kernel/cgroup', 'classes/namespace/launcher.test.ts', 'kernel/seccomp'].map(
+  (name) => `${SANDBOX}/${name}`,
+);
 /** What gVisor makes of each system call, and of a limit, is the same on every host, and takes longest in emulation. */
 const NOT_OF_GVISOR = ['-t', '^(?!.*gvisor (class|program))'];
 /** Without those of the whole doctor, which has a trial of its own. */
-const GROUP_TESTS = ['cgroup', 'launcher', 'watch', 'doctor/host-posture', 'doctor/probe', 'oci/seccomp', 'sentry'].map(
-  (name) => `${SANDBOX}/${name}`,
-);
+const GROUP_TESTS = [
+  ...['kernel/cgroup', 'kernel/seccomp', 'program/watch', 'classes/namespace', 'classes/gvisor'],
+  ...['prove/doctor/host-posture', 'prove/doctor/probe'],
+].map((name) => `${SANDBOX}/${name}`);
 
 export const TRIALS: readonly Trial[] = [
   {
@@ -107,7 +110,7 @@ export const TRIALS: readonly Trial[] = [
     ...NOT_OF_GVISOR,
   ]),
   testsTrial('python-ends', 'a forked Python ends as Python itself does', [
-    `${SANDBOX}/oci/python-ends.test.ts`,
+    `${SANDBOX}/cell/python-ends.test.ts`,
     ...['-t', 'that fork builds'],
   ]),
   hostileTrial('hostile-namespace', 'attacks on a namespace cell', ['namespace'], HELD_BY_THE_KERNEL),

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StartError } from '../ground/start-error.ts';
-import { instanceName, runDirectoryOf } from '../sandbox/host/run-directory.ts';
+import { instanceName, runDirectoryOf } from '../sandbox/kernel/host/run-directory.ts';
 import { ProcessLock } from '../store/sqlite/files/process-lock.ts';
 
 const FILE_NAME = 'instance-id';

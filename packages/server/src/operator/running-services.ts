@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withoutPassword } from '../ground/without-password.ts';
-import { instanceName, runDirectoryOf } from '../sandbox/host/run-directory.ts';
+import { instanceName, runDirectoryOf } from '../sandbox/kernel/host/run-directory.ts';
 import type { Config } from '../settings/config.ts';
 import { readInstance } from './instance.ts';
 import { isServed } from './socket/ask-service.ts';

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ProviderChoice } from './candidate.ts';
-import { instanceName } from './host/run-directory.ts';
-import { openProvider } from './preflight.ts';
+import type { ProviderChoice } from './classes/candidate.ts';
+import { instanceName } from './kernel/host/run-directory.ts';
+import { openProvider } from './prove/preflight.ts';
 import type { Collection, HeldLimits, Posture, Program, Provider, StopCause } from './sandbox.ts';
 
 interface Run extends Collection {

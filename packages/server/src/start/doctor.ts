@@ -1,11 +1,11 @@
 /** The doctor with the settings of a service: what `vouchbox doctor` runs. */
 import { createFreeSpaceReserve } from '../capacity/free-space.ts';
 import { ServiceError } from '../ground/service-error.ts';
-import { runDoctor } from '../sandbox/doctor/doctor.ts';
-import type { Check } from '../sandbox/doctor/finding.ts';
-import type { DoctorReport } from '../sandbox/doctor/report.ts';
-import { Checks } from '../sandbox/doctor/trial.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
+import { runDoctor } from '../sandbox/prove/doctor/doctor.ts';
+import type { Check } from '../sandbox/prove/doctor/finding.ts';
+import type { DoctorReport } from '../sandbox/prove/doctor/report.ts';
+import { Checks } from '../sandbox/prove/doctor/trial.ts';
 import type { Config } from '../settings/config.ts';
 import { objectStoreTrials } from './object-store-trial.ts';
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openObjectProxy } from '../../../../test/rig/object-proxy.ts';
 import { hasObjectServer, type ObjectServer, startObjectServer } from '../../../../test/rig/object-server.ts';
 import type { S3Place } from '../objects/s3-requests.ts';
-import type { Check } from '../sandbox/doctor/finding.ts';
-import { Checks } from '../sandbox/doctor/trial.ts';
+import type { Check } from '../sandbox/prove/doctor/finding.ts';
+import { Checks } from '../sandbox/prove/doctor/trial.ts';
 import { objectStoreTrials } from './object-store-trial.ts';
 
 test('nothing is tried if no object store is set', () => {

@@ -2,8 +2,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ObjectError, type ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-object-store.ts';
-import { fail, pass } from '../sandbox/doctor/finding.ts';
-import type { Trial } from '../sandbox/doctor/trial.ts';
+import { fail, pass } from '../sandbox/prove/doctor/finding.ts';
+import type { Trial } from '../sandbox/prove/doctor/trial.ts';
 import type { Config } from '../settings/config.ts';
 
 const FIX =

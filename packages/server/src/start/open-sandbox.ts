@@ -4,11 +4,11 @@
 
 import { namedFilesTotalBytesMax } from '@vouchbox/protocol';
 import { StartError } from '../ground/start-error.ts';
-import { hostPosture } from '../sandbox/doctor/host-posture.ts';
+import { sayReasons } from '../sandbox/classes/reasons.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
 import type { TakenPacks } from '../sandbox/packs/taken-packs.ts';
-import { NoProviderError, type Opened, openProvider } from '../sandbox/preflight.ts';
-import { sayReasons } from '../sandbox/reasons.ts';
+import { hostPosture } from '../sandbox/prove/doctor/host-posture.ts';
+import { NoProviderError, type Opened, openProvider } from '../sandbox/prove/preflight.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log/log.ts';

@@ -1,6 +1,6 @@
 /** Loads the packs at the start of a service: the newest version of each pack, if its tree is intact. */
 import { existsSync } from 'node:fs';
-import type { Pack } from './pack.ts';
+import type { Pack } from '../cell/pack.ts';
 import { newestPacks, packOf, packPlaces } from './pack-store.ts';
 import { verifyPack } from './verify-pack.ts';
 

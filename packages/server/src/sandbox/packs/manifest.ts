@@ -3,23 +3,10 @@
  * a line, sorted by the bytes of the path. A pack's digest is the SHA-256 of that text, so an auditor can compute it
  * without our code.
  */
-import { createHash } from 'node:crypto';
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  readSync,
-} from 'node:fs';
+import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
-
-const { O_NOFOLLOW, O_RDONLY } = constants;
-/** One buffer for all files, because a tree has tens of thousands of small ones. */
-const buffer = Buffer.alloc(1024 * 1024);
+import { hashFile } from '../kernel/host/hash-file.ts';
 
 /** One entry. `path` is relative to the tree; `mode` is four octal digits, and a link has none of its own. */
 export type ManifestEntry =
@@ -83,18 +70,4 @@ export function entryOf(path: string, absolute: string, stats: BigIntStats): Man
   if (stats.isSymbolicLink()) return { path, type: 'link', target: readlinkSync(absolute) };
   if (stats.isFile()) return { path, type: 'file', mode, size: Number(stats.size), sha256: hashFile(absolute) };
   throw new Error(`${path} is neither a file, a directory nor a link`);
-}
-
-/** SHA-256 of a regular file's content. */
-export function hashFile(path: string): string {
-  const file = openSync(path, O_RDONLY | O_NOFOLLOW);
-  try {
-    const hash = createHash('sha256');
-    for (let count = readSync(file, buffer); count > 0; count = readSync(file, buffer)) {
-      hash.update(buffer.subarray(0, count));
-    }
-    return hash.digest('hex');
-  } finally {
-    closeSync(file);
-  }
 }

@@ -10,8 +10,8 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fits, LANGUAGES, RuntimePack, type Static, Type } from '@vouchbox/protocol';
-import { GUEST } from '../oci/description.ts';
-import { PACK_NAME, PACK_VERSION, type Pack, packView } from './pack.ts';
+import { GUEST } from '../cell/description.ts';
+import { PACK_NAME, PACK_VERSION, type Pack, packView } from '../cell/pack.ts';
 import { PackError } from './pack-error.ts';
 
 export const PACK_FORMAT = 'svc.pack.v1';

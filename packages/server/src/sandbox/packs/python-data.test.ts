@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasEveryPack } from '../../../../../test/rig/form.ts';
-import { type Opened, openProvider } from '../preflight.ts';
+import { type Opened, openProvider } from '../prove/preflight.ts';
 import type { Collection, Posture, Program, Provider } from '../sandbox.ts';
 import type { PackFacts } from './pack-store.ts';
 import { BUILD_MILLISECONDS_MAX, shippedPacks } from './shipped-packs.fixture.ts';

@@ -19,8 +19,8 @@ const MADE_BY = [
   'build/plant-files.ts',
   'build/seal-pack.ts',
   'build/trim-tree.ts',
-  '../language-runs.ts',
-  '../oci/rootfs.ts',
+  '../program/language-runs.ts',
+  '../cell/rootfs.ts',
 ];
 
 export const BUILD_MILLISECONDS_MAX = 15 * 60 * 1000;

@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { sha256Hex } from '@vouchbox/evidence';
-import { SYSTEM_LANGUAGES } from '../language-runs.ts';
-import { GUEST } from '../oci/description.ts';
-import { type Pack, SYSTEM_PACK } from './pack.ts';
+import { GUEST } from '../cell/description.ts';
+import { type Pack, SYSTEM_PACK } from '../cell/pack.ts';
+import { SYSTEM_LANGUAGES } from '../program/language-runs.ts';
 
 const run = promisify(execFile);
 

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { PreflightOptions } from '../candidate.ts';
-import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
-import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
-import { instanceName, runDirectoryOf } from '../host/run-directory.ts';
-import { openProvider } from '../preflight.ts';
+import type { PreflightOptions } from '../classes/candidate.ts';
+import type { Group, GroupRoot } from '../kernel/cgroup/cgroup.ts';
+import { openGroupRoot, readCgroupLayout } from '../kernel/cgroup/layout.ts';
+import { instanceName, runDirectoryOf } from '../kernel/host/run-directory.ts';
+import { openProvider } from '../prove/preflight.ts';
 import type { PreparedCell, Program, Provider } from '../sandbox.ts';
 import { ParkedCells, type ParkingProblem } from './parked-cells.ts';
 

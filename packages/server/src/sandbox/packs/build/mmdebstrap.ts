@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { LANGUAGE_RUNS } from '../../language-runs.ts';
+import { LANGUAGE_RUNS } from '../../program/language-runs.ts';
 import { PackError } from '../pack-error.ts';
 import { type AptSources, readAptSources } from './apt-sources.ts';
 import type { Recipe } from './recipe.ts';

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { LANGUAGES, type Static, Type } from '@vouchbox/protocol';
 import { Compile } from 'typebox/compile';
-import { ENVIRONMENT } from '../../language-runs.ts';
-import { PACK_NAME, PACK_VERSION, SYSTEM_PACK } from '../pack.ts';
+import { PACK_NAME, PACK_VERSION, SYSTEM_PACK } from '../../cell/pack.ts';
+import { ENVIRONMENT } from '../../program/language-runs.ts';
 import { PackError } from '../pack-error.ts';
 import { checkLockfile, checkRequirements, NODE_MODULES } from './locked-packages.ts';
 

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { ETC_FILES } from '../../oci/rootfs.ts';
+import { ETC_FILES } from '../../cell/rootfs.ts';
 import { walkTree } from '../manifest.ts';
 import { PackError } from '../pack-error.ts';
 import type { Recipe } from './recipe.ts';

@@ -1,0 +1,59 @@
+/** How a cell is laid out: the trees that it sees, its description, and the words that its stage takes. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nativePath } from '../native/native.ts';
+import { type DescriptionOptions, GUEST, type MountPoint } from './description.ts';
+import type { CellOptions } from './runtime.ts';
+
+/** The guest programs, which every cell sees. */
+const GUEST_PROGRAMS = fileURLToPath(new URL('guest', import.meta.url));
+/** Inodes of a cell's own file system: `/work` and all that is in it. */
+const WORK_INODES = 1024;
+const TEMPORARY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * `svc-stage` joins the group, makes the cell's mounts and executes the command that follows these words
+ * (`../native/stage.c`). `own` are the words of one runtime.
+ */
+export function stageWords(options: CellOptions, own: readonly string[]): readonly string[] {
+  return [
+    nativePath('svc-stage'),
+    `cell=${join(options.directory, 'cell')}`,
+    `rootfs=${options.rootfs}`,
+    `root=${options.rootUid}`,
+    `work=${workFileSystem(options)}`,
+    ...own,
+    ...options.group.joinFiles.map((file) => `group=${file}`),
+    ...treesOf(options).map(({ source }) => `tree=${source}`),
+    '--',
+  ];
+}
+
+/** The options of the tmpfs that holds everything that a job can write below `/work`: tmpfs(5). */
+export function workFileSystem({ workBytes }: CellOptions): string {
+  return `size=${workBytes},nr_inodes=${WORK_INODES},mode=755`;
+}
+
+/** The options for the description of this cell. */
+export function descriptionOptions(options: CellOptions): DescriptionOptions {
+  const { directory, language, loopback, pack, rootUid, runtime } = options;
+  const binds = treesOf(options).map(({ destination }, at) => ({
+    source: join(directory, 'cell/trees', String(at)),
+    destination,
+  }));
+  return {
+    sharesHostKernel: runtime.sharesHostKernel,
+    language,
+    cell: join(directory, 'cell'),
+    binds,
+    environment: pack.environment,
+    rootUid,
+    temporaryBytes: TEMPORARY_BYTES,
+    loopback,
+  };
+}
+
+/** The trees of the host that a cell sees, and where it sees them. */
+export function treesOf({ pack }: CellOptions): readonly MountPoint[] {
+  return [...pack.binds, { source: GUEST_PROGRAMS, destination: GUEST.guest }];
+}

@@ -1,0 +1,155 @@
+/**
+ * What a cell is, whichever way makes it: the commands that wait in it and everything that confines them. It is a pure
+ * function of its options. It states only what was requested; the protections that are really on are observed in the
+ * running cell.
+ */
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { runscSeccompProfile, type SeccompProfile, seccompProfile } from '../kernel/seccomp/seccomp.ts';
+import { heapOption } from '../program/javascript-heap.ts';
+import { ENVIRONMENT, LANGUAGE_RUNS, type LanguageRun } from '../program/language-runs.ts';
+
+/** The user a program runs as inside its cell. */
+export const JOB_UID = 1000;
+
+/** Where things are inside a cell. `/svc` holds only our own, read-only. */
+export const GUEST = {
+  work: '/work',
+  report: '/svc/report',
+  guest: '/svc/guest',
+  init: '/svc/init',
+  filter: '/svc/filter',
+  node: '/opt/svc/bin/node',
+} as const;
+
+/** The command that runs each launcher. `/opt/svc/bin/node` is the Node that the service runs on. */
+const LAUNCHERS: Readonly<Record<LanguageRun['launcher'], readonly string[]>> = {
+  'launch.py': ['/usr/bin/python3', '-I', '-u'],
+  'launch.cjs': [GUEST.node, heapOption(LIMIT_DEFAULTS.mem_mb)],
+  'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
+};
+
+/** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
+function waitingCommands({ language, sharesHostKernel }: DescriptionOptions) {
+  const { launcher, command, compiler, source } = LANGUAGE_RUNS[language];
+  const waiting = (words: readonly string[]) => [...LAUNCHERS[launcher], `${GUEST.guest}/${launcher}`, ...words];
+  // gVisor may accept only a part of a long write.
+  const python = sharesHostKernel ? [] : ['whole-writes'];
+  const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[launcher];
+  return {
+    program: waiting(words),
+    compiler: compiler === null ? [] : waiting(compiler),
+  };
+}
+
+export interface MountPoint {
+  readonly source: string;
+  readonly destination: string;
+}
+
+export interface DescriptionOptions {
+  /** Whether programs use the host's kernel. */
+  readonly sharesHostKernel: boolean;
+  readonly language: Language;
+  /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
+  readonly cell: string;
+  /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */
+  readonly binds: readonly MountPoint[];
+  /** What the runtime pack adds to the fixed environment, as `NAME=VALUE`. */
+  readonly environment: readonly string[];
+  /** The host user that is root inside; the job's user is the next one. */
+  readonly rootUid: number;
+  readonly temporaryBytes: number;
+  /** Whether programs may reach one another over `lo`. */
+  readonly loopback: boolean;
+}
+
+export interface CellMount {
+  readonly destination: string;
+  readonly type: string;
+  readonly source: string;
+  readonly options: readonly string[];
+}
+
+export interface CellDescription {
+  /** The command that waits to run the program and, for a compiled language, the one that compiles it. */
+  readonly program: readonly string[];
+  readonly compiler: readonly string[];
+  readonly environment: readonly string[];
+  /** Resource limits, by name without `RLIMIT_`. */
+  readonly resources: Readonly<Record<keyof typeof RESOURCES, number>>;
+  readonly mounts: readonly CellMount[];
+  readonly maskedPaths: readonly string[];
+  readonly readonlyPaths: readonly string[];
+  readonly seccomp: SeccompProfile;
+}
+
+export function describeCell(options: DescriptionOptions): CellDescription {
+  return {
+    ...waitingCommands(options),
+    environment: [...ENVIRONMENT, ...options.environment],
+    resources: RESOURCES,
+    mounts: mountsOf(options),
+    maskedPaths: MASKED_PATHS,
+    readonlyPaths: READONLY_PATHS,
+    seccomp: options.sharesHostKernel ? seccompProfile(options) : runscSeccompProfile(options),
+  };
+}
+
+/** A second bound beside the cgroup. File size, CPU and process limits are set at the hand-over. */
+const RESOURCES = {
+  NOFILE: 256,
+  CORE: 0,
+  STACK: 8 * 1024 * 1024,
+  MEMLOCK: 64 * 1024,
+  MSGQUEUE: 800 * 1024,
+  SIGPENDING: 256,
+  NICE: 0,
+  RTPRIO: 0,
+} as const;
+
+/** The cell's own terminals, by way of `/dev/ptmx`. They are few, because the kernel has one bound for all of them. */
+const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
+
+function mountsOf(options: DescriptionOptions): CellMount[] {
+  const flags = ['nosuid', 'nodev'];
+  return [
+    // Read-only: nothing needs to be written there, and a program could lower its own out-of-memory score.
+    { destination: '/proc', type: 'proc', source: 'proc', options: ['ro', 'nosuid', 'noexec', 'nodev'] },
+    tmpfs('/dev', ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k', 'nr_inodes=64']),
+    tmpfs('/dev/shm', ['nosuid', 'noexec', 'nodev', 'mode=1777', 'size=16m', 'nr_inodes=1024']),
+    { destination: '/dev/pts', type: 'devpts', source: 'devpts', options: TERMINALS },
+    tmpfs('/tmp', [...flags, 'mode=1777', `size=${options.temporaryBytes}`, 'nr_inodes=4096']),
+    ...options.binds.map(({ source, destination }) =>
+      bind(source, destination, ['ro', ...flags, ...(destination === GUEST.guest ? ['noexec'] : [])]),
+    ),
+    bind(`${options.cell}/report`, GUEST.report, ['rw', ...flags, 'noexec']),
+    bind(`${options.cell}/work`, GUEST.work, ['rw', ...flags]),
+    bind(`${options.cell}/work/input`, `${GUEST.work}/input`, ['ro', ...flags, 'noexec']),
+  ];
+}
+
+function tmpfs(destination: string, options: readonly string[]): CellMount {
+  return { destination, type: 'tmpfs', source: 'tmpfs', options };
+}
+
+function bind(source: string, destination: string, options: readonly string[]): CellMount {
+  return { destination, type: 'bind', source, options: ['rbind', 'private', ...options] };
+}
+
+/** Kernel files that tell about the host. */
+const MASKED_PATHS = [
+  ...`acpi allocinfo asound bootconfig buddyinfo bus cgroups cmdline config.gz consoles crypto devices diskstats dma driver
+    execdomains fb filesystems fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg kpagecgroup kpagecount
+    kpageflags latency_stats locks mdstat misc modules mtrr pagetypeinfo partitions pressure sched_debug schedstat scsi
+    slabinfo softirqs swaps sysvipc timer_list timer_stats tty vmallocinfo vmstat zoneinfo
+    sys/fs/aio-nr sys/fs/dentry-state sys/fs/file-nr sys/fs/inode-nr sys/fs/inode-state sys/fs/quota
+    sys/kernel/keys sys/kernel/pty sys/kernel/random/entropy_avail`
+    .split(/\s+/)
+    .map((name) => `/proc/${name}`),
+  '/sys/devices/virtual/dmi',
+  '/sys/devices/virtual/powercap',
+  '/sys/firmware',
+];
+
+/** Kernel files that steer the host. */
+const READONLY_PATHS = 'sys sysrq-trigger dynamic_debug'.split(' ').map((name) => `/proc/${name}`);

@@ -1,0 +1,124 @@
+/**
+ * The protocol with process 1 of a cell, on the pipes that the program uses later. It ends with the release: from then
+ * on, every byte is the program's.
+ */
+import type { Socket } from 'node:net';
+import type { PipeInput } from '../program/output/pipe-input.ts';
+import { releaseWords } from '../program/release-words.ts';
+import type { Program } from '../sandbox.ts';
+import { limitRows, type ProcessLimits, parseLimitRows } from './process-limits.ts';
+
+const DIAGNOSTICS_CHARS_MAX = 4096;
+const REPORT_BYTES_MAX = 256 * 1024;
+/** Of a line to process 1: `ORDER_BYTES` in `launcher.h`. */
+const ORDER_BYTES = 256;
+
+interface Streams {
+  readonly stdin: PipeInput;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+}
+
+export class GuestChannel {
+  readonly #streams: Streams;
+  #received = Buffer.alloc(0);
+  #diagnostics = '';
+  #failure: Error | null = null;
+  #wake: () => void = () => {};
+
+  constructor(streams: Streams) {
+    this.#streams = streams;
+    streams.stdout.on('data', this.#receive).on('error', this.#fail).on('end', this.#ended);
+    streams.stderr.on('data', this.#diagnose).on('error', this.#fail);
+  }
+
+  /** What the runtime or process 1 printed before the release, for the operator. */
+  get diagnostics(): string {
+    return this.#diagnostics.trim();
+  }
+
+  /** Ends the protocol: the pending step and every later one reject with this reason. */
+  abort(reason: Error): void {
+    this.#failure ??= reason;
+    this.#wake();
+  }
+
+  /** The report of the waiting interpreter. Resolves at the workload-ready boundary. */
+  async report(): Promise<string> {
+    const [, length] = (await this.#line()).match(/^ready (\d+)$/) ?? [];
+    if (length === undefined || Number(length) > REPORT_BYTES_MAX) throw new Error('the cell sent no report');
+    return (await this.#bytes(Number(length))).toString();
+  }
+
+  /** Sets the limits on the interpreter and resolves to those that the kernel then reports. */
+  async limit(limits: ProcessLimits): Promise<ProcessLimits> {
+    this.#send(`limits ${limitRows(limits)}`);
+    const answer = await this.#line();
+    return parseLimitRows(answer.startsWith('limits ') ? answer : '');
+  }
+
+  /**
+   * Lets the program run with its words and its stdin, and gives up the output streams: this channel reads no more. The
+   * heap is for Node and Java alone.
+   */
+  release(program: Pick<Program, 'args' | 'env' | 'stdin'>, heapMb: number): void {
+    const { stdout, stderr, stdin: input } = this.#streams;
+    stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
+    stderr.off('data', this.#diagnose).off('error', this.#fail);
+    const { argumentCount, bytes } = releaseWords(program);
+    const told = Buffer.concat([Buffer.from(lineOf(`run ${bytes.byteLength} ${argumentCount} ${heapMb}`)), bytes]);
+    if (program.stdin === null) input.end(told);
+    else {
+      input.write(told);
+      input.end(program.stdin);
+    }
+  }
+
+  #send(line: string): void {
+    this.#streams.stdin.write(lineOf(line));
+  }
+
+  async #line(): Promise<string> {
+    for (;;) {
+      const end = this.#received.indexOf(0x0a);
+      if (end >= 0) {
+        const line = this.#received.toString('latin1', 0, end);
+        this.#received = this.#received.subarray(end + 1);
+        return line;
+      }
+      await this.#more();
+    }
+  }
+
+  async #bytes(length: number): Promise<Buffer> {
+    while (this.#received.byteLength < length) await this.#more();
+    const bytes = this.#received.subarray(0, length);
+    this.#received = this.#received.subarray(length);
+    return bytes;
+  }
+
+  async #more(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    if (this.#failure) throw this.#failure;
+  }
+
+  readonly #receive = (chunk: Buffer): void => {
+    this.#received = Buffer.concat([this.#received, chunk]);
+    if (this.#received.byteLength > 2 * REPORT_BYTES_MAX) this.abort(new Error('the cell sent too much'));
+    this.#wake();
+  };
+
+  readonly #diagnose = (chunk: Buffer): void => {
+    this.#diagnostics = (this.#diagnostics + chunk.toString()).slice(0, DIAGNOSTICS_CHARS_MAX);
+  };
+
+  readonly #fail = (error: Error): void => this.abort(error);
+  readonly #ended = (): void => this.abort(new Error('the cell ended before it was ready'));
+}
+
+function lineOf(words: string): string {
+  return `${words.padEnd(ORDER_BYTES - 1)}\n`;
+}

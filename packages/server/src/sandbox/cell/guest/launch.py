@@ -1,0 +1,131 @@
+# Waits with the interpreter up, then runs the one program of this cell as `__main__`, as `python3 /work/main.py` would.
+# A template has loaded this before it forks.
+import io
+import os
+import sys
+import time
+
+
+class WholeWrites(io.FileIO):
+    """Continues a write that was accepted in part, as gVisor accepts long ones. An unbuffered stream of Python would drop
+    the rest.
+    """
+
+    def write(self, data):
+        left = memoryview(data).cast("B")
+        written = 0
+        while written < len(left):
+            count = super().write(left[written:])
+            if count is None:  # The program made the pipe non-blocking, and it is full.
+                return written or None
+            written += count
+        return written
+
+
+def with_whole_writes(stream):
+    raw = WholeWrites(stream.fileno(), "w", closefd=False)
+    raw.name = stream.name
+    text = io.TextIOWrapper(raw, stream.encoding, stream.errors, newline="\n", write_through=True)
+    text.mode = stream.mode
+    return text
+
+
+def read_whole(descriptor):
+    """Reads a descriptor to its end and closes it. A file object would cost more than everything else that is done here.
+    """
+    whole = b""
+    while part := os.read(descriptor, 8192 + len(whole)):
+        whole += part
+    os.close(descriptor)
+    return whole
+
+
+def take_words(told):
+    """The arguments of the program. Its variables are set."""
+    line, _, words = told.partition(b"\n")
+    if not words:
+        return []
+    words = words.split(b"\0")[:-1]
+    count = int(line.split()[1])
+    for variable in words[count:]:
+        name, _, value = variable.partition(b"=")
+        os.environb[name] = value
+        if name == b"TZ":
+            time.tzset()
+    return [os.fsdecode(word) for word in words[:count]]
+
+
+def report(error):
+    """Prints what the program did not catch, by the program's hook, which may fail itself."""
+    # This file's frame is left out, so that a traceback starts with the program's own code.
+    trace = error.__traceback__
+    error.__traceback__ = trace.tb_next if trace is not None else None
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    try:
+        return sys.excepthook(type(error), error, error.__traceback__)
+    except SystemExit:
+        raise
+    except BaseException as raised:
+        failure = raised
+    failure.__traceback__ = failure.__traceback__.tb_next
+    print("Error in sys.excepthook:", file=sys.stderr)
+    sys.__excepthook__(type(failure), failure, failure.__traceback__)
+    print("\nOriginal exception was:", file=sys.stderr)
+    sys.__excepthook__(type(error), error, error.__traceback__)
+
+
+def keep_what_is_here():
+    """Makes the end of the interpreter leave alone what existed before the program, except open files: freeing that is
+    most of the cost of an end. A frozen list that refers only to itself is never collected, and neither is what it holds.
+    A template does more (native/launcher/python.c).
+    """
+    import gc
+
+    sys.modules.pop("gc")
+    here = [each for each in gc.get_objects() if not isinstance(each, io._io._IOBase)]
+    here.append(here)
+    gc.freeze()
+
+
+def await_program(go=3, ready=4):
+    """Waits with the interpreter up. Returns the path of the program and its arguments."""
+    # The host's kernel takes a blocking write whole, or reports a signal.
+    if "whole-writes" in sys.argv:
+        sys.stdout = sys.__stdout__ = with_whole_writes(sys.stdout)
+        sys.stderr = sys.__stderr__ = with_whole_writes(sys.stderr)
+    os.write(ready, b"r")
+    os.close(ready)
+    told = read_whole(go)
+    if not told:  # The input ended without a release: the process that held the program is gone.
+        os._exit(125)
+    return os.getcwd() + "/main.py", take_words(told)
+
+
+def execute(program, arguments):
+    """Runs the file as the main module."""
+    source = read_whole(os.open(program, os.O_RDONLY | os.O_CLOEXEC))
+    sys.argv[:] = [program, *arguments]
+    main = type(sys)("__main__")
+    main.__dict__.update(__file__=program, __builtins__=__builtins__, __cached__=None)
+    sys.modules["__main__"] = main
+    error = None
+    try:
+        exec(compile(source, program, "exec"), main.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as raised:
+        error = raised
+    if error is None:
+        return
+    # Outside of the handler, so that the error of a failing hook is not chained to this one.
+    report(error)
+    if not isinstance(error, KeyboardInterrupt):
+        sys.exit(1)
+    # Python itself ends an interrupted program by the same signal. Its message was already printed.
+    sys.excepthook = lambda *_: None
+    raise error
+
+
+if __name__ == "__main__":
+    keep_what_is_here()
+    execute(*await_program())

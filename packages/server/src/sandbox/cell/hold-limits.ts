@@ -1,0 +1,56 @@
+/**
+ * Sets a job's limits on a cell, and returns for each only what the kernel reports, because a receipt may claim no
+ * more.
+ */
+import type { RequestedLimits } from '@vouchbox/protocol';
+import { heapMb } from '../program/javascript-heap.ts';
+import type { HeldLimits } from '../sandbox.ts';
+import type { Runtime } from './runtime.ts';
+import type { LimitsInForce, WantedLimits } from './start.ts';
+
+const MIB = 1024 * 1024;
+/**
+ * The watch holds the CPU time of all processes together. A resource limit of each process is a second bound, but not
+ * in gVisor: its clock also counts the time that a program waits for a processor, and on a busy host runs several times
+ * too fast.
+ */
+const CPU_SECONDS_UNLIMITED = 2 ** 31;
+
+/**
+ * The group holds memory and processes, including those of the runtime. The runtime's memory is measured while the
+ * interpreter waits, and the group may have that much more. Memory that the runtime takes later counts as the job's.
+ * The interpreter's resource limit holds the file size, and the watch holds wall clock and CPU time.
+ */
+export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesShare: boolean): WantedLimits {
+  const { overhead, sharesHostKernel } = runtime;
+  return {
+    fileBytes: limits.max_file_mb * MIB,
+    cpuSeconds: sharesHostKernel ? Math.ceil(limits.cpu_seconds) + 1 : CPU_SECONDS_UNLIMITED,
+    guestProcesses: limits.max_pids + overhead.guestProcesses,
+    heapMb: heapMb(limits.mem_mb),
+    memoryBytes: limits.mem_mb * MIB,
+    processes: overhead.processes(limits.max_pids),
+    takesShare,
+  };
+}
+
+/** For each limit, the value in force and whether it is held. */
+export function heldLimits(limits: RequestedLimits, inForce: LimitsInForce, runtime: Runtime): HeldLimits {
+  const { asked, guest, group, ownMemoryBytes, cpuMicroseconds } = inForce;
+  return {
+    effective_limits: {
+      wall_seconds: limits.wall_seconds,
+      cpu_seconds: limits.cpu_seconds,
+      mem_mb: (group.memoryBytes - ownMemoryBytes) / MIB,
+      max_pids: runtime.heldProcesses({ group: group.processes, guest: guest.processes }),
+      max_file_mb: guest.fileBytes / MIB,
+    },
+    limit_enforcement: {
+      wall_seconds: true,
+      cpu_seconds: Number.isFinite(cpuMicroseconds),
+      mem_mb: group.memoryBytes <= asked.memoryBytes + ownMemoryBytes,
+      max_pids: group.processes <= asked.processes && guest.processes <= asked.guestProcesses,
+      max_file_mb: guest.fileBytes <= asked.fileBytes,
+    },
+  };
+}

@@ -1,0 +1,58 @@
+/** The order in which memory limits are tried, on either cgroup version. Real cells are in `small-limits.test.ts`. */
+import { expect, it } from 'vitest';
+import type { GroupLocation } from '../../kernel/cgroup/cgroup.ts';
+import { holdMemory } from './room-for-waiting.ts';
+
+const MIB = 1024 * 1024;
+const V1: GroupLocation = {
+  version: 'v1',
+  paths: { memory: '', pids: '', cpuacct: '', cpu: null, all: [] },
+};
+const V2: GroupLocation = { version: 'v2', directory: '' };
+
+/** A kernel that refuses limits below what it cannot take back. Returns the limits that were tried, in bytes. */
+async function tried(
+  location: GroupLocation,
+  { wanted, unreclaimable, inUse, least }: Record<'wanted' | 'unreclaimable' | 'inUse' | 'least', number>,
+): Promise<number[]> {
+  const limits: number[] = [];
+  const group = { location, unreclaimableBytes: () => unreclaimable };
+  await holdMemory(group, { wanted, inUse: () => inUse }, async (memoryBytes) => {
+    limits.push(memoryBytes);
+    if (memoryBytes < least) throw Object.assign(new Error('busy'), { code: 'EBUSY' });
+  });
+  return limits;
+}
+
+it.each([
+  ['v1: what is wanted, if the kernel takes it', V1, { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 0 }, [1]],
+  ['v1: else the first whole MiB that holds', V1, { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 9.5 }, [1, 10]],
+  [
+    'v1: one MiB more each time after that',
+    V1,
+    { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 11.5 },
+    [1, 10, 11, 12],
+  ],
+  [
+    'v1: whole MiB above a limit that is none',
+    V1,
+    { inUse: 90, unreclaimable: 9, wanted: 1.25, least: 9 },
+    [1.25, 9.25],
+  ],
+  [
+    'v2: at once what holds, since a lower limit would kill',
+    V2,
+    { inUse: 90, unreclaimable: 9.5, wanted: 1, least: 0 },
+    [10],
+  ],
+  ['v2: what is wanted, if that is more', V2, { inUse: 90, unreclaimable: 9.5, wanted: 64, least: 0 }, [64]],
+] as const)('%s', async (_title, location, { wanted, unreclaimable, inUse, least }, limits) => {
+  const bytes = { wanted: wanted * MIB, unreclaimable: unreclaimable * MIB, inUse: inUse * MIB, least: least * MIB };
+  expect(await tried(location, bytes)).toEqual(limits.map((mib) => mib * MIB));
+});
+
+it('any other refusal is passed on', async () => {
+  const group = { location: V1, unreclaimableBytes: () => 0 };
+  const refused = Object.assign(new Error('gone'), { code: 'ENODEV' });
+  await expect(holdMemory(group, { wanted: MIB, inUse: () => 0 }, () => Promise.reject(refused))).rejects.toBe(refused);
+});

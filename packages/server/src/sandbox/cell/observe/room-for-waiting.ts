@@ -1,0 +1,40 @@
+/**
+ * A limit cannot be below what the waiting cell already holds when it is set: its threads are there, and so is its
+ * memory. Then the smallest limit that holds is set, and is the one that is told. Spec § Job submission, limits.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Group } from '../../kernel/cgroup/cgroup.ts';
+
+const MIB = 1024 * 1024;
+/** How long the kernel may count memory that it has already freed. */
+const SETTLED_MILLISECONDS_MAX = 2000;
+
+/**
+ * Sets the memory limit of a group, in bytes, to the wanted one and whole MiB more, as few as hold what is in use.
+ * cgroup v1 refuses a lower one (`EBUSY`); v2 would kill for it, so there the memory in use is read before.
+ * @param inUse what the group held when the cell began to wait
+ */
+export async function holdMemory<Result>(
+  group: Pick<Group, 'location' | 'unreclaimableBytes'>,
+  { wanted, inUse }: { readonly wanted: number; readonly inUse: () => number },
+  set: (memoryBytes: number) => Promise<Result>,
+): Promise<Result> {
+  const deadline = performance.now() + SETTLED_MILLISECONDS_MAX;
+  const missing = (memoryBytes: number) => Math.ceil((group.unreclaimableBytes() - memoryBytes) / MIB) * MIB;
+  let memoryBytes = wanted;
+  if (group.location.version === 'v2' && inUse() > wanted) memoryBytes += Math.max(0, missing(memoryBytes));
+  for (;;) {
+    try {
+      return await set(memoryBytes);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || performance.now() > deadline) throw error;
+    }
+    const more = missing(memoryBytes);
+    if (more > 0) memoryBytes += more;
+    else {
+      // The kernel could not take back in time what it counts as pages of files.
+      await delay(1);
+      memoryBytes += MIB;
+    }
+  }
+}

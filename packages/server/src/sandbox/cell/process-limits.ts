@@ -1,0 +1,24 @@
+/**
+ * The limits of a job on each process that waits for it. They cross the wire to what sets them, process 1 or the launcher,
+ * as rows `NAME=VALUE` by the names of this table. `native/limits.h` has the same.
+ */
+export const PROCESS_LIMITS = { fileBytes: 'FSIZE', cpuSeconds: 'CPU', processes: 'NPROC' } as const;
+
+export type ProcessLimits = Readonly<Record<keyof typeof PROCESS_LIMITS, number>>;
+
+const rows = Object.entries(PROCESS_LIMITS) as [keyof ProcessLimits, string][];
+
+export function limitRows(limits: ProcessLimits): string {
+  return rows.map(([limit, name]) => `${name}=${limits[limit]}`).join(' ');
+}
+
+/** The limits that the kernel holds, as they are told. Throws if one is missing. */
+export function parseLimitRows(text: string): ProcessLimits {
+  const told = new Map([...text.matchAll(/(\w+)=(\d+)/g)].map(([, name = '', value]) => [name, Number(value)]));
+  const held = rows.map(([limit, name]) => {
+    const value = told.get(name);
+    if (value === undefined) throw new Error('the cell did not say which limits it holds');
+    return [limit, value];
+  });
+  return Object.fromEntries(held) as ProcessLimits;
+}

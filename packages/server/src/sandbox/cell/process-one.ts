@@ -1,0 +1,37 @@
+/**
+ * Process 1 of cells that a runtime makes, in the root of all cells. Where programs use gVisor's kernel, the root also has
+ * their system call filter: runsc would make one for each cell.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { type KernelFilterOptions, type SeccompProfile, seccompProfile } from '../kernel/seccomp/seccomp.ts';
+import { ruleLine } from '../kernel/seccomp/seccomp-rule.ts';
+import { nativePath } from '../native/native.ts';
+import { GUEST } from './description.ts';
+import type { RootFiles } from './rootfs.ts';
+
+/** Built from `../native/launcher`, as a launcher's own process 1 is. */
+const SVC_INIT = nativePath('svc-init');
+const SVC_FILTER = nativePath('svc-filter');
+
+/** The command of process 1, which expects that the runtime sets the filter. */
+export const PROCESS_ONE: readonly string[] = [GUEST.init, '-'];
+/** The command of process 1, which sets the filter itself. */
+export const FILTERING_PROCESS_ONE: readonly string[] = [GUEST.init, GUEST.filter];
+
+/** Whether the filter can be made ahead: that program can be built only with the headers of libseccomp. */
+export function makesFilter(): boolean {
+  return existsSync(SVC_FILTER);
+}
+
+/** The files for the root of the cells. */
+export function processOneFiles({ sharesHostKernel, loopback }: KernelFilterOptions): RootFiles {
+  const init = { [GUEST.init]: readFileSync(SVC_INIT) };
+  if (sharesHostKernel || !makesFilter()) return init;
+  return { ...init, [GUEST.filter]: compileFilter(seccompProfile({ loopback, sharesHostKernel })) };
+}
+
+function compileFilter({ syscalls, defaultErrnoRet }: SeccompProfile): Uint8Array {
+  const lines = [...syscalls.map(ruleLine), `otherwise ${defaultErrnoRet}`];
+  return execFileSync(SVC_FILTER, { input: `${lines.join('\n')}\n`, stdio: ['pipe', 'pipe', 'pipe'] });
+}

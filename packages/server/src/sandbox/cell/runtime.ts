@@ -1,0 +1,87 @@
+/** A runtime of cells, and everything that one cell is made of, chosen before it exists. */
+import type { Backend, IsolationClass, Language, RuntimeIdentity } from '@vouchbox/protocol';
+import type { Group } from '../kernel/cgroup/cgroup.ts';
+import type { Pack } from './pack.ts';
+import type { Boot, Start } from './start.ts';
+
+/** Host resources that a runtime itself takes in a cell's group. They do not count against the job. */
+export interface Overhead {
+  /** The most memory that it may take, used for planning before a cell exists. The real amount is measured. */
+  readonly memoryBytes: number;
+  /** Host processes and threads for a job of `max_pids`. */
+  readonly processes: (maxPids: number) => number;
+  /**
+   * How far RLIMIT_NPROC is above `max_pids`. Under crun it is above, so that the group refuses new processes and
+   * counts the refusals. Under runsc it is one below, because gVisor counts an interpreter that changed its user for
+   * its former user.
+   */
+  readonly guestProcesses: number;
+}
+
+export interface Runtime extends AsyncDisposable {
+  readonly name: 'crun' | 'runsc' | 'svc-launcher';
+  readonly backend: Backend;
+  readonly isolation_class: IsolationClass;
+  readonly path: string;
+  readonly identity: RuntimeIdentity;
+  /** Whether programs use the host's kernel. If so, files of the host get inodes of the cell's own. */
+  readonly sharesHostKernel: boolean;
+  readonly overhead: Overhead;
+  /**
+   * Names the template whose copies the cells of an owner are now; null if they are made without one, as most are. Given
+   * `isAsked`, it counts a request, which may begin a template.
+   */
+  templateOf(options: TemplateRequest): string | null;
+  /** Makes the group of a cell, and starts process 1, which is in it from its first instruction. */
+  start(options: CellOptions, boot: Boot): Start;
+  /**
+   * The memory of a waiting cell, in bytes, that belongs to the runtime and not to the interpreter. Under runsc the
+   * memory of programs is a file in memory, and all other memory belongs to the sentry and the gofer. Under crun the
+   * runtime has none.
+   */
+  ownMemoryBytes(group: Group): number;
+  /** The process limit that holds the job: the group's under crun, that of gVisor's own kernel under runsc. */
+  heldProcesses(held: { readonly group: number; readonly guest: number }): number;
+}
+
+/** Whose cells, and of which language and pack. `cell` is what a cell of them would be made of. */
+export interface TemplateRequest {
+  readonly language: Language;
+  readonly pack: Pack;
+  readonly owner: string;
+  readonly isAsked: boolean;
+  readonly cell: () => CellOptions;
+}
+
+/** A name, users and a group, as a cell has them, for something of a runtime's own. Disposing it removes the group. */
+export interface ReservedCell extends AsyncDisposable {
+  readonly id: string;
+  readonly rootUid: number;
+  readonly group: Group;
+}
+
+export interface CellOptions {
+  readonly id: string;
+  readonly runtime: Runtime;
+  readonly pack: Pack;
+  readonly language: Language;
+  /** Whose job it is for; undefined for a cell that anybody may get. */
+  readonly owner: string | undefined;
+  readonly group: Group;
+  /** The cell's own directory on the host, which does not exist yet. */
+  readonly directory: string;
+  readonly rootfs: string;
+  readonly rootUid: number;
+  readonly hybridMount: string | null;
+  /** The most that a job can write below `/work`. */
+  readonly workBytes: number;
+  readonly hostPostureSha256: string | null;
+  /** Whether programs may reach one another over `lo`. */
+  readonly loopback: boolean;
+  /** How long the bootstrap may take. */
+  readonly readyMilliseconds: number;
+  /** Reserves what a launcher's template needs. */
+  readonly reserve: () => ReservedCell;
+  /** Until it aborts, the cell gets a small share of the processors. */
+  readonly aheadUntil?: AbortSignal | undefined;
+}

@@ -1,0 +1,46 @@
+/**
+ * What the preflight tries: an opened provider that is not yet proven, and the options that all providers are opened
+ * with.
+ */
+import type { Backend } from '@vouchbox/protocol';
+import type { LoadedPacks, PackLeftOut } from '../packs/load-packs.ts';
+import type { Provider } from '../sandbox.ts';
+
+export type ProviderChoice = 'auto' | Backend;
+
+export type LoopbackChoice = 'auto' | 'on' | 'off';
+
+export interface PreflightOptions {
+  readonly choice: ProviderChoice;
+  /** What builds namespace cells. Default `auto`: the launcher if it was built, else crun. */
+  readonly namespaceLauncher?: 'auto' | 'fork' | 'crun';
+  /**
+   * What starts gVisor cells. Default `auto`: our own program if it was built and supports this runsc, else `runsc
+   * run`.
+   */
+  readonly gvisorLauncher?: 'auto' | 'direct' | 'runsc';
+  /**
+   * Names the groups and the run directory on the host. The opener of a provider must hold this name, and kills what is
+   * left under it.
+   */
+  readonly instance: string;
+  readonly packsDirectory: string | null;
+  /** The most that a job can write below `/work`, in bytes. */
+  readonly workBytes: number;
+  /** Called for each cell, because trials run while the host is still being examined. Null if receipts need none. */
+  readonly hostPostureSha256: (() => string | null) | null;
+  /** Which cells have a `lo` that is up. `auto`, which is the default: those whose kernel is not the host's. */
+  readonly loopback?: LoopbackChoice;
+}
+
+/** A provider that makes cells but is not yet proven. */
+export interface Candidate extends Omit<Provider, 'languages' | 'isolation_class'> {
+  /** Packs that exist but cannot be used. */
+  readonly packsLeftOut: readonly PackLeftOut[];
+  /** Loads the packs whose names were not there before. Cells can be made of them; nothing is proven. */
+  loadNewPacks(): LoadedPacks;
+  /** Forgets a pack that was loaded since and did not prove itself. */
+  forgetPack(name: string): void;
+  /** Known defects of the runtime in use, for the operator; null if there are none. */
+  readonly runtimeDefects: string | null;
+}

@@ -1,0 +1,87 @@
+/**
+ * Chooses how gVisor intercepts system calls on this host, and what starts its cells. It tries each way, because a
+ * platform may hang instead of failing, and `runsc` itself does not report this reliably. The choice is remembered
+ * until the next boot.
+ */
+
+import { SECOND_TRY_TIMES } from '../../kernel/host/patience.ts';
+import { bootId, recall, remember } from '../../kernel/host/remembered.ts';
+import { runDirectoryOf } from '../../kernel/host/run-directory.ts';
+import { wasLate } from '../../sandbox.ts';
+import { sayReasons } from '../reasons.ts';
+import { GVISOR_PLATFORMS, type GvisorLauncher, type GvisorWay, runscRuntime } from './runsc.ts';
+import { sentryObstacle } from './sentry-command.ts';
+
+const REMEMBERED = runDirectoryOf('gvisor-platform.json');
+
+/** Resolves if a cell started in that way. */
+type TryWay = (way: GvisorWay) => Promise<void>;
+
+/**
+ * The best way that starts a cell in time. Only `launcher` may start cells; `auto` prefers our own. Rejects with the
+ * failure of each way.
+ */
+export async function chooseWay(launcher: GvisorLauncher | 'auto', tryWay: TryWay): Promise<GvisorWay> {
+  const { identity } = await runscRuntime({ platform: 'ptrace', launcher: 'runsc' });
+  const ways = waysWith(launcher, sentryObstacle(identity.version));
+  const key = hostKey(identity.version, ways);
+  const known = recalled(key, ways);
+  if (known !== null) return known;
+  const best = await firstThatWorks(ways, tryWay);
+  remember(REMEMBERED, { key, way: nameOf(best) });
+  return best;
+}
+
+/** Best first. Our own start is only for the best platform: the others need more from the host than it provides. */
+function waysWith(launcher: GvisorLauncher | 'auto', obstacle: string | null): readonly GvisorWay[] {
+  if (launcher === 'direct' && obstacle !== null) throw new Error(obstacle);
+  const direct = { platform: 'systrap', launcher: 'direct' } as const;
+  const run = GVISOR_PLATFORMS.map((platform) => ({ platform, launcher: 'runsc' }) as const);
+  if (launcher === 'direct') return [direct];
+  return launcher === 'auto' && obstacle === null ? [direct, ...run] : run;
+}
+
+/** Tries one at a time: if the best works, none is tried that could hang. */
+async function firstThatWorks(ways: readonly GvisorWay[], tryWay: TryWay): Promise<GvisorWay> {
+  const failures: [string, string][] = [];
+  for (const way of ways) {
+    try {
+      await tryWay(way);
+      return way;
+    } catch (error) {
+      failures.push([nameOf(way), (error as Error).message]);
+    }
+  }
+  throw new Error(sayReasons(failures));
+}
+
+/**
+ * Tries a way, and once more with more time if it was late: a slow host must not lose a way for being slow. `tryOnce`
+ * gets how many times the usual time. A kvm that was late is not tried again, because it hangs.
+ */
+export async function tryTwice(
+  { platform }: Pick<GvisorWay, 'platform'>,
+  tryOnce: (times: number) => Promise<void>,
+): Promise<void> {
+  try {
+    await tryOnce(1);
+  } catch (error) {
+    if (platform === 'kvm' || !wasLate(error)) throw error;
+    await tryOnce(SECOND_TRY_TIMES);
+  }
+}
+
+function nameOf({ platform, launcher }: GvisorWay): string {
+  return launcher === 'direct' ? `${platform} by svc-sentry` : platform;
+}
+
+/** The key of a remembered choice: this runsc, these ways, this boot. */
+function hostKey(version: string | null, ways: readonly GvisorWay[]): string {
+  const names = ways.map(nameOf).join(', ');
+  return `${version} ${bootId()} ${names}`;
+}
+
+function recalled(key: string, ways: readonly GvisorWay[]): GvisorWay | null {
+  const remembered = recall(REMEMBERED) as { key?: unknown; way?: unknown } | null;
+  return remembered?.key === key ? (ways.find((way) => nameOf(way) === remembered.way) ?? null) : null;
+}

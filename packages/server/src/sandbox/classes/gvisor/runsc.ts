@@ -1,0 +1,82 @@
+/** runsc, the runtime of the gVisor class, and the ways in which it starts cells. */
+import { join } from 'node:path';
+import { streamBytesMax } from '@vouchbox/protocol';
+import { stageWords } from '../../cell/cell-layout.ts';
+import { observeGvisorCell } from '../../cell/observe/observe.ts';
+import { FILTERING_PROCESS_ONE, makesFilter, PROCESS_ONE } from '../../cell/process-one.ts';
+import type { CellOptions } from '../../cell/runtime.ts';
+import { installed, versionOf } from '../../kernel/host/executable.ts';
+import { requireNatives } from '../../native/native.ts';
+import { type StartedRuntime, startedRuntime } from '../oci/runtime-start.ts';
+import { requireVersion } from '../oci/runtime-version.ts';
+import { sentryCommand } from './sentry-command.ts';
+
+const MIB = 1024 * 1024;
+
+/** gVisor's ways to intercept system calls, best first. A platform may hang instead of failing: each must be tried. */
+export const GVISOR_PLATFORMS = ['systrap', 'kvm', 'ptrace'] as const;
+export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
+
+/**
+ * For a blocking write, gVisor takes only what the host's pipe has room for, and reports a short write, which no other
+ * kernel does. Output that a program then drops would be missing from its record. If the pipe holds twice the recording
+ * cap of a stream (a page of it may be half full), no write is cut before the record is full. The pipe's pages count as
+ * the job's memory.
+ */
+const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
+
+/** The memory of gVisor's own processes before a program runs: about 20 MiB on systrap, more on slower platforms. */
+const GVISOR_MEMORY_BYTES = 36 * MIB;
+
+/**
+ * Host threads that gVisor's own kernel may have. They are not the program's threads, which gVisor limits itself. Even
+ * a program with a single process needs about as many of them as any other.
+ */
+const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
+
+/**
+ * What starts the two processes of a gVisor cell: `direct` is our own program, which saves processor time; `runsc` is
+ * `runsc run`.
+ */
+export type GvisorLauncher = 'direct' | 'runsc';
+
+/** A platform, and what starts its cells. */
+export interface GvisorWay {
+  readonly platform: GvisorPlatform;
+  readonly launcher: GvisorLauncher;
+}
+
+/** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
+export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<StartedRuntime> {
+  const path = installed('runsc');
+  const version = await versionOf(path, /runsc version (\S+)/);
+  requireVersion('runsc', version);
+  requireNatives('svc-stage', 'svc-init');
+  const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups'];
+  const isFiltering = launcher === 'direct' && makesFilter();
+  const words = isFiltering ? runsc : [...runsc, '--oci-seccomp'];
+  return startedRuntime({
+    name: 'runsc',
+    backend: 'gvisor',
+    isolation_class: 'gvisor-application-kernel',
+    path,
+    identity: { name: 'runsc', version, platform },
+    sharesHostKernel: false,
+    processOne: isFiltering ? FILTERING_PROCESS_ONE : PROCESS_ONE,
+    overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
+    stage: (options) => stageWords(options, ['kernel=own', `pipe=${GVISOR_PIPE_BYTES}`]),
+    command: (options) => (launcher === 'direct' ? sentryCommand(options, words) : runCommand(options, words)),
+    observe: (_runtimePid, report) => observeGvisorCell(report),
+    ownMemoryBytes: (group) => Math.min(group.anonymousBytes(), GVISOR_MEMORY_BYTES),
+    heldProcesses: ({ guest }) => guest + 1,
+  });
+}
+
+function runCommand({ directory, id }: CellOptions, runsc: readonly string[]): readonly string[] {
+  const files = [
+    `--root=${join(directory, 'state')}`,
+    `--log=${join(directory, 'runsc.log')}`,
+    `--panic-log=${join(directory, 'panic.log')}`,
+  ];
+  return [...runsc, ...files, 'run', `-bundle=${directory}`, id];
+}

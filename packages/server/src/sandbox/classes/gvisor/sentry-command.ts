@@ -1,0 +1,39 @@
+/**
+ * The program (`../../native/sentry`) that starts gVisor's two processes for a cell as `runsc run` would, with far fewer
+ * starts of runsc. It uses internal interfaces of runsc that change with every release, so it is used only with
+ * releases that it was tried with.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { descriptionOptions } from '../../cell/cell-layout.ts';
+import { describeCell } from '../../cell/description.ts';
+import type { CellOptions } from '../../cell/runtime.ts';
+import { nativePath } from '../../native/native.ts';
+
+const SVC_SENTRY = nativePath('svc-sentry');
+
+/** The release of Debian 13 and of the backports to Debian 12, with the names that its two builds report. */
+const RELEASES: ReadonlySet<string> = new Set(['0.0~20240729.0', 'release-20240729.0']);
+
+/** mount(2) flags by the words that a bundle has for them. */
+const MOUNT_FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev: 4, noexec: 8 };
+
+/** Why cells cannot be started by it here, for an operator; null if they can. */
+export function sentryObstacle(version: string | null): string | null {
+  if (!existsSync(SVC_SENTRY)) return 'svc-sentry is not built (`vouchbox setup` builds it where gcc is installed)';
+  if (version !== null && RELEASES.has(version)) return null;
+  return `svc-sentry was not tried with runsc ${version}, but with ${[...RELEASES].join(' and ')}`;
+}
+
+/** `runsc` is its path and the flags that both processes are given. */
+export function sentryCommand(options: CellOptions, runsc: readonly string[]): readonly string[] {
+  const { directory, id, rootUid } = options;
+  const binds = describeCell(descriptionOptions(options))
+    .mounts.filter(({ type }) => type === 'bind')
+    .flatMap((mount) => [mount.source, mount.destination, String(flagsOf(mount.options))]);
+  return [SVC_SENTRY, directory, id, String(rootUid), join(directory, 'cell/rootfs'), ...binds, '--', ...runsc];
+}
+
+function flagsOf(options: readonly string[]): number {
+  return options.reduce((flags, option) => flags + (MOUNT_FLAGS[option] ?? 0), 0);
+}

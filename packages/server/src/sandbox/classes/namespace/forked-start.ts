@@ -1,0 +1,216 @@
+/**
+ * One forked cell, from the request to its launcher until nothing of it is left. The launcher makes and removes its
+ * groups, sets its limits and reads the kernel's reports on it, each in one message. Done here, each would take dozens
+ * of system calls on the service's main thread. The reports are judged here.
+ */
+import { within } from '../../../ground/waiting/within.ts';
+import { parseEnding } from '../../cell/ending-report.ts';
+import { GuestChannel } from '../../cell/guest-channel.ts';
+import { sectionsOf } from '../../cell/observe/guest-report.ts';
+import { type ObservedPosture, observeNamespaceCell } from '../../cell/observe/observe.ts';
+import { holdMemory } from '../../cell/observe/room-for-waiting.ts';
+import { limitRows, parseLimitRows } from '../../cell/process-limits.ts';
+import type { CellOptions } from '../../cell/runtime.ts';
+import {
+  type Boot,
+  type LimitsInForce,
+  type Over,
+  type Start,
+  usageOf,
+  type WaitingCell,
+  type WantedLimits,
+} from '../../cell/start.ts';
+import { type GroupLimits, type Measure, UNLIMITED, type Writing } from '../../kernel/cgroup/cgroup.ts';
+import { openPipesOf, type Pipes } from '../../program/output/pipes.ts';
+import type { Program } from '../../sandbox.ts';
+import { measured, readingWord, writingWord } from './group-words.ts';
+import type { Launcher } from './launcher.ts';
+import type { LaunchedCell } from './serving.ts';
+
+/** The descriptor of process 1 for the cell's own file system: `FILES` in `launcher.h`. */
+const FILES = 23;
+
+/** How long the end of a cell that was killed may take. The kernel may be unable to end a process. */
+const END_MILLISECONDS_MAX = 10_000;
+
+/** Asks the launcher to make a cell and its groups. */
+export function startForked(launcher: Launcher, options: CellOptions, boot: Boot): Start {
+  const { group, id, rootUid } = options;
+  const ended = Promise.withResolvers<void>();
+  let cell: ForkedCell | null = null;
+  const unwanted = new AbortController();
+  const accesses = bootWritings(options, boot).map(writingWord).join(' ');
+  const made = launcher.make({ id, rootUid, accesses, unwanted: unwanted.signal }).then((launched) => {
+    void launched.over.then(() => ended.resolve());
+    try {
+      unwanted.signal.throwIfAborted();
+      cell = new ForkedCell(options, launched, boot);
+      return cell;
+    } catch (error) {
+      launched.forget();
+      throw error;
+    }
+  });
+  made.catch(() => ended.resolve());
+  return {
+    ready: made,
+    ended: ended.promise,
+    kill() {
+      unwanted.abort();
+      group.kill();
+    },
+    said: () => cell?.said() ?? [],
+    async end() {
+      await within(
+        made.catch(() => null),
+        END_MILLISECONDS_MAX,
+        null,
+      );
+      unwanted.abort();
+      if (cell === null || !(await cell.end())) await group.remove();
+    },
+  };
+}
+
+function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ...limits }: Boot): readonly Writing[] {
+  return [
+    ...(socketBytes === null ? [] : plan.toLimitSockets(socketBytes)),
+    ...plan.toLimit(limits, UNLIMITED),
+    ...(share === 1 ? [] : plan.toShare(share)),
+  ];
+}
+
+/** Limits that were set, and the launcher's report of them. */
+interface Held {
+  readonly asked: WantedLimits;
+  readonly report: ReadonlyMap<string, string>;
+}
+
+class ForkedCell implements WaitingCell {
+  readonly pipes: Pipes;
+  readonly work: string;
+  readonly channel: GuestChannel;
+  readonly #options: CellOptions;
+  readonly #launched: LaunchedCell;
+  readonly #boot: Boot;
+  readonly #report: ReadonlyMap<string, string>;
+  #isOver = false;
+  #lost: Error | null = null;
+  #heapMb = 0;
+
+  constructor(options: CellOptions, launched: LaunchedCell, boot: Boot) {
+    const files = `/proc/${launched.pid}/fd/${FILES}`;
+    this.#options = options;
+    this.#launched = launched;
+    this.#boot = boot;
+    this.#report = sectionsOf(launched.report);
+    this.pipes = openPipesOf(launched.pid);
+    this.channel = new GuestChannel(this.pipes);
+    this.work = `${files}/work`;
+    void launched.over.then((said) => {
+      this.#isOver = true;
+      if (said instanceof Error) this.#lost = said;
+    });
+  }
+
+  said(): readonly string[] {
+    return [this.#lost?.message ?? '', this.channel.diagnostics].filter((text) => text !== '');
+  }
+
+  observe(): ObservedPosture {
+    const report = this.#report;
+    return observeNamespaceCell({
+      hasCompiler: report.has('compiler/status'),
+      section: (name) => report.get(name) ?? '',
+    });
+  }
+
+  /** The memory when it began to wait. The cell has done nothing since. */
+  memoryBytes(): number {
+    return this.#measured(this.#report, 'memoryBytes');
+  }
+
+  /** The launcher ends a cell if one of its waiting processes has ended. */
+  isWhole(): boolean {
+    return !this.#isOver;
+  }
+
+  async hold(wanted: WantedLimits): Promise<LimitsInForce> {
+    const { group } = this.#options;
+    this.#heapMb = wanted.heapMb;
+    const memory = { wanted: wanted.memoryBytes, inUse: () => this.memoryBytes() };
+    const held = await holdMemory(group, memory, (memoryBytes) => this.#set({ ...wanted, memoryBytes }, this.#boot));
+    const alive = this.#measured(held.report, 'processes');
+    if (alive <= held.asked.processes) return this.#inForce(held);
+    // Nothing runs in the cell yet, so that a limit which was too low for a moment refused nothing.
+    return this.#inForce(await this.#set({ ...held.asked, processes: alive }, held.asked));
+  }
+
+  /** Has limits set that the kernel takes. `now` are those of the group. */
+  async #set(asked: WantedLimits, now: GroupLimits): Promise<Held> {
+    return { asked, report: sectionsOf(await this.#launched.hold(this.#holdWords(asked, now))) };
+  }
+
+  #inForce({ asked, report }: Held): LimitsInForce {
+    return {
+      guest: parseLimitRows(report.get('process limits') ?? ''),
+      group: {
+        memoryBytes: this.#measured(report, 'memoryLimitBytes'),
+        processes: this.#measured(report, 'processesLimit'),
+      },
+      asked,
+      ownMemoryBytes: 0,
+      fits: this.#measured(report, 'oomKills') === 0,
+      cpuMicroseconds: this.#measured(report, 'cpuMicroseconds'),
+    };
+  }
+
+  release(program: Program): void {
+    this.channel.release(program, this.#heapMb);
+  }
+
+  kill(): void {
+    this.#options.group.kill();
+  }
+
+  /** With its launcher the kernel ends a cell, but its groups still exist. */
+  async over(): Promise<Over> {
+    const said = await this.#launched.over;
+    if (said instanceof Error) {
+      this.kill();
+      await this.pipes.drained;
+      return { ending: parseEnding(''), counted: usageOf((measure) => this.#options.group.read(measure)) };
+    }
+    const report = sectionsOf(said);
+    const counted = usageOf((measure) => this.#measured(report, measure));
+    return { ending: parseEnding(report.get('ending') ?? ''), counted };
+  }
+
+  /** Ends the cell if it has not ended. Resolves to whether its groups are gone, too. */
+  async end(): Promise<boolean> {
+    if (!this.#isOver) this.kill();
+    this.#launched.forget();
+    const areGone = await within(this.#launched.gone, END_MILLISECONDS_MAX, false);
+    await this.pipes.drained;
+    this.pipes.destroy();
+    return areGone;
+  }
+
+  #holdWords(wanted: WantedLimits, now: GroupLimits): string {
+    const { plan } = this.#options.group;
+    const { memoryBytes, processes, fileBytes, cpuSeconds, guestProcesses } = wanted;
+    const writings = [
+      ...(wanted.takesShare ? plan.toShare(1) : []),
+      ...plan.toLimit({ memoryBytes, processes }, now),
+      ...plan.toResetPeak,
+    ];
+    const measures = ['memoryLimitBytes', 'processesLimit', 'processes', 'oomKills', 'cpuMicroseconds'] as const;
+    const readings = measures.map((measure) => readingWord(plan.readings[measure]));
+    const limits = limitRows({ fileBytes, cpuSeconds, processes: guestProcesses });
+    return [limits, ...writings.map(writingWord), ...readings].join(' ');
+  }
+
+  #measured(report: ReadonlyMap<string, string>, measure: Measure): number {
+    return measured(report, this.#options.group.plan.readings[measure], measure);
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Code of a pack that runs in a template before it serves, and does its worst: it reaches nothing but the cells of that
+ * template.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { buildRootfs } from '../../cell/rootfs.ts';
+import type { CellOptions, ReservedCell } from '../../cell/runtime.ts';
+import type { GroupRoot } from '../../kernel/cgroup/cgroup.ts';
+import { openGroupRoot, readCgroupLayout } from '../../kernel/cgroup/layout.ts';
+import { systemPack } from '../../packs/system-pack.ts';
+import { NotReadyInTime } from '../../sandbox.ts';
+import { launcherConfiguration } from './configuration.ts';
+import { Launcher } from './launcher.ts';
+import { launcherRuntime, PYTHON_TEMPLATE } from './runtime.ts';
+import { tried } from './trial.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-template-'));
+const rootfs = join(directory, 'rootfs');
+let groups: GroupRoot;
+beforeAll(() => {
+  groups = openGroupRoot(readCgroupLayout(), `svc-hostile-template-${randomUUID()}`);
+  buildRootfs(rootfs);
+});
+afterAll(async () => {
+  await Promise.all(groups.names().map((name) => groups.open(name).remove()));
+  groups.dispose();
+  rmSync(directory, { recursive: true });
+});
+
+let users = 0x70000000;
+function reserveCell(): ReservedCell {
+  const id = randomUUID();
+  const group = groups.open(id);
+  users += 2;
+  return { id, rootUid: users, group, [Symbol.asyncDispose]: async () => await group.remove() };
+}
+
+/** A launcher whose template runs this code before it does anything else, as a module of a pack could. */
+async function hostile(code: string) {
+  const options: CellOptions = {
+    ...reserveCell(),
+    runtime: await launcherRuntime(),
+    pack: await systemPack(),
+    language: 'python',
+    owner: 'owner',
+    reserve: reserveCell,
+    directory: join(directory, 'cell'),
+    rootfs,
+    hybridMount: groups.hybridMount,
+    workBytes: 1024 * 1024,
+    hostPostureSha256: null,
+    loopback: false,
+    readyMilliseconds: 10_000,
+  };
+  const [python = '', isolated = '', unbuffered = '', file = ''] = PYTHON_TEMPLATE.arguments;
+  const hex = Buffer.from(code).toString('hex');
+  const words = `exec(bytes.fromhex("${hex}")); exec(open("${file}").read())`;
+  const template = { ...PYTHON_TEMPLATE, arguments: [python, isolated, unbuffered, '-c', words] };
+  const reserved: ReservedCell[] = [];
+  const launcher = new Launcher({
+    program: options.runtime.path,
+    configuration: launcherConfiguration(options, template),
+    readyMilliseconds: 10_000,
+    silentMilliseconds: 5_000,
+    reserve: () => {
+      reserved.push(reserveCell());
+      return reserved.at(-1) as ReservedCell;
+    },
+  });
+  return { launcher, template: () => reserved.at(-1) as ReservedCell };
+}
+
+/** Watches for the processes that make cells, stops each that it may, and tells which of the others it can look into. */
+const STALK = `
+import os, signal
+def filters(pid):
+    return [line.split()[1] for line in open('/proc/%d/status' % pid) if line.startswith('Seccomp:')]
+def looks_into(pid):
+    try:
+        os.listdir('/proc/%d/fd' % pid), os.listdir('/proc/%d/root' % pid), os.close(os.open('/proc/%d/mem' % pid, os.O_RDONLY))
+        return True
+    except OSError:
+        return False
+def stop(pid):
+    try:
+        os.kill(pid, signal.SIGSTOP)
+        return True
+    except OSError:
+        return False
+if os.fork() == 0:
+    told = open('/work/told', 'a', 1)
+    last = os.getpid()
+    while True:
+        for pid in filter(stop, range(last + 1, last + 7)):
+            told.write('stopped\\n')
+            for each in sorted(int(name) for name in os.listdir('/proc') if name.isdigit()):
+                try:
+                    if each > last and filters(each) == ['0'] and looks_into(each): told.write('looked into one without a filter\\n')
+                except OSError:
+                    pass
+                last = max(last, each)
+            os.kill(pid, signal.SIGCONT)
+`;
+
+it('sees no process without a filter, though all of its cells are made below it', async () => {
+  const { launcher, template } = await hostile(STALK);
+  await using _ = launcher;
+  for (let at = 0; at < 24; at++) {
+    const cell = reserveCell();
+    const made = await launcher.make({ id: cell.id, rootUid: cell.rootUid, accesses: '' });
+    cell.group.kill();
+    made.forget();
+    await made.gone;
+  }
+  const [, pid] = template().group.members();
+  const told = new Set(readFileSync(`/proc/${pid}/root/work/told`, 'utf8').trim().split('\n'));
+  expect([...told]).toEqual(['stopped']);
+});
+
+/** Says that it has made each copy, keeps all that it is given for it, and stays in the groups of its cell. */
+const LIE = `
+import os, socket, time
+launcher = socket.socket(fileno=51)
+launcher.send(b'u')
+FIRST_GROUP = 12
+while True:
+    request, files, *_ = socket.recv_fds(launcher, 1, 32)
+    if request == b'': os._exit(0)
+    if os.fork() == 0:
+        for group in files[FIRST_GROUP:]: os.write(group, b'0')
+        time.sleep(1000)
+    launcher.send(b'd')
+`;
+
+it('is ended with its launcher if it makes none of the copies that it promises', async () => {
+  const { launcher, template } = await hostile(LIE);
+  const cell = { reserve: reserveCell, readyMilliseconds: 500 };
+  await expect(tried(launcher, cell)).rejects.toThrow(NotReadyInTime);
+  expect(template().group.members()).toEqual([]);
+  expect(groups.names()).toEqual([]);
+});

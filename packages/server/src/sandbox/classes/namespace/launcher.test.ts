@@ -1,0 +1,355 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { within } from '../../../ground/waiting/within.ts';
+import { sectionsOf } from '../../cell/observe/guest-report.ts';
+import { buildRootfs } from '../../cell/rootfs.ts';
+import type { CellOptions, ReservedCell } from '../../cell/runtime.ts';
+import { type GroupPlan, type GroupRoot, UNLIMITED } from '../../kernel/cgroup/cgroup.ts';
+import { openGroupRoot, readCgroupLayout } from '../../kernel/cgroup/layout.ts';
+import { systemPack } from '../../packs/system-pack.ts';
+import { launcherConfiguration, type Template } from './configuration.ts';
+import { measured, readingWord, writingWord } from './group-words.ts';
+import { Launcher } from './launcher.ts';
+import { launcherRuntime, PYTHON_TEMPLATE } from './runtime.ts';
+import type { LaunchedCell, LauncherOptions } from './serving.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-launcher-test-'));
+const rootfs = join(directory, 'rootfs');
+let groups: GroupRoot;
+
+const MIB = 1024 * 1024;
+const LIMITS = `FSIZE=${MIB} CPU=5 NPROC=9`;
+
+beforeAll(() => {
+  groups = openGroupRoot(readCgroupLayout(), `svc-launcher-test-${randomUUID()}`);
+  buildRootfs(rootfs);
+});
+afterAll(async () => {
+  await Promise.all(groups.names().map((name) => groups.open(name).remove()));
+  groups.dispose();
+  rmSync(directory, { recursive: true });
+});
+
+let users = 0x70000000;
+
+function reserveCell(): ReservedCell {
+  const id = randomUUID();
+  const group = groups.open(id);
+  users += 2;
+  return { id, rootUid: users, group, [Symbol.asyncDispose]: async () => await group.remove() };
+}
+
+async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOptions> {
+  const id = randomUUID();
+  return {
+    id,
+    runtime: await launcherRuntime(),
+    pack: await systemPack(),
+    language: 'bash',
+    owner: undefined,
+    reserve: reserveCell,
+    group: groups.open(id),
+    directory: join(directory, id),
+    rootfs,
+    rootUid: 0x70000000,
+    hybridMount: groups.hybridMount,
+    workBytes: 1024 * 1024,
+    hostPostureSha256: null,
+    loopback: false,
+    readyMilliseconds: 10_000,
+    ...changes,
+  };
+}
+
+function launcherFor(
+  options: CellOptions,
+  change: (lines: readonly string[]) => readonly string[] = (lines) => lines,
+  more: Partial<LauncherOptions> & { readonly template?: Template } = {},
+) {
+  const configuration = change(launcherConfiguration(options, more.template ?? null));
+  return new Launcher({
+    program: options.runtime.path,
+    configuration,
+    readyMilliseconds: 10_000,
+    silentMilliseconds: 5_000,
+    ...more,
+  });
+}
+
+/** What is asked of the launcher for a cell. */
+const requestOf = ({ id, rootUid }: CellOptions) => ({ id, rootUid, accesses: '' });
+
+describe('a launcher', () => {
+  it('makes a process in a group of its cell, and says when it has ended', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const made = await launcher.make(requestOf(options));
+    expect(options.group.members()).toContain(made.pid);
+    options.group.kill();
+    await made.over;
+  });
+
+  it("reports the kernel's figures of a cell, and not its own", async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const { pid, report } = await launcher.make(requestOf(options));
+    const sections = sectionsOf(report);
+    expect(sections.get('init/status')).toMatch(new RegExp(`^Pid:\\s+${pid}$`, 'm'));
+    expect(sections.get('status')).toMatch(new RegExp(`^PPid:\\s+${pid}$`, 'm'));
+    expect(sections.get('mountinfo')).toBe(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'));
+    for (const name of ['mnt', 'pid', 'net', 'ipc', 'uts', 'user', 'cgroup']) {
+      expect(sections.get(`ns/${name}`)).toBe(`${readlinkSync(`/proc/${pid}/ns/${name}`)}\n`);
+    }
+  });
+
+  it('keeps the process and the groups of an ended cell until it is forgotten', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const { pid, over, gone, forget } = await launcher.make(requestOf(options));
+    options.group.kill();
+    await over;
+    expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^State:\s+Z/m);
+    expect(groups.names()).toContain(options.id);
+    forget();
+    expect(await gone).toBe(true);
+    expect(processExists(pid)).toBe(false);
+    expect(groups.names()).not.toContain(options.id);
+  });
+
+  it('sets limits on a waiting cell and on its groups, and reads them back', async () => {
+    const options = await cellOptions();
+    const { plan } = options.group;
+    await using launcher = launcherFor(options);
+    const made = await launcher.make(requestOf(options));
+    const limits = { memoryBytes: 64 * MIB, processes: 7 };
+    const writings = plan.toLimit(limits, UNLIMITED).map(writingWord);
+    const report = await made.hold(
+      [
+        LIMITS,
+        ...writings,
+        readingWord(plan.readings.memoryLimitBytes),
+        readingWord(plan.readings.processesLimit),
+      ].join(' '),
+    );
+    const sections = sectionsOf(report);
+    expect(measured(sections, plan.readings.memoryLimitBytes, 'memoryLimitBytes')).toBe(limits.memoryBytes);
+    expect(measured(sections, plan.readings.processesLimit, 'processesLimit')).toBe(limits.processes);
+    expect(sections.get('process limits')).toBe(`${LIMITS}\n`);
+    const [interpreter] = options.group.members().filter((pid) => pid !== made.pid);
+    const held = readFileSync(`/proc/${interpreter}/limits`, 'utf8');
+    expect(held).toMatch(new RegExp(`^Max file size +${MIB} +${MIB} `, 'm'));
+    expect(held).toMatch(/^Max cpu time +5 +6 /m);
+    expect(held).toMatch(/^Max processes +9 +9 /m);
+  });
+
+  it.each([
+    ['the kernel refuses', (plan: GroupPlan) => `${readingWord(plan.readings.processesLimit)}=-7`, 'EINVAL'],
+    ['is not a file name', () => '0/../tasks', 'EINVAL'],
+    ['the group does not have', () => '0/no-such-file', 'ENOENT'],
+  ])('names its error at a file that %s', async (_title, access, code) => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const made = await launcher.make(requestOf(options));
+    await expect(made.hold(`${LIMITS} ${access(options.group.plan)}`)).rejects.toMatchObject({ code });
+  });
+
+  it('ends a cell whose interpreter was killed, and sets no limits on what replaced it', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const { pid, over, hold } = await launcher.make(requestOf(options));
+    for (const member of options.group.members()) if (member !== pid) process.kill(member, 'SIGKILL');
+    await over;
+    expect(options.group.members()).toEqual([]);
+    await expect(hold(LIMITS)).rejects.toMatchObject({ code: 'ESRCH' });
+  });
+
+  it.each([
+    ['one is missing', 'FSIZE=1 CPU=5'],
+    ['one comes twice', `${LIMITS} CPU=6`],
+    ['one is not in the table', `${LIMITS} WALL=1`],
+  ])('takes no limits of which %s', async (_title, rows) => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const { hold } = await launcher.make(requestOf(options));
+    await expect(hold(rows)).rejects.toThrow(/malformed request/);
+  });
+
+  it('refuses a cell whose group exists, and makes the next', async () => {
+    const options = await cellOptions();
+    const taken = await cellOptions();
+    taken.group.make();
+    await using launcher = launcherFor(options);
+    await expect(launcher.make(requestOf(taken))).rejects.toThrow(/cannot make its groups: File exists/);
+    const made = await launcher.make(requestOf(options));
+    options.group.kill();
+    await made.over;
+  });
+
+  it('refuses a cell that cannot be started, of which nothing is left then', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) =>
+      lines.map((line) => (line === 'argument /bin/bash' ? 'argument /nowhere' : line)),
+    );
+    await expect(launcher.make(requestOf(options))).rejects.toThrow(/cannot start \/nowhere/);
+    expect(groups.names()).not.toContain(options.id);
+  });
+
+  it('ends with its cells when it is killed, and starts again for the next cell', async () => {
+    const first = await cellOptions();
+    await using launcher = launcherFor(first);
+    const { pid, over, gone } = await launcher.make(requestOf(first));
+    process.kill(parentOf(pid), 'SIGKILL');
+    expect([await over, await gone]).toEqual([expect.any(Error), false]);
+    await expect.poll(() => first.group.members()).toEqual([]);
+    const second = await cellOptions();
+    const made = await launcher.make(requestOf(second));
+    expect(second.group.members()).toContain(made.pid);
+    second.group.kill();
+    await made.over;
+  });
+
+  it.each([
+    ['makes a cell', async (launcher: Launcher) => launcher.make(requestOf(await cellOptions()))],
+    ['sets limits', async (_: Launcher, cell: LaunchedCell) => cell.hold(LIMITS)],
+    [
+      'has to tell the end of a program',
+      async (_: Launcher, { over }: LaunchedCell) => {
+        const said = await over;
+        if (said instanceof Error) throw said;
+      },
+    ],
+  ])(
+    'a launcher that hangs when it %s is killed with its cells, and the next cell gets another launcher',
+    async (_title, ask) => {
+      const options = await cellOptions();
+      await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
+      const cell = await launcher.make(requestOf(options));
+      const hung = parentOf(cell.pid);
+      process.kill(hung, 'SIGSTOP');
+      cell.forget();
+      await expect(ask(launcher, cell)).rejects.toThrow('the launcher was killed: it had not answered for 0.4 s');
+      await expect.poll(() => [processExists(hung), options.group.members()]).toEqual([false, []]);
+      const next = await cellOptions();
+      const made = await launcher.make(requestOf(next));
+      next.group.kill();
+      await made.over;
+    },
+  );
+
+  it('a launcher whose template hangs is killed with it, and another makes the next cell', async () => {
+    const options = await cellOptions({ language: 'python' });
+    const reserved = [options.reserve(), options.reserve()];
+    const [first] = reserved;
+    const reserve = () => reserved.shift() as ReservedCell;
+    const more = { silentMilliseconds: 200, template: PYTHON_TEMPLATE, reserve };
+    await using launcher = launcherFor(options, (lines) => lines, more);
+    const { pid, forget, gone } = await launcher.make(requestOf(options));
+    options.group.kill();
+    forget();
+    await gone;
+    const template = first?.group.members().at(-1) as number;
+    process.kill(template, 'SIGSTOP');
+    const hung = await cellOptions({ language: 'python' });
+    await expect(launcher.make(requestOf(hung))).rejects.toThrow(
+      'the launcher was killed: it had not answered for 0.4 s',
+    );
+    await expect.poll(() => [processExists(template), hung.group.members()]).toEqual([false, []]);
+    const next = await cellOptions({ language: 'python' });
+    const made = await launcher.make(requestOf(next));
+    expect(made.pid).not.toBe(pid);
+    next.group.kill();
+    await made.over;
+  });
+
+  it('ends with its template, and with all of its cells, when the template ends', async () => {
+    const options = await cellOptions({ language: 'python' });
+    const reserved = options.reserve();
+    const more = { template: PYTHON_TEMPLATE, reserve: () => reserved };
+    await using launcher = launcherFor(options, (lines) => lines, more);
+    const made = await launcher.make(requestOf(options));
+    process.kill(reserved.group.members().at(-1) as number, 'SIGKILL');
+    expect(await made.over).toMatchObject({ message: expect.stringContaining('the template ended') });
+    await expect.poll(() => options.group.members()).toEqual([]);
+    await expect.poll(() => groups.names()).not.toContain(reserved.id);
+  });
+
+  it('may be silent while nothing is awaited of it, and for as long as a program runs', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 100 });
+    const cell = await launcher.make(requestOf(options));
+    await cell.hold(LIMITS);
+    // Ten periods of silence.
+    expect(await within(cell.over, 1000, 'still there')).toBe('still there');
+    options.group.kill();
+    expect(await cell.over).not.toBeInstanceOf(Error);
+  });
+
+  it('a launcher that hangs is killed when it is closed', async () => {
+    const options = await cellOptions();
+    const launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 200 });
+    const { pid } = await launcher.make(requestOf(options));
+    const hung = parentOf(pid);
+    process.kill(hung, 'SIGSTOP');
+    await launcher[Symbol.asyncDispose]();
+    expect(processExists(hung)).toBe(false);
+  });
+
+  it('is replaced by a new process after many cells, and ends with its last cell', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) => lines, { cellsOfOneMax: 1 });
+    const first = await launcher.make(requestOf(options));
+    const old = parentOf(first.pid);
+    await expect
+      .poll(async () => {
+        const another = await cellOptions();
+        const next = await launcher.make(requestOf(another));
+        const parent = parentOf(next.pid);
+        another.group.kill();
+        next.forget();
+        await next.gone;
+        return parent;
+      })
+      .not.toBe(old);
+    expect(options.group.members()).toContain(first.pid);
+    options.group.kill();
+    await first.over;
+    expect(processExists(old)).toBe(true);
+    first.forget();
+    await expect.poll(() => processExists(old)).toBe(false);
+  });
+
+  it('a launcher that cannot be configured refuses with its reason', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) => [...lines, 'nonsense 1']);
+    await expect(launcher.make(requestOf(options))).rejects.toThrow(/unknown keyword: nonsense/);
+  });
+
+  it('refuses a tree that is a link', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) => [...lines, 'tree 7 /proc/self\t/usr']);
+    await expect(launcher.make(requestOf(options))).rejects.toThrow(/\/proc\/self is a symbolic link/);
+  });
+
+  it('makes no cell once it is closed', async () => {
+    const options = await cellOptions();
+    const launcher = launcherFor(options);
+    await launcher[Symbol.asyncDispose]();
+    await expect(launcher.make(requestOf(options))).rejects.toThrow(/closed/);
+  });
+});
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
+
+function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

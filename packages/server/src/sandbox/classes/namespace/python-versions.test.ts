@@ -1,0 +1,33 @@
+/** The library of the launcher in every Python that this machine has: a template is whichever one its host brings. */
+import { execFileSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { nativePath } from '../../native/native.ts';
+
+/** Python before 3.10 lacks functions that the library takes from its stable interface. */
+const NAMES = ['/usr/bin/python3', ...[10, 11, 12, 13, 14, 15].map((minor) => `python3.${minor}`)];
+
+/** Goes the way of a template to the point where it would make copies. */
+const REHEARSAL = `
+import _imp, sys
+class Library:
+    name = "launcher"
+    origin = sys.argv[1]
+launcher = _imp.create_dynamic(Library)
+launcher.remember()
+launcher.rehearse()
+print("rehearsed")
+`;
+
+function isThere(python: string): boolean {
+  try {
+    execFileSync(python, ['-I', '-c', ''], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+it.each(NAMES.filter(isThere))('%s goes through the fork of a cell with the launcher in it', (python) => {
+  const said = execFileSync(python, ['-I', '-c', REHEARSAL, nativePath('svc-launcher.so')], { encoding: 'utf8' });
+  expect(said).toBe('rehearsed\n');
+});

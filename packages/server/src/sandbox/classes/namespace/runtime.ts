@@ -1,0 +1,106 @@
+/**
+ * The namespace class without a runtime that starts for each cell: one launcher for each language and runtime pack
+ * forks the cells. They equal crun's cells, and are observed in the same way.
+ */
+import { existsSync } from 'node:fs';
+import { GUEST } from '../../cell/description.ts';
+import type { CellOptions, Runtime } from '../../cell/runtime.ts';
+import { versionOf } from '../../kernel/host/executable.ts';
+import { hostPatience } from '../../kernel/host/patience.ts';
+import { nativePath } from '../../native/native.ts';
+import { launcherConfiguration, type Template } from './configuration.ts';
+import { startForked } from './forked-start.ts';
+import { Launcher } from './launcher.ts';
+import { Templates } from './templates.ts';
+import { tried } from './trial.ts';
+
+const LAUNCHER_PROGRAM = nativePath('svc-launcher');
+const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
+
+/** Python alone has one: other interpreters have threads, which no copy has, or start as quickly as they are copied. */
+export const PYTHON_TEMPLATE: Template = {
+  arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/template.py`],
+  library: LAUNCHER_LIBRARY,
+};
+
+/** How long a launcher may take to be ready on an ordinary host, longer than a cell that waits for it. */
+const READY_MILLISECONDS_MAX = 30_000;
+
+/** How long one may be silent on an ordinary host, however busy, before it is asked, and then before it is killed. */
+const SILENT_MILLISECONDS_MAX = 5000;
+
+/** Process 1 of the cell is in its group and is not the job's. */
+const OWN_PROCESSES = 1;
+
+/** Whether the set-up has built the launcher, which needs gcc and the headers of libseccomp. */
+export function isLauncherBuilt(): boolean {
+  return existsSync(LAUNCHER_PROGRAM);
+}
+
+/** A runtime whose cells are forked. Disposing it ends its launchers. Rejects if the launcher is not built. */
+export async function launcherRuntime(): Promise<Runtime> {
+  if (!isLauncherBuilt()) {
+    throw new Error(
+      'the launcher is not built (`vouchbox setup` builds it where gcc and libseccomp-dev are installed)',
+    );
+  }
+  const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
+  const { launcherOf, templates, ...launchers } = openLaunchers(await hostPatience());
+  return {
+    name: 'svc-launcher',
+    backend: 'namespace',
+    isolation_class: 'linux-shared-kernel',
+    path: LAUNCHER_PROGRAM,
+    identity: { name: 'svc-launcher', version, platform: null },
+    sharesHostKernel: true,
+    overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + OWN_PROCESSES, guestProcesses: 16 },
+    templateOf(request) {
+      if (request.language !== 'python') return null;
+      if (request.isAsked) templates.noteAsked(request);
+      return templates.launcherOf(request) === null ? null : request.owner;
+    },
+    start: (options, boot) => startForked(launcherOf(options), options, boot),
+    ownMemoryBytes: () => 0,
+    heldProcesses: ({ group }) => group - OWN_PROCESSES,
+    async [Symbol.asyncDispose]() {
+      await launchers[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The launchers of started interpreters, one for each language and pack, and those of copies. */
+function openLaunchers(patience: number) {
+  const deadlines = {
+    readyMilliseconds: READY_MILLISECONDS_MAX * patience,
+    silentMilliseconds: SILENT_MILLISECONDS_MAX * patience,
+  };
+  const launchers = new Map<string, Launcher>();
+  const launcherFor = (options: CellOptions, template: Template | null): Launcher =>
+    new Launcher({
+      program: LAUNCHER_PROGRAM,
+      kind: `${options.language} of ${options.pack.name}${template === null ? '' : ', by copies'}`,
+      configuration: launcherConfiguration(options, template),
+      reserve: template === null ? undefined : options.reserve,
+      ...deadlines,
+    });
+  const templates = new Templates({ open: ({ cell }) => tried(launcherFor(cell(), PYTHON_TEMPLATE), cell()) });
+  const launcherOf = (options: CellOptions): Launcher => {
+    const { language, pack, owner } = options;
+    const copies = owner === undefined ? null : templates.launcherOf({ language, pack, owner });
+    if (copies !== null) return copies;
+    const kind = `${language} ${pack.name}`;
+    const known = launchers.get(kind);
+    if (known !== undefined) return known;
+    const launcher = launcherFor(options, null);
+    launchers.set(kind, launcher);
+    return launcher;
+  };
+  return {
+    launcherOf,
+    templates,
+    async [Symbol.asyncDispose]() {
+      await templates[Symbol.asyncDispose]();
+      await Promise.all([...launchers.values()].map((launcher) => launcher[Symbol.asyncDispose]()));
+    },
+  };
+}

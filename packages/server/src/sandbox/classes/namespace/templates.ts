@@ -1,0 +1,150 @@
+/**
+ * Which owners' interpreters are copies of a template. A copy costs a third of an interpreter that is started, but copies of
+ * one template have its addresses and its hash seed in common, and pages of memory. So each template serves one owner, and
+ * only owners who ask often get one: the others' interpreters are started, each anew.
+ */
+import type { TemplateRequest } from '../../cell/runtime.ts';
+import type { Launcher } from './launcher.ts';
+
+/** So many requests within the period are worth a template, whose start costs as much as five interpreters. */
+const ASKED_ENOUGH = 4;
+const PERIOD_MILLISECONDS = 10_000;
+/** How long a template is kept after the last request. */
+const KEPT_MILLISECONDS = 60_000;
+/** How long an owner's interpreters are started after its template could not be made. */
+const PAUSE_MILLISECONDS = 60_000;
+/** Each takes some 10 MiB. */
+const TEMPLATES_MAX = 16;
+/** The most owners without a template of whom something is remembered. */
+const OWNERS_MAX = 1024;
+
+export interface TemplatesOptions {
+  /** A launcher that makes copies, once it has shown that it can. Rejects if it cannot. */
+  readonly open: (request: TemplateRequest) => Promise<Launcher>;
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number;
+}
+
+interface Template {
+  /** Null until it can make copies. */
+  launcher: Launcher | null;
+  readonly opened: Promise<void>;
+  askedAt: number;
+}
+
+/** Disposing it ends every template with its copies. */
+export class Templates implements AsyncDisposable {
+  readonly #options: TemplatesOptions;
+  readonly #now: () => number;
+  /** By language, pack and owner. */
+  readonly #templates = new Map<string, Template>();
+  /** When owners without a template asked, the newest last. */
+  readonly #asked = new Map<string, readonly number[]>();
+  /** Until when none is tried for an owner: one could not be made, which says nothing of other owners and packs. */
+  readonly #paused = new Map<string, number>();
+  readonly #ending = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: TemplatesOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** The launcher that makes copies for these cells; null if they are to be started. */
+  launcherOf(request: Omit<TemplateRequest, 'isAsked' | 'cell'>): Launcher | null {
+    return this.#templates.get(keyOf(request))?.launcher ?? null;
+  }
+
+  /** Counts a request, which may begin a template. */
+  noteAsked(request: TemplateRequest): void {
+    if (this.#isClosed) return;
+    const key = keyOf(request);
+    const known = this.#templates.get(key);
+    if (known !== undefined) known.askedAt = this.#now();
+    else if (this.#asksEnough(key)) this.#begin(key, request);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    const templates = [...this.#templates.values()];
+    await Promise.all(templates.map(({ opened }) => opened));
+    await Promise.all(templates.map(async ({ launcher }) => await launcher?.[Symbol.asyncDispose]()));
+    await Promise.all(this.#ending);
+  }
+
+  #asksEnough(key: string): boolean {
+    const now = this.#now();
+    const recent = [...(this.#asked.get(key) ?? []).filter((at) => now - at < PERIOD_MILLISECONDS), now];
+    remember(this.#asked, key, recent.slice(-ASKED_ENOUGH));
+    return recent.length >= ASKED_ENOUGH;
+  }
+
+  #begin(key: string, request: TemplateRequest): void {
+    const now = this.#now();
+    if (now < (this.#paused.get(key) ?? 0) || !this.#makesRoom(now)) return;
+    this.#asked.delete(key);
+    const template: Template = { launcher: null, askedAt: now, opened: this.#open(key, request) };
+    this.#templates.set(key, template);
+    this.#lookAgain();
+  }
+
+  async #open(key: string, request: TemplateRequest): Promise<void> {
+    try {
+      const launcher = await this.#options.open(request);
+      const template = this.#templates.get(key);
+      if (template === undefined) this.#end(launcher);
+      else template.launcher = launcher;
+    } catch {
+      // Interpreters are started meanwhile: whatever the reason is, no job suffers from it.
+      remember(this.#paused, key, this.#now() + PAUSE_MILLISECONDS);
+      this.#templates.delete(key);
+    }
+  }
+
+  /** Another owner's template gives way if it was not asked for lately. */
+  #makesRoom(now: number): boolean {
+    if (this.#templates.size < TEMPLATES_MAX) return true;
+    const [oldest] = [...this.#templates].toSorted(([, one], [, other]) => one.askedAt - other.askedAt);
+    if (oldest === undefined || now - oldest[1].askedAt < PERIOD_MILLISECONDS) return false;
+    this.#give(oldest[0]);
+    return true;
+  }
+
+  #give(key: string): void {
+    const launcher = this.#templates.get(key)?.launcher ?? null;
+    this.#templates.delete(key);
+    if (launcher !== null) this.#end(launcher);
+  }
+
+  /** Its last copies go on. */
+  #end(launcher: Launcher): void {
+    const ended = launcher.retire().finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+  }
+
+  /** Gives up templates that nobody asks for. */
+  #lookAgain(): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed || this.#templates.size === 0) return;
+    const now = this.#now();
+    for (const [key, { askedAt }] of this.#templates) if (now - askedAt >= KEPT_MILLISECONDS) this.#give(key);
+    const next = Math.min(...[...this.#templates.values()].map(({ askedAt }) => askedAt + KEPT_MILLISECONDS));
+    if (!Number.isFinite(next)) return;
+    this.#timer = setTimeout(() => this.#lookAgain(), next - now + 1);
+    this.#timer.unref();
+  }
+}
+
+/** Puts a row last, and leaves the first one out where there are too many. */
+function remember<Row>(rows: Map<string, Row>, key: string, row: Row): void {
+  rows.delete(key);
+  rows.set(key, row);
+  const [oldest] = rows.keys();
+  if (rows.size > OWNERS_MAX && oldest !== undefined) rows.delete(oldest);
+}
+
+function keyOf({ language, pack, owner }: Pick<TemplateRequest, 'language' | 'pack' | 'owner'>): string {
+  return `${language} ${pack.name} ${owner}`;
+}

@@ -1,0 +1,114 @@
+/**
+ * Opens the two isolating providers on this host: finds the runtime, the groups and the packs, and removes what earlier
+ * processes left.
+ */
+import { existsSync, rmSync } from 'node:fs';
+import { OciCells } from '../cell/cells.ts';
+import type { Runtime } from '../cell/runtime.ts';
+import { openGroupRoot, readCgroupLayout } from '../kernel/cgroup/layout.ts';
+import { hostPatience } from '../kernel/host/patience.ts';
+import { instanceName, openRunDirectory } from '../kernel/host/run-directory.ts';
+import { whyNoCells } from '../kernel/user-namespace/enter-user-namespace.ts';
+import { isRootOfHost } from '../kernel/user-namespace/mapped-users.ts';
+import { loadPacks } from '../packs/load-packs.ts';
+import { systemPack } from '../packs/system-pack.ts';
+import type { Candidate, PreflightOptions } from './candidate.ts';
+import { chooseWay, tryTwice } from './gvisor/gvisor-platform.ts';
+import { type GvisorWay, runscRuntime } from './gvisor/runsc.ts';
+import { crunRuntime } from './namespace/crun.ts';
+import { isLauncherBuilt, launcherRuntime } from './namespace/runtime.ts';
+import { knownDefects } from './oci/runtime-version.ts';
+
+const MIB = 1024 * 1024;
+/** How long a platform may take to start a cell on an ordinary host. */
+const TRY_MILLISECONDS_MAX = 5000;
+/** How long a cell may take to be ready on an ordinary host, where a job waits for it. */
+const READY_MILLISECONDS_MAX = 10_000;
+
+/** Candidate of the namespace class: forked by a launcher, or under crun. */
+export async function openNamespaceCells(options: PreflightOptions): Promise<Candidate> {
+  const { namespaceLauncher = 'auto' } = options;
+  // In a user namespace crun cannot make the devices of a cell.
+  const forks = namespaceLauncher === 'fork' || !isRootOfHost() || (namespaceLauncher === 'auto' && isLauncherBuilt());
+  return openOciCells(options, forks ? await launcherRuntime() : await crunRuntime());
+}
+
+/** Candidate of the gVisor class, under runsc in the best way that works on this host. */
+export async function openGvisorCells(options: PreflightOptions): Promise<Candidate> {
+  requireRootOfHost();
+  const tryWay = (way: GvisorWay) => tryTwice(way, (times) => tryGvisorWay(options, way, times));
+  return openGvisorCellsOn(options, await chooseWay(options.gvisorLauncher ?? 'auto', tryWay));
+}
+
+/** Candidate of the gVisor class in a way that is known to work. */
+export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWay): Promise<Candidate> {
+  requireRootOfHost();
+  return openOciCells(options, await runscRuntime(way));
+}
+
+/**
+ * Starts one cell in that way, which is gone when this resolves. Rejects if it is not ready in time: `times` as long as
+ * this host usually needs. kvm gets no more than on any other host, because a kvm that does not work hangs.
+ */
+export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay, times = 1): Promise<void> {
+  if (way.platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');
+  const instance = `${options.instance}#${way.platform}`;
+  await using cells = await openGvisorCellsOn({ ...options, instance, packsDirectory: null }, way);
+  const factor = way.platform === 'kvm' ? 1 : times * (await hostPatience());
+  const readyMilliseconds = factor * TRY_MILLISECONDS_MAX;
+  await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds });
+}
+
+/** Of the host, or of a user namespace. */
+function requireRoot(): void {
+  const why = whyNoCells();
+  if (why !== null) throw new Error(`this user lacks ${why.missing}: ${why.fix}`);
+}
+
+function requireRootOfHost(): void {
+  requireRoot();
+  if (!isRootOfHost()) throw new Error('gVisor cells are made by root of the host alone');
+}
+
+async function openOciCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {
+  requireRoot();
+  const name = instanceName(options.instance);
+  const groups = openGroupRoot(readCgroupLayout(), name);
+  const directory = await openRunDirectory(name, groups);
+  const { workBytes, hostPostureSha256, loopback: choice = 'auto' } = options;
+  const hasLoopback = choice === 'auto' ? !runtime.sharesHostKernel : choice === 'on';
+  const loaded = loadPacks(options.packsDirectory);
+  const packs = [await systemPack(), ...loaded.packs];
+  const cells = new OciCells({
+    runtime,
+    packs,
+    groups,
+    directory,
+    workBytes,
+    hostPostureSha256,
+    loopback: hasLoopback,
+    readyMilliseconds: READY_MILLISECONDS_MAX * (await hostPatience()),
+  });
+  return {
+    backend: runtime.backend,
+    runtime_packs: cells.packs,
+    hasLoopback,
+    ownMemMb: runtime.overhead.memoryBytes / MIB,
+    packsLeftOut: loaded.leftOut,
+    loadNewPacks() {
+      const since = loadPacks(options.packsDirectory, new Set(cells.packs.map(({ name: known }) => known)));
+      for (const pack of since.packs) cells.addPack(pack);
+      return since;
+    },
+    forgetPack: (unproven) => cells.forgetPack(unproven),
+    runtimeDefects: knownDefects(runtime.identity),
+    prepare: (request) => cells.prepare(request),
+    originOf: (kind) => cells.originOf(kind),
+    noteAsked: (kind) => cells.noteAsked(kind),
+    async [Symbol.asyncDispose]() {
+      await cells[Symbol.asyncDispose]();
+      rmSync(directory, { recursive: true, force: true });
+      groups.dispose();
+    },
+  };
+}

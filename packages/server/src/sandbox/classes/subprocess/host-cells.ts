@@ -1,0 +1,93 @@
+/** Makes development subprocesses: finds the host's interpreters and gives every program its own directory. */
+import { randomUUID } from 'node:crypto';
+import { accessSync, chmodSync, constants, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { fileStamp } from '../../kernel/host/file-stamp.ts';
+import { heapOption } from '../../program/javascript-heap.ts';
+import { ENVIRONMENT, LANGUAGE_RUNS } from '../../program/language-runs.ts';
+import { BootstrapError, unreadyPosture } from '../../sandbox.ts';
+import type { Candidate, PreflightOptions } from '../candidate.ts';
+import { HostCell } from './host-cell.ts';
+
+const GUEST = fileURLToPath(new URL('../../cell/guest/', import.meta.url));
+/** The user as which a service of root runs programs: it owns nothing. */
+const NOBODY = 65534;
+const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
+
+/** Candidate without isolation, whose cells are processes of the host. It is opened only if the operator names it. */
+export async function openHostCells(_options: PreflightOptions): Promise<Candidate> {
+  const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
+  chmodSync(root, 0o711);
+  const environment = environmentIn(root);
+  const live = new Set<HostCell>();
+  return {
+    backend: 'subprocess',
+    runtime_packs: [],
+    // The host's own loopback, like every other interface.
+    hasLoopback: true,
+    ownMemMb: 0,
+    packsLeftOut: [],
+    loadNewPacks: () => ({ packs: [], leftOut: [] }),
+    forgetPack() {},
+    runtimeDefects: null,
+    async prepare({ language }) {
+      const directory = join(root, randomUUID());
+      const uid = process.getuid?.() === 0 ? NOBODY : null;
+      const options = { language, command: commandOf(language), directory, uid, environment };
+      const cell = await HostCell.prepare(options, () => live.delete(cell));
+      live.add(cell);
+      return cell;
+    },
+    noteAsked: () => {},
+    originOf({ language }) {
+      const { launcher } = LANGUAGE_RUNS[language];
+      const [interpreter] = commandOf(language);
+      return { kind: language, madeOf: [interpreter as string, join(GUEST, launcher)].map(fileStamp).join(' ') };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...live].map((cell) => cell[Symbol.asyncDispose]()));
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An explicit list, so that no variable of the service reaches a program. */
+function environmentIn(root: string): Readonly<Record<string, string>> {
+  const fixed = Object.fromEntries(ENVIRONMENT.map((entry) => entry.split('=', 2) as [string, string]));
+  return { ...fixed, PATH: SEARCH_PATH, HOME: root, MPLCONFIGDIR: join(root, 'matplotlib') };
+}
+
+function commandOf(language: Language): readonly string[] {
+  const { launcher, command, source } = LANGUAGE_RUNS[language];
+  const file = join(GUEST, launcher);
+  if (language === 'python') return [find('python3'), '-I', '-u', file];
+  if (launcher === 'launch.cjs') return [process.execPath, heapOption(LIMIT_DEFAULTS.mem_mb), file, source];
+  if (language === 'bash') return ['/bin/bash', '--norc', '--noprofile', file, ...command];
+  throw unavailable(`${language} needs a runtime pack, and there are none without isolation`);
+}
+
+function find(name: string): string {
+  for (const directory of SEARCH_PATH.split(delimiter)) {
+    const path = join(directory, name);
+    if (isExecutable(path)) return path;
+  }
+  throw unavailable(`${name} is not installed`);
+}
+
+function unavailable(message: string): BootstrapError {
+  const posture = unreadyPosture('subprocess', { name: 'host', version: null, platform: null });
+  return new BootstrapError('start', message, posture);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,48 @@
+# Runs the command in its arguments, with real pipes for stdin, stdout and stderr, and reports its end on descriptor 5:
+# `exited CODE\n` or `signaled NUMBER\n`, from waitpid(2). Node only knows some signals, and reports an end by any other
+# as exit code 0.
+use strict;
+use warnings;
+my ($here) = __FILE__ =~ m{^(.*)/}s;
+require "$here/pipes.pl";
+
+my $REPORT = 5;
+my $STOPPED = 0x7f;
+my @SIGNALS = grep { !/^(?:KILL|STOP|CHLD|CLD)$/ } keys %SIG;
+
+die_with_parent();
+offer_pipes();
+take_pipes();
+# A program may signal its whole group, to which this process belongs. It must survive to report that.
+$SIG{$_} = 'IGNORE' for @SIGNALS;
+my $program = fork() // fail("fork: $!");
+become_program() if $program == 0;
+# Closes the program's descriptors here, so that each ends when the program's last process has closed it.
+call('close', $_) for 0 .. 4;
+open(my $report, '>&=', $REPORT) or fail("cannot report: $!");
+syswrite($report, ending());
+
+# A program that asked to be traced stops where another would be signalled. Nobody traces it, so a stop is its end.
+sub ending {
+    my $status = wait_for_program();
+    while (($status & 0xff) == $STOPPED) {
+        kill 'KILL', $program;
+        $status = wait_for_program();
+    }
+    my $signal = $status & 127;
+    return $signal ? "signaled $signal\n" : 'exited ' . ($status >> 8) . "\n";
+}
+
+# The status from the kernel, because perl's own function takes a stop for an end with code 0.
+sub wait_for_program {
+    my $status = pack('i', 0);
+    call('wait4', $program, $status, 0, 0) == $program or call('exit_group', 125);
+    return unpack('i', $status);
+}
+
+sub become_program {
+    die_with_parent();
+    $SIG{$_} = 'DEFAULT' for @SIGNALS;
+    call('close', $REPORT);
+    exec { $ARGV[0] } @ARGV or fail("cannot start $ARGV[0]: $!");
+}

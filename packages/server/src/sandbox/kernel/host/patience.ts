@@ -1,0 +1,42 @@
+/**
+ * How patient the deadlines of a start must be on this host. They only end what hangs, so on a slow or busy host they
+ * are longer: as many times as a fixed piece of work took longer than on an ordinary machine.
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { PERL } from '../../native/native.ts';
+
+const run = promisify(execFile);
+/** Starts a process and computes, as the start of a cell does. */
+const WORK = '$sum += $_ for 1 .. 1_000_000';
+/** An idle machine needs a fifth of it. */
+const USUAL_MILLISECONDS = 200;
+const PATIENCE_MAX = 12;
+/** How much more time is given to what was late once. */
+export const SECOND_TRY_TIMES = 2;
+
+/**
+ * A factor for the deadlines of a start, from 1 to 12, by how long the work took. It is a whole number, since deadlines
+ * are.
+ */
+export function patienceFor(milliseconds: number): number {
+  return Math.min(PATIENCE_MAX, Math.max(1, Math.ceil(milliseconds / USUAL_MILLISECONDS)));
+}
+
+let measured: Promise<number> | null = null;
+
+/** The factor for this host, measured once for each process. Where perl cannot be started, 1. Never rejects. */
+export function hostPatience(): Promise<number> {
+  measured ??= measure();
+  return measured;
+}
+
+async function measure(): Promise<number> {
+  const started = performance.now();
+  try {
+    await run(PERL, ['-e', WORK], { env: {}, cwd: '/', timeout: PATIENCE_MAX * USUAL_MILLISECONDS });
+  } catch (error) {
+    if ((error as { killed?: boolean }).killed !== true) return 1;
+  }
+  return patienceFor(performance.now() - started);
+}

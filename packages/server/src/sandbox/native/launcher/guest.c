@@ -1,0 +1,93 @@
+/*
+ * svc-init FILTER COUNT WORD... WORD...
+ *
+ * Process 1 of a cell that a runtime makes. The first COUNT words are the compiler's command, the others the program's.
+ * FILTER is the file of the system call filter that it sets for itself and everything that it starts, or `-` if the
+ * runtime has set one. Of a gVisor cell only the kernel in which it runs knows anything, so it reports to the service
+ * what that kernel says.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+/* The descriptor on which `svc-sentry` waits for a word, where that started the cell: `native/sentry/ending.c`. */
+enum { ENDED = 9 };
+
+static struct report report;
+
+static void send_report(void)
+{
+    char line[64];
+    struct { const char *bytes; size_t count; } parts[] = {
+        { line, snprintf(line, sizeof line, "ready %zu\n", report.length) }, { report.text, report.length },
+    };
+    for (int part = 0; part < 2; part++)
+        for (size_t sent = 0; sent < parts[part].count;) {
+            ssize_t count = write(STDOUT_FILENO, parts[part].bytes + sent, parts[part].count - sent);
+            if (count < 0 && errno != EINTR) fail("write: %m");
+            if (count > 0) sent += count;
+        }
+}
+
+static void tell_of(pid_t interpreter)
+{
+    char status[64], mounts[64];
+    snprintf(status, sizeof status, "/proc/%d/status", interpreter);
+    snprintf(mounts, sizeof mounts, "/proc/%d/mountinfo", interpreter);
+    add_file(&report, "status", status);
+    add_file(&report, "mountinfo", mounts);
+    add_file(&report, "/proc/net/dev", "/proc/net/dev");
+    add_file(&report, "/proc/version", "/proc/version");
+    add_namespaces(&report, interpreter);
+    add_section(&report, "no_new_privs", "%d\n", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+    send_report();
+}
+
+/* It does not matter if nobody reads this: the end is in the report. */
+static void tell_of_end(void)
+{
+    (void)!write(ENDED, "e", 1);
+}
+
+static void take(struct words *into, char **from, int count)
+{
+    if (count >= WORDS_MAX) fail("too many words");
+    memcpy(into->first, from, count * sizeof *from);
+    into->count = count;
+}
+
+/* Sets the filter that `svc-filter` wrote. The bundle has already set that no privilege can be gained. */
+static void set_filter(const char *path)
+{
+    static struct sock_filter instructions[BPF_MAXINSNS];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = file < 0 ? -1 : read(file, instructions, sizeof instructions);
+    if (bytes <= 0 || bytes % sizeof *instructions != 0) fail("cannot read the filter: %m");
+    struct sock_fprog program = { .len = bytes / sizeof *instructions, .filter = instructions };
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) fail("cannot set the filter: %m");
+    close(file);
+}
+
+int main(int count, char **words, char **environment)
+{
+    static struct configuration configuration = { .say_ready = tell_of };
+    int of_compiler = count < 3 ? -1 : atoi(words[2]), variables = 0;
+    if (of_compiler < 0 || 3 + of_compiler >= count) fail("malformed words");
+    /* No program inherits it. */
+    if (fcntl(ENDED, F_SETFD, FD_CLOEXEC) == 0) configuration.say_ended = tell_of_end;
+    if (strcmp(words[1], "-")) set_filter(words[1]);
+    while (environment[variables] != NULL) variables++;
+    take(&configuration.compiler, words + 3, of_compiler);
+    take(&configuration.arguments, words + 3 + of_compiler, count - 3 - of_compiler);
+    take(&configuration.environment, environment, variables);
+    run_init(&configuration, EXECUTED);
+}

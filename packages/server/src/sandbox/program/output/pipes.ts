@@ -1,0 +1,163 @@
+/**
+ * Starts a process with real pipes for stdin, stdout and stderr. Node's own `stdio: 'pipe'` is a socket pair, which a
+ * program cannot open again as `/dev/stdin` or `/dev/stderr`. The child makes the pipes itself (`native/stage.c`, and
+ * `pipes.pl` for a subprocess), and continues only when the service has opened its ends through `/proc/PID/fd`.
+ */
+import { type ChildProcess, type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { PipeInput } from './pipe-input.ts';
+
+const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const DIAGNOSTICS_CHARS_MAX = 4096;
+/** Descriptors of our ends inside the child, as `pipes.pl` numbers them. */
+const OURS = { stdin: 20, stdout: 21, stderr: 22 } as const;
+
+/** Our ends of a child's standard streams. Chunks of both outputs are valid until their listener returns. */
+export interface Pipes {
+  readonly stdin: PipeInput;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+  /** Resolves once both outputs were destroyed or have ended. They end when no process has them open any more. */
+  readonly drained: Promise<void>;
+  destroy(): void;
+}
+
+/** A started process. */
+export interface PipedProcess {
+  readonly child: ChildProcess;
+  /** Rejects if the process ends before the pipes are opened. It is then not left alive. */
+  readonly pipes: Promise<Pipes>;
+  /** What it printed before it took its own ends, which explains an early end. Complete at its `close`. */
+  readonly said: () => string;
+}
+
+/**
+ * Starts a program that offers and takes pipes. `extra` are further stdio entries, from descriptor 3 on. The child
+ * leads its own session, so that a signal to the service's terminal does not reach it.
+ */
+export function spawnWithPipes(
+  command: readonly string[],
+  options: Pick<SpawnOptions, 'cwd' | 'env' | 'uid' | 'gid'> & { readonly extra?: readonly 'pipe'[] },
+): PipedProcess {
+  const { extra = [], ...rest } = options;
+  const [file, ...args] = command as [string, ...string[]];
+  const child = spawn(file, args, { ...rest, stdio: ['pipe', 'pipe', 'pipe', ...extra], detached: true });
+  const { stdin: input, stderr: errors } = child as ChildProcessWithoutNullStreams;
+  input.on('error', () => {}); // The child may be gone: its exit says so.
+  let said = '';
+  errors.on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(0, DIAGNOSTICS_CHARS_MAX);
+  });
+  return { child, pipes: takeOurEnds(child, () => said.trim()), said: () => said.trim() };
+}
+
+async function takeOurEnds(child: ChildProcess, said: () => string): Promise<Pipes> {
+  const { stdin: input, stdout: output } = child as ChildProcessWithoutNullStreams;
+  const end = endOf(child, said);
+  await Promise.race([offered(output), end]);
+  const ends = openEnds(child) ?? (await end);
+  input.end('\n');
+  return streamsOf(ends);
+}
+
+/** Resolves when the child reports that its pipes exist. */
+function offered(output: Readable): Promise<void> {
+  return new Promise((resolve) => output.once('data', () => resolve()));
+}
+
+/** Rejects when the child has ended, with what it printed. */
+function endOf(child: ChildProcess, said: () => string): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  child.once('error', reject);
+  child.once('close', (code, signal) => reject(new Error(said() || `the process ended (${signal ?? code})`)));
+  promise.catch(() => {}); // Once the pipes are ours, no code waits for this.
+  return promise;
+}
+
+type Ends = Readonly<Record<keyof typeof OURS, number>>;
+
+/**
+ * Null if the child has ended meanwhile. No other process can have its id yet: the event loop reaps it only after this
+ * function returns.
+ */
+function openEnds(child: ChildProcess): Ends | null {
+  if (child.exitCode !== null || child.signalCode !== null) return null;
+  try {
+    return openEndsOf(child.pid as number);
+  } catch (error) {
+    child.kill('SIGKILL');
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The pipes that a process offers at their known numbers. Throws if it has ended or has none. */
+export function openPipesOf(pid: number): Pipes {
+  return streamsOf(openEndsOf(pid));
+}
+
+function openEndsOf(pid: number): Ends {
+  const opened: number[] = [];
+  const open = (end: number, flags: number): number => {
+    opened.push(openSync(`/proc/${pid}/fd/${end}`, flags | O_NONBLOCK));
+    return opened.at(-1) as number;
+  };
+  try {
+    return {
+      stdin: open(OURS.stdin, O_WRONLY),
+      stdout: open(OURS.stdout, O_RDONLY),
+      stderr: open(OURS.stderr, O_RDONLY),
+    };
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor);
+    throw error;
+  }
+}
+
+function streamsOf(descriptors: Ends): Pipes {
+  const stdin = new PipeInput(descriptors.stdin);
+  const stdout = readInPlace(descriptors.stdout);
+  const stderr = readInPlace(descriptors.stderr);
+  return {
+    stdin,
+    stdout,
+    stderr,
+    drained: Promise.all([closed(stdout), closed(stderr)]).then(() => undefined),
+    destroy() {
+      for (const end of [stdin, stdout, stderr]) end.destroy();
+    },
+  };
+}
+
+/**
+ * All pipes are read through this one buffer. Otherwise a flood of output would allocate a new buffer with every read.
+ */
+const passing = Buffer.alloc(64 * 1024);
+
+/**
+ * The reading end of a pipe. A chunk of its `data` event is valid until the listener returns; the next read overwrites
+ * it. Without a listener the stream buffers it as usual.
+ */
+function readInPlace(descriptor: number): Socket {
+  const socket: Socket = new Socket({
+    fd: descriptor,
+    readable: true,
+    writable: false,
+    onread: {
+      buffer: passing,
+      callback(length, buffer) {
+        const chunk = buffer.subarray(0, length);
+        if (socket.readableFlowing !== true || socket.readableLength > 0) return socket.push(Buffer.from(chunk));
+        socket.emit('data', chunk);
+        return true;
+      },
+    },
+  });
+  return socket;
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()));
+}

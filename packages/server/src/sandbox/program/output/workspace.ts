@@ -1,0 +1,231 @@
+/**
+ * The host's access to a cell's `/work`. It writes the program and its inputs before the program runs, and reads the
+ * requested outputs after all processes of the job are dead. It holds the directory open and walks from there one name
+ * at a time without following links, so that the host never follows a path that a program shaped.
+ */
+
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { sha256Hex } from '@vouchbox/evidence';
+import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@vouchbox/protocol';
+import type { CollectedArtifact, InputContent, Program } from '../../sandbox.ts';
+import { LANGUAGE_RUNS } from '../language-runs.ts';
+import { holdsFileOf } from './full-file.ts';
+import { type Below, outputsBelow } from './outputs-below.ts';
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** The collected outputs, and the violations of those that are missing. */
+interface Collected {
+  readonly artifacts: CollectedArtifact[];
+  readonly violations: Violation[];
+}
+
+/** An open directory. It stays reachable after its mount namespace is gone. */
+export class Workspace implements Disposable {
+  readonly #directory: number;
+  readonly #mayShareFiles: boolean;
+  /** Of the program: the name of its file, and how large it is. */
+  #source = { name: '', bytes: 0 };
+
+  /**
+   * Opens `path`, which must not yet be reachable by any program. `fileSystem` is `own` if it can hold only files of
+   * this cell: the job itself made all names of such a file, so a hard-linked output is collected. On a `shared` one,
+   * another name may belong to a file of the host, so an output with a second name is refused.
+   */
+  constructor(path: string, fileSystem: 'own' | 'shared') {
+    this.#directory = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    this.#mayShareFiles = fileSystem === 'own';
+  }
+
+  /** Writes the source and the input files. Called once, before the program runs. Rejects as the content of a file does. */
+  async fill(program: Program): Promise<void> {
+    const { source } = LANGUAGE_RUNS[program.language];
+    const code = Buffer.from(program.code);
+    this.#source = { name: source, bytes: code.length };
+    await writeNew(childOf(this.#directory, source), code);
+    for (const file of program.files) await writeNew(this.#inputPath(file.path.split('/')), file.content);
+  }
+
+  /**
+   * Reads the requested outputs. Called once, after all processes of the job are dead. An output that is missing,
+   * special, behind a symbolic link or too large gives a violation that names it; the others are still collected. A
+   * sparse file counts with its whole size, and its holes are read as zeros. Named files come first, then those below
+   * the patterns, each once. Spec § Job submission, path rules.
+   */
+  collect(outputs: readonly string[]): Collected {
+    const collected: Collected = { artifacts: [], violations: [] };
+    const seen = new Set<string>();
+    const patterns = outputs.filter((output) => directoryOfPattern(output) !== null);
+    for (const path of outputs.filter((output) => !patterns.includes(output))) {
+      seen.add(path);
+      this.#take(path, collected);
+    }
+    for (const pattern of patterns) this.#collectBelow(pattern, collected, seen);
+    return collected;
+  }
+
+  /**
+   * Whether a file that the program left is exactly this large. Called once all processes of the job are dead. False on a
+   * file system that is not the cell's own.
+   */
+  holdsFileOf(bytes: number): boolean {
+    const { name, bytes: sourceBytes } = this.#source;
+    const own = ['input', ...(sourceBytes === bytes ? [name] : [])];
+    return this.#mayShareFiles && holdsFileOf(this.#directory, bytes, own);
+  }
+
+  /** The content of a file directly below, at most `bytesMax` bytes; null if there is no such file. */
+  read(name: string, bytesMax: number): Buffer | null {
+    const opened = this.#open(name);
+    if (typeof opened !== 'number') return null;
+    try {
+      return fstatSync(opened).isFile() ? readWhole(opened, bytesMax) : null;
+    } finally {
+      closeSync(opened);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#directory);
+  }
+
+  /** The path of an input file, in directories that exist now. */
+  #inputPath(names: readonly string[]): string {
+    const path = names.slice(0, -1).reduce((parent, name) => {
+      const directory = `${parent}/${name}`;
+      mkdirSync(directory, { recursive: true, mode: 0o755 });
+      return directory;
+    }, `/proc/self/fd/${this.#directory}`);
+    return `${path}/${names.at(-1)}`;
+  }
+
+  #take(path: string, { artifacts, violations }: Collected): void {
+    const total = artifacts.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+    const found = this.#read(path, filesTotalBytesMax - total);
+    if ('type' in found) violations.push(found);
+    else artifacts.push(found);
+  }
+
+  /** Collects as many as fit, in the order of their paths. Those that are left out give one violation. */
+  #collectBelow(pattern: string, collected: Collected, seen: Set<string>): void {
+    const { paths, violations } = this.#below(directoryOfPattern(pattern) as string);
+    collected.violations.push(...violations);
+    const wanted = paths.filter((path) => !seen.has(path));
+    const violationsMax = collected.violations.length + filesMax;
+    for (const [index, path] of wanted.entries()) {
+      if (collected.artifacts.length === filesMax || collected.violations.length === violationsMax) {
+        collected.violations.push(tooMany(pattern, wanted.length - index, paths.length));
+        return;
+      }
+      seen.add(path);
+      this.#take(path, collected);
+    }
+  }
+
+  #below(path: string): Below {
+    const directory = this.#open(path);
+    if (typeof directory !== 'number') return { paths: [], violations: [directory] };
+    try {
+      if (fstatSync(directory).isDirectory()) return outputsBelow(directory, path);
+      return { paths: [], violations: [unopened(path, 'ENOTDIR')] };
+    } finally {
+      closeSync(directory);
+    }
+  }
+
+  #read(path: string, room: number): CollectedArtifact | Violation {
+    const opened = this.#open(path);
+    if (typeof opened !== 'number') return opened;
+    try {
+      const status = fstatSync(opened);
+      if (!status.isFile()) return { type: 'output_kind', message: `${path} is not a regular file`, path };
+      if (status.nlink !== 1 && !this.#mayShareFiles)
+        return { type: 'output_kind', message: `${path} has other names: it is hard-linked`, path };
+      if (status.size > fileBytesMax) return tooLarge(path, fileBytesMax, status.size);
+      if (status.size > room) return tooLargeTogether(path, status.size, room);
+      return artifactOf(path, readWhole(opened, status.size));
+    } finally {
+      closeSync(opened);
+    }
+  }
+
+  /** Walks down from the held directory; a link anywhere on the way ends the walk. */
+  #open(path: string): number | Violation {
+    const names = path.split('/');
+    let directory = this.#directory;
+    try {
+      for (const [index, name] of names.entries()) {
+        const last = index === names.length - 1;
+        const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (last ? 0 : O_DIRECTORY);
+        const next = openSync(childOf(directory, name), flags);
+        if (directory !== this.#directory) closeSync(directory);
+        directory = next;
+      }
+      return directory;
+    } catch (error) {
+      if (directory !== this.#directory) closeSync(directory);
+      return unopened(path, (error as NodeJS.ErrnoException).code ?? 'unknown');
+    }
+  }
+}
+
+/** A name in an open directory. The kernel resolves `/proc/self/fd/N` to the directory itself, wherever it is mounted. */
+function childOf(directory: number, name: string): string {
+  return `/proc/self/fd/${directory}/${name}`;
+}
+
+async function writeNew(path: string, content: InputContent['content']): Promise<void> {
+  const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
+  try {
+    if (content instanceof Uint8Array) writeFileSync(file, content);
+    else for await (const piece of content) writeFileSync(file, piece);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readWhole(file: number, size: number): Buffer {
+  const content = Buffer.alloc(size);
+  let at = 0;
+  while (at < size) {
+    const count = readSync(file, content, at, size - at, at);
+    if (count === 0) break;
+    at += count;
+  }
+  return content.subarray(0, at);
+}
+
+function artifactOf(path: string, content: Buffer): CollectedArtifact {
+  const sha256 = sha256Hex(content);
+  return { path, size_bytes: content.byteLength, sha256, content };
+}
+
+function tooLarge(path: string, limit: number, observed: number): Violation {
+  return { type: 'output_size', message: `${path} is larger than ${limit} bytes`, path, limit, observed };
+}
+
+function tooLargeTogether(path: string, observed: number, room: number): Violation {
+  const message = `${path} does not fit: all outputs together may hold ${filesTotalBytesMax} bytes, ${room} are left`;
+  return { type: 'output_size', message, path, limit: filesTotalBytesMax, observed };
+}
+
+function tooMany(pattern: string, left: number, observed: number): Violation {
+  const message = `${left} of the files below did not come back: ${filesMax} files are the most`;
+  return { type: 'output_count', message, path: pattern, limit: filesMax, observed };
+}
+
+function unopened(path: string, code: string): Violation {
+  switch (code) {
+    case 'ENOENT':
+      return { type: 'output_missing', message: `${path} was not written`, path };
+    case 'ELOOP':
+      return { type: 'output_path', message: `${path} leads through a symbolic link`, path };
+    case 'ENOTDIR':
+      return { type: 'output_path', message: `${path} leads through something that is not a directory`, path };
+    case 'ENXIO':
+    case 'ENODEV':
+      return { type: 'output_kind', message: `${path} is not a regular file`, path };
+    default:
+      return { type: 'output_path', message: `${path} cannot be opened (${code})`, path };
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * The message to a waiting interpreter at the release of its program. It comes on descriptor 3, which then ends:
+ *
+ *   `HEAP_MB ARGUMENTS\n`   the JavaScript or Java heap in MiB, and how many of the words are arguments
+ *   `WORD\0` ...            the arguments in their order, then the variables as `NAME=VALUE`
+ *
+ * Every guest program in `cell/guest` reads this form.
+ */
+import type { Program } from '../sandbox.ts';
+
+/** The words alone, as bytes, and how many of them are arguments. */
+export interface ReleaseWords {
+  readonly argumentCount: number;
+  readonly bytes: Buffer;
+}
+
+export function releaseWords({ args, env }: Pick<Program, 'args' | 'env'>): ReleaseWords {
+  const words = [...args, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  return { argumentCount: args.length, bytes: Buffer.from(words.map((word) => `${word}\0`).join('')) };
+}

@@ -1,0 +1,77 @@
+/** The messages between the service and the thread that watches limits, and the memory that they share for each watch. */
+import type { GroupLocation } from '../../kernel/cgroup/cgroup.ts';
+
+export type Breach = 'wall_limit' | 'cpu_limit' | 'memory_limit';
+
+/** What is killed: a control group, or a process group of the host if there is no control group. */
+export type Watched =
+  | { readonly kind: 'group'; readonly location: GroupLocation }
+  | { readonly kind: 'process_group'; readonly id: number };
+
+export interface WatchRequest {
+  readonly kind: 'watch';
+  readonly id: number;
+  readonly watched: Watched;
+  /** On the clock of `process.hrtime`, which is one for all threads. */
+  readonly startedNanoseconds: bigint;
+  readonly wallMilliseconds: number;
+  /** CPU time that the program may use; null if it is not watched. */
+  readonly cpuMillisecondsMax: number | null;
+  /** The group's counter before the program was released. */
+  readonly cpuMicrosecondsBefore: number;
+  readonly cores: number;
+  readonly verdict: SharedArrayBuffer;
+}
+
+export type WatchMessage = WatchRequest | { readonly kind: 'forget'; readonly id: number };
+
+const OPEN = 0;
+const CLOSED = 1;
+const BREACHES: readonly Breach[] = ['wall_limit', 'cpu_limit', 'memory_limit'];
+const FIRST_BREACH = 2;
+
+/**
+ * Decides once who ended a program: a limit, through the thread that watches, or the service. Both sides ask before
+ * they kill, and only the first gets true.
+ */
+export class Verdict {
+  readonly shared: SharedArrayBuffer;
+  readonly #word: Int32Array;
+  readonly #ended: BigInt64Array;
+
+  constructor(shared = new SharedArrayBuffer(16)) {
+    this.shared = shared;
+    this.#word = new Int32Array(shared, 0, 1);
+    this.#ended = new BigInt64Array(shared, 8, 1);
+  }
+
+  /** Returns whether the limit ends the program, and keeps the time. */
+  breach(breach: Breach): boolean {
+    const now = process.hrtime.bigint();
+    if (Atomics.compareExchange(this.#word, 0, OPEN, FIRST_BREACH + BREACHES.indexOf(breach)) !== OPEN) return false;
+    Atomics.store(this.#ended, 0, now);
+    return true;
+  }
+
+  /** From now on no limit ends the program. False if one already has. */
+  close(): boolean {
+    return Atomics.compareExchange(this.#word, 0, OPEN, CLOSED) === OPEN;
+  }
+
+  get isOpen(): boolean {
+    return Atomics.load(this.#word, 0) === OPEN;
+  }
+
+  get found(): Breach | null {
+    return BREACHES[Atomics.load(this.#word, 0) - FIRST_BREACH] ?? null;
+  }
+
+  /**
+   * When a limit was found to be breached, on the clock of `process.hrtime`; null if none was, or if it is not yet
+   * reported.
+   */
+  get foundNanoseconds(): bigint | null {
+    const ended = Atomics.load(this.#ended, 0);
+    return ended === 0n ? null : ended;
+  }
+}

@@ -1,0 +1,75 @@
+/** Canaries on a host that is slow: real cells, the first of which get too little time. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Language } from '@vouchbox/protocol';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Candidate } from '../classes/candidate.ts';
+import { openNamespaceCells } from '../classes/open-cells.ts';
+import { runCanaries, runLateAgain } from './canary.ts';
+import { prove } from './preflight.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-canary-test-'));
+let cells: Candidate;
+
+beforeAll(async () => {
+  const options = { packsDirectory: null, workBytes: 1024 * 1024, hostPostureSha256: null };
+  cells = await openNamespaceCells({ choice: 'auto', instance: directory, ...options });
+});
+afterAll(async () => {
+  await cells[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+});
+
+/** Makes cells; the first so many of each language have no time to become ready. */
+function slowAtFirst(lateOnes: number) {
+  const made = new Map<Language, number>();
+  return {
+    made,
+    prepare: (language: Language) => async (readyMilliseconds: number) => {
+      const before = made.get(language) ?? 0;
+      made.set(language, before + 1);
+      if (before >= lateOnes) return await cells.prepare({ language, runtime: null, readyMilliseconds });
+      // A cell that is ready before its deadline is noticed goes back: the next one is late.
+      for (;;) await (await cells.prepare({ language, runtime: null, readyMilliseconds: 0 }))[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('a canary that was late', () => {
+  it('runs once more, and a language that then passes is kept', async () => {
+    const host = slowAtFirst(1);
+    const first = await runCanaries(['bash', 'python'], host.prepare);
+    expect(first).toMatchObject([
+      { language: 'bash', isLate: true },
+      { language: 'python', isLate: true },
+    ]);
+    const results = await runLateAgain(first, host.prepare);
+    expect(results.map((result) => 'posture' in result)).toEqual([true, true]);
+    expect([...host.made.values()]).toEqual([2, 2]);
+  });
+
+  it('ends the trial if it is late again: the others would be late, too', async () => {
+    const host = slowAtFirst(2);
+    const results = await runLateAgain(await runCanaries(['bash', 'python'], host.prepare), host.prepare);
+    expect(results.map((result) => 'posture' in result)).toEqual([false, false]);
+    expect(Object.fromEntries(host.made)).toEqual({ bash: 2, python: 1 });
+  });
+
+  it('runs again, and a canary that failed in time does not', async () => {
+    const host = slowAtFirst(0);
+    const first = await runCanaries(['bash'], host.prepare);
+    expect(await runLateAgain(first, host.prepare)).toEqual(first);
+    expect([...host.made.values()]).toEqual([1]);
+  });
+});
+
+it('a canary that was late costs no language in a class that was chosen by name', async () => {
+  const host = slowAtFirst(1);
+  const slow: Candidate = {
+    ...cells,
+    prepare: (request) => host.prepare(request.language)(request.readyMilliseconds ?? 60_000),
+  };
+  const { provider } = await prove(slow);
+  expect([...provider.languages].toSorted()).toEqual(['bash', 'node', 'python', 'typescript']);
+});

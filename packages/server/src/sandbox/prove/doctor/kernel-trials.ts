@@ -1,0 +1,110 @@
+/** Tries each control of the kernel that cells use, on a separate process. The trials change nothing on the host. */
+import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { usersOfCells } from '../../kernel/user-namespace/mapped-users.ts';
+import { type Finding, fail, pass } from './finding.ts';
+import type { Probes } from './probe.ts';
+import type { Trial } from './trial.ts';
+
+const isRoot = process.getuid?.() === 0;
+const ROOT_FIX = 'run as root: only root makes the namespaces and mounts of a cell';
+const NAMESPACE_FIX = isRoot
+  ? 'in a container, start it privileged, or with CAP_SYS_ADMIN and without a seccomp profile of its own'
+  : ROOT_FIX;
+const USER_FIX = isRoot
+  ? 'allow user namespaces: sysctl -w user.max_user_namespaces=15000, and kernel.unprivileged_userns_clone=1 where there is one'
+  : ROOT_FIX;
+const OVERLAY_FIX =
+  'load the overlay module (modprobe overlay), or run a kernel with CONFIG_OVERLAY_FS; in containers keep /usr on one overlay at most';
+const TMPFS_BYTES = 1024 * 1024;
+const TMPFS_INODES = 16;
+
+/** In the order in which a cell needs them. */
+export function kernelTrials(probes: Probes): Trial[] {
+  return [
+    {
+      id: 'kernel.namespace.user',
+      title: 'user namespace with two users mapped',
+      fix: USER_FIX,
+      async attempt() {
+        // A pair, as a cell gets them.
+        const { first } = usersOfCells();
+        const said = await probes.probed('user', String(first));
+        return expect(said, `user 1000 inside is user ${first + 1} outside`, USER_FIX);
+      },
+    },
+    ...['mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map((kind) => namespaceTrial(kind, probes)),
+    {
+      id: 'kernel.mounts',
+      title: 'private mounts and a tmpfs of bounded size',
+      needs: ['kernel.namespace.mount'],
+      fix: NAMESPACE_FIX,
+      attempt: () => tryPrivateMount(probes),
+    },
+    {
+      id: 'kernel.overlay',
+      title: 'what is opened through one overlay of /usr is not seen through another',
+      needs: ['kernel.namespace.mount'],
+      fix: OVERLAY_FIX,
+      attempt: async () => expect(await probes.probed('overlay', tmpdir()), 'seen here alone', OVERLAY_FIX),
+    },
+    {
+      id: 'kernel.network',
+      title: 'no network but a loopback',
+      needs: ['kernel.namespace.network'],
+      fix: NAMESPACE_FIX,
+      attempt: async () =>
+        expect(
+          await probes.probed('network'),
+          'interfaces lo, a connection fails (Network is unreachable)',
+          NAMESPACE_FIX,
+        ),
+    },
+    {
+      id: 'kernel.seccomp',
+      title: 'a seccomp filter refuses a call with an ordinary error',
+      fix: 'run a kernel with CONFIG_SECCOMP_FILTER=y',
+      attempt: async () =>
+        expect(
+          await probes.probed('seccomp'),
+          'mode 2, the refused call gives: Operation not permitted',
+          'run a kernel with CONFIG_SECCOMP_FILTER=y',
+        ),
+    },
+    {
+      id: 'kernel.no_new_privileges',
+      title: 'new privileges can be given up for good',
+      fix: 'run Linux 3.5 or newer',
+      attempt: async () =>
+        expect(await probes.probed('no_new_privileges'), 'held 1, and it cannot be undone', 'run Linux 3.5 or newer'),
+    },
+  ];
+}
+
+function namespaceTrial(kind: string, probes: Probes): Trial {
+  const wanted = kind === 'pid' ? 'its own namespace, process 1' : 'its own namespace';
+  return {
+    id: `kernel.namespace.${kind}`,
+    title: `${kind} namespace`,
+    fix: NAMESPACE_FIX,
+    attempt: async () => expect(await probes.probed('namespace', kind), wanted, NAMESPACE_FIX),
+  };
+}
+
+/** The mount must bound writes, and must not be visible outside. */
+async function tryPrivateMount(probes: Probes): Promise<Finding> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
+  try {
+    const said = await probes.probed('mount', directory);
+    const seenOutside = readdirSync(directory);
+    if (seenOutside.length > 0) return fail('the mount is seen outside of its namespace', NAMESPACE_FIX);
+    return expect(said, `${TMPFS_BYTES} bytes and ${TMPFS_INODES - 1} files until full`, NAMESPACE_FIX);
+  } finally {
+    rmdirSync(directory);
+  }
+}
+
+function expect(said: string, wanted: string, fix: string): Finding {
+  return said === wanted ? pass(said) : fail(said, fix);
+}
