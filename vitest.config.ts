@@ -19,6 +19,8 @@ process.stdout.write(`property tests: PROPERTY_SEED=${propertySeed}\n`);
 declare module 'vitest' {
   interface ProvidedContext {
     propertySeed: number;
+    /** Which attacks of a class are tried: those that may have company, or those that load or measure the machine. */
+    attacks: 'together' | 'alone';
   }
 }
 
@@ -70,10 +72,26 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'hostile',
+          include: HOSTILE,
+          provide: { propertySeed, attacks: 'together' },
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
       // Attacks on the machine's time come last and alone: what they measure must be their own doing.
       {
         extends: true,
-        test: { name: 'hostile', include: HOSTILE, maxWorkers: 1, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'hostile-alone',
+          include: ['test/hostile/{namespace,crun,gvisor,runsc}.test.ts'],
+          provide: { propertySeed, attacks: 'alone' },
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
       },
     ],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'] },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { HostileCase } from './hostile-case.ts';
 import { answersOf, assertExited, backwards } from './seen.ts';
 
@@ -49,6 +50,19 @@ const MOUNTS_IN_GVISOR: Readonly<Record<string, readonly string[]>> = {
   '/svc/guest': ['ro', 'noexec'],
   '/svc/report': ['noexec'],
 };
+
+/** The names of everything below a directory. Other cells come and go meanwhile. */
+function namesBelow(directory: string): string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => [
+      entry.name,
+      ...(entry.isDirectory() ? namesBelow(join(directory, entry.name)) : []),
+    ]);
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ENOENT');
+    return [];
+  }
+}
 
 export const fileCases: readonly HostileCase[] = [
   {
@@ -172,7 +186,7 @@ export const fileCases: readonly HostileCase[] = [
       });
       await running.said('hidden');
       const found = ['/run/svc', target.dataDirectory].flatMap((directory) =>
-        readdirSync(directory, { recursive: true }).filter((name) => String(name).includes(`on-disk-${target.canary}`)),
+        namesBelow(directory).filter((name) => name.includes(`on-disk-${target.canary}`)),
       );
       running.run.stop('cancelled');
       await running.seen;

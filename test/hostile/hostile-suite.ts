@@ -1,5 +1,8 @@
-/** Registers every case that applies to a class as a test, against one provider that is opened for all of them. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+/**
+ * Registers the cases that apply to a class as tests, against one provider that is opened for all of them: in one project
+ * those that run side by side, in another those that must be alone on the machine.
+ */
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isLongForm } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { hostileCases } from './cases.ts';
@@ -17,8 +20,12 @@ export function describeHostile(
   launcher: NamespaceLauncher | GvisorLauncher = LAUNCHERS[hostileClass][0],
   differs: (hostileCase: HostileCase) => boolean = () => true,
 ): void {
+  const isAlone = inject('attacks') === 'alone';
   const cases = hostileCases.filter(
-    (hostileCase) => appliesTo(hostileCase, hostileClass) && (isLongForm || differs(hostileCase)),
+    (hostileCase) =>
+      appliesTo(hostileCase, hostileClass) &&
+      (hostileCase.alone === true) === isAlone &&
+      (isLongForm || differs(hostileCase)),
   );
   let target: Target;
   let chosen: Disposable;
@@ -32,19 +39,10 @@ export function describeHostile(
     expect(leftoversOf(target.dataDirectory)).toEqual([]);
   });
 
-  function register(hostileCase: HostileCase): void {
-    const { id, title } = hostileCase;
-    test(`${id}: ${title}`, { tags: [id], timeout: CASE_MILLISECONDS_MAX }, () => expectHeld(hostileCase, target));
-  }
-
-  describe.concurrent('attacks side by side', () => {
-    for (const hostileCase of cases.filter(({ alone }) => alone !== true)) {
-      register(hostileCase);
-    }
-  });
-  describe('attacks alone', () => {
-    for (const hostileCase of cases.filter(({ alone }) => alone === true)) {
-      register(hostileCase);
+  describe('attacks', { concurrent: !isAlone }, () => {
+    for (const hostileCase of cases) {
+      const { id, title } = hostileCase;
+      test(`${id}: ${title}`, { tags: [id], timeout: CASE_MILLISECONDS_MAX }, () => expectHeld(hostileCase, target));
     }
   });
 }
