@@ -214,7 +214,7 @@ module.exports = {
     stageFloor('blobs', []),
     stageFloor('objects', []),
     pickedBy('membership', ['job/dispatch/fleet-work', 'capacity/shared-rate']),
-    pickedBy('store/open-store', ['store/sqlite/sqlite-store', 'store/postgres/postgres-store']),
+    pickedBy('store/open-store', ['store/sqlite/open', 'store/postgres/open']),
     pickedBy('sandbox/prove/preflight', ['sandbox/classes/subprocess/host-cells', 'sandbox/classes/open-cells']),
     onlyKnownBy('http', 'http', '^(node:)?(http|https|http2)$|node_modules/(fastify|@fastify/|ws/)'),
     onlyKnownBy('objects', 's3', '(^|node_modules/)aws4fetch(/|$)'),

@@ -6,8 +6,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Session } from '../packages/server/src/store/postgres/connection.ts';
 import { dropSchema, newSchema } from '../packages/server/src/store/postgres/schema.fixture.ts';
-import { Session } from '../packages/server/src/store/postgres/session.ts';
 import { type PostgresServer, startPostgres } from '../test/rig/postgres-server.ts';
 import { claims } from './fleet/claims.ts';
 import {

@@ -7,8 +7,8 @@
 import { requestCancel } from '../../packages/server/src/store/evidence/cancellation.ts';
 import { admit } from '../../packages/server/src/store/jobs/admission.ts';
 import { takeQueuedJobs } from '../../packages/server/src/store/jobs/queue.ts';
+import { Session } from '../../packages/server/src/store/postgres/connection.ts';
 import { dropSchema, newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
-import { Session } from '../../packages/server/src/store/postgres/session.ts';
 import { WritingSession } from '../../packages/server/src/store/postgres/writing-session.ts';
 import type { ChosenJob } from '../../packages/server/src/store/records/answers.ts';
 import type { QueueChoice } from '../../packages/server/src/store/records/inputs.ts';

@@ -1,7 +1,7 @@
 /** What a PostgreSQL server counts of its own work, and the processor time of its processes. */
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Session } from '../../packages/server/src/store/postgres/session.ts';
+import { Session } from '../../packages/server/src/store/postgres/connection.ts';
 import { cpuSeconds, processorSeconds } from '../http/processes.ts';
 
 /** Loads what counts statements. */

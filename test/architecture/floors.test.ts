@@ -75,7 +75,7 @@ const storeArrowsUp = [
 /** What picks an implementation, and one that nothing else may import. */
 const implementations = [
   ['membership', 'job/dispatch/fleet-work'],
-  ['open-store', 'store/sqlite/sqlite-store'],
+  ['open-store', 'store/sqlite/open'],
   ['preflight', 'sandbox/classes/open-cells'],
 ] as const;
 

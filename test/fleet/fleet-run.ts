@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceFailure } from '@vouchbox/client';
+import { Session } from '../../packages/server/src/store/postgres/connection.ts';
 import { leaseSeconds } from '../../packages/server/src/store/postgres/lease.ts';
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
-import { Session } from '../../packages/server/src/store/postgres/session.ts';
 import { StoreError } from '../../packages/server/src/store/store-error.ts';
 import { type Audit, auditJobs, runProblems } from '../crash/audit.ts';
 import { SmallDisk } from '../crash/small-disk.ts';

@@ -3,10 +3,10 @@
  * middle of its upgrade, and the older nodes are stopped one after the other. Callers submit all the time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { Session } from '../../packages/server/src/store/postgres/connection.ts';
 import { NEXT_STEPS } from '../../packages/server/src/store/postgres/migrations/next-version.fixture.ts';
 import { rangeOf, STEPS } from '../../packages/server/src/store/postgres/migrations/steps.ts';
 import { backfillRowsMax } from '../../packages/server/src/store/postgres/migrations/take-step.ts';
-import { Session } from '../../packages/server/src/store/postgres/session.ts';
 import { type Audit, auditJobs, runProblems } from '../crash/audit.ts';
 import { Witness } from '../crash/witness.ts';
 import { crashClient, seeded, Workload } from '../crash/workload.ts';

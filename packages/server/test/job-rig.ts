@@ -25,7 +25,7 @@ import { createObjectContents } from '../src/job/object-contents.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
 import { commitsIn } from '../src/store/commits.fixture.ts';
 import type { JobKey, JobRow } from '../src/store/records/rows.ts';
-import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts';
+import { openSqliteStore } from '../src/store/sqlite/open.ts';
 import type { Store } from '../src/store/store.ts';
 import { SAME_THREAD } from '../src/store/threads.fixture.ts';
 import { createLog } from '../src/telemetry/log/log.ts';

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions } from './open-store.ts';
 import { copyStore } from './sqlite/copy-store.ts';
 import { openDatabase } from './sqlite/database.ts';
-import { storeErrorOf } from './sqlite/sqlite-error.ts';
+import { storeErrorOf } from './sqlite/error.ts';
 import { StoreError } from './store-error.ts';
 
 export interface BackUpOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'> {

@@ -50,8 +50,10 @@ test('a store with a newer schema is refused and left unchanged', { tags: ['STOR
   await testStore.close();
   using database = new DatabaseSync(testStore.path);
   database.exec("insert into schema_history values ('0099-later', '2030-01-01T00:00:00.000Z')");
+  const names = () => database.prepare('select name from schema_history').all();
+  const before = names();
   await expectRefusal(openStore({ dataDir: testStore.directory }), 'newer_schema');
-  expect(database.prepare('select count(*) as names from schema_history').get()).toEqual({ names: 4 });
+  expect(names()).toEqual(before);
 });
 
 test('a database of something else is refused and left unchanged', async () => {

@@ -1,7 +1,7 @@
 /** Opens the store that the settings name. Only this file knows which kinds of store there are. */
 import { resolve } from 'node:path';
-import { openPostgresStore } from './postgres/postgres-store.ts';
-import { openSqliteStore } from './sqlite/sqlite-store.ts';
+import { openPostgresStore } from './postgres/open.ts';
+import { openSqliteStore } from './sqlite/open.ts';
 import type { Store } from './store.ts';
 import { StoreError } from './store-error.ts';
 import type { StoreCheck } from './threads/messages.ts';

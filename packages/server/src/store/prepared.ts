@@ -32,15 +32,15 @@ export type BoundQuery = Pick<CompiledQuery, 'sql' | 'parameters'>;
 export interface StoreAdapter extends DialectAdapter {
   /** Stands for the open store: the same object on each of its connections. */
   readonly store: object;
-  /** The number of this process among those that share the store; null or absent in a store for one process. */
-  readonly node?: number | null;
+  /** The number of this process among those that share the store; null in a store for one process. */
+  readonly node: number | null;
   execute<Row>(query: BoundQuery): QueryResult<Row> | Promise<QueryResult<Row>>;
   /** The rows of a query as lists of their columns. */
   lists(query: BoundQuery): readonly (readonly unknown[])[] | Promise<readonly (readonly unknown[])[]>;
   /** Runs a query that yields no rows. Its failure may be thrown by a later call. */
   send(query: BoundQuery): void;
-  /** Runs what is sent meanwhile, in one piece if it can. Absent where a query on its own costs no round trip. */
-  together?(sends: () => void): void;
+  /** Runs what is sent meanwhile, in one piece if a query on its own costs a round trip. */
+  together(sends: () => void): void;
 }
 
 interface Compilable<Row> {
@@ -102,9 +102,7 @@ export function prepared<Parameters extends object, Row>(
  * what another one of them did.
  */
 export function together(db: StoreDatabase, sends: () => void): void {
-  const adapter = adapterOf(db);
-  if (adapter.together === undefined) sends();
-  else adapter.together(sends);
+  adapterOf(db).together(sends);
 }
 
 /** Stands for the store that a connection belongs to. What is remembered about a store is kept under it. */
@@ -114,7 +112,7 @@ export function storeOf(db: StoreDatabase): object {
 
 /** The number of this process among those that share the store; null in a store for one process. */
 export function nodeOf(db: StoreDatabase): number | null {
-  return adapterOf(db).node ?? null;
+  return adapterOf(db).node;
 }
 
 function adapterOf(db: StoreDatabase): StoreAdapter {

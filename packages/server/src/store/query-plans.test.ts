@@ -11,8 +11,8 @@ import { job } from './jobs/jobs.ts';
 import type { AttestationInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 import type { StoreDatabase, Tables } from './schema.ts';
+import { sqliteDialect } from './sqlite/dialect.ts';
 import { migrate } from './sqlite/migrations/migrate.ts';
-import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
 import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './store.fixture.ts';
 
 /** What may be read as a whole: small tables, queries of operators alone, and scans that a bound stops early. */

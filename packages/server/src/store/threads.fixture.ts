@@ -3,10 +3,10 @@
  * a store opens without loading everything twice more. Tests about threads use real ones.
  */
 import { MessageChannel } from 'node:worker_threads';
-import { postgresErrorOf } from './postgres/postgres-error.ts';
+import { storeErrorOf as postgresErrorOf } from './postgres/error.ts';
 import * as postgresReader from './postgres/threads/reader.ts';
 import * as postgresWriter from './postgres/threads/writer.ts';
-import { storeErrorOf } from './sqlite/sqlite-error.ts';
+import { storeErrorOf } from './sqlite/error.ts';
 import { openReader } from './sqlite/threads/reader.ts';
 import { openWriter } from './sqlite/threads/writer.ts';
 import type { Report } from './threads/messages.ts';

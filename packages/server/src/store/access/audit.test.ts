@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { copyStore } from '../sqlite/copy-store.ts';
-import { openSqliteStore } from '../sqlite/sqlite-store.ts';
+import { openSqliteStore } from '../sqlite/open.ts';
 import { admitJob, finishOf, runJob, stdout, TestStore } from '../store.fixture.ts';
 import { SAME_THREAD } from '../threads.fixture.ts';
 

@@ -2,8 +2,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { openStore } from '../open-store.ts';
+import { Session } from '../postgres/connection.ts';
 import { dropSchema, newSchema } from '../postgres/schema.fixture.ts';
-import { Session } from '../postgres/session.ts';
 import type { JobKey } from '../records/rows.ts';
 import {
   admission,

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions, openStore } from '../open-store.ts';
-import { postgresErrorOf } from '../postgres/postgres-error.ts';
+import { storeErrorOf } from '../postgres/error.ts';
 import { StoreError } from '../store-error.ts';
 import { type CopiedRow, type CopiedTable, sizeOf, type TableSum } from './copied-rows.ts';
 import { PostgresTarget } from './postgres-target.ts';
@@ -43,7 +43,7 @@ export async function copyToPostgres({ target, onProgress = () => {}, ...where }
   try {
     return await copyTables({ source, target: opened, onProgress });
   } catch (thrown) {
-    throw postgresErrorOf(thrown);
+    throw storeErrorOf(thrown);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Writes tables into an empty store on PostgreSQL, all in one transaction, and reads them again before its commit. */
-import type { Session } from '../postgres/session.ts';
+import type { Session } from '../postgres/connection.ts';
 import { WritingSession } from '../postgres/writing-session.ts';
 import { StoreError } from '../store-error.ts';
 import { type CopiedRow, type CopiedTable, RowSum, sizeOf, type TableSum } from './copied-rows.ts';

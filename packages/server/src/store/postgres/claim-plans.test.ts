@@ -4,8 +4,8 @@ import { admit } from '../jobs/admission.ts';
 import { takeQueuedJobs } from '../jobs/queue.ts';
 import type { BoundQuery } from '../prepared.ts';
 import { admission, choice, newKey } from '../store.fixture.ts';
+import type { Session } from './connection.ts';
 import { dropSchema, newSchema } from './schema.fixture.ts';
-import type { Session } from './session.ts';
 import { WritingSession } from './writing-session.ts';
 
 const ABLE = { languages: ['python'], packs: [], isolation: ['none'], memMbMax: 512 };

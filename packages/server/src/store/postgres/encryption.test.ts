@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type PostgresServer, startPostgres } from '../../../../../test/rig/postgres-server.ts';
 import type { StoreError } from '../store-error.ts';
 import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
-import { openPostgresStore } from './postgres-store.ts';
-import { Session } from './session.ts';
+import { Session } from './connection.ts';
+import { openPostgresStore } from './open.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-tls-'));
 const file = (name: string) => join(directory, name);

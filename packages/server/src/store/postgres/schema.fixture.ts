@@ -1,6 +1,6 @@
 /** For tests: schemas of their own on the server of the run. Each can hold a store. */
 import { randomUUID } from 'node:crypto';
-import { Session } from './session.ts';
+import { Session } from './connection.ts';
 
 const NAME = /search_path%3D(\w+)/;
 

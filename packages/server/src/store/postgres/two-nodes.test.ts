@@ -16,11 +16,11 @@ import {
 import type { Store } from '../store.ts';
 import type { StoreError } from '../store-error.ts';
 import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
-import { PostgresFleet } from './postgres-fleet.ts';
-import { openPostgresStore } from './postgres-store.ts';
+import { Session } from './connection.ts';
+import { PostgresFleet } from './fleet.ts';
+import { openPostgresStore } from './open.ts';
 import { proxyTo } from './proxy.fixture.ts';
 import { dropSchema, newSchema } from './schema.fixture.ts';
-import { Session } from './session.ts';
 
 let url: string;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
-import { Session } from './session.ts';
+import { Session } from './connection.ts';
 import { WritingSession } from './writing-session.ts';
 
 test('a change that a server crash undid is known as undone, even when the server reuses its number', async () => {

@@ -4,12 +4,12 @@
  * therefore change nothing any more. A lost session is replaced when the next change comes.
  */
 import { StoreError } from '../store-error.ts';
+import { Session } from './connection.ts';
+import { storeErrorOf } from './error.ts';
 import { leaseSeconds, startingLeaseSeconds } from './lease.ts';
 import { migrate } from './migrations/migrate.ts';
 import { beginRegistration } from './migrations/schema-state.ts';
 import { type PostgresStep, rangeOf, type SchemaRange, STEPS } from './migrations/steps.ts';
-import { postgresErrorOf } from './postgres-error.ts';
-import { Session } from './session.ts';
 
 /**
  * Every query of this session finds its rows by an index, and no length of a table changes that. Tables such as `queue`
@@ -92,7 +92,7 @@ export class WritingSession implements AsyncDisposable {
       return new WritingSession(url, store, { session, node });
     } catch (thrown) {
       await session[Symbol.asyncDispose]();
-      throw postgresErrorOf(thrown);
+      throw storeErrorOf(thrown);
     }
   }
 
@@ -139,7 +139,7 @@ export class WritingSession implements AsyncDisposable {
       if (rows[0] === undefined) throw takenOver();
       return rows[0].number === change ? 'committed' : 'aborted';
     } catch (thrown) {
-      const error = postgresErrorOf(thrown);
+      const error = storeErrorOf(thrown);
       if (error.code === 'busy') return 'in progress';
       throw error;
     }

@@ -10,8 +10,8 @@ import { syncDirectory } from '../../ground/durably.ts';
 import type { StoreDatabase, Tables } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 import { openDatabase } from './database.ts';
+import { sqliteDialect } from './dialect.ts';
 import { ownFile } from './files/own-file.ts';
-import { sqliteDialect } from './sqlite-dialect.ts';
 
 /** A log that grew larger than this is cut when it starts again. */
 const walBytesKept = 16 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { storeErrorOf } from '../sqlite/sqlite-error.ts';
+import { storeErrorOf } from '../sqlite/error.ts';
 import type { Report } from './messages.ts';
 import { type SendReport, type StoreThread, serveStore } from './store-thread.ts';
 

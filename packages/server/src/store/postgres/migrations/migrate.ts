@@ -5,9 +5,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeFacts } from '../../fleet.ts';
 import { StoreError } from '../../store-error.ts';
+import type { Session } from '../connection.ts';
+import { storeErrorOf } from '../error.ts';
 import { leaseSeconds } from '../lease.ts';
-import { postgresErrorOf } from '../postgres-error.ts';
-import type { Session } from '../session.ts';
 import { type OlderNode, stepsLeft } from './schema-state.ts';
 import { type NextStep, type PostgresStep, rangeOf, STEPS } from './steps.ts';
 import { oneAtATime, type Try, tryStep } from './take-step.ts';
@@ -61,7 +61,7 @@ async function take(session: Session, step: NextStep, instance: string | null): 
 
 /** The error if it may be tried again. */
 function busyOf(thrown: unknown): StoreError {
-  const error = postgresErrorOf(thrown);
+  const error = storeErrorOf(thrown);
   if (error.code !== 'busy') throw error;
   return error;
 }

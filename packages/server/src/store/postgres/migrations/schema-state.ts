@@ -8,7 +8,7 @@
 import { historyOf } from '../../migrations/history.ts';
 import { remainingOf } from '../../migrations/steps.ts';
 import { StoreError } from '../../store-error.ts';
-import type { Session } from '../session.ts';
+import type { Session } from '../connection.ts';
 import { HISTORY, type NextStep, numbered, type PostgresStep, rangeOf, type SchemaRange, TAKEOVER } from './steps.ts';
 
 /** How long a step may wait for a lock: others wait behind it. Less than PostgreSQL waits before it looks for deadlocks. */

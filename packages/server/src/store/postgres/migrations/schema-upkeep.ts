@@ -6,8 +6,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StandingLoop } from '../../../ground/waiting/standing-loop.ts';
 import type { StoreError } from '../../store-error.ts';
-import { postgresErrorOf } from '../postgres-error.ts';
-import { Session } from '../session.ts';
+import { Session } from '../connection.ts';
+import { storeErrorOf } from '../error.ts';
 import { stepsLeft } from './schema-state.ts';
 import type { PostgresStep } from './steps.ts';
 import { oneAtATime, type Try, tryStep } from './take-step.ts';
@@ -75,7 +75,7 @@ export class SchemaUpkeep implements AsyncDisposable {
   }
 
   async #failed(thrown: unknown): Promise<number> {
-    const error = postgresErrorOf(thrown);
+    const error = storeErrorOf(thrown);
     if (error.code === 'busy') return busyMilliseconds;
     if (!this.#hasProblem) this.#options.onProblem(error);
     this.#hasProblem = true;

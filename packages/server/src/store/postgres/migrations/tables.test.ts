@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { openForWriting } from '../../sqlite/connection.ts';
 import { migrate } from '../../sqlite/migrations/migrate.ts';
+import { Session } from '../connection.ts';
 import { dropSchema, newSchema } from '../schema.fixture.ts';
-import { Session } from '../session.ts';
 import { WritingSession } from '../writing-session.ts';
 
 let url: string;

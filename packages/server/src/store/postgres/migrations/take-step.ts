@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { statementsOf } from '../../migrations/steps.ts';
-import type { Session } from '../session.ts';
+import type { Session } from '../connection.ts';
 import { lockTimeout, type OlderNode, type ShutOutOptions, shutOutBelow } from './schema-state.ts';
 import type { NextStep } from './steps.ts';
 

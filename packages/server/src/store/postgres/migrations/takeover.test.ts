@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { finishOf, runJob } from '../../store.fixture.ts';
 import type { Store } from '../../store.ts';
 import { POSTGRES_SAME_THREAD } from '../../threads.fixture.ts';
-import { openPostgresStore } from '../postgres-store.ts';
+import { Session } from '../connection.ts';
+import { openPostgresStore } from '../open.ts';
 import { dropSchema, newSchema } from '../schema.fixture.ts';
-import { Session } from '../session.ts';
 import { firstVersion } from './0004-schema.ts';
 import { STEPS } from './steps.ts';
 

@@ -4,10 +4,10 @@ import { admitJob, at, finishOf, newKey, runJob } from '../../store.fixture.ts';
 import type { Store } from '../../store.ts';
 import type { StoreError } from '../../store-error.ts';
 import { POSTGRES_SAME_THREAD } from '../../threads.fixture.ts';
-import { postgresErrorOf } from '../postgres-error.ts';
-import { openPostgresStore } from '../postgres-store.ts';
+import { Session } from '../connection.ts';
+import { storeErrorOf } from '../error.ts';
+import { openPostgresStore } from '../open.ts';
 import { dropSchema, newSchema } from '../schema.fixture.ts';
-import { Session } from '../session.ts';
 import { NEXT_STEPS } from './next-version.fixture.ts';
 import { shutOutBelow } from './schema-state.ts';
 import { type PostgresStep, rangeOf, STEPS } from './steps.ts';
@@ -188,7 +188,7 @@ async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result
   await renewing.execute({ sql: `update nodes set lease_until = now() + interval '1 h'`, parameters: [] });
   let isOver = false;
   const ended = work()
-    .catch((thrown: unknown) => (postgresErrorOf(thrown).code === 'busy' ? null : Promise.reject(thrown)))
+    .catch((thrown: unknown) => (storeErrorOf(thrown).code === 'busy' ? null : Promise.reject(thrown)))
     .finally(() => {
       isOver = true;
     });

@@ -3,10 +3,10 @@ import type { JobKey } from '../../records/rows.ts';
 import { runJob, stdout } from '../../store.fixture.ts';
 import type { Store } from '../../store.ts';
 import { POSTGRES_SAME_THREAD } from '../../threads.fixture.ts';
-import { openPostgresStore } from '../postgres-store.ts';
+import { Session } from '../connection.ts';
+import { openPostgresStore } from '../open.ts';
 import { proxyTo } from '../proxy.fixture.ts';
 import { dropSchema, newSchema } from '../schema.fixture.ts';
-import { Session } from '../session.ts';
 
 let url: string;
 beforeEach(async () => {

@@ -8,8 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { PATIENT, runCommand, WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, portable } from '../../threads/messages.ts';
-import { isCollision, isLoss, postgresErrorOf } from '../postgres-error.ts';
-import type { Session } from '../session.ts';
+import type { Session } from '../connection.ts';
+import { isCollision, isLoss, storeErrorOf } from '../error.ts';
 import { takenOver, type WritingSession } from '../writing-session.ts';
 import { Lanes } from './lanes.ts';
 
@@ -59,7 +59,7 @@ export class GroupCommit {
         await this.#runTransaction(progress, tries === 1 ? waiting : []);
         return progress.answers;
       } catch (thrown) {
-        const error = postgresErrorOf(thrown);
+        const error = storeErrorOf(thrown);
         progress.group.push(...progress.again.splice(0));
         // It ends this thread, and with it the store.
         if (error.code === 'locked') throw error;
@@ -72,7 +72,7 @@ export class GroupCommit {
           if (!isLoss(error)) return await this.#eachAlone(progress, error);
         }
         await this.#writing.drop();
-        const fate = await this.#isCommitted(progress, waiting).catch((unknown: unknown) => postgresErrorOf(unknown));
+        const fate = await this.#isCommitted(progress, waiting).catch((unknown: unknown) => storeErrorOf(unknown));
         if (fate === true) return progress.answers;
         if (fate !== false && fate.code === 'locked') throw fate;
         if (fate !== false) return refuse(progress.group, fate);
@@ -128,7 +128,7 @@ export class GroupCommit {
     try {
       await (await this.#writing.current()).rollback();
     } catch (thrown) {
-      return refuse(group, postgresErrorOf(thrown));
+      return refuse(group, storeErrorOf(thrown));
     }
     if (group.length <= 1) return refuse(group, error);
     const answers: Answer[] = [];
@@ -146,7 +146,7 @@ export class GroupCommit {
     if (!isOpen || change === null) return false;
     const givesUpAt = performance.now() + outcomeMillisecondsMax;
     for (;;) {
-      const outcome = await this.#writing.outcomeOf(change).catch((thrown: unknown) => postgresErrorOf(thrown));
+      const outcome = await this.#writing.outcomeOf(change).catch((thrown: unknown) => storeErrorOf(thrown));
       if (outcome === 'committed' || outcome === 'aborted') return outcome === 'committed';
       if (outcome instanceof StoreError && outcome.code === 'locked') throw outcome;
       if (performance.now() >= givesUpAt) throw new StoreError('io', 'it is unknown whether the last change is stored');

@@ -7,5 +7,5 @@ import { serveStore } from '../../threads/store-thread.ts';
 
 assert(parentPort !== null, 'the reader runs as a thread');
 const { openReader } = await import('./reader.ts');
-const { postgresErrorOf } = await import('../postgres-error.ts');
-serveStore(parentPort, { open: (report) => openReader(workerData as ThreadData, report), errorOf: postgresErrorOf });
+const { storeErrorOf } = await import('../error.ts');
+serveStore(parentPort, { open: (report) => openReader(workerData as ThreadData, report), errorOf: storeErrorOf });

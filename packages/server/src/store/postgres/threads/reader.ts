@@ -6,8 +6,8 @@ import assert from 'node:assert';
 import { OF_ONE_QUERY, READS, runCommand } from '../../commands.ts';
 import { type Answer, type Call, portable, type ThreadData } from '../../threads/messages.ts';
 import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
-import { isLoss, postgresErrorOf } from '../postgres-error.ts';
-import { Session } from '../session.ts';
+import { Session } from '../connection.ts';
+import { isLoss, storeErrorOf } from '../error.ts';
 
 const sessionsMax = 4;
 const groupCallsMax = 16;
@@ -77,8 +77,7 @@ class Reader implements AsyncDisposable {
       const isLost = isLoss(thrown);
       if (isLost) await this[Symbol.asyncDispose]();
       if (isLost && isOld) return await this.answer(group);
-      if (isLost || group.length === 1)
-        return group.map(({ id }) => ({ id, error: portable(postgresErrorOf(thrown)) }));
+      if (isLost || group.length === 1) return group.map(({ id }) => ({ id, error: portable(storeErrorOf(thrown)) }));
       const answers: Answer[] = [];
       for (const call of group) answers.push(...(await this.answer([call])));
       return answers;

@@ -7,8 +7,8 @@ import type { PostgresThreadData } from './thread-data.ts';
 
 assert(parentPort !== null, 'the writer runs as a thread');
 const { openWriter } = await import('./writer.ts');
-const { postgresErrorOf } = await import('../postgres-error.ts');
+const { storeErrorOf } = await import('../error.ts');
 serveStore(parentPort, {
   open: (report) => openWriter(workerData as PostgresThreadData, report),
-  errorOf: postgresErrorOf,
+  errorOf: storeErrorOf,
 });

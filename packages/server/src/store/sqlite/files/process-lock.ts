@@ -4,7 +4,7 @@
  */
 import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { storeErrorOf } from '../sqlite-error.ts';
+import { storeErrorOf } from '../error.ts';
 import { ownFile } from './own-file.ts';
 
 /** The holder may remove the file after it was opened and before it is locked. */

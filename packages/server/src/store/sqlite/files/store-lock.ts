@@ -5,7 +5,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../../store-error.ts';
-import { storeErrorOf } from '../sqlite-error.ts';
+import { storeErrorOf } from '../error.ts';
 import { ownFile } from './own-file.ts';
 
 /** A held lock. Disposing releases it. */

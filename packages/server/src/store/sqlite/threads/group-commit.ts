@@ -5,7 +5,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, portable } from '../../threads/messages.ts';
-import { storeErrorOf } from '../sqlite-error.ts';
+import { storeErrorOf } from '../error.ts';
 
 /** Runs one command inside the transaction that is open. */
 export type RunCommand = (call: Call) => Promise<unknown>;

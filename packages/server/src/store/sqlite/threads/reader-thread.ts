@@ -7,5 +7,5 @@ import { serveStore } from '../../threads/store-thread.ts';
 
 assert(parentPort !== null, 'the reader runs as a thread');
 const { openReader } = await import('./reader.ts');
-const { storeErrorOf } = await import('../sqlite-error.ts');
+const { storeErrorOf } = await import('../error.ts');
 serveStore(parentPort, { open: (report) => openReader(workerData as ThreadData, report), errorOf: storeErrorOf });

@@ -7,7 +7,7 @@ import type { StoreDatabase } from '../../schema.ts';
 import { type Answer, type Call, portable, type ThreadData } from '../../threads/messages.ts';
 import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { openForReading } from '../connection.ts';
-import { storeErrorOf } from '../sqlite-error.ts';
+import { storeErrorOf } from '../error.ts';
 
 /** A group of queries is answered once it took this long, because the log cannot start again while one state is read. */
 const groupMillisecondsMax = 2;

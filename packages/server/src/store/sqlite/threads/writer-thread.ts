@@ -7,5 +7,5 @@ import { serveStore } from '../../threads/store-thread.ts';
 
 assert(parentPort !== null, 'the writer runs as a thread');
 const { openWriter } = await import('./writer.ts');
-const { storeErrorOf } = await import('../sqlite-error.ts');
+const { storeErrorOf } = await import('../error.ts');
 serveStore(parentPort, { open: (report) => openWriter(workerData as ThreadData, report), errorOf: storeErrorOf });

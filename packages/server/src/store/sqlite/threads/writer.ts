@@ -11,11 +11,11 @@ import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { checkFile } from '../check-file.ts';
 import { openForWriting, prepareFile } from '../connection.ts';
 import { keepOlderStore } from '../copy-store.ts';
+import { storeErrorOf } from '../error.ts';
 import { Checkpoints, type LogLength } from '../files/checkpoints.ts';
 import { LogMark } from '../files/log-mark.ts';
 import { StoreLock } from '../files/store-lock.ts';
 import { migrate, SCHEMA_NAME } from '../migrations/migrate.ts';
-import { storeErrorOf } from '../sqlite-error.ts';
 import { GroupCommit } from './group-commit.ts';
 
 export async function openWriter({ place: path, check }: ThreadData, report: SendReport): Promise<StoreThread> {

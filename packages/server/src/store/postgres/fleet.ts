@@ -6,9 +6,9 @@
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, Fleet, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
 import { StoreError } from '../store-error.ts';
+import { Session } from './connection.ts';
+import { storeErrorOf } from './error.ts';
 import { beatAnswerMilliseconds, beatMilliseconds, leaseSeconds, startingLeaseSeconds } from './lease.ts';
-import { postgresErrorOf } from './postgres-error.ts';
-import { Session } from './session.ts';
 
 /** A lease need not outlast a crash of the database: the nodes renew it afterwards. */
 const SETTINGS = 'set synchronous_commit = off';
@@ -173,7 +173,7 @@ export class PostgresFleet implements Fleet, AsyncDisposable {
       this.#nodes = beat.nodes;
       if (!signal.aborted) for (const listener of this.#listeners) listener.beat(beat);
     } catch (thrown) {
-      const error = postgresErrorOf(thrown);
+      const error = storeErrorOf(thrown);
       if (error.code === 'locked') {
         this.#loop.stop();
         this.end(error);

@@ -7,10 +7,10 @@ import type { Client, ClientConfig, QueryArrayResult, QueryConfig, QueryResult }
 import type { BoundQuery } from '../prepared.ts';
 import type { StoreDatabase, Tables } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
+import { postgresDialect, type Queries } from './dialect.ts';
 import { encryptionOf } from './encryption.ts';
-import { postgresDialect, type Queries } from './postgres-dialect.ts';
-import { postgresErrorOf } from './postgres-error.ts';
-import { fromStoredText, toStoredText } from './postgres-text.ts';
+import { storeErrorOf } from './error.ts';
+import { fromStoredText, toStoredText } from './text.ts';
 
 /** How long to wait for a connection, and for the answer to one query if nobody says less. */
 const connectMillisecondsMax = 5000;
@@ -105,7 +105,7 @@ export class Session implements Queries, AsyncDisposable {
       return session;
     } catch (thrown) {
       await session[Symbol.asyncDispose]();
-      throw postgresErrorOf(thrown);
+      throw storeErrorOf(thrown);
     }
   }
 

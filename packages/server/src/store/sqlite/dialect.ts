@@ -120,9 +120,9 @@ class SqliteDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** SQLite's DDL is part of its transactions, so a migration is done whole or not at all. */
 class SqliteConnectionAdapter extends SqliteAdapter implements StoreAdapter {
   readonly store: object;
+  readonly node = null;
   readonly #connection: SqliteConnection;
 
   constructor(connection: SqliteConnection) {
@@ -143,8 +143,8 @@ class SqliteConnectionAdapter extends SqliteAdapter implements StoreAdapter {
     this.#connection.send(query);
   }
 
-  override get supportsTransactionalDdl(): boolean {
-    return true;
+  together(sends: () => void): void {
+    sends();
   }
 }
 

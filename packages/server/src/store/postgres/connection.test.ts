@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type PostgresServer, startPostgres } from '../../../../../test/rig/postgres-server.ts';
-import { Session } from './session.ts';
+import { Session } from './connection.ts';
 
 let server: PostgresServer;
 let session: Session;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, inject, test } from 'vitest';
-import { fromStoredText, toStoredText } from './postgres-text.ts';
+import { fromStoredText, toStoredText } from './text.ts';
 
 /** Texts with many of the characters that are stored otherwise. */
 const text = fc.string({ unit: fc.constantFrom('\u0000', '\u0001', '\u0002', 'a', 'é', '\u{10ffff}') });

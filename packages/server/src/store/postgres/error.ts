@@ -53,7 +53,7 @@ const MEANINGS: Partial<Record<StoreErrorCode, string>> = {
 };
 
 /** The `StoreError` for anything that a query or a connection threw. A `StoreError` is returned unchanged. */
-export function postgresErrorOf(thrown: unknown): StoreError {
+export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const { message, state } = described(thrown);
   const code = codeOf(message, state);
@@ -65,7 +65,7 @@ export function postgresErrorOf(thrown: unknown): StoreError {
 
 /** Whether the connection is gone, so that nothing more comes from it. */
 export function isLoss(thrown: unknown): boolean {
-  return postgresErrorOf(thrown).code === 'unreachable';
+  return storeErrorOf(thrown).code === 'unreachable';
 }
 
 /** Deadlock, serialization failure, and a key that another node has stored since this one looked for it. */

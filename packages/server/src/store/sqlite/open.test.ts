@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { admission, TestStore } from '../store.fixture.ts';
 import { StoreError } from '../store-error.ts';
-import { SQLITE_THREADS } from './sqlite-store.ts';
+import { SQLITE_THREADS } from './open.ts';
 
 /** A store, and the threads that it started: the one that writes and the one that reads. */
 async function withThreads(): Promise<{ testStore: TestStore; threads: Worker[] }> {

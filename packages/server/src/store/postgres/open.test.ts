@@ -5,10 +5,10 @@ import { admitJob, finishOf, runJob, stdout } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
-import { openPostgresStore } from './postgres-store.ts';
+import { Session } from './connection.ts';
+import { openPostgresStore } from './open.ts';
 import { proxyTo } from './proxy.fixture.ts';
 import { dropSchema, newSchema } from './schema.fixture.ts';
-import { Session } from './session.ts';
 
 let url: string;
 beforeAll(async () => {

@@ -1,0 +1,36 @@
+/** The two kinds of store are built alike: what both have is in files of the same names. */
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const STORE = join(import.meta.dirname, '../../packages/server/src/store');
+
+/** What one kind has and the other does not need. */
+const ALONE = {
+  sqlite: {
+    'its file, which a server would look after': ['check-file', 'copy-store', 'database', 'files/'],
+    'stores of versions that knew no other kind': [
+      'migrations/0001-',
+      'migrations/0003-',
+      'migrations/0004-(?!schema)',
+    ],
+  },
+  postgres: {
+    'the way to a server': ['client-certificate', 'encryption', 'place-of'],
+    'values that a server spells otherwise': ['text'],
+    'nodes that share a store': ['fleet', 'lease', 'writing-session', 'threads/lanes', 'threads/thread-data'],
+    'nodes of an earlier version': ['migrations/schema-(state|upkeep)', 'migrations/take-step'],
+  },
+} as const;
+
+function filesOf(kind: keyof typeof ALONE): readonly string[] {
+  const found = globSync('**/*.ts', { cwd: join(STORE, kind) }).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
+  const alone = Object.values(ALONE[kind]).flat();
+  const begins = (file: string, beginning: string) => new RegExp(`^${beginning}`).test(file);
+  expect(alone.filter((beginning) => !found.some((file) => begins(file, beginning)))).toEqual([]);
+  return found.filter((file) => !alone.some((beginning) => begins(file, beginning))).toSorted();
+}
+
+test('a file of one kind of store has its twin in the other, or a reason to have none', () => {
+  expect(filesOf('sqlite')).toEqual(filesOf('postgres'));
+});
