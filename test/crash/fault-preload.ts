@@ -11,8 +11,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import threads, { type WorkerOptions } from 'node:worker_threads';
 import { Dispatcher } from '../../packages/server/src/job/dispatch/dispatcher.ts';
 import { Signer } from '../../packages/server/src/job/sign/signer.ts';
-import { LoadedOciCell, OciCell } from '../../packages/server/src/sandbox/cell/cell.ts';
-import { OciCells } from '../../packages/server/src/sandbox/cell/cells.ts';
+import { ConfinedCell, LoadedConfinedCell } from '../../packages/server/src/sandbox/cell/cell.ts';
+import { ConfinedCells } from '../../packages/server/src/sandbox/cell/cells.ts';
 import { ProgramRun } from '../../packages/server/src/sandbox/program/program-run.ts';
 import type { AdmitInput } from '../../packages/server/src/store/records/inputs.ts';
 import { GroupCommit } from '../../packages/server/src/store/sqlite/threads/group-commit.ts';
@@ -112,11 +112,11 @@ function breakServiceThread(): void {
       return admit.apply(this, input);
     };
   });
-  breakMethod(OciCells.prototype, 'prepare', 'prepare');
-  breakMethod(OciCell.prototype, 'handOver', 'hand over');
-  breakMethod(LoadedOciCell.prototype, 'release', 'release');
+  breakMethod(ConfinedCells.prototype, 'prepare', 'prepare');
+  breakMethod(ConfinedCell.prototype, 'handOver', 'hand over');
+  breakMethod(LoadedConfinedCell.prototype, 'release', 'release');
   breakMethod(ProgramRun.prototype, 'collect', 'collect');
-  breakMethod(OciCell.prototype, Symbol.asyncDispose, 'clean up');
+  breakMethod(ConfinedCell.prototype, Symbol.asyncDispose, 'clean up');
   breakMethod(Signer.prototype, 'attest', 'sign');
   const { Worker } = threads;
   threads.Worker = class extends Worker {

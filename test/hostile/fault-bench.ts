@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OciCell } from '../../packages/server/src/sandbox/cell/cell.ts';
+import { ConfinedCell } from '../../packages/server/src/sandbox/cell/cell.ts';
 import type { Pack } from '../../packages/server/src/sandbox/cell/pack.ts';
 import { processOneFiles } from '../../packages/server/src/sandbox/cell/process-one.ts';
 import { buildRootfs } from '../../packages/server/src/sandbox/cell/rootfs.ts';
@@ -24,7 +24,7 @@ import { instanceName, openRunDirectory } from '../../packages/server/src/sandbo
 import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.ts';
 import { BootstrapError, type PreparedCell } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
-import { gvisorLauncher } from './launchers.ts';
+import { gvisorStarter } from './launchers.ts';
 import { PATIENCE } from './size.ts';
 import type { Target } from './target.ts';
 
@@ -99,7 +99,7 @@ export class FaultBench implements AsyncDisposable {
       loopback: false,
       readyMilliseconds: 10_000 * PATIENCE,
     });
-    return OciCell.prepare(options, () => {});
+    return ConfinedCell.prepare(options, () => {});
   }
 
   /** The error with which the preparation fails. Rejects if it does not fail. */
@@ -147,5 +147,5 @@ async function runtimeOf(target: Target): Promise<StartedRuntime> {
   const { posture } = await target.attack({ program: 'wait.sh', limits: { wall_seconds: 0.1 } });
   const platform = GVISOR_PLATFORMS.find((name) => name === posture.runtime_identity.platform);
   if (platform === undefined) throw new Error('the platform of gVisor was not observed');
-  return await runscRuntime({ platform, launcher: gvisorLauncher() });
+  return await runscRuntime({ platform, starter: gvisorStarter() });
 }

@@ -7,7 +7,7 @@ import { isLongForm } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { hostileCases } from './cases.ts';
 import { appliesTo, expectHeld, type HostileCase, type HostileClass } from './hostile-case.ts';
-import { type GvisorLauncher, LAUNCHERS, type NamespaceLauncher, useLauncher } from './launchers.ts';
+import { type GvisorStarter, LAUNCHERS, type NamespaceLauncher, useLauncher } from './launchers.ts';
 import { CASE_MILLISECONDS_MAX } from './size.ts';
 import { Target } from './target.ts';
 
@@ -17,7 +17,7 @@ import { Target } from './target.ts';
  */
 export function describeHostile(
   hostileClass: HostileClass,
-  launcher: NamespaceLauncher | GvisorLauncher = LAUNCHERS[hostileClass][0],
+  launcher: NamespaceLauncher | GvisorStarter = LAUNCHERS[hostileClass][0],
   differs: (hostileCase: HostileCase) => boolean = () => true,
 ): void {
   const isAlone = inject('attacks') === 'alone';

@@ -8,20 +8,20 @@ import type { HostileClass } from './hostile-case.ts';
 export const LAUNCHERS = { namespace: ['fork', 'crun'], gvisor: ['direct', 'runsc'] } as const;
 
 export type NamespaceLauncher = (typeof LAUNCHERS)['namespace'][number];
-export type GvisorLauncher = (typeof LAUNCHERS)['gvisor'][number];
+export type GvisorStarter = (typeof LAUNCHERS)['gvisor'][number];
 
-const VARIABLES = { namespace: 'HOSTILE_NAMESPACE_LAUNCHER', gvisor: 'HOSTILE_GVISOR_LAUNCHER' } as const;
+const VARIABLES = { namespace: 'HOSTILE_NAMESPACE_LAUNCHER', gvisor: 'HOSTILE_GVISOR_STARTER' } as const;
 
 export function namespaceLauncher(): NamespaceLauncher {
   return process.env[VARIABLES.namespace] === 'crun' ? 'crun' : 'fork';
 }
 
-export function gvisorLauncher(): GvisorLauncher {
+export function gvisorStarter(): GvisorStarter {
   return process.env[VARIABLES.gvisor] === 'runsc' ? 'runsc' : 'direct';
 }
 
 /** Chooses for every target that is opened until the result is disposed. */
-export function useLauncher(hostileClass: HostileClass, launcher: NamespaceLauncher | GvisorLauncher): Disposable {
+export function useLauncher(hostileClass: HostileClass, launcher: NamespaceLauncher | GvisorStarter): Disposable {
   process.env[VARIABLES[hostileClass]] = launcher;
   return {
     [Symbol.dispose]() {
@@ -32,5 +32,5 @@ export function useLauncher(hostileClass: HostileClass, launcher: NamespaceLaunc
 
 /** The variables for a process that a case starts. */
 export function launcherEnvironment(): Readonly<Record<string, string>> {
-  return { [VARIABLES.namespace]: namespaceLauncher(), [VARIABLES.gvisor]: gvisorLauncher() };
+  return { [VARIABLES.namespace]: namespaceLauncher(), [VARIABLES.gvisor]: gvisorStarter() };
 }

@@ -18,7 +18,7 @@ import type {
 } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
-import { gvisorLauncher, namespaceLauncher } from './launchers.ts';
+import { gvisorStarter, namespaceLauncher } from './launchers.ts';
 import { Preparing } from './preparing.ts';
 import { PATIENCE } from './size.ts';
 
@@ -68,7 +68,7 @@ export class Target implements AsyncDisposable {
     const { provider } = await openProvider({
       choice: hostileClass,
       namespaceLauncher: namespaceLauncher(),
-      gvisorLauncher: gvisorLauncher(),
+      gvisorStarter: gvisorStarter(),
       instance: directory,
       packsDirectory: null,
       workBytes: WORK_BYTES,

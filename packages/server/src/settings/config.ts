@@ -50,7 +50,7 @@ export interface Config {
   readonly roles: readonly NodeRole[];
   readonly provider: SettingValues['SERVICE_PROVIDER'];
   readonly namespaceLauncher: SettingValues['SERVICE_NAMESPACE_LAUNCHER'];
-  readonly gvisorLauncher: SettingValues['SERVICE_GVISOR_LAUNCHER'];
+  readonly gvisorStarter: SettingValues['SERVICE_GVISOR_STARTER'];
   readonly loopback: SettingValues['SERVICE_LOOPBACK'];
   /** Absolute; null means the one in the data directory. */
   readonly runtimePacksDir: string | null;
@@ -186,7 +186,7 @@ function configOf(values: SettingValues): Config {
     roles: parseRoles(values.SERVICE_ROLES),
     provider: values.SERVICE_PROVIDER,
     namespaceLauncher: values.SERVICE_NAMESPACE_LAUNCHER,
-    gvisorLauncher: values.SERVICE_GVISOR_LAUNCHER,
+    gvisorStarter: values.SERVICE_GVISOR_STARTER,
     loopback: values.SERVICE_LOOPBACK,
     runtimePacksDir: values.SERVICE_RUNTIME_PACKS_DIR === undefined ? null : resolve(values.SERVICE_RUNTIME_PACKS_DIR),
     legacyKeys,

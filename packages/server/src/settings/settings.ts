@@ -72,7 +72,7 @@ const SHAPES = {
     description:
       'What builds cells of the namespace class: `fork` the launcher of Vouchbox, `crun` a runtime that starts for each. `auto` forks if the set-up has built the launcher.',
   },
-  SERVICE_GVISOR_LAUNCHER: {
+  SERVICE_GVISOR_STARTER: {
     type: 'string',
     enum: ['auto', 'direct', 'runsc'],
     default: 'auto',

@@ -61,7 +61,7 @@ async function provenProvider(config: Config, instance: string): Promise<Opened>
   const provider = openProvider({
     choice: config.provider,
     namespaceLauncher: config.namespaceLauncher,
-    gvisorLauncher: config.gvisorLauncher,
+    gvisorStarter: config.gvisorStarter,
     loopback: config.loopback,
     instance,
     packsDirectory: packsDirectoryOf(config),

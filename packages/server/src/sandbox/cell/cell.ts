@@ -15,7 +15,7 @@ import type { LimitsInForce } from './start.ts';
 /** Read once, because each call takes three system calls. */
 const CORES = availableParallelism();
 
-export class OciCell implements PreparedCell {
+export class ConfinedCell implements PreparedCell {
   readonly #options: CellOptions;
   readonly #begun: Bootstrapped;
   /** What goes with the cell. */
@@ -42,12 +42,12 @@ export class OciCell implements PreparedCell {
    * Builds a cell up to the workload-ready boundary. Rejects with `BootstrapError`, having left nothing behind.
    * `forget` is called once, when the cell is gone, or when it could not be removed.
    */
-  static async prepare(options: CellOptions, forget: (isGone: boolean) => void): Promise<OciCell> {
+  static async prepare(options: CellOptions, forget: (isGone: boolean) => void): Promise<ConfinedCell> {
     const begun = await bootstrap(options).catch((error: unknown) => {
       forget(true);
       throw error;
     });
-    return new OciCell(options, begun, forget);
+    return new ConfinedCell(options, begun, forget);
   }
 
   get language() {
@@ -80,7 +80,7 @@ export class OciCell implements PreparedCell {
     await this.#step('files', async () => workspace.fill(program));
     const inForce = await this.#step('limits', () => limited);
     const held = heldLimits(program.limits, inForce, runtime);
-    return new LoadedOciCell(
+    return new LoadedConfinedCell(
       { ...this.#begun, location: this.#options.group.location, runs: this.#runs },
       {
         program,
@@ -119,7 +119,7 @@ interface Loaded {
   readonly held: HeldLimits;
 }
 
-export class LoadedOciCell implements LoadedCell {
+export class LoadedConfinedCell implements LoadedCell {
   readonly #parts: Parts;
   readonly #loaded: Loaded;
 

@@ -17,13 +17,13 @@ import {
   type PreparedCell,
   unreadyPosture,
 } from '../sandbox.ts';
-import { OciCell } from './cell.ts';
+import { ConfinedCell } from './cell.ts';
 import { type Pack, packView, SYSTEM_PACK } from './pack.ts';
 import { processOneFiles } from './process-one.ts';
 import { buildRootfs } from './rootfs.ts';
 import type { CellOptions, ReservedCell, Runtime } from './runtime.ts';
 
-export interface OciFactoryOptions {
+export interface ConfinedCellsOptions {
   readonly runtime: Runtime;
   readonly packs: readonly Pack[];
   readonly groups: GroupRoot;
@@ -37,16 +37,16 @@ export interface OciFactoryOptions {
 }
 
 /** Prepares cells of one runtime and remembers those that exist, so that disposing it ends every one. */
-export class OciCells implements AsyncDisposable {
-  readonly #options: OciFactoryOptions;
+export class ConfinedCells implements AsyncDisposable {
+  readonly #options: ConfinedCellsOptions;
   readonly #rootfs: string;
-  readonly #cells = new Map<string, OciCell>();
+  readonly #cells = new Map<string, ConfinedCell>();
   readonly #preparing = new Set<Promise<unknown>>();
   #packs: Pack[];
   #isClosed = false;
   readonly #uids = new Set<number>();
 
-  constructor(options: OciFactoryOptions) {
+  constructor(options: ConfinedCellsOptions) {
     this.#options = options;
     this.#packs = [...options.packs];
     this.#rootfs = join(options.directory, `rootfs-${options.runtime.name}`);
@@ -116,7 +116,7 @@ export class OciCells implements AsyncDisposable {
     };
     try {
       if (this.#isClosed) throw new Error('no more cells are made: the service is stopping');
-      const cell = await OciCell.prepare(
+      const cell = await ConfinedCell.prepare(
         this.#cellOptions(request, this.#pack(request.runtime), { id, rootUid }),
         forget,
       );

@@ -21,8 +21,8 @@ export const GUEST = {
   node: '/opt/svc/bin/node',
 } as const;
 
-/** The command that runs each launcher. `/opt/svc/bin/node` is the Node that the service runs on. */
-const LAUNCHERS: Readonly<Record<LanguageRun['launcher'], readonly string[]>> = {
+/** The command that runs each guest program. `/opt/svc/bin/node` is the Node that the service runs on. */
+const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> = {
   'launch.py': ['/usr/bin/python3', '-I', '-u'],
   'launch.cjs': [GUEST.node, heapOption(LIMIT_DEFAULTS.mem_mb)],
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
@@ -30,11 +30,11 @@ const LAUNCHERS: Readonly<Record<LanguageRun['launcher'], readonly string[]>> = 
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
 function waitingCommands({ language, sharesHostKernel }: DescriptionOptions) {
-  const { launcher, command, compiler, source } = LANGUAGE_RUNS[language];
-  const waiting = (words: readonly string[]) => [...LAUNCHERS[launcher], `${GUEST.guest}/${launcher}`, ...words];
+  const { guest, command, compiler, source } = LANGUAGE_RUNS[language];
+  const waiting = (words: readonly string[]) => [...GUEST_COMMANDS[guest], `${GUEST.guest}/${guest}`, ...words];
   // gVisor may accept only a part of a long write.
   const python = sharesHostKernel ? [] : ['whole-writes'];
-  const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[launcher];
+  const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[guest];
   return {
     program: waiting(words),
     compiler: compiler === null ? [] : waiting(compiler),

@@ -25,8 +25,8 @@ const PROGRAM: Program = {
 
 it.concurrent.each([
   ['crun', { choice: 'namespace', namespaceLauncher: 'crun' }],
-  ['gVisor', { choice: 'gvisor', gvisorLauncher: 'direct' }],
-  ['runsc', { choice: 'gvisor', gvisorLauncher: 'runsc' }],
+  ['gVisor', { choice: 'gvisor', gvisorStarter: 'direct' }],
+  ['runsc', { choice: 'gvisor', gvisorStarter: 'runsc' }],
 ] as const)(
   'a stopped %s cell takes no program, in bounded time',
   async (_name, choice) => {

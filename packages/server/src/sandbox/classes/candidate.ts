@@ -18,7 +18,7 @@ export interface PreflightOptions {
    * What starts gVisor cells. Default `auto`: our own program if it was built and supports this runsc, else `runsc
    * run`.
    */
-  readonly gvisorLauncher?: 'auto' | 'direct' | 'runsc';
+  readonly gvisorStarter?: 'auto' | 'direct' | 'runsc';
   /**
    * Names the groups and the run directory on the host. The opener of a provider must hold this name, and kills what is
    * left under it.

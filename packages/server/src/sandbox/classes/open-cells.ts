@@ -3,7 +3,7 @@
  * processes left.
  */
 import { existsSync, rmSync } from 'node:fs';
-import { OciCells } from '../cell/cells.ts';
+import { ConfinedCells } from '../cell/cells.ts';
 import type { Runtime } from '../cell/runtime.ts';
 import { openGroupRoot, readCgroupLayout } from '../kernel/cgroup/layout.ts';
 import { hostPatience } from '../kernel/host/patience.ts';
@@ -30,20 +30,20 @@ export async function openNamespaceCells(options: PreflightOptions): Promise<Can
   const { namespaceLauncher = 'auto' } = options;
   // In a user namespace crun cannot make the devices of a cell.
   const forks = namespaceLauncher === 'fork' || !isRootOfHost() || (namespaceLauncher === 'auto' && isLauncherBuilt());
-  return openOciCells(options, forks ? await launcherRuntime() : await crunRuntime());
+  return openConfinedCells(options, forks ? await launcherRuntime() : await crunRuntime());
 }
 
 /** Candidate of the gVisor class, under runsc in the best way that works on this host. */
 export async function openGvisorCells(options: PreflightOptions): Promise<Candidate> {
   requireRootOfHost();
   const tryWay = (way: GvisorWay) => tryTwice(way, (times) => tryGvisorWay(options, way, times));
-  return openGvisorCellsOn(options, await chooseWay(options.gvisorLauncher ?? 'auto', tryWay));
+  return openGvisorCellsOn(options, await chooseWay(options.gvisorStarter ?? 'auto', tryWay));
 }
 
 /** Candidate of the gVisor class in a way that is known to work. */
 export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWay): Promise<Candidate> {
   requireRootOfHost();
-  return openOciCells(options, await runscRuntime(way));
+  return openConfinedCells(options, await runscRuntime(way));
 }
 
 /**
@@ -70,7 +70,7 @@ function requireRootOfHost(): void {
   if (!isRootOfHost()) throw new Error('gVisor cells are made by root of the host alone');
 }
 
-async function openOciCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {
+async function openConfinedCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {
   requireRoot();
   const name = instanceName(options.instance);
   const groups = openGroupRoot(readCgroupLayout(), name);
@@ -79,7 +79,7 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
   const hasLoopback = choice === 'auto' ? !runtime.sharesHostKernel : choice === 'on';
   const loaded = loadPacks(options.packsDirectory);
   const packs = [await systemPack(), ...loaded.packs];
-  const cells = new OciCells({
+  const cells = new ConfinedCells({
     runtime,
     packs,
     groups,

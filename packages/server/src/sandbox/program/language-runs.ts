@@ -20,7 +20,7 @@ export interface LanguageRun {
   /** The program's file below `/work`. A node program is renamed inside its cell to `main.mjs` or `main.cjs`. */
   readonly source: string;
   /** The guest program that waits and then runs the program: in an interpreter that is up already, or as a command. */
-  readonly launcher: 'launch.py' | 'launch.cjs' | 'launch.sh';
+  readonly guest: 'launch.py' | 'launch.cjs' | 'launch.sh';
   /**
    * The command that `launch.sh` executes. `{work}` stands for `/work`, `{heap_mb}` for the heap size of a runtime that
    * takes one.
@@ -34,7 +34,7 @@ export interface LanguageRun {
 
 const command = (source: string, words: readonly string[], packages: readonly string[]): LanguageRun => ({
   source,
-  launcher: 'launch.sh',
+  guest: 'launch.sh',
   command: [...words, `{work}/${source}`],
   compiler: null,
   packages,
@@ -43,19 +43,19 @@ const command = (source: string, words: readonly string[], packages: readonly st
 /** A program that a compiler writes below `/tmp`, so that `/work` holds only the program's own files. */
 const compiled = (source: string, compiler: readonly string[], packages: readonly string[]): LanguageRun => ({
   source,
-  launcher: 'launch.sh',
+  guest: 'launch.sh',
   command: ['/tmp/main'],
   compiler: [...compiler, '-O2', '-pthread', '-o', '/tmp/main', source, '-lm'],
   packages,
 });
 
-const NODE = { launcher: 'launch.cjs', command: [], compiler: null, packages: ['libstdc++6', 'libatomic1'] } as const;
+const NODE = { guest: 'launch.cjs', command: [], compiler: null, packages: ['libstdc++6', 'libatomic1'] } as const;
 /** Only the fast first tier: the compiler of one small program ends before thorough optimisation pays off. */
 const JAVAC_OPTION = '-XX:TieredStopAtLevel=1';
 const JAVA_OPTIONS = ['-Xmx{heap_mb}m', '-XX:+UseSerialGC', '-XX:-UsePerfData'];
 
 export const LANGUAGE_RUNS: Readonly<Record<Language, LanguageRun>> = {
-  python: { source: 'main.py', launcher: 'launch.py', command: [], compiler: null, packages: ['python3'] },
+  python: { source: 'main.py', guest: 'launch.py', command: [], compiler: null, packages: ['python3'] },
   node: { source: 'main.js', ...NODE },
   bash: command('main.sh', ['/bin/bash'], []),
   typescript: { source: 'main.ts', ...NODE },
@@ -65,7 +65,7 @@ export const LANGUAGE_RUNS: Readonly<Record<Language, LanguageRun>> = {
   r: command('main.R', ['/usr/bin/Rscript', '--vanilla'], ['r-base-core']),
   java: {
     source: 'Main.java',
-    launcher: 'launch.sh',
+    guest: 'launch.sh',
     command: ['/usr/bin/java', ...JAVA_OPTIONS, '-cp', '/tmp/classes', 'Main'],
     // An annotation processor would run the program's own code in the compiler's place.
     compiler: [

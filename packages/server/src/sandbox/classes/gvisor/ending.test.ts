@@ -12,7 +12,7 @@ let cells: Candidate;
 
 beforeAll(async () => {
   const options = { instance: directory, packsDirectory: null, workBytes: 2 ** 20, hostPostureSha256: null };
-  cells = await openGvisorCellsOn({ choice: 'gvisor', ...options }, { platform: 'systrap', launcher: 'direct' });
+  cells = await openGvisorCellsOn({ choice: 'gvisor', ...options }, { platform: 'systrap', starter: 'direct' });
 });
 afterAll(async () => {
   await cells[Symbol.asyncDispose]();

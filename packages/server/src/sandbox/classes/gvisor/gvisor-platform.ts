@@ -9,7 +9,7 @@ import { bootId, recall, remember } from '../../kernel/host/remembered.ts';
 import { runDirectoryOf } from '../../kernel/host/run-directory.ts';
 import { wasLate } from '../../sandbox.ts';
 import { sayReasons } from '../reasons.ts';
-import { GVISOR_PLATFORMS, type GvisorLauncher, type GvisorWay, runscRuntime } from './runsc.ts';
+import { GVISOR_PLATFORMS, type GvisorStarter, type GvisorWay, runscRuntime } from './runsc.ts';
 import { sentryObstacle } from './sentry-command.ts';
 
 const REMEMBERED = runDirectoryOf('gvisor-platform.json');
@@ -18,12 +18,12 @@ const REMEMBERED = runDirectoryOf('gvisor-platform.json');
 type TryWay = (way: GvisorWay) => Promise<void>;
 
 /**
- * The best way that starts a cell in time. Only `launcher` may start cells; `auto` prefers our own. Rejects with the
+ * The best way that starts a cell in time. Only `starter` may start cells; `auto` prefers our own. Rejects with the
  * failure of each way.
  */
-export async function chooseWay(launcher: GvisorLauncher | 'auto', tryWay: TryWay): Promise<GvisorWay> {
-  const { identity } = await runscRuntime({ platform: 'ptrace', launcher: 'runsc' });
-  const ways = waysWith(launcher, sentryObstacle(identity.version));
+export async function chooseWay(starter: GvisorStarter | 'auto', tryWay: TryWay): Promise<GvisorWay> {
+  const { identity } = await runscRuntime({ platform: 'ptrace', starter: 'runsc' });
+  const ways = waysWith(starter, sentryObstacle(identity.version));
   const key = hostKey(identity.version, ways);
   const known = recalled(key, ways);
   if (known !== null) return known;
@@ -33,12 +33,12 @@ export async function chooseWay(launcher: GvisorLauncher | 'auto', tryWay: TryWa
 }
 
 /** Best first. Our own start is only for the best platform: the others need more from the host than it provides. */
-function waysWith(launcher: GvisorLauncher | 'auto', obstacle: string | null): readonly GvisorWay[] {
-  if (launcher === 'direct' && obstacle !== null) throw new Error(obstacle);
-  const direct = { platform: 'systrap', launcher: 'direct' } as const;
-  const run = GVISOR_PLATFORMS.map((platform) => ({ platform, launcher: 'runsc' }) as const);
-  if (launcher === 'direct') return [direct];
-  return launcher === 'auto' && obstacle === null ? [direct, ...run] : run;
+function waysWith(starter: GvisorStarter | 'auto', obstacle: string | null): readonly GvisorWay[] {
+  if (starter === 'direct' && obstacle !== null) throw new Error(obstacle);
+  const direct = { platform: 'systrap', starter: 'direct' } as const;
+  const run = GVISOR_PLATFORMS.map((platform) => ({ platform, starter: 'runsc' }) as const);
+  if (starter === 'direct') return [direct];
+  return starter === 'auto' && obstacle === null ? [direct, ...run] : run;
 }
 
 /** Tries one at a time: if the best works, none is tried that could hang. */
@@ -71,8 +71,8 @@ export async function tryTwice(
   }
 }
 
-function nameOf({ platform, launcher }: GvisorWay): string {
-  return launcher === 'direct' ? `${platform} by svc-sentry` : platform;
+function nameOf({ platform, starter }: GvisorWay): string {
+  return starter === 'direct' ? `${platform} by svc-sentry` : platform;
 }
 
 /** The key of a remembered choice: this runsc, these ways, this boot. */

@@ -38,22 +38,22 @@ const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 1
  * What starts the two processes of a gVisor cell: `direct` is our own program, which saves processor time; `runsc` is
  * `runsc run`.
  */
-export type GvisorLauncher = 'direct' | 'runsc';
+export type GvisorStarter = 'direct' | 'runsc';
 
 /** A platform, and what starts its cells. */
 export interface GvisorWay {
   readonly platform: GvisorPlatform;
-  readonly launcher: GvisorLauncher;
+  readonly starter: GvisorStarter;
 }
 
 /** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
-export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<StartedRuntime> {
+export async function runscRuntime({ platform, starter }: GvisorWay): Promise<StartedRuntime> {
   const path = installed('runsc');
   const version = await versionOf(path, /runsc version (\S+)/);
   requireVersion('runsc', version);
   requireNatives('svc-stage', 'svc-init');
   const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups'];
-  const isFiltering = launcher === 'direct' && makesFilter();
+  const isFiltering = starter === 'direct' && makesFilter();
   const words = isFiltering ? runsc : [...runsc, '--oci-seccomp'];
   return startedRuntime({
     name: 'runsc',
@@ -65,7 +65,7 @@ export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<S
     processOne: isFiltering ? FILTERING_PROCESS_ONE : PROCESS_ONE,
     overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
     stage: (options) => stageWords(options, ['kernel=own', `pipe=${GVISOR_PIPE_BYTES}`]),
-    command: (options) => (launcher === 'direct' ? sentryCommand(options, words) : runCommand(options, words)),
+    command: (options) => (starter === 'direct' ? sentryCommand(options, words) : runCommand(options, words)),
     observe: (_runtimePid, report) => observeGvisorCell(report),
     ownMemoryBytes: (group) => Math.min(group.anonymousBytes(), GVISOR_MEMORY_BYTES),
     heldProcesses: ({ guest }) => guest + 1,

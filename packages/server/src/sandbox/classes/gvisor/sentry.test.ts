@@ -6,7 +6,7 @@ import { openGroupRoot, readCgroupLayout } from '../../kernel/cgroup/layout.ts';
 import { instanceName } from '../../kernel/host/run-directory.ts';
 import { parseStatus } from '../../kernel/process-status.ts';
 import { openGvisorCellsOn } from '../open-cells.ts';
-import type { GvisorLauncher } from './runsc.ts';
+import type { GvisorStarter } from './runsc.ts';
 
 const NAMESPACES = ['ipc', 'mnt', 'net', 'pid', 'user', 'uts'] as const;
 const CAPABILITIES = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'] as const;
@@ -31,11 +31,11 @@ interface Seen {
   readonly score: string;
 }
 
-const sight = {} as Record<GvisorLauncher, Record<(typeof ROLES)[number], Seen>>;
+const sight = {} as Record<GvisorStarter, Record<(typeof ROLES)[number], Seen>>;
 const directory = mkdtempSync(join(tmpdir(), 'svc-sentry-test-'));
 
 beforeAll(async () => {
-  for (const launcher of ['direct', 'runsc'] as const) sight[launcher] = await lookInto(launcher);
+  for (const starter of ['direct', 'runsc'] as const) sight[starter] = await lookInto(starter);
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -76,8 +76,8 @@ describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) =>
   });
 });
 
-async function lookInto(launcher: GvisorLauncher): Promise<Record<(typeof ROLES)[number], Seen>> {
-  const instance = join(directory, launcher);
+async function lookInto(starter: GvisorStarter): Promise<Record<(typeof ROLES)[number], Seen>> {
+  const instance = join(directory, starter);
   const options = {
     choice: 'gvisor',
     instance,
@@ -85,7 +85,7 @@ async function lookInto(launcher: GvisorLauncher): Promise<Record<(typeof ROLES)
     workBytes: 2 ** 20,
     hostPostureSha256: null,
   } as const;
-  await using cells = await openGvisorCellsOn(options, { platform: 'systrap', launcher });
+  await using cells = await openGvisorCellsOn(options, { platform: 'systrap', starter });
   await using _ = await cells.prepare({ language: 'bash', runtime: null });
   const groups = openGroupRoot(readCgroupLayout(), instanceName(instance));
   const members = groups.names().flatMap((name) => groups.open(name).members());

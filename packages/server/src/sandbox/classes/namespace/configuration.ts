@@ -59,7 +59,7 @@ export function launcherConfiguration(options: CellOptions, template: Template |
   const { readings } = options.group.plan;
   const run = LANGUAGE_RUNS[options.language];
   // `launch.sh` only waits. The launcher does this itself and saves the start of a shell.
-  const executesLate = run.launcher === 'launch.sh';
+  const executesLate = run.guest === 'launch.sh';
   const { compiler, program } = executesLate ? { compiler: run.compiler ?? [], program: run.command } : described;
   const lines = [
     ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),

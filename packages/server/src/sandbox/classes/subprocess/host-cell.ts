@@ -41,7 +41,7 @@ const DRAIN_MILLISECONDS_MAX = 1000;
 
 export interface HostCellOptions {
   readonly language: Language;
-  /** The interpreter and its launcher. */
+  /** The interpreter and its guest program. */
   readonly command: readonly string[];
   /** The cell's own directory, which does not exist yet. */
   readonly directory: string;
@@ -129,8 +129,8 @@ export class HostCell implements PreparedCell {
     });
     held.use(run);
     const { argumentCount, bytes } = releaseWords(program);
-    host.launcher.write(`${heapMb(program.limits.mem_mb)} ${argumentCount}\n`);
-    host.launcher.end(bytes);
+    host.release.write(`${heapMb(program.limits.mem_mb)} ${argumentCount}\n`);
+    host.release.end(bytes);
     if (program.stdin === null) pipes.stdin.end();
     else pipes.stdin.end(program.stdin);
     return run;
@@ -175,7 +175,7 @@ interface HostProcess extends AsyncDisposable {
   readonly child: ChildProcess;
   /** Its process id, which is that of its group. */
   readonly supervisor: number;
-  readonly launcher: Socket;
+  readonly release: Socket;
   readonly readiness: Socket;
   /** Rejects if the supervisor cannot be started. */
   readonly pipes: Promise<Pipes>;
@@ -190,8 +190,8 @@ function startIn(work: string, { command, uid, environment }: HostCellOptions): 
   const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, ...user };
   const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, ...command], settings);
   pipes.catch(() => {}); // The code that waits for them gets the error; disposing ignores it.
-  const [launcher, readiness, report] = child.stdio.slice(3) as [Socket, Socket, Socket];
-  launcher.on('error', () => {}); // The launcher may be dead already: its exit says so.
+  const [release, readiness, report] = child.stdio.slice(3) as [Socket, Socket, Socket];
+  release.on('error', () => {}); // The guest program may be dead already: its exit says so.
   const supervisor = child.pid ?? 0;
   // Killed now, because another group may get the id later.
   let isOver = supervisor === 0;
@@ -209,7 +209,7 @@ function startIn(work: string, { command, uid, environment }: HostCellOptions): 
   return {
     child,
     supervisor,
-    launcher,
+    release,
     readiness,
     pipes,
     ended,
@@ -235,7 +235,7 @@ function killGroup(id: number): void {
 
 const HOST_IDENTITY = { name: 'host', version: null, platform: null };
 
-/** Resolves when the launcher has reported that its interpreter waits. */
+/** Resolves when the guest program has reported that its interpreter waits. */
 async function ready({ child, readiness }: HostProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const deadline = setTimeout(() => reject(new NotReadyInTime(READY_MILLISECONDS_MAX)), READY_MILLISECONDS_MAX);

@@ -44,9 +44,9 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
     },
     noteAsked: () => {},
     originOf({ language }) {
-      const { launcher } = LANGUAGE_RUNS[language];
+      const { guest } = LANGUAGE_RUNS[language];
       const [interpreter] = commandOf(language);
-      return { kind: language, madeOf: [interpreter as string, join(GUEST, launcher)].map(fileStamp).join(' ') };
+      return { kind: language, madeOf: [interpreter as string, join(GUEST, guest)].map(fileStamp).join(' ') };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([...live].map((cell) => cell[Symbol.asyncDispose]()));
@@ -62,10 +62,10 @@ function environmentIn(root: string): Readonly<Record<string, string>> {
 }
 
 function commandOf(language: Language): readonly string[] {
-  const { launcher, command, source } = LANGUAGE_RUNS[language];
-  const file = join(GUEST, launcher);
+  const { guest, command, source } = LANGUAGE_RUNS[language];
+  const file = join(GUEST, guest);
   if (language === 'python') return [find('python3'), '-I', '-u', file];
-  if (launcher === 'launch.cjs') return [process.execPath, heapOption(LIMIT_DEFAULTS.mem_mb), file, source];
+  if (guest === 'launch.cjs') return [process.execPath, heapOption(LIMIT_DEFAULTS.mem_mb), file, source];
   if (language === 'bash') return ['/bin/bash', '--norc', '--noprofile', file, ...command];
   throw unavailable(`${language} needs a runtime pack, and there are none without isolation`);
 }

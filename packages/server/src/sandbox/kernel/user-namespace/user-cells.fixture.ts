@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
-import { OciCells } from '../../cell/cells.ts';
+import { ConfinedCells } from '../../cell/cells.ts';
 import { launcherRuntime } from '../../classes/namespace/runtime.ts';
 import { systemPack } from '../../packs/system-pack.ts';
 import type { V1Paths } from '../cgroup/cgroup.ts';
@@ -18,7 +18,7 @@ const PROGRAMS = {
 
 mkdirSync(directory, { mode: 0o711 });
 const groups = groupRootV1(JSON.parse(given) as Omit<V1Paths, 'all'>, 'cells', null);
-await using cells = new OciCells({
+await using cells = new ConfinedCells({
   runtime: await launcherRuntime(),
   packs: [await systemPack()],
   groups,

@@ -86,7 +86,7 @@ export async function postureOf(checks: readonly Check[]): Promise<HostPosture> 
     settings: Object.fromEntries(SETTINGS.map((name) => [name, readLine(join('/proc/sys', name))])),
     runtimes: {
       crun: await foundRuntime(crunRuntime),
-      runsc: await foundRuntime(() => runscRuntime({ platform: 'ptrace', launcher: 'runsc' })),
+      runsc: await foundRuntime(() => runscRuntime({ platform: 'ptrace', starter: 'runsc' })),
     },
   };
   return { findings, sha256: sha256Hex(canonicalJson(findings)) };

@@ -16,7 +16,7 @@ export function crunTrial(): Trial {
 }
 
 export function runscTrial(): Trial {
-  return runtimeTrial('runsc', () => runscRuntime({ platform: 'ptrace', launcher: 'runsc' }));
+  return runtimeTrial('runsc', () => runscRuntime({ platform: 'ptrace', starter: 'runsc' }));
 }
 
 function runtimeTrial(name: 'crun' | 'runsc', find: () => Promise<Runtime>): Trial {
@@ -59,7 +59,7 @@ function platformTrial(platform: GvisorPlatform, options: PreflightOptions): Tri
     async attempt() {
       if (platform === 'kvm' && !existsSync('/dev/kvm')) return warn('there is no /dev/kvm', fix);
       try {
-        const way = { platform, launcher: 'runsc' } as const;
+        const way = { platform, starter: 'runsc' } as const;
         await tryTwice(way, (times) => tryGvisorWay(options, way, times));
         return pass('started a cell');
       } catch (error) {
