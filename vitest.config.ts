@@ -60,7 +60,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      // The same tests of the store again, on a server that the run starts.
+      // The tests of the store, run again on a server that the run starts.
       {
         extends: true,
         test: {

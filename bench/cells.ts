@@ -118,7 +118,7 @@ function spent(): { own: number; others: number } {
   return { own: (user + system) / 1000, others: (1000 * ticks) / TICKS_PER_SECOND };
 }
 
-/** Those that are alive: a template is a grandchild of the launcher. */
+/** The living descendants: a template is a grandchild of the launcher. */
 function descendantsOf(parent: string): string[] {
   const children = readdirSync(`/proc/${parent}/task`).flatMap((task) =>
     readFileSync(`/proc/${parent}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
@@ -126,7 +126,7 @@ function descendantsOf(parent: string): string[] {
   return children.flatMap((pid) => [pid, ...descendantsOf(pid)]);
 }
 
-/** Of a process with the children that it has waited for, and of these alone. proc_pid_stat(5). */
+/** Clock ticks of a process together with the children that it has waited for, and of these children alone. */
 function ticksOf(pid: string): { readonly together: number; readonly children: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

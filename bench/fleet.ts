@@ -44,7 +44,7 @@ interface Run {
   readonly nodes: number;
   readonly milliseconds: number;
   readonly database: DatabaseCounters;
-  /** Of each node's process, the one that signs first. */
+  /** Processor time of each node's process, the signing node first. */
   readonly nodesMs: readonly number[];
   readonly machineMs: number;
 }
@@ -171,7 +171,7 @@ function besideOneNode({ nodes, milliseconds }: Run, one: Run): Measurement {
   };
 }
 
-/** Of a job that starts at once: it is admitted and started, and it ends. */
+/** A job that starts at once takes two commits: it is admitted and started, and it ends. */
 const commitsMax = 2;
 const jobsAlone = 50;
 
@@ -214,7 +214,7 @@ async function changesOf(session: Session): Promise<{ readonly changes: number; 
   return rows[0] ?? { changes: 0, unsigned: 0 };
 }
 
-/** The same number, once all jobs have their signature. */
+/** Counts the changes once all jobs have their signature. */
 async function changesWithoutSigning(session: Session): Promise<number> {
   for (;;) {
     const { changes, unsigned } = await changesOf(session);

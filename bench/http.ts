@@ -164,7 +164,7 @@ interface Probed {
   /** Resident memory in MiB: the highest, and the last. */
   readonly mib: number;
   readonly endMib: number;
-  /** Of `/healthz`, in milliseconds. */
+  /** The 99th percentile for `/healthz`, in milliseconds. */
   readonly p99: number;
   readonly slowest: number;
 }

@@ -18,7 +18,7 @@ import { manyStored } from './speed/stores.ts';
 /** Just below what is stored of a stream, in lines that fit the record caps. */
 const MEBIBYTE: JobSubmission = { language: 'python', code: 'print((("x" * 1023) + "\\n") * 1023)' };
 
-/** Of the service with the namespace class alone. */
+/** The figures of a service with the namespace class alone. */
 const NAMESPACE_FIGURES: readonly Figures[] = [
   latency({ what: 'namespace python', submission: hello('python'), run: { bare: 'python' }, targets: [0.7, 2] }),
   latency({ what: 'namespace node', submission: hello('node'), run: { bare: 'node' }, targets: [0.5, null] }),
@@ -58,7 +58,7 @@ const NAMESPACE_FIGURES: readonly Figures[] = [
   leftovers,
 ];
 
-/** Of the service with gVisor alone. */
+/** The figures of a service with gVisor alone. */
 const GVISOR_FIGURES: readonly Figures[] = [
   latency({
     what: 'gVisor python',

@@ -133,7 +133,7 @@ async function main(): Promise<void> {
   say('Starting the service: every language is first tried in a cell on this host.');
   await using service = await openEmbeddedService({ signing: 'on' });
   await Promise.race([show(service), interrupted]);
-  if (interrupts.asked.aborted) process.exitCode = 130; // As a shell says it of SIGINT.
+  if (interrupts.asked.aborted) process.exitCode = 130; // The exit code of SIGINT, as a shell states it.
   if (isOnce || interrupts.asked.aborted) return;
   say(`\nServing on ${service.url} with the key ${service.key} until Ctrl-C.`);
   await interrupted;

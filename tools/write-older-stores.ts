@@ -297,7 +297,7 @@ function store(name: string, path: string): void {
   database.exec(`vacuum into '${file}'`);
 }
 
-/** Of PostgreSQL there is only what `pg_dump` says of the schema, without the schema's name. */
+/** The upgrade knows only what `pg_dump` says of a PostgreSQL schema, without the schema's name. */
 async function presentOnPostgres(dataDir: string): Promise<void> {
   await using server = await startPostgres();
   const databaseUrl = await newSchema(server.url);

@@ -11,9 +11,9 @@ import { percentile } from '../measurement.ts';
 
 /** Times in milliseconds, memory in MiB. */
 export interface Experience {
-  /** Of `/healthz`, from the first try to the answer. */
+  /** The 99th percentile for `/healthz`, from the first try to the answer. */
   readonly healthP99: number;
-  /** Of `POST /v1/jobs`, in the same way. */
+  /** The 99th percentile for `POST /v1/jobs`, measured in the same way. */
   readonly submissionP99: number;
   /** Tries of these, and of those that need a place for a response, a wait or a stream, that were refused or cut off. */
   readonly retries: number;

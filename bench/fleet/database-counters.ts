@@ -15,10 +15,10 @@ export interface DatabaseCounters {
   readonly rowsChanged: number;
   readonly logBytes: number;
   readonly logSyncs: number;
-  /** Of the tables, with their indexes and long values. */
+  /** The size of the tables, with their indexes and long values. */
   readonly storedBytes: number;
   readonly connections: number;
-  /** Of all its processes, in milliseconds. */
+  /** Processor time of all processes of the server, in milliseconds. */
   readonly processorMs: number;
 }
 
@@ -72,7 +72,7 @@ export function between(before: DatabaseCounters, after: DatabaseCounters): Data
   return { ...(Object.fromEntries(counted) as unknown as DatabaseCounters), connections: after.connections };
 }
 
-/** Of the first process, of its children, and of children that have ended. */
+/** Processor time of the first process, of its children, and of children that have ended. */
 function processorMsOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   const living = children.filter((child) => existsSync(`/proc/${child}/stat`)).map(cpuSeconds);

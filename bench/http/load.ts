@@ -47,7 +47,7 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 class AnswerReader {
   #head: Buffer = Buffer.alloc(0);
   #bodyLeft = 0;
-  /** Of the answer whose head came last. */
+  /** The status of the answer whose head came last. */
   status = 0;
 
   /** Takes a piece of the bytes; true if an answer ended with it. There is never more than one under way. */

@@ -101,7 +101,7 @@ export function processorSeconds(pid: number): { readonly own: number; readonly 
   return { own: (user + system) / ticksPerSecond, ended: (endedUser + endedSystem) / ticksPerSecond };
 }
 
-/** The same by the nanosecond, of the threads that there are now: none may end between two looks. */
+/** Processor time by the nanosecond, of the threads that exist now: none may end between two looks. */
 export function threadSeconds(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const ran = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]));

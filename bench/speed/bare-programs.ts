@@ -30,7 +30,7 @@ export interface BareOrder {
 }
 
 export interface BareAnswer {
-  /** Of each run, from its start to the end of its output, in milliseconds. */
+  /** How long each run took, from its start to the end of its output, in milliseconds. */
   readonly durations: readonly number[];
   readonly milliseconds: number;
 }

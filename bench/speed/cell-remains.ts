@@ -7,7 +7,7 @@ import { instanceOf } from '../../test/rig/leftovers.ts';
 export interface CellRemains {
   /** One for every existing cell. */
   readonly groups: number;
-  /** Of cells that no longer have a group. */
+  /** Directories of cells that no longer have a group. */
   readonly directories: number;
   /** Mounts that the service itself sees. */
   readonly mounts: number;
@@ -15,7 +15,7 @@ export interface CellRemains {
   readonly processes: number;
 }
 
-/** Of the service with this process id and data directory. */
+/** Counts what is left of the service with this process id and data directory. */
 export function countRemains(pid: number, dataDirectory: string): CellRemains {
   const groups = groupNames(dataDirectory);
   const inCells = new Set(groups.flatMap((group) => groupMembers(dataDirectory, group)));

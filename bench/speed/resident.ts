@@ -27,7 +27,7 @@ function addFrames(pid: number, frames: Set<number>): void {
 }
 
 interface Mapping {
-  /** Its pages, by number: `end` is the first that is not its own. */
+  /** The pages of a mapping, by number: `end` is the first page behind it. */
   readonly first: number;
   readonly end: number;
 }

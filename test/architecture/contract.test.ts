@@ -123,7 +123,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   ErrorEnvelope: ['Errors-1'],
 };
 
-/** Those that name the members of objects that only such a body has. */
+/** The statements that name members of nested objects which only such a body has. */
 const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>>> = {
   Receipt: ['Receipt-7', 'Receipt-27', 'Receipt-29'],
   ServiceStatus: ['Bodies-10a', 'Bodies-10b', 'Bodies-13', 'Bodies-14'],
@@ -163,7 +163,7 @@ describe('the members of a body are named:', {
 
   test('every member named there exists', () => {
     const text = JSON.stringify([openApiDocument(), EVENT_DATA, TERMINAL_REASONS]);
-    // Its words are those of RFC 9068.
+    // This statement uses the words of RFC 9068.
     const ids = [...statements.keys()].filter((id) => id !== 'Authentication-2d');
     const words = spelled(...ids).flatMap((code) =>
       /^[a-z]+(_[a-z0-9]+)+$/.test(code) ? [code] : code.startsWith('{ ') ? (code.match(/\w+/g) ?? []) : [],

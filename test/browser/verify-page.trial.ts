@@ -225,7 +225,7 @@ describe('an export', () => {
 });
 
 describe('a history of 60 MB', () => {
-  // Of a kind that a newer service might have: output of this length is more than any result holds.
+  // The events are of a kind that a newer service might have: output of this length is more than any result holds.
   const bodies = Array.from({ length: 15_000 }, (_, at) => {
     const { timestamp, data } = line('stdout', `${at} `.padEnd(3900, 'x'));
     return { kind: 'note', timestamp, data } as unknown as ReturnType<typeof line>;

@@ -26,7 +26,7 @@ function keys(...words: string[]) {
   return vouchbox(['keys', ...words, '--data-dir', rig().dataDir]);
 }
 
-/** The same without the command line: asked of the running service over its socket. */
+/** The credentials without the command line: asked of the running service over its socket. */
 let operator: OpenCredentials;
 beforeAll(async () => {
   operator = await openCredentials({ dataDir: rig().dataDir });
@@ -282,7 +282,7 @@ describe('what a credential holds open ends with it:', {
   async function openSubmission(key: string): Promise<Promise<Answer>[]> {
     const headers = { 'idempotency-key': `waits-${submitted.length}` };
     const waiting = rig().request('/v1/jobs?wait_seconds=60', { method: 'POST', body: sleeper, key, headers });
-    // The same key names the job once it is stored.
+    // The submission of the same key names the job once it is stored.
     const { json } = await rig().post(sleeper, { key, headers });
     submitted.push(json.job_id);
     return [waiting];

@@ -17,7 +17,7 @@ const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
 describe('E-13 three hundred connections that never finish a request', { tags: ['E-13'] }, () => {
-  // As behind a proxy, where all have one address: only the bound of all connections applies.
+  // All connections have one address, as behind a proxy: only the bound of all connections applies.
   const rig = useRig({
     provider: 'subprocess',
     concurrency: '1',

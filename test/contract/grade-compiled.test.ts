@@ -64,14 +64,17 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     rig().alpha.client.grade(code, { tests: TESTS, language, limits: { ...roomy, ...limits } });
 
   describe('a test whose compiler meets', () => {
-    test.each(METS.filter(isTried))('%s is not run, and the reason is told', async (_what, code, limits, reason) => {
-      const { verdict, notRun } = await grade(code, limits);
-      expect(verdict).toMatchObject({ accepted: false, points: 0, tests: [{ verdict: 'not_run' }] });
-      expect(notRun).toEqual(new Map([['one', expect.stringMatching(reason)]]));
-    });
+    test.each(METS.filter(isTried))(
+      'the limit of %s runs no test, and the reason is given',
+      async (_what, code, limits, reason) => {
+        const { verdict, notRun } = await grade(code, limits);
+        expect(verdict).toMatchObject({ accepted: false, points: 0, tests: [{ verdict: 'not_run' }] });
+        expect(notRun).toEqual(new Map([['one', expect.stringMatching(reason)]]));
+      },
+    );
   });
 
-  test.each(JUDGED.filter(isTried))('what the program itself does is judged: %j', async (code, verdict) => {
+  test.each(JUDGED.filter(isTried))('the program itself is judged by what it does: %j', async (code, verdict) => {
     const graded = await grade(code, { cpu_seconds: 6 });
     expect([graded.verdict.tests[0]?.verdict, graded.notRun.size]).toEqual([verdict, 0]);
   });

@@ -87,7 +87,7 @@ describe('a launcher that hangs', () => {
       const { result } = await rig().ended(json.job_id);
       expect(result).toMatchObject({ status: 'succeeded', stdout: '2\n' });
     }
-    // Those that nobody asked for anything may hang on.
+    // Launchers that nobody asked for anything may hang on.
     const after = launchers();
     expect(before.filter((pid) => !after.includes(pid)).length).toBeGreaterThanOrEqual(LANGUAGES.length);
   });
@@ -111,7 +111,7 @@ describe('a launcher that hangs', () => {
 
   // Two launchers must be late at their starts, each for half a minute.
   test.runIf(isLongForm)(
-    'each time it is started is known to /readyz, until one answers',
+    'is reported by /readyz if it hangs at each start, until one answers',
     {
       timeout: 10 * MINUTES,
       tags: ['Endpoints-4'],

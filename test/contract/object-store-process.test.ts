@@ -12,7 +12,7 @@ import { hasObjectServer, type ObjectServer, startObjectServer } from '../rig/ob
 
 /** Waits that other work of the host may prolong. */
 const soon = { timeout: 60_000 };
-/** Its artifact and its result are large, and no compression makes them small. */
+/** A job whose artifact and result are large, and stay large when they are compressed. */
 const large = {
   language: 'python' as const,
   code: `

@@ -13,7 +13,7 @@ import { ScriptedServer } from './scripted-server.ts';
 const RESETS = loadSize({ small: 10, full: 1000 });
 const AT_ONCE = 10;
 /**
- * Of timers and descriptors: what other code of this process may have made or freed meanwhile. One per reset would be
+ * The timers and descriptors that other code of this process may have made or freed meanwhile. One per reset would be
  * more.
  */
 const STRAY = 6;

@@ -304,7 +304,8 @@ describe('vouchbox run', () => {
   test.each(['namespace', 'gvisor'])(
     'runs a program in the class %s where the host hides a part of /usr',
     async (name) => {
-      // As a systemd unit with InaccessiblePaths= does it: no flag of such a mount can be left out in a user namespace.
+      // Hides a directory as a systemd unit with InaccessiblePaths= does: no flag of such a mount can be left out in a
+      // user namespace.
       const hide = 'mount -t tmpfs -o ro,nosuid,nodev,noexec,mode=000 hidden /usr/src && exec "$@"';
       const within = ['unshare', '--mount', 'sh', '-c', hide, 'sh'];
       const env = { SERVICE_PROVIDER: name, TMPDIR: scratch };

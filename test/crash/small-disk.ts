@@ -61,7 +61,7 @@ export class SmallDisk implements AsyncDisposable {
     }
   }
 
-  /** The same directory as processes outside see it. */
+  /** The path of the directory for processes outside. */
   get seen(): string {
     return join(`/proc/${this.#holder.pid}/root`, this.directory);
   }

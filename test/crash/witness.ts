@@ -12,7 +12,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const LISTENER = fileURLToPath(new URL('./listen-for-names.py', import.meta.url));
-/** Of a process: 15 characters at most (proc_pid_comm(5)). */
+/** A name of a process has 15 characters at most (proc_pid_comm(5)). */
 const LAST = 'last';
 
 /** Counts from the moment it is opened until it is disposed. */

@@ -72,7 +72,7 @@ export class Crossing {
     return this.service.client(this.tenant);
   }
 
-  /** Of another node where there is one. */
+  /** A client of another node where there is one. */
   get otherClient(): ServiceClient {
     return this.service.client(this.tenant, this.service.otherUrl);
   }

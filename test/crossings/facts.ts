@@ -13,11 +13,11 @@ export interface Facts {
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
-  /** Their types, without repeats, in the order of the alphabet. */
+  /** The types of the violations, without repeats, in alphabetical order. */
   readonly violations: readonly string[];
   /** The bytes of each file that came back, as `textOf` writes them, by its path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Of a grading: the verdict of each test, in its order. */
+  /** The verdict of each test of a grading, in its order. */
   readonly verdicts: readonly string[];
   /** How many jobs there are after all that was sent. */
   readonly jobs: number;

@@ -29,7 +29,7 @@ export interface Outcome extends Cell {
 export interface Run {
   /** Cells at a time. */
   readonly atOnce: number;
-  /** Of the packs; null if they are not built. */
+  /** The directory of the packs; null if they are not built. */
   readonly packs: string | null;
   readonly onOutcome: (outcome: Outcome) => void;
 }

@@ -32,7 +32,7 @@ export interface Scenario {
   /** What a place must show: without it the feature was not met there. */
   readonly essential: readonly (keyof Facts)[];
   readonly act: Act;
-  /** Of a grading. */
+  /** The tests of a grading. */
   readonly tests?: readonly GivenTest[];
   /** A pack that must be built. */
   readonly needs?: 'c' | 'python-data';

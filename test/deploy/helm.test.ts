@@ -210,7 +210,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
   });
 });
 
-/** As Helm merges values: what is given takes the place of a default, member by member. */
+/** Merges values as Helm does: a given value takes the place of a default, member by member. */
 function merged(defaults: Values, given: Values): Values {
   const isTree = (value: unknown): value is Values =>
     typeof value === 'object' && value !== null && !Array.isArray(value);

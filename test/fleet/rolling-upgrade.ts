@@ -109,7 +109,7 @@ async function killInTheMiddle(next: FleetNode, store: WatchedStore): Promise<{ 
   return { moved, again };
 }
 
-/** Its jobs come before those of the callers. */
+/** A tenant whose jobs come before those of the callers. */
 const OLD = 'a-tenant-of-long-ago';
 const idOf = (row: number) => `job_${String(row).padStart(6, '0')}`;
 

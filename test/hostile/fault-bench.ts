@@ -43,7 +43,7 @@ export interface BenchOptions extends CellOptions {
 }
 
 export class FaultBench implements AsyncDisposable {
-  /** Of this bench alone: its groups and its directory on the host. */
+  /** The data directory of this bench alone: it names its groups and its directory on the host. */
   readonly #dataDirectory: string;
   readonly #directory: string;
   readonly #groups: GroupRoot;

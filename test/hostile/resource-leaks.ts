@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 /** How many jobs of the mixture are run. */
 const JOBS = { namespace: 45, gvisor: 15, full: 1000 } as const;
 
-/** Of Python, Node and bash, which the mixture has, and TypeScript, whose canary ran at the start. */
+/** The launchers of Python, Node and bash, which the mixture has, and of TypeScript, whose canary ran at the start. */
 const LAUNCHERS = 4;
 
 export const leakCases: readonly HostileCase[] = [

@@ -116,7 +116,7 @@ export class Target implements AsyncDisposable {
     const wanted = new AbortController();
     // With a small share of a busy machine it takes its time.
     const ahead = { aheadUntil: wanted.signal, readyMilliseconds: AHEAD_MILLISECONDS_MAX };
-    // Its job comes after a while, whether it is ready or not.
+    // The job of this cell comes after a while, whether the cell is ready or not.
     const job = setTimeout(() => wanted.abort(), AHEAD_MILLISECONDS_MAX / 30);
     const sandbox = await this.provider.prepare({ ...request, ...ahead }).finally(() => clearTimeout(job));
     assert.ok(sandbox.isWhole(), 'a cell that was made ahead is not whole');

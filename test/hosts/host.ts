@@ -17,11 +17,11 @@ export interface Host {
   readonly memoryMb: number;
   /** Further words of the kernel's command line. */
   readonly kernelWords: readonly string[];
-  /** Whose rights the trials have: those of root, of the unit of `deploy/`, or of an ordinary user's unit there. */
+  /** The rights of the trials: those of root, of the unit of `deploy/`, or of an ordinary user's unit there. */
   readonly rights: Rights;
   /** Ids of the trials of `within/trials.ts`, in their order. */
   readonly trials: readonly string[];
-  /** Those that only `--long` adds: what others already say in less time. */
+  /** The trials that only `--long` adds: others show the same in less time. */
   readonly longTrials: readonly string[];
 }
 

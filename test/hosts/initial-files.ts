@@ -7,7 +7,7 @@ import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
-/** Of the disk, of its file system, and of the port to which the trials report. */
+/** The modules of the disk, of its file system, and of the port to which the trials report. */
 const WANTED = ['virtio_pci', 'virtio_blk', 'virtio_console', 'ext4'];
 
 /** `tree` is the host's root, with its kernel's modules. */

@@ -19,7 +19,7 @@ export interface ObservedTrial {
   readonly when: string;
 }
 
-/** By the name of the host. */
+/** The trials by the name of the host. */
 type Observed = Readonly<Record<string, readonly ObservedTrial[]>>;
 
 export function readObserved(): Observed {

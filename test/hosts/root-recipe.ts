@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export interface RootRecipe {
   /** The release of Debian, by its code name. */
   readonly suite: string;
-  /** As Debian names it. */
+  /** The architecture as Debian names it. */
   readonly architecture: 'amd64' | 'arm64';
   /** Packages that are taken from the release's backports, as the set-up does. */
   readonly fromBackports: readonly string[];
@@ -45,7 +45,7 @@ export const FILES: Readonly<Record<string, string>> = {
   '/etc/systemd/system/vouchbox-trial.service': TRIAL_UNIT,
 };
 
-/** The same for the same content of every root that is built so. */
+/** Every root that is built from the same recipe has the same digest. */
 export function digestOf(recipe: RootRecipe): string {
   return createHash('sha256')
     .update(JSON.stringify([recipe, PACKAGES, FILES, 1]))

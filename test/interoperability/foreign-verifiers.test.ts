@@ -21,7 +21,7 @@ const jobs = ['', 'plain', 'é \u{1f600} \u2028 "\\'].map((text) =>
 );
 const spoiled = jobs.map(({ attestation }) => withFlippedByte(attestation.envelope));
 
-/** The same envelope with one bit of its payload changed. */
+/** Changes one bit of the envelope's payload. */
 function withFlippedByte(envelope: Uint8Array): Uint8Array {
   const value = JSON.parse(new TextDecoder().decode(envelope)) as { payload: string };
   const payload = Buffer.from(value.payload, 'base64');

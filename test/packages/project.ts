@@ -13,7 +13,7 @@ export const SYSTEM_PATH = (process.env['PATH'] ?? '')
   .filter((directory) => !directory.startsWith(checkout))
   .join(delimiter);
 
-/** The same with the Node that runs this first. */
+/** The path with the Node that runs this first. */
 export const PINNED_PATH = `${dirname(process.execPath)}${delimiter}${SYSTEM_PATH}`;
 
 /** Variables of this run, of the npm that started it and of the checkout, which another folder must not see. */
@@ -49,7 +49,7 @@ export class Project implements Disposable {
     return spawnSync(command, words, { cwd: this.path, env, encoding: 'utf8', maxBuffer: 2 ** 26 });
   }
 
-  /** The same with only the Node of the path, and not one that was installed in the folder. */
+  /** Runs Node from the path alone, and not one that was installed in the folder. */
   node(...words: readonly string[]): SpawnSyncReturns<string> {
     return spawnSync('node', words, { cwd: this.path, env: this.environment, encoding: 'utf8' });
   }

@@ -8,7 +8,7 @@ const PYTHON = '/usr/bin/python3.11';
 /** The ending of a file that skipped every one of its tests. */
 export const SKIPPED = 'exit 77';
 
-/** Those that ask the most of the system: files, processes, terminals, memory, sockets, time. */
+/** The programs that ask the most of the system: files, processes, terminals, memory, sockets, time. */
 const CHOSEN = `
   argparse atexit bz2 calendar cmd_line cmd_line_script contextlib csv ctypes datetime dbm dbm_dumb
   dbm_gnu dbm_ndbm docxmlrpc epoll eintr fcntl file file_eintr fileinput fileio filecmp fork1 ftplib genericpath getpass
@@ -60,8 +60,8 @@ const OF_THE_INTERPRETER = 'atexit code ctypes faulthandler fork1 gc os pty sign
   .map((name) => `test_${name}`);
 
 /**
- * The same as programs in Python: a job's own interpreter, which may be forked, must be like any other. Empty if the
- * package is not installed.
+ * The programs as Python programs of a job: a job's own interpreter, which may be forked, must be like any other. Empty
+ * if the package is not installed.
  */
 export function interpreterPrograms(): readonly TriedProgram[] {
   const present = new Set(presentTests());

@@ -68,7 +68,7 @@ export class Command implements AsyncDisposable {
     return this.#writes('stdout', pattern);
   }
 
-  /** The same of stderr. */
+  /** Waits for a match on stderr. */
   complains(pattern: RegExp): Promise<RegExpExecArray> {
     return this.#writes('stderr', pattern);
   }

@@ -65,7 +65,7 @@ export interface ContractOperation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** Of a body that is JSON. */
+  /** The schema of a JSON body. */
   readonly body: JsonSchema | null;
   /** Codes with which it may be refused. */
   readonly errorCodes: readonly string[];
@@ -147,12 +147,12 @@ export class Contract {
     return answer.status === 500 ? 'it failed' : this.mismatchOf(operation, answer);
   }
 
-  /** The same, also for a failure. */
+  /** The first mismatch of an answer, also of a failure. */
   mismatchOf(operation: ContractOperation, answer: Answer): string | null {
     return this.headMismatchOf(operation, answer) ?? this.#bodyProblem(this.#responseTo(operation, answer), answer);
   }
 
-  /** The same for the status, the headers and the media type alone. */
+  /** The first mismatch of the status, the headers and the media type alone. */
   headMismatchOf(operation: ContractOperation, answer: Answer): string | null {
     const response = this.#responseTo(operation, answer);
     if (response === null) return `the status ${answer.status} is not in the contract`;

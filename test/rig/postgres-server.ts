@@ -122,7 +122,7 @@ export async function startPostgres(
   };
 }
 
-/** Its processes, each of which would go on for a moment. */
+/** The processes of the server, each of which would go on for a moment. */
 function childrenOf(pid: number): number[] {
   const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return listed.split(' ').filter(Boolean).map(Number);

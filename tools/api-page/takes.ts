@@ -31,7 +31,7 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Such as "a whole number, 1 to 200". */
+/** The values in words, such as "a whole number, 1 to 200". */
 export function takes(schema: Schema): string {
   if (schema.anyOf !== undefined && schema.type === undefined) return schema.anyOf.map(takes).join(' or ');
   if (schema.enum !== undefined) return `one of ${schema.enum.map((word) => `\`${word}\``).join(', ')}`;

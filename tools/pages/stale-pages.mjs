@@ -30,7 +30,10 @@ export function buildStalePages(node) {
   return stale;
 }
 
-/** Of the page's own files, those of our packages that it stands on, the versions of all others, and the builder. */
+/**
+ * The digest of the page's own files, of our packages that it stands on, of the versions of all others, and of the
+ * builder.
+ */
 function digestOfSources(folder) {
   const hash = createHash('sha256');
   const files = [

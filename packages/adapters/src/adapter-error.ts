@@ -54,7 +54,7 @@ export function isServices({ status }: AdapterError): boolean {
   return status === 429 || status >= 500;
 }
 
-/** The same, of work that is still to end. @throws AdapterError */
+/** Awaits the work, and turns its failure into such an answer. @throws AdapterError */
 export async function refusals<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -6,7 +6,7 @@ import { refusals } from './adapter-error.ts';
 
 export interface OfferedLanguage {
   readonly language: Language;
-  /** Such as `3.11.2`. */
+  /** The version that the interpreter reports, such as `3.11.2`. */
   readonly version: string;
 }
 

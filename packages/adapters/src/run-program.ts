@@ -20,7 +20,7 @@ export type EndKind = 'exited' | 'signaled' | 'time_limit' | 'memory_limit' | 'c
 export interface Ended {
   readonly job_id: string;
   readonly kind: EndKind;
-  /** Whose end it is. If it is the compiler's, the program never ran. */
+  /** The stage that ended. If it is the compiler's, the program never ran. */
   readonly stage: 'compile' | 'run';
   readonly exitCode: number | null;
   readonly signal: string | null;

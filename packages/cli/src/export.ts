@@ -24,7 +24,7 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   /** PEM of the key that signed, if the service has replaced it since; of a graph, of all such keys. */
   readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
-  /** Also every job that the job stands on. */
+  /** Exports every job that the job stands on, too. */
   readonly withInputs?: true;
   readonly dataDir?: string;
   readonly databaseUrl?: string;

@@ -109,7 +109,7 @@ const RECEIPT = {
   'executor_output?': { stdout: STDOUT, stderr: STDOUT },
 } as const;
 
-/** By method and path. */
+/** The form of each answer, by method and path. */
 export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
   'GET /healthz': { status: 's' },
   'GET /readyz': { status: 's', checks: { store: 'b', provider: 'b', free_space: 'b', accepting: 'b' } },

@@ -61,7 +61,7 @@ describe('a run', () => {
     expect(submitted(service.seen)).toEqual({ language: 'python', code: 'x' });
   });
 
-  /** The same, without the route of capabilities if `isOlder`. */
+  /** A scripted service, without the route of capabilities if `isOlder`. */
   function scriptedOr404(others: Readonly<Record<string, ReturnType<typeof json>>>, isOlder: boolean) {
     const none = (response: Parameters<ReturnType<typeof json>>[0]) => void response.writeHead(404).end();
     return serviceWith({ ...others, ...(isOlder && { 'GET /v1/capabilities': none }) });

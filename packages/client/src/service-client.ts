@@ -101,8 +101,8 @@ export interface ServiceClient {
   /** A file that was uploaded, by its `sha256:…`, compared with it. */
   download(blob: string, options?: CallOptions): Promise<ExactBytes>;
   /**
-   * The same piece by piece, so that a large file is never whole in memory. `hash` is `createHash('sha256')` in Node. The
-   * file is whole only once this ends without an error; a digest that is not the blob's is one.
+   * Downloads a blob piece by piece, so that a large file is never whole in memory. `hash` is `createHash('sha256')` in
+   * Node. The file is whole only once this ends without an error; a digest that is not the blob's is one.
    */
   downloadPieces(
     blob: string,

@@ -66,7 +66,7 @@ export interface StreamTexts {
   readonly records: number;
 }
 
-/** The same of output that is not in events. */
+/** The evidence of output that is not in events. */
 export function outputEvidenceOf(output: Readonly<Record<StreamName, StreamTexts>>): OutputEvidence {
   const [stdout, stderr] = [streamEvidence(output.stdout), streamEvidence(output.stderr)];
   return {

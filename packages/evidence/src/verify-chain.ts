@@ -24,11 +24,11 @@ export type ChainProblem =
   | 'sequence'
   /** It belongs to another job. */
   | 'job'
-  /** Its hash version is unknown, or older than that of an event before it. */
+  /** The hash version of an event is unknown, or older than that of an event before it. */
   | 'hash_version'
-  /** Its `prev_hash` is not the digest of the event before it. */
+  /** The `prev_hash` of an event is not the digest of the event before it. */
   | 'link'
-  /** Its own digest does not follow from its members. */
+  /** The digest of an event does not follow from its members. */
   | 'digest'
   /** The history ends before the expected count. */
   | 'missing'

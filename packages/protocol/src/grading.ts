@@ -125,7 +125,7 @@ export interface TestResult {
   readonly job_id: string;
   readonly receipt_sha256: string;
   readonly stdout_sha256: string;
-  /** Of the expected output as it was given; null if there was none. It commits the grader to it without showing it. */
+  /** The digest of the given expected output, which it does not reveal; null if there was none. */
   readonly expected_sha256: string | null;
   readonly checker: CheckerRun | null;
 }

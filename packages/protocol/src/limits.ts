@@ -50,7 +50,7 @@ export function clampedLimits(
 export const codeBytesMax = MIB;
 export const stdinBytesMax = MIB;
 export const bodyBytesMax = 24 * MIB;
-/** Of a body that may be there and has no members. */
+/** The bound of an optional body that has no members. */
 export const emptyBodyBytesMax = KIB;
 export const filesMax = 32;
 export const fileBytesMax = 2 * MIB;

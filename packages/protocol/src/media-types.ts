@@ -8,5 +8,5 @@ export const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
 /** Metrics, in the two formats that scrapers ask for. */
 export const OPENMETRICS_MEDIA_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 export const PROMETHEUS_MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-/** Of a file that was uploaded: what is in it is the caller's affair. */
+/** The media type of an uploaded file, whose content is the caller's affair. */
 export const BLOB_MEDIA_TYPE = 'application/octet-stream';

@@ -94,7 +94,7 @@ const HEADERS: Record<AnswerHeader, HeaderNode> = {
 
 /** The headers that state the tenant's request budget, on every answer to a known caller. */
 const BUDGET_HEADERS: readonly AnswerHeader[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
-/** The same for refusals, which may precede authentication. */
+/** The budget headers of refusals, which may precede authentication. */
 const KNOWN_BUDGET_HEADERS = Object.fromEntries(
   BUDGET_HEADERS.map((name) => [`Known-${name}`, { ...HEADERS[name], required: false }]),
 );

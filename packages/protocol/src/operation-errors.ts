@@ -1,7 +1,7 @@
 /** Refusals that many operations share. `operations.ts` lists those of each. */
 import type { ErrorCode } from './errors.ts';
 
-/** What any request may be answered with, whatever it asks for. */
+/** The errors that any request may be answered with. */
 export const REQUEST_ERRORS = [
   'invalid_request',
   'expectation_failed',
@@ -9,7 +9,7 @@ export const REQUEST_ERRORS = [
   'internal',
 ] as const satisfies readonly ErrorCode[];
 
-/** Of every operation that looks at a credential. */
+/** The errors of every operation that looks at a credential. */
 export const CREDENTIAL_ERRORS = [
   ...REQUEST_ERRORS,
   'unauthorized',
@@ -18,12 +18,12 @@ export const CREDENTIAL_ERRORS = [
   'issuer_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Of every operation that asks for a credential. */
+/** The errors of every operation that asks for a credential. */
 export const CALLER_ERRORS = [...CREDENTIAL_ERRORS, 'rate_limited'] as const satisfies readonly ErrorCode[];
 export const SCOPED_ERRORS = [...CALLER_ERRORS, 'insufficient_scope'] as const satisfies readonly ErrorCode[];
 export const JOB_ERRORS = [...SCOPED_ERRORS, 'job_not_found'] as const satisfies readonly ErrorCode[];
 
-/** Of every operation that reads a body. */
+/** The errors of every operation that reads a body. */
 export const BODY_ERRORS = [
   'invalid_json',
   'body_timeout',

@@ -29,7 +29,7 @@ export type AnswerHeaderOf<Id extends OperationId, Status = StatusOf<Id>> = List
 /** The query of an operation as a client gives it. */
 export type QueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject } ? Static<S> : never;
 
-/** The same as a route reads it: what was not sent has its default. */
+/** The query of an operation as a route reads it: missing members have their defaults. */
 export type FilledQueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject }
   ? Filled<S>
   : never;

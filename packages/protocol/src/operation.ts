@@ -55,7 +55,7 @@ export interface Operation extends OperationEndpoint {
   readonly access: Access;
   /** Whether a stream ticket in the query may replace the credential. */
   readonly ticket?: true;
-  /** Of a WebSocket: each code that it is closed with, and what it says. */
+  /** The codes that close a WebSocket, each with its meaning. */
   readonly closeCodes?: Readonly<Record<string, string>>;
   /** Values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;

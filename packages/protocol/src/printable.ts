@@ -20,9 +20,7 @@ export function printableText(text: string): string {
   );
 }
 
-/**
- * The same value as JSON, for programs and terminals alike: an unsafe character becomes `\uXXXX`, as JSON spells it.
- */
+/** Writes a value as JSON for programs and terminals alike: an unsafe character becomes `\uXXXX`, as JSON spells it. */
 export function printableJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNSAFE, (character) =>
     character === '\n' ? character : character.split('').map(escapedUnit).join(''),

@@ -92,7 +92,7 @@ const recordMembers = {
   runtime: Nullable(Type.String()),
   code_sha256: Sha256,
   stdin_sha256: Nullable(Sha256),
-  /** Of `args` and of `env` as canonical JSON (RFC 8785); null if the job was given none. */
+  /** The digests of `args` and of `env` as canonical JSON (RFC 8785); null if the job was given none. */
   args_sha256: Nullable(Sha256),
   env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,

@@ -67,7 +67,7 @@ export const OutputFile = Type.Object(
 );
 export type OutputFile = Static<typeof OutputFile>;
 
-/** The same as it is stored: the output was looked up once, when the job was accepted. */
+/** An output as it is stored: the service looked it up once, when it accepted the job. */
 export const ResolvedOutput = Type.Object(
   { path: InputFile.properties.path, from: OutputName, blob: outputDigest },
   strict,
@@ -126,7 +126,7 @@ function wholeBounds(name: LimitName): string {
   return `${bounds(name)} A fraction is rounded down, though never below 1.`;
 }
 
-/** Of what an interpreter holds before any program runs. */
+/** A sentence on what an interpreter holds before any program runs. */
 function heldBounds(name: LimitName): string {
   return `${wholeBounds(name)} Where the interpreter already holds more, the smallest limit that holds is in force: \`effective_spec\` states it.`;
 }
@@ -215,7 +215,7 @@ export const RequestedSpec = Type.Object({
 });
 export type RequestedSpec = Static<typeof RequestedSpec>;
 
-/** The same specification as an older version may have stored it: migrated rows may lack members and limits. */
+/** A specification as an older version may have stored it: migrated rows may lack members and limits. */
 export const StoredSpec = Type.Partial(
   Type.Object({ ...RequestedSpec.properties, limits: Type.Partial(RequestedLimitsSchema) }),
 );
@@ -224,7 +224,7 @@ export type StoredSpec = Static<typeof StoredSpec>;
 /** Answer of POST /v1/jobs: where the new (or the earlier) job is. URLs are relative. */
 export const SubmissionAnswer = Type.Object({
   job_id: JobId,
-  /** That of the acceptance, also where the key names a job that has ended since. */
+  /** The status at acceptance, even where the key names a job that has ended since. */
   status: Type.Literal('queued'),
   created_at: Timestamp,
   stream_url: RelativeUrl,

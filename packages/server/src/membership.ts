@@ -29,9 +29,9 @@ import type { Store } from './store/store.ts';
 
 export interface Membership {
   readonly rows: CredentialRows;
-  /** Those that other nodes get, too. */
+  /** The nudges that other nodes get, too. */
   readonly nudges: Nudges;
-  /** Those of this process alone: what was heard is not told again. */
+  /** The nudges of this process alone: what it heard from others is not repeated to them. */
   readonly ownNudges: Nudges;
   /** The other living nodes that run jobs. */
   readonly others: () => readonly OtherExecutor[];

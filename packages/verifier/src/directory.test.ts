@@ -33,7 +33,7 @@ function directory(changes: Readonly<Record<string, string | undefined>> = {}): 
   return scratch.writeAll(`export-${++made}`, files);
 }
 
-/** The same, with a manifest that lists the changed files. */
+/** Writes the changes, and a manifest that lists the changed files. */
 function relisted(changes: Readonly<Record<string, string>>): string {
   const files = new Map(job.files);
   for (const [path, content] of Object.entries(changes)) files.set(path, new TextEncoder().encode(content));

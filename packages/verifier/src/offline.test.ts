@@ -48,7 +48,10 @@ const OWN = [root, '/usr/', '/lib', '/proc/', '/sys/', '/dev/', '/etc/ld.so', '/
 );
 
 describe.runIf(canTrace)('the running verifier', () => {
-  /** Its network calls, and the files that it tried to open outside its own places, in order. */
+  /**
+   * Runs the verifier, and returns its network calls and the files that it tried to open outside its own places, in
+   * order.
+   */
   function watch(words: readonly string[]): { exitCode: number | null; network: string[]; opened: string[] } {
     const log = join(scratch.path, 'strace.log');
     const traced = ['-f', '-qq', '-s', '4096', '-e', 'trace=%network,open,openat,openat2', '-o', log];

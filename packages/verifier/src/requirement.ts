@@ -17,7 +17,7 @@ import {
 import { UsageError } from './usage-error.ts';
 
 export interface Requirement {
-  /** As it was written. */
+  /** The requirement as it was written. */
   readonly text: string;
   /** What the evidence says about it, and whether that is enough. */
   readonly judge: (predicate: ExecutionPredicate) => Judgement;

@@ -36,7 +36,7 @@ export interface GraphFiles {
 export type GraphJobState = 'good' | 'broken' | 'missing' | 'unbound';
 
 export interface GraphEdge extends GraphInput {
-  /** Of the file at both ends; null if they are not the same, or an end is not here. */
+  /** The digest of the file if it is the same at both ends; null if it differs, or an end is missing here. */
   readonly sha256: string | null;
   /** Null for a good edge, and for one whose other end is not here. */
   readonly problem: string | null;
@@ -188,7 +188,7 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
   const checks: Check[] = [];
   const broken: ExitCode[] = [];
   let isWhole = true;
-  /** Of a job that is not good it is not known what it stands on. */
+  /** Only a good job shows which jobs it stands on. */
   const isKnown = [...jobs.values()].every(({ state }) => state === 'good');
   for (const { job_id: id, state, detail, inputs } of jobs.values()) {
     checks.push(

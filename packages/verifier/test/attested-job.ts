@@ -45,7 +45,7 @@ export interface JobOptions {
   readonly code?: string;
   readonly stdin?: string;
   readonly inputs?: Readonly<Record<string, string>>;
-  /** Of which jobs inputs are outputs, by the paths of the inputs. */
+  /** The outputs that are inputs of the job, by the paths of the inputs. */
   readonly from?: Readonly<Record<string, OutputName>>;
   readonly outputs?: Readonly<Record<string, string>>;
 }

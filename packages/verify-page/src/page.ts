@@ -110,7 +110,7 @@ class Page {
     this.#report.setAttribute('aria-busy', 'true');
     if (this.#report.childElementCount === 0) this.#report.append(element('p', { class: 'note' }, 'Checking …'));
     await taken.checker.settled();
-    // Of what was typed while a long history was checked, the last alone is checked.
+    // While a check runs, only the newest input is kept for the next one.
     if (own !== this.#turn) return;
     const findings = await taken.checker.examine({
       publicKeys: pems,

@@ -26,7 +26,7 @@ async function told({ service, key, directory }: Crossing, words: readonly strin
   return { code, stdout, stderr };
 }
 
-/** The same; what it printed as JSON. */
+/** Runs the command, and returns what it printed as JSON. */
 async function printed<Answer>(crossing: Crossing, words: readonly string[], stdin?: string): Promise<Answer> {
   const { code, stdout, stderr } = await told(crossing, words, stdin);
   if (stdout === '') throw new Error(`vouchbox ${words[0]} ended with ${code}: ${stderr}`);

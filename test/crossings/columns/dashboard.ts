@@ -31,7 +31,7 @@ async function typed(page: Page, { language, code, stdin, args, env, outputs, ru
   const editor = page.getByRole('textbox', { name: 'Program', exact: true });
   await page.locator('.cm-content').waitFor();
   await page.getByLabel('Language').selectOption(language);
-  // As a paste: what is typed gets brackets and indents of the editor's own.
+  // The text is pasted, because the editor adds brackets and indents to typed text.
   await editor.press('Control+A');
   await editor.press('Delete');
   await page.keyboard.insertText(code);

@@ -113,7 +113,7 @@ async function openPageColumn(): Promise<OpenPlace> {
     await using opened = await openPage(browser, verifyPage.href);
     const { page } = opened;
     await page.fill('#key', publicKey);
-    // As a file of the disk: what is passed to a page in memory has a bound of its own.
+    // The page gets the file from the disk, because a file that is passed in memory has a bound of its own.
     const archive = `${directory}.zip`;
     writeFileSync(archive, zipOf(filesBelow(directory)));
     await page.setInputFiles('#choose-files', archive);
@@ -132,7 +132,7 @@ async function anyVerdict(page: Page): Promise<readonly [Verdict, string]> {
   const waits = (['good', 'whole', 'unchecked', 'refused'] as const).map(async (verdict) =>
     resolve([verdict, await verdictOf(page, verdict)]),
   );
-  // Those that are not shown give up after a while, or end with the page.
+  // Waits for other verdicts give up after a while, or end with the page.
   void Promise.allSettled(waits).then(() => reject(new Error('the page showed no verdict')));
   return await promise;
 }

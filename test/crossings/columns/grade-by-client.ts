@@ -18,7 +18,7 @@ export function verdictsOf({ files = {} }: Seen): Seen {
   return verdictsIn(text);
 }
 
-/** The same, from the text of a verdict. */
+/** Reads verdicts from the text of a verdict file. */
 export function verdictsIn(text: string): Seen {
   const { tests } = JSON.parse(text) as { readonly tests: readonly { readonly verdict: string }[] };
   return { verdicts: tests.map(({ verdict }) => verdict) };

@@ -58,7 +58,7 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
   const shown = { stdout: stdout ?? '', stderr: stderr ?? '', truncated };
   if (ended === 'error') return { status: endWithoutResult(message) };
   if (isMemory) return { ...shown, status: 'oom_killed' };
-  // Of a compiler that failed only that is told.
+  // Judge0 tells only that the compiler failed.
   if (status_id === 6) return { ...shown, status: ended };
   return { ...shown, status: ended, ...(ended !== 'timed_out' && { exit_code, signal: exit_signal }) };
 }
@@ -79,7 +79,7 @@ async function read(ask: Ask, token: string): Promise<AdapterAnswer> {
 }
 
 const caller: Caller = {
-  // Their interface has no request that cancels: the job is cancelled at the service, and the adapter must say so.
+  // Judge0's interface has no request that cancels: the job is cancelled at the service, and the adapter must say so.
   cancel: cancelByClient,
   run: async (crossing) =>
     await withAdapter('judge0', crossing, async (ask) => seenOf(await judged(ask, bodyOf(crossing)))),

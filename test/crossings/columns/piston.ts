@@ -38,7 +38,7 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
 }
 
 const caller: Caller = {
-  // Their interface has no request that cancels: the job is cancelled at the service, and the adapter must say so.
+  // Piston's interface has no request that cancels: the job is cancelled at the service, and the adapter must say so.
   cancel: cancelByClient,
   run: async (crossing) =>
     await withAdapter('piston', crossing, async (ask) => seenOf(await ask('/api/v2/execute', bodyOf(crossing)))),

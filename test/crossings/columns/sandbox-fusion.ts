@@ -40,7 +40,8 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
 }
 
 const caller: Caller = {
-  // Their interface has no request that cancels: the job is cancelled at the service, and the adapter must say so.
+  // SandboxFusion's interface has no request that cancels: the job is cancelled at the service, and the adapter must
+  // say so.
   cancel: cancelByClient,
   run: async (crossing) =>
     await withAdapter('sandbox-fusion', crossing, async (ask) => seenOf(await ask('/run_code', bodyOf(crossing)))),

@@ -26,7 +26,7 @@ export interface Manifest {
 
 /** Renders charts. Disposing removes what was built for it. */
 export class Renderer implements Disposable {
-  /** By the text of the values. */
+  /** The rendered manifests by the text of the values. */
   readonly #rendered = new Map<string, readonly Manifest[]>();
   readonly #scratch = mkdtempSync(join(tmpdir(), 'vouchbox-chart-'));
 

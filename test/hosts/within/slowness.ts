@@ -18,7 +18,7 @@ export async function slownessOf(): Promise<number> {
   return Math.min(SLOWNESS_MAX, Math.max(1, times));
 }
 
-/** The same trial with more time, if the machine is slower than emulated ones are. It also says so to the tests. */
+/** Gives the trial more time if the machine is slower than emulated ones are. It also says so to the tests. */
 export function patient(trial: Trial, slowness: number): Trial {
   return {
     ...trial,

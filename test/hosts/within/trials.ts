@@ -4,7 +4,7 @@ import type { Outcome } from './outcome.ts';
 
 /** How a command ended. */
 export interface Ended {
-  /** Its exit code; the name of the signal that ended it; null if it did not end in time. */
+  /** The exit code; the name of the signal that ended the trial; null if the trial did not end in time. */
   readonly code: number | string | null;
   readonly output: string;
 }
@@ -180,7 +180,7 @@ function runTrial(provider: 'namespace' | 'gvisor'): Trial {
   };
 }
 
-/** As an ordinary user would do it, whose user manager runs, in the unit that the doctor names to one without a group. */
+/** A trial by an ordinary user whose user manager runs, in the unit that the doctor suggests to a user without a group. */
 function sessionTrial(): Trial {
   const asUser = 'setpriv --reuid=vouchbox --regid=vouchbox --init-groups env XDG_RUNTIME_DIR=/run/user/$user';
   const unit = 'systemd-run --user --quiet --wait --pipe --property=Delegate=yes --working-directory=/opt/vouchbox';

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const UNITS = '/run/systemd/system';
 const NAME = 'vouchbox-rights.service';
 const LOG = '/run/vouchbox-rights.log';
-/** Its number, as systemd says it. */
+/** The number of the signal, as systemd prints it. */
 const SIGSEGV = '11';
 /** systemd looks for a command in directories of its own; this looks in PATH. */
 const SHELL = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
@@ -29,7 +29,7 @@ export function makeUser(): void {
   execFileSync('chown', ['--recursive', 'vouchbox:', '/opt/vouchbox']);
 }
 
-/** Its `code` is null if it did not end in time. */
+/** Runs the trial in a unit with these rights. The `code` is null if it did not end in time. */
 export async function withinUnit(trial: Trial, rights: UnitRights): Promise<Ended> {
   mkdirSync(UNITS, { recursive: true });
   writeFileSync(`${UNITS}/${NAME}`, unitText(trial, rights));

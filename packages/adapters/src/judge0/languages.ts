@@ -33,7 +33,7 @@ const NAMES: Readonly<Record<Language, string>> = {
 
 export interface Judge0Language {
   readonly id: number;
-  /** Such as `Python (3.11.2)`. */
+  /** A name with its version, such as `Python (3.11.2)`. */
   readonly name: string;
 }
 

@@ -33,7 +33,7 @@ export function addLists(app: FastifyInstance, { languages }: AdapterParts): voi
   app.get('/config_info', async () => configInfo((await languages.capabilities()).limits));
 }
 
-/** Its names for what holds here. What is refused here is off, and what has no counterpart is left out. */
+/** The limits and switches here, under Judge0's names. A refused one is off, and one without counterpart is left out. */
 function configInfo({ defaults, ceilings }: Capabilities['limits']) {
   return {
     maintenance_mode: false,

@@ -40,7 +40,7 @@ function addSubmissions(app: FastifyInstance, parts: AdapterParts): void {
     const result = await refusals(parts.client.waitForResult(parseToken(token).job_id));
     return await answer(token, query, parts, result);
   });
-  // As there, unless an operator set a token for them.
+  // Judge0 forbids these routes too, unless an operator set a token for them.
   app.get('/submissions', forbidden);
   app.delete('/submissions/:token', forbidden);
   app.get<{ Params: { token: string } }>('/submissions/:token', async (request) =>

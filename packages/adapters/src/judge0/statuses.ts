@@ -36,7 +36,7 @@ export function statusOf(
   { kind, stage, exitCode, signal, stdout, truncated }: Ended,
   expectedDigest: string | null,
 ): StatusNumber {
-  // So there, too: a compiler that took too long says nothing of the program's time.
+  // Judge0 does the same: a compiler that took too long says nothing of the program's time.
   if (stage === 'compile') return 6;
   if (kind === 'time_limit') return 5;
   if (kind === 'memory_limit') return 12;

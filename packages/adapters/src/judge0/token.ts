@@ -39,7 +39,7 @@ export function parseToken(text: string): Token {
   };
 }
 
-/** Of the text as Judge0 compares it: without white space at the end of each line and of the whole. */
+/** The digest of an output as Judge0 compares it: without white space at the end of each line and of the whole. */
 export function outputDigest(text: string): string {
   const compared = text
     .split('\n')

@@ -30,7 +30,7 @@ export function pistonRuntime({ language, version }: OfferedLanguage): PistonRun
   return { ...NAMES[language], version };
 }
 
-/** As in the list of its packages. Here there are only those that are installed. */
+/** A row of Piston's list of packages. Here there are only those that are installed. */
 export function pistonPackage({ language, version }: OfferedLanguage) {
   return { language: NAMES[language].language, language_version: version, installed: true };
 }

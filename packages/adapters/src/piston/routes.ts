@@ -72,7 +72,7 @@ function fileOf(value: unknown, index: number): NamedFile {
   return { path: optionalText(file, 'name') ?? `file${index}.code`, content_base64: bytes.toString('base64') };
 }
 
-/** Its members for limits, and what of each is one unit of ours: it counts milliseconds and bytes. */
+/** Piston's members for limits, each with the size of our unit in its own: it counts milliseconds and bytes. */
 const LIMITS = [
   ['run_timeout', 'wall_seconds', 1000],
   ['run_cpu_time', 'cpu_seconds', 1000],
@@ -111,7 +111,7 @@ interface Stage {
 function answerOf(ended: Ended, output: string, offered: OfferedLanguage) {
   const { language, version } = pistonRuntime(offered);
   const run = stageOf(ended, output);
-  // As with Piston, what a compiler could not do stands in both.
+  // Piston, too, reports the failure of a compiler as both stages.
   if (ended.stage === 'compile') return { language, version, compile: run, run };
   return COMPILED.has(offered.language) ? { language, version, compile: SUCCEEDED, run } : { language, version, run };
 }

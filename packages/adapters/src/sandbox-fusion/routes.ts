@@ -9,7 +9,7 @@ import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
 import { type Ended, messageOf, runProgram } from '../run-program.ts';
 
-/** Its names of our languages. It has no C. */
+/** SandboxFusion's names of our languages. It has no C. */
 const NAMES: Readonly<Record<Language, readonly string[]>> = {
   python: ['python'],
   node: ['nodejs', 'js', 'javascript'],
@@ -107,7 +107,7 @@ function stageOf(ended: Ended) {
   };
 }
 
-/** As Python's `returncode` has it. A program that was killed for its memory got SIGKILL. */
+/** The number of a signal, which Python's `returncode` negates. A program killed for its memory got SIGKILL. */
 function signalNumber(signal: string | null): number {
   return constants.signals[(signal ?? 'SIGKILL') as NodeJS.Signals] ?? constants.signals.SIGKILL;
 }

@@ -15,7 +15,7 @@ export interface WantedOutput {
 
 /** A file that was written here, and what it is in the job. */
 export interface WrittenOutput {
-  /** Its path in the job, below `output/`. */
+  /** The path of the output in the job, below `output/`. */
   readonly path: string;
   /** Where it was written. */
   readonly file: string;

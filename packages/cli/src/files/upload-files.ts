@@ -2,7 +2,7 @@
 import type { InputFile, JobSubmission, ServiceClient } from '@vouchbox/client';
 import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
 
-/** The same submission, with its large files uploaded and named. An older service gets it unchanged, and refuses it. */
+/** Uploads the large files of a submission, and names them in it. An older service gets it unchanged, and refuses it. */
 export async function withUploads(
   submission: JobSubmission,
   client: Pick<ServiceClient, 'capabilities' | 'upload'>,
@@ -17,7 +17,7 @@ export async function withUploads(
   return { ...submission, files };
 }
 
-/** Those above the bound of one file, and then the largest until the others fit together. */
+/** The files above the bound of one file, and then the largest ones until the others fit together. */
 function largeFiles(files: readonly InputFile[]): readonly InputFile[] {
   const bySize = files.map((file) => ({ file, bytes: Buffer.byteLength(file.content_base64, 'base64') }));
   bySize.sort((one, other) => other.bytes - one.bytes);

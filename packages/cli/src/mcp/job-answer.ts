@@ -124,7 +124,7 @@ function answerOf(detail: JobDetail, result: FoldedResult, asked: LimitsInput): 
 
 const isTerminal = (status: string) => (TERMINAL_STATUSES as readonly string[]).includes(status);
 
-/** The same in lines. The output comes last, and apart: only the lines before it are the tool's words. */
+/** The answer in lines. The output comes last, and apart: only the lines before it are the tool's words. */
 function asText(answer: JobAnswer): string {
   const lines = [headline(answer), ...answer.violations.map(violationLine), ...answer.remarks.map(told)];
   if (answer.truncated)

@@ -33,7 +33,7 @@ export async function administeredService(options: DataOptions): Promise<Config>
   return config;
 }
 
-/** The same, but without an error if no service is found: the settings are then the given ones. */
+/** The administered service, or the given settings if no service is found. */
 export async function administeredServiceIfAny(options: DataOptions): Promise<Config> {
   const given = givenSettings(options);
   if (isNamed(options)) return given;

@@ -62,7 +62,7 @@ function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir:
     'rate-per-second': '1000',
     'rate-burst': '1000',
     'tenant-queue-max': '256',
-    // Its key is removed with it. So it signs only if asked to: otherwise the signatures could not be checked.
+    // The key goes with the service, so it signs only if asked to: nobody could check the signatures afterwards.
     'attestation-mode': signing,
     'log-level': serverEnvironment()['SERVICE_LOG_LEVEL'] || 'error',
   };

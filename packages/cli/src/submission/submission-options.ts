@@ -19,7 +19,7 @@ import type { WantedOutput } from '../files/output-files.ts';
 import { ownVariable } from '../service/environment.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
 
-/** As commander collects them. */
+/** The options of a submission, as commander collects them. */
 export interface SubmissionOptions {
   readonly language?: string;
   /** The text itself, `@FILE`, or `-` for the stdin of this process. */

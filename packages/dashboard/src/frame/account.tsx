@@ -1,4 +1,4 @@
-/** Who is signed in, and the way out. */
+/** Shows who is signed in, and the way out. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { Whoami } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';

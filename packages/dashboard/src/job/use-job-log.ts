@@ -5,7 +5,7 @@ import { JobLog, type LogSnapshot } from './job-log.ts';
 
 const logsMax = 4;
 
-/** By tenant and job: another tenant's log is never shown. */
+/** One log for each tenant and job: another tenant's log is never shown. */
 const logs = new Map<string, JobLog>();
 
 function logOf(tenant: string, job_id: string): JobLog {

@@ -1,5 +1,5 @@
 /**
- * Who is signed in. The key lives in the client of the service, in memory, and nowhere else: not in an address, a cookie or
+ * Knows who is signed in. The key lives in the memory of the service's client and nowhere else: not in an address, a cookie or
  * storage. When the service refuses it, the session has ended: the views stay as they are until another key is given.
  */
 import { createServiceClient, type ServiceClient, ServiceFailure, type Whoami } from '@vouchbox/client';

@@ -15,7 +15,7 @@ const tellMilliseconds = 200;
 /** A word for the budget, a tenant, whose name has no blanks, and tokens. */
 const SPENT = /^(\S+) (\S+) (\d{1,12})$/;
 
-/** The same budget, of which other nodes take what they spent. `word` is its name among the budgets of a service. */
+/** A budget that counts what the tenant spends at other nodes, too. `word` is its name among the budgets of a service. */
 export function sharedRate(budget: RateBudget, others: Others, word = 'spent'): RateBudget {
   const untold = new Map<string, number>();
   others.listen({

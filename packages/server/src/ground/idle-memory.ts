@@ -26,7 +26,7 @@ export class IdleMemory implements Disposable {
   #timer: NodeJS.Timeout;
   #isDisposed = false;
   #activeMilliseconds = performance.eventLoopUtilization().active;
-  /** Of the heap, after the last collection. */
+  /** The size of the heap after the last collection. */
   #keptBytes = 0;
 
   constructor(options: IdleMemoryOptions = {}) {

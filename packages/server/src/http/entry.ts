@@ -68,7 +68,7 @@ async function enter(request: FastifyRequest, reply: FastifyReply, options: Entr
 /** `/v1`, also if its characters are percent-encoded, which is the same path. RFC 3986 § 6.2.2.2. */
 const UNDER_V1 = /^\/(?:v|%76)(?:1|%31)(?:[/?]|$)/;
 
-/** Who may call. Everything under /v1 requires a credential, known or not. Spec § Authentication 1. */
+/** The access that a request needs. Everything under /v1 requires a credential, known or not. Spec § Authentication 1. */
 function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
   const { operation } = routeOptions.config;
   if (operation !== undefined) return operation.access;

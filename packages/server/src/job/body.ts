@@ -60,7 +60,7 @@ export function bodyOf<T>(json: LongJson<T>): Body<T> {
   };
 }
 
-/** The same parts, with consecutive texts joined. */
+/** Joins consecutive texts. */
 function joined(parts: readonly Part[]): Part[] {
   const all: Part[] = [];
   for (const part of parts) {

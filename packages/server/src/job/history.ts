@@ -122,7 +122,7 @@ async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void>
     }
     await arrival(store, nudge);
     if (!store.fleet || signal.aborted) return;
-    // Its end was stored by this process.
+    // The end was stored by this process.
     if (runsHere && !store.isUnderWay(key)) return;
   }
 }

@@ -16,7 +16,7 @@ export interface ObservedOptions {
   readonly log: Log;
 }
 
-/** The same history, with an observer of what it stores. */
+/** A history whose observer learns what it stores. */
 export function observedHistory(history: History, { store, observer, log }: ObservedOptions): History {
   const committed = async <Answer>(change: Promise<Answer>): Promise<Answer> => {
     const began = performance.now();
@@ -54,7 +54,7 @@ export function observedHistory(history: History, { store, observer, log }: Obse
   };
 }
 
-/** The same cells, with an observer of how long each took. */
+/** Cells whose observer learns how long each took. */
 export function observedCells(cells: Cells, observer: Observer): Cells {
   return {
     isReady: () => cells.isReady(),

@@ -8,7 +8,7 @@ const transferMilliseconds = 30_000;
 const briefMilliseconds = 10_000;
 /** Pauses before the second and the third try of what failed but may succeed. */
 const pausesMilliseconds = [200, 1000];
-/** Of an answer without an object: an error in XML. */
+/** The largest answer without an object: an error in XML. */
 const errorBytesMax = 64 * 1024;
 
 export function openS3(place: S3Place): ObjectStore {

@@ -29,7 +29,7 @@ export interface StoredJob extends JobKey {
   /** The receipt's exact text. */
   readonly receipt_json: string;
   readonly events: readonly JobEvent[];
-  /** Of the key that signed. */
+  /** The public key that verifies the signature. */
   readonly public_key_pem: string;
   readonly requested_spec: StoredSpec;
   readonly artifacts: readonly StoredArtifact[];

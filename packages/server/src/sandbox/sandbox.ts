@@ -142,7 +142,7 @@ export interface CellKind {
   readonly language: Language;
   /** A runtime pack's name; null is the usual pack of the language. */
   readonly runtime: string | null;
-  /** Whose job it is for, as an opaque name. Only cells of one owner may be copies of one template; without, none is. */
+  /** The job's owner, as an opaque name. Only cells of one owner may be copies of one template. */
   readonly owner?: string | undefined;
 }
 
@@ -159,7 +159,7 @@ export interface CellRequest extends CellKind {
 
 /** What a cell of a kind would be made of now. */
 export interface CellOrigin {
-  /** The same for every request of this kind, whether it names its pack or not. */
+  /** One kind serves every request of it, whether the request names its pack or not. */
   readonly kind: string;
   /** Changes with the runtime's program and with the pack. */
   readonly madeOf: string;

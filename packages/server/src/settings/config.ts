@@ -249,7 +249,7 @@ function keySetOf(source: string): string {
   throw new StartError('SERVICE_JWT_JWKS does not take this value: it takes a path or an https address');
 }
 
-/** As OpenTelemetry's exporters make it from a base address. */
+/** Adds the path to a base address, as OpenTelemetry's exporters do. */
 function tracesUrlOf(endpoint: string): string {
   if (!URL.canParse(endpoint)) throw badValue('SERVICE_OTLP_ENDPOINT', endpoint);
   return `${endpoint.replace(/\/+$/, '')}/v1/traces`;
@@ -287,7 +287,7 @@ function legacyKeyProblem({ tenant, key }: LegacyKey, earlier: readonly LegacyKe
   return earlier.some((other) => other.key === key) ? 'repeats the key of another entry' : null;
 }
 
-/** As a browser sends them: scheme, host and port, and nothing more. RFC 6454 § 6.2. */
+/** Reads origins as a browser sends them: scheme, host and port, and nothing more. RFC 6454 § 6.2. */
 function parseOrigins(text: string): string[] {
   const origins = text.split(',').map((entry) => entry.trim().toLowerCase());
   return origins.filter(Boolean).map((origin, index) => {

@@ -96,7 +96,7 @@ export interface EventTable extends JobKeyColumns {
 export interface OutputRunTable extends JobKeyColumns {
   seq: number;
   last_seq: number;
-  /** Of the first event. */
+  /** The `prev_hash` of the first event. */
   prev_hash: string;
   /** Bytes of the content before it was compressed. */
   size_bytes: number;
@@ -218,7 +218,7 @@ export interface BlobTable {
   /** Names one upload. */
   blob_id: string;
   sha256: string;
-  /** Of an upload under way, the most that it may become. */
+  /** The size of the blob; for an upload under way, the most that it may become. */
   size_bytes: number;
   /** Whether all of it arrived and has its digest. */
   is_whole: number;
@@ -243,7 +243,7 @@ export interface JobBlobTable extends JobKeyColumns {
 export interface ObjectTable {
   tenant: string;
   object_id: string;
-  /** Of its bytes. */
+  /** The digest of the content's bytes. */
   sha256: string;
   size_bytes: number;
   state: 'putting' | 'stored' | 'loose' | 'condemned';
@@ -252,7 +252,7 @@ export interface ObjectTable {
 
 /** The object that a content of a job lies in. The row of the content is then empty. */
 export interface ObjectUseTable extends JobKeyColumns {
-  /** That of an artifact, or -1 for the result. */
+  /** The position of an artifact, or -1 for the result. */
   position: number;
   object_id: string;
 }

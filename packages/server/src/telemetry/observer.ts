@@ -6,7 +6,7 @@ import type { Language, TerminalReason, TerminalStatus } from '@vouchbox/protoco
 
 /** A request when it begins. */
 export interface BegunRequest {
-  /** As in `X-Request-Id`. */
+  /** The id in `X-Request-Id`. */
   readonly id: string;
   readonly method: string;
   /**

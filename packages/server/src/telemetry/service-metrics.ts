@@ -202,7 +202,7 @@ export class ServiceMetrics implements Observer, Disposable {
     objectsToRemove.set(counts.to_remove);
   }
 
-  /** By how much a sum has grown since the last scrape. */
+  /** The growth of a sum since the last scrape. */
   #since(name: string, sum: number): number {
     const before = this.#sums.get(name) ?? 0;
     this.#sums.set(name, sum);

@@ -130,7 +130,7 @@ function contextOf(traceparent: string | undefined): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** The same exporter, with a line in the log now and then when it fails. */
+/** Wraps the exporter, and now and then logs that it fails. */
 function complaining(exporter: SpanExporter, log: Log): SpanExporter {
   let complainedAt = Number.NEGATIVE_INFINITY;
   return {

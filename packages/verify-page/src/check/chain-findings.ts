@@ -21,7 +21,7 @@ export interface EventRow {
 }
 
 export interface ChainFindings {
-  /** Of all events that could be read. */
+  /** The number of all readable events. */
   readonly count: number;
   /** Why the chain is broken or cannot be read; null if neither is so. */
   readonly problem: string | null;

@@ -65,7 +65,7 @@ function problemOf(answer: CheckAnswer): Error {
   return text === null ? new Error('the check ended without an answer') : new IntakeProblem(text);
 }
 
-/** As `lib.dom` has it from TypeScript 6.1 on. */
+/** The type as `lib.dom` has it from TypeScript 6.1 on. */
 interface TrustedTypes {
   createPolicy(
     name: string,

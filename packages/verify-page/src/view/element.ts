@@ -14,7 +14,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return filled(document.createElement(name), attributes, children);
 }
 
-/** The same for pictures. */
+/** Makes an element of a picture. */
 export function drawing<Name extends keyof SVGElementTagNameMap>(
   name: Name,
   attributes: Attributes,

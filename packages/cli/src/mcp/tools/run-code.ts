@@ -104,7 +104,7 @@ function limitsOf({ timeout_seconds, memory_mb }: RunCode) {
   };
 }
 
-/** As with the other clients, a name alone is one below `input/`. */
+/** A name alone means a file below `input/`, as with the other clients. */
 function inputFile({ path: name, text, base64, from }: Static<typeof InputFile>) {
   const path = name.startsWith('input/') ? name : `input/${name}`;
   if (from !== undefined) return { path, from };

@@ -28,7 +28,7 @@ export type Link = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
 
 /** It is small, however long the history is: it goes from one thread to another. */
 export interface CheckedRecord extends Report {
-  /** Of all events. */
+  /** The number of all events. */
   readonly eventCount: number;
   /** The first event that does not hold; null if all do. */
   readonly firstBadSeq: number | null;

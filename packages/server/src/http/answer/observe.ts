@@ -34,7 +34,7 @@ export function observeRequests(app: FastifyInstance, watch: AnswerWatch, observ
 
 interface Told {
   readonly writeLine: (answer: AnswerLine) => void;
-  /** Of the monotonic clock, in milliseconds. */
+  /** The monotonic clock at the beginning, in milliseconds. */
   readonly began: number;
   readonly observer: Observer;
 }

@@ -8,7 +8,7 @@ export type Ending = 'stuck' | 'old';
 
 export interface Connection {
   readonly socket: Socket;
-  /** Its peer: an IPv4 address, or the network of an IPv6 address. */
+  /** The peer of the connection: an IPv4 address, or the network of an IPv6 address. */
   readonly peer: string;
   readonly openedAt: number;
   /** Answers that have begun or are queued, oldest first. */

@@ -16,7 +16,7 @@ import {
 export interface TransportBounds {
   /** Connections open at once. */
   readonly connections: number;
-  /** Of these, connections of one peer without a live credential. The only bound that is a setting. */
+  /** How many of them one peer may have without a live credential. The only bound that is a setting. */
   readonly connectionsOfPeer: number;
   readonly headBytes: number;
   /** From the start of a connection, or the first byte of a later request, to the end of the head. */

@@ -14,7 +14,7 @@ export interface PageFile {
   readonly path: string;
   readonly mediaType: string;
   readonly bytes: Buffer;
-  /** The same, compressed; null where that saves nothing. */
+  /** The content, compressed; null where compression saves nothing. */
   readonly gzip: Buffer | null;
   /** A strong entity tag of the bytes, in quotes. */
   readonly etag: string;
@@ -76,7 +76,7 @@ function readFile(file: string, path: string): PageFile {
   };
 }
 
-/** Of a page that loads files of its own and asks the service for data, and nothing else. */
+/** The policy of a page that loads files of its own and asks the service for data, and nothing else. */
 const OWN_FILES = [
   "default-src 'none'",
   "script-src 'self'",

@@ -46,7 +46,7 @@ const HTML_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Its name changes with its content. RFC 8246. */
+/** The name of a file changes with its content. RFC 8246. */
 const ASSET_HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',
   'cross-origin-resource-policy': 'same-origin',

@@ -496,7 +496,7 @@ describe('a client that breaks the protocol is closed with the code that says so
       most = Math.max(most, bytesInUse() - before);
     }
     await Promise.all(clients);
-    // Of sixteen clients: less than one MiB each.
+    // Sixteen clients hold less than one MiB each.
     expect(most).toBeLessThan(16 * 1024 * 1024);
     await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });

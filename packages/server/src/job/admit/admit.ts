@@ -169,7 +169,7 @@ function keyReused(): ServiceError {
   return new ServiceError('idempotency_key_reused', 'The Idempotency-Key was used for another job specification.');
 }
 
-/** The same for every submission with one key: what became of the job since is for those who may read it. */
+/** Every submission with one key gets this answer: what became of the job since is for those who may read it. */
 function answerOf({ job_id, created_at }: JobSummary): SubmissionAnswer {
   return {
     job_id,

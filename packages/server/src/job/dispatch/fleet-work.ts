@@ -26,7 +26,7 @@ export interface FleetWorkOptions {
   readonly fleet: Fleet;
   readonly store: Pick<Store, 'runningJobs' | 'releaseOrphans'>;
   readonly history: Pick<History, 'finish'>;
-  /** Those of this process alone: what was heard is not told again. */
+  /** The nudges of this process alone: what it heard from others is not repeated to them. */
   readonly nudges: Nudges;
   readonly dispatcher: Pick<Dispatcher, 'lookAgain' | 'stop'>;
   readonly log: Log;

@@ -106,7 +106,7 @@ export class ConfinedCell implements PreparedCell {
 }
 
 interface Parts extends Bootstrapped {
-  /** Of its group. */
+  /** Where the cell's group is. */
   readonly location: CellOptions['group']['location'];
   /** Disposed with the cell. */
   readonly runs: DisposableStack;

@@ -10,7 +10,7 @@ import { limitRows, type ProcessLimits, parseLimitRows } from './process-limits.
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const REPORT_BYTES_MAX = 256 * 1024;
-/** Of a line to process 1: `ORDER_BYTES` in `launcher.h`. */
+/** The length of a line to process 1: `ORDER_BYTES` in `launcher.h`. */
 const ORDER_BYTES = 256;
 
 interface Streams {

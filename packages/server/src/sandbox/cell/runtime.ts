@@ -44,7 +44,7 @@ export interface Runtime extends AsyncDisposable {
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
 
-/** Whose cells, and of which language and pack. `cell` is what a cell of them would be made of. */
+/** The owner, language and pack of the cells that a template serves. `cell` is what a cell of them would be made of. */
 export interface TemplateRequest {
   readonly language: Language;
   readonly pack: Pack;
@@ -65,7 +65,7 @@ export interface CellOptions {
   readonly runtime: Runtime;
   readonly pack: Pack;
   readonly language: Language;
-  /** Whose job it is for; undefined for a cell that anybody may get. */
+  /** The owner of the job; undefined for a cell that anybody may get. */
   readonly owner: string | undefined;
   readonly group: Group;
   /** The cell's own directory on the host, which does not exist yet. */

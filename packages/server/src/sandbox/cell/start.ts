@@ -11,7 +11,7 @@ import type { ProcessLimits } from './process-limits.ts';
 
 /** The limits of a cell's group before any process is in it. */
 export interface Boot extends GroupLimits {
-  /** Its share of the processors when others want them too; a job's share is 1. */
+  /** The cell's share of the processors when others want them too; a job's share is 1. */
   readonly share: number;
   /** The bound on the buffers of its Internet sockets; null if the kernel counts them with the rest. */
   readonly socketBytes: number | null;
@@ -93,7 +93,7 @@ export interface WaitingCell {
   readonly work: string;
   /** Observes its protections. Throws, naming those that are missing. */
   observe(): ObservedPosture;
-  /** Its memory in bytes, as the kernel counts it for its group. */
+  /** The cell's memory in bytes, as the kernel counts it for its group. */
   memoryBytes(): number;
   /** Whether all its waiting processes are alive. */
   isWhole(): boolean;

@@ -59,7 +59,7 @@ export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay, ti
   await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds });
 }
 
-/** Of the host, or of a user namespace. */
+/** Requires root of the host, or of a user namespace. */
 function requireRoot(): void {
   const why = whyNoCells();
   if (why !== null) throw new Error(`this user lacks ${why.missing}: ${why.fix}`);

@@ -1,7 +1,7 @@
 /** Reads /proc/PID/status, as the kernel of a host or of a cell shows it. */
 import type { SeccompMode } from '@vouchbox/protocol';
 
-/** As proc_pid_status(5) numbers them. */
+/** The modes as proc_pid_status(5) numbers them. */
 const SECCOMP_MODES_BY_NUMBER: Readonly<Record<string, SeccompMode>> = {
   '0': 'disabled',
   '1': 'strict',

@@ -30,7 +30,7 @@ export async function shippedPacks(names: readonly string[]): Promise<{ packs: s
   return await packsOf(recipesOf(names));
 }
 
-/** The same for packs that are not shipped. */
+/** Builds packs that are not shipped. */
 export async function packsOf(recipes: readonly Recipe[]): Promise<{ packs: string; facts: readonly PackFacts[] }> {
   const packs = directoryOf(recipes);
   const facts: PackFacts[] = [];

@@ -68,7 +68,7 @@ describe('a pack', () => {
     const first = verifyPack(places, 'changed');
     expect(first.read).toBeGreaterThan(3);
     expect(verifyPack(places, 'changed').read).toBe(0);
-    chmodSync(join(places.tree, DATA), 0o444); // The same mode, but the kernel notes a change.
+    chmodSync(join(places.tree, DATA), 0o444); // The mode stays the same, but the kernel notes a change.
     expect(verifyPack(places, 'changed').read).toBe(1);
     expect(verifyPack(places, 'every').read).toBe(first.read);
   });

@@ -137,7 +137,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /**
-   * Of an owner with a template only the owner's own: a copy costs less than another cell that anybody may get
+   * An owner with a template gets only its own cells: a copy costs less than another cell that anybody may get
    * (decision 0049).
    */
   #takeParked({ shelf, origin }: Found, another: Another): PreparedCell | null {

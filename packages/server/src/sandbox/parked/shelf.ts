@@ -31,7 +31,7 @@ export class Shelf {
   readonly demand: Demand;
   /** Oldest first. */
   readonly parked: Parked[] = [];
-  /** Those that no job has claimed. */
+  /** The cells in the making that no job has claimed. */
   readonly making = new Set<Making>();
   /** The memory of the newest cell; null if none was made yet. */
   bytes: number | null = null;

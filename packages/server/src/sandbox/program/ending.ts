@@ -64,7 +64,7 @@ function describe(status: WaitStatus): string {
   return 'exitCode' in status ? `exited with ${status.exitCode}` : `was ended by ${status.signal}`;
 }
 
-/** The same violations, marked as the compiler's. */
+/** Marks the violations as the compiler's. */
 export function inCompilation(violations: readonly Violation[]): Violation[] {
   return violations.map((violation) => ({ ...violation, phase: 'compile' }));
 }

@@ -118,7 +118,7 @@ const selectUnused = prepared((db, { unusedSince, begunBefore, latest, limit }: 
   db
     .selectFrom('blobs')
     .select(['tenant', 'blob_id', 'used_at'])
-    // By this the index bounds what is looked at.
+    // This condition lets the index bound how many rows are read.
     .where('used_at', '<', latest)
     .where((row) =>
       row.or([

@@ -105,7 +105,7 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<bo
   return (await finishWithResult(db, input)).isStored;
 }
 
-/** The same, and returns the result of the job if it is short. */
+/** Finishes the job, and returns its result if it is short. */
 export async function finishWithResult(db: StoreDatabase, input: PackedFinish): Promise<FinishAnswer> {
   const job = await selectUnfinished.first(db, input);
   if (job === null || isTerminal(job.status)) return { isStored: false, result: null };

@@ -19,7 +19,7 @@ export interface TerminalFacts {
   readonly submission: SubmissionEvidence | null;
   readonly event_chain: EventChain;
   readonly truncated: boolean;
-  /** Of the stored `stdout` and `stderr` events. */
+  /** The evidence of the stored `stdout` and `stderr` events. */
   readonly output: OutputEvidence;
 }
 

@@ -20,7 +20,7 @@ export function isOutputRun(part: HistoryPart): part is OutputRun {
   return 'groups' in part;
 }
 
-/** The same events in their order, with output joined into runs if that saves work. */
+/** Joins output into runs if that saves work, and keeps the order of events. */
 export function partsOf(events: readonly EventBody[]): readonly HistoryPart[] {
   const parts: HistoryPart[] = [];
   let output: OutputBody[] = [];

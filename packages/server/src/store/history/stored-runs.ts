@@ -21,7 +21,7 @@ interface Tail extends JobKey {
   readonly head: string;
 }
 
-/** Of the digest of one event. */
+/** The length of an event's digest. */
 export const digestBytes = 32;
 const digestCharacters = 2 * digestBytes;
 

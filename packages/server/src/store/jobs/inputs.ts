@@ -39,7 +39,7 @@ const selectOutput = prepared((db, { tenant, job_id, path }: JobKey & { path: st
     .where('path', '=', path),
 );
 
-/** Of the job that came last: it is kept longest. Ids are in the order of time. */
+/** Finds the output of the latest job, because that job is kept longest. Ids are in the order of time. */
 const selectByDigest = prepared((db, { tenant, sha256 }: { tenant: string; sha256: string }) =>
   db
     .selectFrom('artifacts')

@@ -57,7 +57,7 @@ interface Contender {
   /** Slots that it holds, including those of jobs chosen just now. */
   load: number;
   readonly lastTurn: number;
-  /** Its queued jobs that were not taken, oldest first; null until it is first considered. */
+  /** The tenant's queued jobs that were not taken, oldest first; null until the tenant is first considered. */
   jobs: QueuedJob[] | null;
 }
 

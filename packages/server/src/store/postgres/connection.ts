@@ -60,7 +60,7 @@ export class Session implements Queries, AsyncDisposable {
   /** How many queries it was asked. */
   asked = 0;
   readonly #client: Client;
-  /** By their text, so that the server plans each only once. */
+  /** The names of statements by their text, so that the server plans each only once. */
   readonly #names = new Map<string, string>();
   /** The texts of statements that are made of several changes, by the texts of these. */
   readonly #joinedTexts = new Map<string, string>();
@@ -277,7 +277,7 @@ async function newClient(config: ClientConfig & { readonly pipeline: boolean }):
   try {
     return new pg.Client(config);
   } catch {
-    // Its error would quote the URL, which may have a password.
+    // The original error would quote the URL, which may have a password.
     throw new StoreError('unopenable', 'the database URL cannot be read');
   }
 }

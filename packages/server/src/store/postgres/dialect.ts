@@ -16,7 +16,7 @@ export interface Queries {
   /** The number of the node that the session belongs to; null if it only reads. */
   readonly node: number | null;
   execute<Row>(query: BoundQuery): Promise<{ rows: Row[]; rowCount: number | null; command: string }>;
-  /** The same, with its rows as lists of their columns. */
+  /** Executes a query, and returns its rows as lists of their columns. */
   lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]>;
   send(query: BoundQuery): void;
   /** Sends what is sent meanwhile, in one statement if it can. */

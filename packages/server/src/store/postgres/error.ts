@@ -5,7 +5,7 @@
  */
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
-/** By SQLSTATE, or by its class. */
+/** The codes by SQLSTATE, or by its class. */
 const STATES: Readonly<Record<string, StoreErrorCode>> = {
   '08': 'unreachable', // connection exception
   '25006': 'read_only', // read_only_sql_transaction: the server is a standby

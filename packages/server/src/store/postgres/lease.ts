@@ -5,8 +5,8 @@
 export const leaseSeconds = 6;
 
 /**
- * The same for a node that does not serve yet: it has no jobs that another could take over, and loading its programs may
- * keep it from renewing.
+ * The lease of a node that does not serve yet: it has no jobs that another could take over, and loading its programs
+ * may keep it from renewing.
  */
 export const startingLeaseSeconds = 60;
 

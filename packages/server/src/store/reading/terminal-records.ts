@@ -64,7 +64,7 @@ export async function terminalRecords(
   return results;
 }
 
-/** Its size in bytes once its runs are read. */
+/** The size of a record in bytes once its runs are read. */
 function bytesOf({ receipt_json, history, runs }: TerminalRecord): number {
   return runs.reduce((sum, { size_bytes }) => sum + size_bytes, receipt_json.length + history.length);
 }

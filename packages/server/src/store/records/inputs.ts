@@ -104,7 +104,7 @@ export interface FinishInput extends JobKey {
   readonly recovery: boolean;
 }
 
-/** The same, with output joined into runs for the writer's thread. */
+/** The input of a finish, with output joined into runs for the writer's thread. */
 export type PackedFinish = Omit<FinishInput, 'events'> & { readonly events: readonly HistoryPart[] };
 
 /** `principal` is who asks; `at` is when. */

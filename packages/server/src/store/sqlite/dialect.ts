@@ -21,7 +21,7 @@ const statementsMax = 256;
 /** Statements that are compiled once. The oldest goes when there are too many. */
 class StatementCache {
   readonly #database: DatabaseSync;
-  /** By how rows are returned, then by their text: a name of both would be hashed anew at each use. */
+  /** The statements by how they return rows, and then by their text: a name of both would be hashed anew at each use. */
   readonly #statements = { objects: new Map<string, CachedStatement>(), lists: new Map<string, CachedStatement>() };
 
   constructor(database: DatabaseSync) {

@@ -46,7 +46,7 @@ export type Report =
 export interface PortableError {
   readonly code: StoreErrorCode;
   readonly message: string;
-  /** Of what was thrown first, for the log. */
+  /** The stack of the original error, for the log. */
   readonly stack: string;
 }
 

@@ -9,7 +9,7 @@ import type { Log } from './log.ts';
 
 /** An answer whose last byte was sent, or that can no longer be sent. */
 export interface AnswerLine {
-  /** As in `X-Request-Id`: none of its characters needs an escape in JSON. */
+  /** The id in `X-Request-Id`: none of its characters needs an escape in JSON. */
   readonly request_id: string;
   readonly method: string;
   /** The path as the contract spells it, never the target, which may contain a ticket; null if no operation fits. */

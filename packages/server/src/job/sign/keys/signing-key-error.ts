@@ -28,7 +28,7 @@ export class SigningKeyError extends Error {
     this.hint = options.hint ?? null;
   }
 
-  /** The same without a path: any caller may read it in the status of the service. */
+  /** The reason without a path: any caller may read it in the status of the service. */
   get publicReason(): string {
     return PUBLIC_REASONS[this.problem];
   }

@@ -10,7 +10,7 @@ import { SignsOfLife } from './signs-of-life.ts';
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const CELLS_OF_ONE_MAX = 256;
 const AGE_MILLISECONDS_MAX = 10 * 60_000;
-/** Of no cell. The launcher answers at once that there is none. */
+/** The id of no cell. The launcher answers at once that there is none. */
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** A cell that waits for a job. */

@@ -36,7 +36,7 @@ interface Template {
 export class Templates implements AsyncDisposable {
   readonly #options: TemplatesOptions;
   readonly #now: () => number;
-  /** By language, pack and owner. */
+  /** The templates by language, pack and owner. */
   readonly #templates = new Map<string, Template>();
   /** When owners without a template asked, the newest last. */
   readonly #asked = new Map<string, readonly number[]>();
@@ -118,7 +118,7 @@ export class Templates implements AsyncDisposable {
     if (launcher !== null) this.#end(launcher);
   }
 
-  /** Its last copies go on. */
+  /** The last copies of the template go on. */
   #end(launcher: Launcher): void {
     const ended = launcher.retire().finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);

@@ -5,7 +5,7 @@
  */
 import type { RuntimeIdentity } from '@vouchbox/protocol';
 
-/** Those of Debian 12, with which the hostile suite runs. */
+/** The versions of Debian 12, with which the hostile suite runs. */
 const OLDEST = { crun: [1, 8], runsc: [20221219] } as const;
 
 /**

@@ -173,7 +173,7 @@ function makeWork(work: string, uid: number | null): void {
 /** A supervisor with its interpreter. Disposing kills both, and all other processes in their group. */
 interface HostProcess extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** Its process id, which is that of its group. */
+  /** The process id, which is also that of the process group. */
   readonly supervisor: number;
   readonly release: Socket;
   readonly readiness: Socket;

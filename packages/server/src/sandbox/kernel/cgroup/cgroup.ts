@@ -83,7 +83,7 @@ export interface GroupPlan {
 /** One cell's group on either cgroup version. Every number is read from the kernel when it is requested. */
 export interface Group {
   readonly location: GroupLocation;
-  /** Its directories, one for each hierarchy. */
+  /** The directories of the group, one for each hierarchy. */
   readonly directories: readonly string[];
   readonly plan: GroupPlan;
   /** Files to which a process with one thread writes `0`, in order, to join this group with everything that it starts. */

@@ -85,7 +85,7 @@ const setting = (file: string, value: number): Writing => ({ directory: 0, file,
 const number = (file: string) => ({ directory: 0, file, parse: parseNumber });
 const member = (file: string, name: string) => ({ directory: 0, file, parse: memberOf(name) });
 
-/** The same for all groups below `parent`. */
+/** All groups below `parent` share this plan. */
 function planOf(parent: string): GroupPlan {
   const has = (file: string) => existsSync(join(parent, file));
   const onceForAll = [

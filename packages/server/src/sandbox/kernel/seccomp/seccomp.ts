@@ -51,7 +51,7 @@ export interface FilterOptions {
   readonly loopback: boolean;
 }
 
-/** Also whether programs use the host's kernel, or gVisor's. */
+/** The options, and whether programs use the host's kernel or gVisor's. */
 export interface KernelFilterOptions extends FilterOptions {
   readonly sharesHostKernel: boolean;
 }

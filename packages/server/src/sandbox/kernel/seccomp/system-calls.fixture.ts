@@ -39,7 +39,7 @@ tkill 200, truncate 76, umask 95, uname 63, unlink 87, unlinkat 263, uretprobe 3
 utimes 235, vfork 58, wait4 61, waitid 247, write 1, writev 20
 `;
 
-/** Those of arm64, which has only the newer of two calls that do the same. */
+/** The calls of arm64, which has only the newer of two calls that do the same. */
 const AARCH64 = `
 accept 202, accept4 242, bind 200, brk 214, cachestat 451, capget 90, chdir 49, clock_getres 114,
 clock_gettime 113, clock_nanosleep 115, close 57, close_range 436, connect 203, copy_file_range 285, dup 23,

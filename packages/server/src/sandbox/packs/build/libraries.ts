@@ -12,7 +12,7 @@ const modulesMax = 32;
 const PYTHON_PLACES = /^usr\/(local\/)?lib\/python3(\.\d+)?$/;
 const NODE_PLACES = ['usr/local/lib/node_modules', 'usr/share/nodejs'];
 
-/** By name; at most as many as the contract lists. */
+/** Lists libraries by name; at most as many as the contract lists. */
 export function librariesIn(tree: string): PackLibrary[] {
   const found = [...pythonLibraries(tree), ...nodeLibraries(tree)];
   const byName = found.toSorted((one, other) => (one.name < other.name ? -1 : 1));

@@ -24,7 +24,7 @@ interface Collected {
 export class Workspace implements Disposable {
   readonly #directory: number;
   readonly #mayShareFiles: boolean;
-  /** Of the program: the name of its file, and how large it is. */
+  /** The name and size of the program's file. */
   #source = { name: '', bytes: 0 };
 
   /**

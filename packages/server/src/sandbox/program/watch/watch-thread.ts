@@ -94,7 +94,7 @@ function processesOf(watched: Watched): Processes {
   return { group, isAlive: () => group.members().length > 0, kill: () => group.kill() };
 }
 
-/** Its leader is a child of the service. The kernel does not reuse the id until the service has waited for it. */
+/** A group whose leader is a child of the service: the kernel does not reuse its id before the service waits for it. */
 function processGroup(id: number): Processes {
   return {
     group: null,

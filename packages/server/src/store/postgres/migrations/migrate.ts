@@ -42,7 +42,7 @@ export async function migrate(
 async function take(session: Session, step: NextStep, instance: string | null): Promise<void> {
   const begunAt = performance.now();
   for (;;) {
-    // As a beat does: whoever was cut off from the database has the time to come back.
+    // A node that was cut off from the database has the time to come back, as with a beat.
     const removesDead = performance.now() - begunAt > leaseSeconds * 1000;
     const tried = await tryStep(session, step, { instance, removesDead }).catch((thrown: unknown) => busyOf(thrown));
     if (!(tried instanceof StoreError)) {

@@ -18,9 +18,9 @@ export type StepKind = 'expand' | 'backfill' | 'contract';
 export interface PostgresStep extends Step {
   readonly kind: StepKind;
   /**
-   * That of a `backfill` is one statement without a semicolon. Its parameters are the position after which it begins
-   * (text; null for the beginning) and how many rows it may look at. It returns one row: `position`, that of the last row
-   * that it looked at, null if there was none, and `rows`, how many it changed.
+   * The statement of the step. A `backfill` has one statement without a semicolon. Its parameters are the position
+   * after which it begins (text; null for the beginning) and how many rows it may look at. It returns one row:
+   * `position`, that of the last row that it looked at, null if there was none, and `rows`, how many it changed.
    */
   readonly sql: string;
 }

@@ -71,7 +71,7 @@ test.each([
 test('a commit that got no answer is looked up until the database can be written again', async () => {
   const own = new URL(inject('postgresUrl'));
   own.pathname = '/switched_over';
-  // As an operator who is not bound by what new sessions may do.
+  // An operator may still write, whatever new sessions may do.
   const writable = `${own.href}?options=-c%20default_transaction_read_only%3Doff`;
   await operate('create database switched_over');
   using proxy = await proxyTo(own.href);

@@ -32,7 +32,7 @@ interface Progress {
   /** Changes of the group that were made before, were undone, and are not made again yet. */
   again: Call[];
   answers: Answer[];
-  /** Its number; null before the server took it. */
+  /** The transaction id; null until the server assigns one. */
   change: number | null;
   /** Whether the commit was sent, and the server has not said that it is done or undone. */
   isOpen: boolean;

@@ -34,6 +34,6 @@ export const TAKEOVER: Takeover<SqliteStep> = {
 
 export const HISTORY: HistoryTable = {
   tables: `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
-  // As stores of v0.1 have it.
+  // The table as stores of v0.1 have it.
   create: 'create table schema_history (name varchar(255) not null primary key, timestamp varchar(255) not null)',
 };
