@@ -109,7 +109,7 @@ describe('an output that a submission names', () => {
     expect(await refused({ ...from(job_id), path: 'input/../a' })).toEqual(invalid);
   });
 
-  test('gives nobody the code or the input of a job by its digest', { tags: ['Inputs-3'] }, async () => {
+  test('gives nobody the code or the input of a job by its digest', { tags: ['Inputs-3', 'AUTH-21'] }, async () => {
     const [code, stdin, sent] = [`cat # ${++made}`, `stdin ${++made}`, `sent ${++made}`];
     const files = [{ path: 'input/a', content_base64: Buffer.from(sent).toString('base64') }];
     const { detail } = await rig().run({ language: 'bash', code, stdin, files });
@@ -132,6 +132,29 @@ describe('an output that a submission names', () => {
     expect(await refused({ path: 'input/a', blob }, submitter)).toEqual([422, 'blob_unavailable']);
     await rig().alpha.client.upload(text);
     expect((await rig().post(reader({ path: 'input/a', blob }), submitter)).status).toBe(201);
+  });
+
+  test('looks the same whether it is of another tenant or of nobody, and without the scope', {
+    tags: ['AUTH-21', 'Inputs-2', 'Inputs-4'],
+  }, async () => {
+    const { job_id, blob } = await producer();
+    await using operator = await openCredentials({ dataDir: rig().dataDir });
+    const named = { tenant: 'alpha', principal: null, scopes: ['jobs:submit'] as const, expires_at: null };
+    const { key } = await operator.create(named);
+    const nobody = job_id.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+    const unknown = `sha256:${digestOf('unknown')}`;
+    const told = async (file: object, asker: string) => {
+      const { status, json } = await rig().post(reader(file), { key: asker });
+      return [status, json.error.code as string, json.error.message as string];
+    };
+    for (const asker of [rig().beta.key, key]) {
+      expect(await told(from(job_id), asker)).toEqual(await told(from(nobody), asker));
+      const [ours, none] = [
+        await told({ path: 'input/a', blob }, asker),
+        await told({ path: 'input/a', blob: unknown }, asker),
+      ];
+      expect(ours).toEqual(none);
+    }
   });
 
   test('counts as a blob while a job needs it, and is refused beyond the bound', { tags: ['Inputs-5'] }, async () => {

@@ -72,6 +72,7 @@ describe('to a caller', () => {
       'stream_tickets',
       'artifacts',
       'blobs',
+      'outputs_as_inputs',
       'event_chain',
       'tenant_metrics',
       'program_arguments',
