@@ -42,7 +42,7 @@ export function nodeFactsOf({ config, cells, signing, dispatcher }: NodeParts): 
 function executorFactsOf(
   config: NodeParts['config'],
   { provider, health }: NonNullable<NodeParts['cells']>,
-): ExecutorFacts {
+): Omit<ExecutorFacts, 'slots_used'> {
   const { backend, hasLoopback, isolation_class, languages, runtime_packs } = provider;
   return {
     backend,
@@ -78,8 +78,8 @@ export interface OtherExecutor extends Executor {
 export function othersOf(fleet: Fleet): readonly OtherExecutor[] {
   return fleet.nodes().flatMap(({ node, facts }) => {
     if (node === fleet.node || !facts?.executor) return [];
-    const { concurrent_mem_mb_max: memMbMax, has_loopback, ready: isReady, ...executor } = facts.executor;
-    return [{ ...executor, memMbMax, isReady, hasLoopback: has_loopback === true }];
+    const { concurrent_mem_mb_max: memMbMax, has_loopback: hasLoopback, ready: isReady, ...executor } = facts.executor;
+    return [{ ...executor, memMbMax, isReady, hasLoopback }];
   });
 }
 
@@ -128,7 +128,7 @@ export function fleetFiguresOf(fleet: Pick<Fleet, 'nodes' | 'lateBeats'>): Fleet
 export function nodesOf(fleet: Pick<Fleet, 'nodes'>): NonNullable<ServiceStatus['nodes']> {
   return fleet.nodes().flatMap(({ node, facts, claims, beat_at }) => {
     if (facts === null) return [];
-    const { version, roles, executor, signs_with, signing_problem = null } = facts;
+    const { version, roles, executor, signs_with, signing_problem } = facts;
     return [
       {
         node,

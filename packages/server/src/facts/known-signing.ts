@@ -20,7 +20,7 @@ export interface KnownSigning {
 
 export interface KnownSigningOptions {
   readonly config: Pick<Config, 'attestationMode' | 'dataDir'>;
-  readonly store: Pick<Store, 'registerKey' | 'registeredKeys' | 'fleet'>;
+  readonly store: Pick<Store, 'fleet'>;
   /** The parts of this node that sign; null if it does not. */
   readonly signing: OpenSigning | null;
   readonly log: Log;
@@ -30,7 +30,7 @@ export async function openKnownSigning({ config, store, signing, log }: KnownSig
   const { fleet } = store;
   if (config.attestationMode === 'off') return { known: null, keys: openFormerKeys({ config, log }) };
   if (fleet === null) return { known: signing, keys: signing?.keys ?? openFormerKeys({ config, log }) };
-  const keys = signing?.keys ?? (await keysOfOthers(store, fleet));
+  const keys = signing?.keys ?? (await keysOfOthers(fleet));
   const attestor = {
     get problem() {
       return signingProblemOf(fleet);
@@ -40,8 +40,8 @@ export async function openKnownSigning({ config, store, signing, log }: KnownSig
 }
 
 /** A key that the fleet begins to sign with is read with the beat that shows it. */
-async function keysOfOthers(store: KnownSigningOptions['store'], fleet: Fleet): Promise<PublicKeys> {
-  const registered = new RegisteredKeys(store);
+async function keysOfOthers(fleet: Fleet): Promise<PublicKeys> {
+  const registered = new RegisteredKeys(fleet);
   await registered.refresh();
   fleet.listen({
     heard() {},

@@ -35,12 +35,12 @@ export interface OpenSigning {
  */
 export async function openSigning({ config, ...options }: OpenSigningOptions): Promise<OpenSigning | null> {
   if (config.attestationMode === 'off' || !config.roles.includes('signer')) return null;
-  const { store } = options;
+  const { fleet } = options.store;
   try {
-    if (store.fleet !== null && knownKeys(config.dataDir).length === 0) await refuseSecondKey(store);
+    if (fleet !== null && knownKeys(config.dataDir).length === 0) await refuseSecondKey(fleet);
     const own = openSigningKeys(config.dataDir);
     const retired = knownKeys(config.dataDir).filter(({ isCurrent }) => !isCurrent);
-    const keys = store.fleet === null ? own : await agreedKeys(own, store, retired);
+    const keys = fleet === null ? own : await agreedKeys(own, fleet, retired);
     return { keys, attestor: new Attestor({ ...options, keys }) };
   } catch (error) {
     if (!(error instanceof SigningKeyError)) throw error;

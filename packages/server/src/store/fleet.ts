@@ -3,6 +3,7 @@
  * quicker: each beat reads the store.
  */
 import type { IsolationClass, Language, NodeRole, RuntimePack } from '@vouchbox/protocol';
+import type { Methods, Reads, Writes } from './commands.ts';
 import type { StoreError } from './store-error.ts';
 
 /** What a node says of itself, for the others and for its callers. */
@@ -13,8 +14,8 @@ export interface NodeFacts {
   readonly executor: ExecutorFacts | null;
   /** The key that it signs with; null if it does not sign. */
   readonly signs_with: string | null;
-  /** Why it cannot sign at present, without a path; null if it can or need not. Absent from nodes of an earlier version. */
-  readonly signing_problem?: { readonly message: string; readonly at: string } | null;
+  /** Why it cannot sign at present, without a path; null if it can or need not. */
+  readonly signing_problem: { readonly message: string; readonly at: string } | null;
 }
 
 export interface ExecutorFacts {
@@ -22,10 +23,10 @@ export interface ExecutorFacts {
   readonly isolation_class: IsolationClass;
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
-  /** Whether programs may reach themselves over 127.0.0.1. Absent from nodes of an earlier version. */
-  readonly has_loopback?: boolean;
-  /** Jobs that hold a slot now. Absent from nodes of an earlier version. */
-  readonly slots_used?: number;
+  /** Whether programs may reach themselves over 127.0.0.1. */
+  readonly has_loopback: boolean;
+  /** Jobs that hold a slot now. */
+  readonly slots_used: number;
   /** Jobs that run at once. */
   readonly slots: number;
   /** MiB that its running jobs may have together. */
@@ -63,7 +64,14 @@ export interface FleetListener {
   beat(beat: Beat): void;
 }
 
-export interface Fleet {
+/** The commands of a store that nodes share. One for a single process has nothing that they could do. */
+export type FleetCommands = Pick<
+  Methods<Reads> & Methods<Writes>,
+  'registerKey' | 'registeredKeys' | 'releaseJobs' | 'releaseOrphans' | 'takenJobs'
+>;
+
+/** All that a store on PostgreSQL can do and one in a file can not. */
+export interface Fleet extends FleetCommands {
   /** The number of this node. */
   readonly node: number;
   /** The living nodes as the last beat found them: at least this one. */

@@ -115,6 +115,13 @@ export function nodeOf(db: StoreDatabase): number | null {
   return adapterOf(db).node;
 }
 
+/** The same where only a store is asked that nodes share. */
+export function requireNode(db: StoreDatabase): number {
+  const node = nodeOf(db);
+  assert(node !== null, 'nodes share this store');
+  return node;
+}
+
 function adapterOf(db: StoreDatabase): StoreAdapter {
   const { adapter } = db.getExecutor();
   assert('store' in adapter, 'the dialect of the store runs its queries directly');

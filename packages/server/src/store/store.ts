@@ -6,7 +6,7 @@
 import type { EventBody, FoldedResult } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
 import type { Methods, Reads, Writes } from './commands.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fleet, FleetCommands } from './fleet.ts';
 import type { FinishInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 
@@ -15,7 +15,7 @@ type Asked = Methods<Reads> & Methods<Writes>;
 
 /** The methods that are declared here do more than one command. */
 export interface Store
-  extends Omit<Asked, 'append' | 'finish' | 'node' | 'orphanedJobs' | 'takeQueuedJobs'>,
+  extends Omit<Asked, 'append' | 'finish' | 'node' | 'orphanedJobs' | 'takeQueuedJobs' | keyof FleetCommands>,
     AsyncDisposable {
   /** The other nodes on this store; null if it is for one process. */
   readonly fleet: Fleet | null;

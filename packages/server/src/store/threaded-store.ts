@@ -3,7 +3,7 @@
  * them, and keeps in memory what the next call need not ask for again.
  */
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fleet, FleetCommands } from './fleet.ts';
 import { partsOf } from './history/output-run.ts';
 import { KeptLists } from './kept/kept-lists.ts';
 import { ShortResults } from './kept/short-results.ts';
@@ -26,7 +26,7 @@ export interface ThreadedStoreOptions {
   readonly openFleet?: (node: number) => Promise<OpenFleet>;
 }
 
-export interface OpenFleet extends Fleet, AsyncDisposable {
+export interface OpenFleet extends Omit<Fleet, keyof FleetCommands>, AsyncDisposable {
   /** Says that the store has ended. */
   end(error: StoreError): void;
 }
@@ -43,7 +43,8 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   const reader = opening.use(new Channel<Reads>({ thread: threads.reader(data), onProblem }));
   try {
     const [writes, reads] = [await writer.open(), await reader.open()];
-    const fleet = (await options.openFleet?.((await writes.node()) ?? 0)) ?? null;
+    const opened = (await options.openFleet?.((await writes.node()) ?? 0)) ?? null;
+    const fleet = opened === null ? null : Object.assign(opened, commandsOf(writes, reads));
     opening.move();
     // Without effect if the fleet was closed before: then the store was closed.
     const ended = () => fleet?.end(new StoreError('unavailable', 'the store has ended'));
@@ -60,7 +61,12 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
 interface Sides {
   readonly writes: Methods<Writes>;
   readonly reads: Methods<Reads>;
-  readonly fleet: OpenFleet | null;
+  readonly fleet: (OpenFleet & FleetCommands) | null;
+}
+
+function commandsOf(writes: Sides['writes'], { registeredKeys }: Sides['reads']): FleetCommands {
+  const { registerKey, releaseJobs, releaseOrphans, takenJobs } = writes;
+  return { registerKey, registeredKeys, releaseJobs, releaseOrphans, takenJobs };
 }
 
 /** Passes each call to its thread unchanged, except those that are defined here. */
@@ -77,8 +83,6 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
     storeAttestation: (input) => change('storeAttestation', input),
     withdrawAttestation: (input) => change('withdrawAttestation', input),
     list: (input) => lists.read(input, () => reads.list(input)),
-    // One process takes jobs by starting them.
-    releaseJobs: async () => {},
     ...(fleet !== null && sharedOver(sides)),
     // The reader ends first, so that the writer can empty the log.
     async [Symbol.asyncDispose]() {
@@ -96,7 +100,6 @@ function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),
     queuedJobs: (input) => writes.takeQueuedJobs(input),
-    releaseJobs: (keys) => writes.releaseJobs(keys),
     list: (input) => reads.list(input),
   };
 }

@@ -61,7 +61,8 @@ export class Dispatcher implements AsyncDisposable {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const isKnown = (job_id: string) => this.#launched.has(job_id);
-    this.#forgotten = options.store.fleet === null ? null : new ForgottenJobs({ ...options, isKnown });
+    const { fleet } = options.store;
+    this.#forgotten = fleet === null ? null : new ForgottenJobs({ ...options, fleet, isKnown });
   }
 
   /** Begins to take jobs; without effect a second time. */
@@ -157,7 +158,7 @@ export class Dispatcher implements AsyncDisposable {
     });
     const left = this.#launchInTurn(jobs);
     found({ ...answer, isEmpty: left.length === 0 && answer.isEmpty });
-    if (left.length > 0) await store.releaseJobs(left);
+    if (left.length > 0) await store.fleet?.releaseJobs(left);
   }
 
   /** Launches jobs and returns those that could not be. Other jobs may have started since these were chosen. */
@@ -233,7 +234,7 @@ export class Dispatcher implements AsyncDisposable {
     const { store, log } = this.#options;
     this.#queue.doubt();
     if (!store.fleet) return;
-    await store
+    await store.fleet
       .releaseJobs([job])
       .catch((err: unknown) => log.error({ err, job_id: job.job_id }, 'a job is kept back'));
     this.lookAgain();

@@ -24,7 +24,7 @@ export function nudgesOfFleet(nudges: Nudges, fleet: Fleet): Nudges {
 
 export interface FleetWorkOptions {
   readonly fleet: Fleet;
-  readonly store: Pick<Store, 'runningJobs' | 'releaseOrphans'>;
+  readonly store: Pick<Store, 'runningJobs'>;
   readonly history: Pick<History, 'finish'>;
   /** The nudges of this process alone: what it heard from others is not repeated to them. */
   readonly nudges: Nudges;
@@ -67,10 +67,10 @@ export function workInFleet(options: FleetWorkOptions): void {
 }
 
 /** Ends the running jobs of nodes that are gone, and gives back those that had not started. Another node may do the same. */
-async function takeOver({ store, history, dispatcher, log, onRecovered }: FleetWorkOptions): Promise<void> {
+async function takeOver({ fleet, store, history, dispatcher, log, onRecovered }: FleetWorkOptions): Promise<void> {
   try {
     onRecovered(await recover({ store, history, log }));
-    const released = await store.releaseOrphans();
+    const released = await fleet.releaseOrphans();
     onRecovered(released);
     if (released > 0) dispatcher.lookAgain();
   } catch (error) {

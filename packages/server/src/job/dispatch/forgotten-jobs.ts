@@ -3,14 +3,15 @@
  * where the answer to a change was lost and what had become of it could not be asked: the job was taken, started or given
  * back, and the node believes the opposite. No other node touches them while this one lives.
  */
+
+import type { Fleet } from '../../store/fleet.ts';
 import type { TakenJob } from '../../store/records/rows.ts';
-import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { History } from '../history.ts';
 import { endLeftRunning } from './recover.ts';
 
 export interface ForgottenJobsOptions {
-  readonly store: Pick<Store, 'takenJobs' | 'releaseJobs'>;
+  readonly fleet: Pick<Fleet, 'takenJobs' | 'releaseJobs'>;
   readonly history: Pick<History, 'finish'>;
   readonly log: Log;
   /** Whether this node is preparing, running or ending the job. */
@@ -40,8 +41,8 @@ export class ForgottenJobs {
   async resolve(): Promise<boolean> {
     if (performance.now() - this.#lookedAt < pauseMilliseconds) return false;
     this.#lookedAt = performance.now();
-    const { store, isKnown } = this.#options;
-    const unknown = (await store.takenJobs()).filter(({ job_id }) => !isKnown(job_id));
+    const { fleet, isKnown } = this.#options;
+    const unknown = (await fleet.takenJobs()).filter(({ job_id }) => !isKnown(job_id));
     const forgotten = unknown.filter(({ job_id }) => this.#unknown.has(job_id));
     this.#unknown = new Set(unknown.map(({ job_id }) => job_id));
     for (const job of forgotten) await this.#resolveOne(job);
@@ -49,9 +50,9 @@ export class ForgottenJobs {
   }
 
   async #resolveOne(job: TakenJob): Promise<void> {
-    const { store, log, history } = this.#options;
+    const { fleet, log, history } = this.#options;
     log.warn({ job_id: job.job_id, status: job.status }, 'this node has a job in the store that it does not run');
     if (job.status === 'running') await endLeftRunning(job, { history, log });
-    else await store.releaseJobs([job]);
+    else await fleet.releaseJobs([job]);
   }
 }

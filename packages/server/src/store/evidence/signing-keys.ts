@@ -3,7 +3,7 @@
  * private half is never in the store. Only on PostgreSQL.
  */
 import { sql } from 'kysely';
-import { nodeOf, prepared } from '../prepared.ts';
+import { prepared, requireNode } from '../prepared.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 /** The public half of a key. */
@@ -67,8 +67,7 @@ export async function registerKey(
   db: StoreDatabase,
   { isRotation, retired, ...key }: KeyRegistration,
 ): Promise<string | null> {
-  const node = nodeOf(db);
-  if (node === null) return null;
+  const node = requireNode(db);
   await lockUse.first(db, {});
   const other = await selectOther.first(db, { key_id: key.key_id, node });
   if (other !== null && !isRotation) return other.signs_with;

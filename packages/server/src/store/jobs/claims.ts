@@ -2,10 +2,10 @@
  * Which node has taken which job, in a store that several nodes share. A node takes a queued job before it prepares a
  * cell for it, and a job that starts at once in the transaction that accepts it. The end of a job removes its claim. A
  * claim of a node that no longer has a row has no effect: another node ends the job, or takes it from the queue.
- * In a store for one process there are no claims, and these functions do nothing.
+ * In a store for one process there are no claims: what every job does with them does nothing there.
  */
 import { sql } from 'kysely';
-import { nodeOf, prepared } from '../prepared.ts';
+import { nodeOf, prepared, requireNode } from '../prepared.ts';
 import type { Abilities } from '../records/inputs.ts';
 import type { JobKey, QueuedJob, TakenJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -172,16 +172,13 @@ export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
 
 /** What this node has taken, in the store's own view. */
 export async function takenJobs(db: StoreDatabase): Promise<readonly TakenJob[]> {
-  const node = nodeOf(db);
-  if (node === null) return [];
-  const rows = await selectTaken.all(db, { node });
+  const rows = await selectTaken.all(db, { node: requireNode(db) });
   return rows.map(({ created_at, started_at, ...job }) => ({ ...job, started_at: started_at ?? created_at }));
 }
 
 /** Gives jobs back to the queue that this node took and did not start. */
 export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): Promise<void> {
-  const node = nodeOf(db);
-  if (node === null) return;
+  const node = requireNode(db);
   deleteClaimOf.sendEach(
     db,
     keys.map(({ tenant, job_id }) => ({ tenant, job_id, node })),
@@ -193,7 +190,7 @@ export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): P
  * jobs that have ended. Returns how many.
  */
 export async function releaseOrphans(db: StoreDatabase): Promise<number> {
-  return nodeOf(db) === null ? 0 : await deleteOrphans.run(db, {});
+  return await deleteOrphans.run(db, {});
 }
 
 /** The number of this process among those that share the store; null in a store for one process. */

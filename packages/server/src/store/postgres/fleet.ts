@@ -4,8 +4,9 @@
  * which jobs were left.
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
-import type { Beat, Fleet, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
+import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
 import { StoreError } from '../store-error.ts';
+import type { OpenFleet } from '../threaded-store.ts';
 import { Session } from './connection.ts';
 import { storeErrorOf } from './error.ts';
 import { beatAnswerMilliseconds, beatMilliseconds, leaseSeconds, startingLeaseSeconds } from './lease.ts';
@@ -64,7 +65,7 @@ function liveNodeOf({ node, facts: text, claims, beat_at }: LivingRow): LiveNode
   return { node, facts, claims, beat_at: facts === null ? null : beat_at };
 }
 
-export class PostgresFleet implements Fleet, AsyncDisposable {
+export class PostgresFleet implements OpenFleet {
   readonly node: number;
   readonly #options: PostgresFleetOptions;
   readonly #loop = new StandingLoop((signal) => this.#round(signal));

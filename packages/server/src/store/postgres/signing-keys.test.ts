@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { agreedKeys } from '../../job/sign/keys/shared-keys.ts';
 import { knownKeys, openSigningKeys, rotateSigningKey } from '../../job/sign/keys/signing-keys.ts';
+import type { Fleet } from '../fleet.ts';
 import { TestStore } from '../store.fixture.ts';
 
 let directory: string;
@@ -20,15 +21,15 @@ afterEach(async () => {
 const retired = () => knownKeys(directory).filter(({ isCurrent }) => !isCurrent);
 
 test('a node that signs registers the keys that signed before, and its own as the last', async () => {
-  const { store } = testStore;
+  const fleet = testStore.store.fleet as Fleet;
   const used = [openSigningKeys(directory).current().key_id];
   for (let turn = 0; turn < 2; turn += 1) used.push(rotateSigningKey(directory).current);
-  await agreedKeys(openSigningKeys(directory), store, []);
-  expect((await store.registeredKeys()).map(({ key_id }) => key_id)).toEqual(used.slice(-1));
-  const keys = await agreedKeys(openSigningKeys(directory), store, retired());
-  const registered = (await store.registeredKeys()).map(({ key_id }) => key_id);
+  await agreedKeys(openSigningKeys(directory), fleet, []);
+  expect((await fleet.registeredKeys()).map(({ key_id }) => key_id)).toEqual(used.slice(-1));
+  const keys = await agreedKeys(openSigningKeys(directory), fleet, retired());
+  const registered = (await fleet.registeredKeys()).map(({ key_id }) => key_id);
   expect(registered.at(-1)).toBe(keys.current().key_id);
   expect(registered.toSorted()).toEqual(used.toSorted());
-  await agreedKeys(openSigningKeys(directory), store, retired());
-  expect((await store.registeredKeys()).map(({ key_id }) => key_id)).toEqual(registered);
+  await agreedKeys(openSigningKeys(directory), fleet, retired());
+  expect((await fleet.registeredKeys()).map(({ key_id }) => key_id)).toEqual(registered);
 });

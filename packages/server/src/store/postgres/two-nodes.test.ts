@@ -75,7 +75,7 @@ test('a job that another node has taken cannot be started, and one that it gave 
   const key = await admitJob(one);
   expect(await ids(one, 1)).toEqual([key.job_id]);
   expect(await other.start(startOf(key))).toBe(false);
-  await one.releaseJobs([key]);
+  await one.fleet?.releaseJobs([key]);
   expect(await ids(other, 1)).toEqual([key.job_id]);
   expect(await one.start(startOf(key))).toBe(false);
   expect(await other.start(startOf(key))).toBe(true);
@@ -102,7 +102,7 @@ test('leftovers of a lost node for an ended job are removed', async () => {
   const { tenant, job_id } = await runJob(store);
   await store.finish(finishOf({ tenant, job_id }));
   await operate(`insert into claims (tenant, job_id, node) values ('${tenant}', '${job_id}', 1000000)`);
-  await store.releaseOrphans();
+  await store.fleet?.releaseOrphans();
   expect(await operate('select * from claims')).toEqual([]);
 });
 
@@ -216,7 +216,7 @@ test('a node that does not renew its lease is removed by another, and its queued
   const left = Promise.withResolvers<void>();
   survivor.fleet?.listen({ heard() {}, beat: ({ hasOrphans }) => hasOrphans && left.resolve() });
   await left.promise;
-  expect(await survivor.releaseOrphans()).toBe(1);
+  expect(await survivor.fleet?.releaseOrphans()).toBe(1);
   expect(await ids(survivor, 1)).toEqual([key.job_id]);
 });
 
@@ -230,10 +230,10 @@ test('a node whose connection falls silent renews its lease on another', async (
     node: 1000,
     onProblem: (error) => problems.push(error),
   });
-  await fleet.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null }));
+  await fleet.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null, signing_problem: null }));
   proxy.silence();
   await expect.poll(() => proxy.connections, { timeout: 30_000 }).toBe(2);
-  await fleet.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null }));
+  await fleet.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null, signing_problem: null }));
   expect(problems).toHaveLength(1);
   expect(fleet.lateBeats).toBe(1);
 });

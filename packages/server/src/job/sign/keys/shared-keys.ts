@@ -5,12 +5,12 @@
  */
 import { type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
 import type { RegisteredKey } from '../../../store/evidence/signing-keys.ts';
-import type { Store } from '../../../store/store.ts';
+import type { Fleet } from '../../../store/fleet.ts';
 import type { SigningKey } from './key-files.ts';
 import { SigningKeyError } from './signing-key-error.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-type KeyStore = Pick<Store, 'registerKey' | 'registeredKeys'>;
+type KeyStore = Pick<Fleet, 'registerKey' | 'registeredKeys'>;
 
 const COPY_HINT =
   'copy the directory attestation-keys from the data directory of the node that signs, or start this one without the role signer';
