@@ -43,7 +43,7 @@ const TARGETS = [
     sources: ['sentry/filter.c', 'launcher/configuration.c', 'launcher/filter.c', 'failure.c'],
     flags: [...STATIC, '-lseccomp'],
   },
-  { file: 'svc-enter', sources: ['enter.c'], flags: STATIC },
+  { file: 'svc-enter', sources: ['enter.c', 'failure.c'], flags: STATIC },
   { file: 'svc-init', sources: ['launcher/guest.c', ...PROCESS_ONE, ...SHARED], flags: STATIC },
   { file: 'svc-launcher', sources: [...LAUNCHER, ...PROCESS_ONE, ...SHARED], flags: [...STATIC, '-lseccomp'] },
   { file: 'svc-launcher.so', sources: TEMPLATE, flags: ['-fPIC', '-shared', '-Wl,-z,now'] },

@@ -8,23 +8,16 @@
  * the caller. The command takes the place of this process and keeps its id. user_namespaces(7).
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <grp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOT_STARTED = 125, FIRST_WORD = 4 };
+#include "failure.h"
 
-static void must(int result, const char *what)
-{
-    if (result >= 0) return;
-    fprintf(stderr, "vouchbox: cannot %s: %s\n", what, strerror(errno));
-    exit(NOT_STARTED);
-}
+enum { NOT_STARTED = 125, FIRST_WORD = 4 };
 
 static int run(const char *mapper, const char *pid, unsigned own, const char *first, const char *count)
 {
@@ -35,7 +28,7 @@ static int run(const char *mapper, const char *pid, unsigned own, const char *fi
     if (child == 0) {
         snprintf(number, sizeof number, "%u", own);
         execl(mapper, mapper, pid, "0", number, "1", "1", first, count, NULL);
-        must(-1, mapper);
+        must(-1, "start %s", mapper);
     }
     must(waitpid(child, &status, 0), "wait for what maps users");
     return status;
@@ -55,10 +48,8 @@ static void map(pid_t parent, int begin, char **words)
 int main(int count, char **words)
 {
     int begin[2], status;
-    if (count <= FIRST_WORD) {
-        fprintf(stderr, "svc-enter USERS GROUPS COUNT COMMAND WORD...\n");
-        return NOT_STARTED;
-    }
+    speaker = "vouchbox: ";
+    if (count <= FIRST_WORD) fail("svc-enter USERS GROUPS COUNT COMMAND WORD...");
     must(pipe2(begin, 0), "make a pipe");
     pid_t parent = getpid(), mapper = fork();
     must(mapper, "start what maps users");
@@ -76,5 +67,5 @@ int main(int count, char **words)
     must(setresgid(0, 0, 0), "become group 0");
     must(setresuid(0, 0, 0), "become user 0");
     execv(words[FIRST_WORD], words + FIRST_WORD);
-    must(-1, words[FIRST_WORD]);
+    must(-1, "start %s", words[FIRST_WORD]);
 }

@@ -35,6 +35,16 @@ void write_file(const char *path, const char *text)
     close(file);
 }
 
+int write_all(int file, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t count = write(file, bytes, length);
+        if (count < 0 && errno != EINTR) return -1;
+        if (count > 0) bytes += count, length -= count;
+    }
+    return 0;
+}
+
 void make_directory(const char *path, mode_t mode, uid_t owner)
 {
     must(mkdir(path, mode), "make %s", path);

@@ -11,6 +11,8 @@ enum { JOB_UID = 1000 };
 /* A word that is a number, and nothing else. */
 unsigned long number(const char *word);
 void write_file(const char *path, const char *text);
+/* 0, or -1 if the other end is gone. */
+int write_all(int file, const char *bytes, size_t length);
 void make_directory(const char *path, mode_t mode, uid_t owner);
 
 /* Mounts in this process's own mount namespace, with flags of mount(2). */

@@ -1,7 +1,5 @@
 /* The system call filter, made once by libseccomp: the same library, and so the same filter, that crun uses. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
  * what that kernel says.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -24,23 +23,9 @@ enum { ENDED = 9 };
 
 static struct report report;
 
-static void send_report(void)
-{
-    char line[64];
-    struct { const char *bytes; size_t count; } parts[] = {
-        { line, snprintf(line, sizeof line, "ready %zu\n", report.length) }, { report.text, report.length },
-    };
-    for (int part = 0; part < 2; part++)
-        for (size_t sent = 0; sent < parts[part].count;) {
-            ssize_t count = write(STDOUT_FILENO, parts[part].bytes + sent, parts[part].count - sent);
-            if (count < 0 && errno != EINTR) fail("write: %m");
-            if (count > 0) sent += count;
-        }
-}
-
 static void tell_of(pid_t interpreter)
 {
-    char status[64], mounts[64];
+    char status[64], mounts[64], line[64];
     snprintf(status, sizeof status, "/proc/%d/status", interpreter);
     snprintf(mounts, sizeof mounts, "/proc/%d/mountinfo", interpreter);
     add_file(&report, "status", status);
@@ -49,7 +34,8 @@ static void tell_of(pid_t interpreter)
     add_file(&report, "/proc/version", "/proc/version");
     add_namespaces(&report, interpreter);
     add_section(&report, "no_new_privs", "%d\n", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
-    send_report();
+    must(write_all(STDOUT_FILENO, line, snprintf(line, sizeof line, "ready %zu\n", report.length)), "tell that it waits");
+    must(write_all(STDOUT_FILENO, report.text, report.length), "tell that it waits");
 }
 
 /* It does not matter if nobody reads this: the end is in the report. */

@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,16 +36,6 @@
 enum { GO = 3, READY = 4, SPARE = 10 };
 
 static const char REPORT[] = "/svc/report/ending";
-
-static void say(const char *text)
-{
-    size_t length = strlen(text);
-    while (length > 0) {
-        ssize_t count = write(STDOUT_FILENO, text, length);
-        if (count < 0 && errno != EINTR) fail("write: %m");
-        if (count > 0) text += count, length -= count;
-    }
-}
 
 /* An interpreter that is up and waits. It reads its release on `go`, and then runs the program. */
 struct waiting {
@@ -128,15 +117,6 @@ static void read_bytes(char *into, size_t length)
     }
 }
 
-static void write_bytes(int file, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t count = write(file, bytes, length);
-        if (count < 0 && errno != EINTR) return; /* The interpreter has ended: its end says how. */
-        if (count > 0) bytes += count, length -= count;
-    }
-}
-
 /* Reads a line of the service, which has its own length. */
 static void read_order(char *line)
 {
@@ -155,16 +135,16 @@ static void set_limits(void)
     for (int at = 0; at < 2; at++)
         if (each[at]->pid > 0) must(limit_process(each[at]->pid, limits, held), "set limits");
     say_limits(rows, sizeof rows, held);
-    snprintf(answer, sizeof answer, "limits %s\n", rows);
-    say(answer);
+    must(write_all(STDOUT_FILENO, answer, snprintf(answer, sizeof answer, "limits %s\n", rows)), "tell the limits");
 }
 
 /* Lets an interpreter go on with a line and the words of the program, after which the descriptor ends. */
 static void release(const struct waiting *waiting, unsigned heap, unsigned arguments, const char *words, size_t length)
 {
     char line[64];
-    write_bytes(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments));
-    write_bytes(waiting->go, words, length);
+    /* If the interpreter has ended, its end says how. */
+    if (write_all(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments)) == 0)
+        (void)!write_all(waiting->go, words, length);
     close(waiting->go);
 }
 
