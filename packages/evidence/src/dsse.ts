@@ -4,7 +4,7 @@
  */
 import { decodeBase64, encodeBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { isJsonObject, parseStrictJson } from './strict-json.ts';
+import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 
 /** One signature as stated. `keyid` is an unauthenticated hint and decides nothing. */
 export interface EnvelopeSignature {
@@ -19,9 +19,7 @@ export interface Envelope {
   readonly signatures: readonly EnvelopeSignature[];
 }
 
-export type EnvelopeResult =
-  | { readonly kind: 'envelope'; readonly envelope: Envelope }
-  | { readonly kind: 'refused'; readonly reason: string };
+export type EnvelopeResult = { readonly kind: 'envelope'; readonly envelope: Envelope } | Refused;
 
 /** The service's envelopes have one; more than this are not tried. */
 const SIGNATURES_MAX = 16;
@@ -78,8 +76,4 @@ function decodeSignatures(signatures: unknown): EnvelopeSignature[] | string {
     decoded.push({ keyid, sig: bytes });
   }
   return decoded;
-}
-
-function refused(reason: string): EnvelopeResult {
-  return { kind: 'refused', reason };
 }

@@ -15,7 +15,7 @@ import {
 } from '@vouchbox/protocol/vocabulary';
 import { canonicalJson } from './canonical-json.ts';
 import { digestOf, type ExportContent, type FileDigest } from './export-content.ts';
-import { isJsonObject, parseStrictJson } from './strict-json.ts';
+import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 
 export const JOB_EXPORT_TYPE = 'urn:svc:job-export:v1';
 
@@ -102,9 +102,7 @@ export function exportedFileBytesMax(path: string): number | null {
   return pathProblem(path, 'output') === null ? fileBytesMax : null;
 }
 
-export type ManifestResult =
-  | { readonly kind: 'manifest'; readonly manifest: ExportManifest }
-  | { readonly kind: 'refused'; readonly reason: string };
+export type ManifestResult = { readonly kind: 'manifest'; readonly manifest: ExportManifest } | Refused;
 
 /**
  * Reads a manifest. Every path is one that an export may have, no path is listed twice, and the required files are
@@ -144,8 +142,4 @@ function isExportedFile(value: unknown): value is ExportedFile {
   const { path, size_bytes, sha256 } = value;
   if (typeof path !== 'string' || path === EXPORT_MANIFEST || exportedFileBytesMax(path) === null) return false;
   return Number.isSafeInteger(size_bytes) && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256);
-}
-
-function refused(reason: string): ManifestResult {
-  return { kind: 'refused', reason };
 }

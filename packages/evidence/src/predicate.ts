@@ -6,7 +6,7 @@ import type { TerminalStatus } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
 import { verifyReceipt } from './receipt.ts';
 import type { TerminalJob } from './result-artifact.ts';
-import { isJsonObject } from './strict-json.ts';
+import { isJsonObject, type Refused, refused } from './strict-json.ts';
 
 export const PREDICATE_TYPE = 'urn:svc:predicate:execution-result:v1';
 
@@ -56,9 +56,7 @@ export function executionPredicate(
   };
 }
 
-export type PredicateResult =
-  | { readonly kind: 'predicate'; readonly predicate: ExecutionPredicate }
-  | { readonly kind: 'refused'; readonly reason: string };
+export type PredicateResult = { readonly kind: 'predicate'; readonly predicate: ExecutionPredicate } | Refused;
 
 /** Reads a signed predicate: every member well-formed, the receipt whole, and no contradiction between them. */
 export function readPredicate(value: Readonly<Record<string, unknown>>): PredicateResult {
@@ -126,8 +124,4 @@ const MEMBER_FORMS: Readonly<Record<keyof ExecutionPredicate, (value: unknown) =
 
 function stringOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
-}
-
-function refused(reason: string): PredicateResult {
-  return { kind: 'refused', reason };
 }

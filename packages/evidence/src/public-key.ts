@@ -5,6 +5,7 @@
 import { sha256Hex } from '#sha256';
 import { decodeBase64 } from './base64.ts';
 import { publicPointProblem } from './edwards25519.ts';
+import { type Refused, refused } from './strict-json.ts';
 
 /** DER up to the 32 bytes of the key: SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }. RFC 8410 § 4. */
 const SPKI_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00);
@@ -20,9 +21,7 @@ export interface PinnedKey {
   readonly raw: Uint8Array<ArrayBuffer>;
 }
 
-export type PinnedKeyResult =
-  | { readonly kind: 'key'; readonly key: PinnedKey }
-  | { readonly kind: 'refused'; readonly reason: string };
+export type PinnedKeyResult = { readonly kind: 'key'; readonly key: PinnedKey } | Refused;
 
 /** Reads one pinned key. A private key, a second block or trailing bytes are refused, not skipped. */
 export function parsePublicKey(pem: string): PinnedKeyResult {
@@ -52,8 +51,4 @@ export async function verifySignature(
   if (signature.length !== SIGNATURE_BYTES) return false;
   const imported = await crypto.subtle.importKey('raw', key.raw, 'Ed25519', false, ['verify']);
   return crypto.subtle.verify('Ed25519', imported, signature, message);
-}
-
-function refused(reason: string): PinnedKeyResult {
-  return { kind: 'refused', reason };
 }

@@ -5,7 +5,7 @@
 import type { JobEvent, OutputRecord, TerminalReason, TerminalStatus, Violation } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
 import { foldOutput, outputRecords, violationsOf } from './output.ts';
-import { isJsonObject, parseStrictJson } from './strict-json.ts';
+import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 import { bytesOfPieces } from './text-bytes.ts';
 
 export const RESULT_ARTIFACT_TYPE = 'urn:svc:execution-result:v1';
@@ -91,7 +91,7 @@ function* outputTexts(records: readonly OutputRecord[]): Generator<string> {
 
 export type ResultArtifactResult =
   | { readonly kind: 'artifact'; readonly artifact: Readonly<Record<string, unknown>> }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | Refused;
 
 /**
  * Reads as much of an artifact's bytes as a check against its predicate needs: type, version, and the named members.
@@ -99,12 +99,10 @@ export type ResultArtifactResult =
 export function decodeResultArtifact(bytes: Uint8Array): ResultArtifactResult {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused') return json;
-  if (!isJsonObject(json.value)) return { kind: 'refused', reason: 'it is not a JSON object' };
-  if (json.value['_type'] !== RESULT_ARTIFACT_TYPE) {
-    return { kind: 'refused', reason: `its _type is not ${RESULT_ARTIFACT_TYPE}` };
-  }
-  if (json.value['schema_version'] !== RESULT_ARTIFACT_SCHEMA_VERSION) {
-    return { kind: 'refused', reason: `its schema_version is not ${RESULT_ARTIFACT_SCHEMA_VERSION}` };
-  }
+  if (!isJsonObject(json.value)) return refused('it is not a JSON object');
+  const { _type, schema_version } = json.value;
+  if (_type !== RESULT_ARTIFACT_TYPE) return refused(`its _type is not ${RESULT_ARTIFACT_TYPE}`);
+  if (schema_version !== RESULT_ARTIFACT_SCHEMA_VERSION)
+    return refused(`its schema_version is not ${RESULT_ARTIFACT_SCHEMA_VERSION}`);
   return { kind: 'artifact', artifact: json.value };
 }

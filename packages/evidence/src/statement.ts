@@ -2,7 +2,7 @@
  * The in-toto Statement v1: which artifacts a predicate is about, and the predicate. Unknown members are ignored, as
  * in-toto asks; known ones must be right. in-toto attestation spec v1, statement and digest set.
  */
-import { isJsonObject, parseStrictJson } from './strict-json.ts';
+import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 /** The DSSE `payloadType` of a statement. */
@@ -21,9 +21,7 @@ export interface Statement {
   readonly predicate: Readonly<Record<string, unknown>>;
 }
 
-export type StatementResult =
-  | { readonly kind: 'statement'; readonly statement: Statement }
-  | { readonly kind: 'refused'; readonly reason: string };
+export type StatementResult = { readonly kind: 'statement'; readonly statement: Statement } | Refused;
 
 /** Reads the bytes of a signed payload as a statement. */
 export function decodeStatement(bytes: Uint8Array): StatementResult {
@@ -57,8 +55,4 @@ function subjectProblem(subject: unknown): string | null {
 function isDigest([algorithm, digest]: [string, unknown]): boolean {
   const form = algorithm === 'sha256' ? /^[0-9a-f]{64}$/ : /^(?:[0-9a-f]{2})+$/;
   return typeof digest === 'string' && form.test(digest);
-}
-
-function refused(reason: string): StatementResult {
-  return { kind: 'refused', reason };
 }

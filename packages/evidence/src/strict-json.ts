@@ -4,9 +4,17 @@
  */
 import { JsonProblem, JsonScan } from './json-scan.ts';
 
-export type StrictJson =
-  | { readonly kind: 'value'; readonly value: unknown }
-  | { readonly kind: 'refused'; readonly reason: string };
+/** What was read is not what it should be. `reason` goes on from its name, as in "it is not a JSON object". */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly reason: string;
+}
+
+export function refused(reason: string): Refused {
+  return { kind: 'refused', reason };
+}
+
+export type StrictJson = { readonly kind: 'value'; readonly value: unknown } | Refused;
 
 const rules = { tokensMax: Number.POSITIVE_INFINITY, numbers: 'rounded' } as const;
 
@@ -17,7 +25,7 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
     new JsonScan(bytes, rules).run(Number.POSITIVE_INFINITY);
     return { kind: 'value', value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { kind: 'refused', reason: error instanceof JsonProblem ? `it ${error.message}` : 'it is not UTF-8' };
+    return refused(error instanceof JsonProblem ? `it ${error.message}` : 'it is not UTF-8');
   }
 }
 

@@ -90,11 +90,15 @@ export function factsOf(signed: AttestationVerdict['signed']): Facts {
  * verification that follows compares the statement with it, and gives its own reason for what cannot be read here.
  */
 function statedSubjectName(envelope: Uint8Array): string {
-  const decoded = decodeEnvelope(envelope);
-  if (decoded.kind === 'refused') return resultSubjectName('');
-  const statement = decodeStatement(decoded.envelope.payload);
-  const jobId = statement.kind === 'statement' ? statement.statement.predicate['jobId'] : '';
+  const jobId = statedPredicate(envelope)?.['jobId'];
   return resultSubjectName(typeof jobId === 'string' ? jobId : '');
+}
+
+/** What the envelope states, before anything is known about it. Null if it cannot be read. */
+export function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>> | null {
+  const decoded = decodeEnvelope(envelope);
+  const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);
+  return statement?.kind === 'statement' ? statement.statement.predicate : null;
 }
 
 function tooLarge(name: string, bytesMax: number, exitCode: ExitCode): AttestationVerdict {

@@ -15,7 +15,7 @@ import {
 import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import { readBounded } from './read-file.ts';
-import { failed, passed, type Report } from './report.ts';
+import { failed, passed, type Report, refusal } from './report.ts';
 import { UsageError } from './usage-error.ts';
 import { readPublicKey } from './verify.ts';
 
@@ -40,7 +40,7 @@ type Found = { readonly envelope: Envelope; readonly signature: EnvelopeSignatur
 export async function makeBundle({ envelope, publicKey, output }: BundleOptions): Promise<BundleOutcome> {
   const pems = publicKey.map(readPublicKey);
   const found = await findSigned(readBounded(envelope, envelopeBytesMax), pems);
-  if (typeof found === 'string') return { report: refusal(found), bundle: null };
+  if (typeof found === 'string') return { report: refusal(EXIT.signature, [failed('signature', found)]), bundle: null };
   const text = `${bundleText(found)}\n`;
   if (output !== undefined) writeNew(output, text);
   const checks = [passed('signature', `by ${found.key_id}`)];
@@ -75,10 +75,6 @@ function bundleText({ envelope, signature, key_id }: Found): string {
       signatures: [{ keyid: key_id, sig: encodeBase64(signature.sig) }],
     },
   });
-}
-
-function refusal(reason: string): Report {
-  return { exitCode: EXIT.signature, checks: [failed('signature', reason)], facts: {}, notice: null };
 }
 
 /** An existing file may be the evidence itself, so it is never overwritten. */

@@ -7,7 +7,7 @@ import { checkRecord, type RecordVerdict } from './check-record.ts';
 import { EXIT } from './exit-code.ts';
 import { type History, joinHistories, parseHistory } from './history.ts';
 import { readBounded } from './read-file.ts';
-import { type Check, exitCodeOf, type Facts, failed, passed, type Report } from './report.ts';
+import { type Check, exitCodeOf, type Facts, failed, passed, type Report, refusal } from './report.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface ChainOptions {
@@ -18,9 +18,9 @@ export interface ChainOptions {
 /** Recomputes the history in these files, in the order given. */
 export function verifyHistory(files: readonly string[], { receipt: path }: ChainOptions): Report {
   const history = readHistory(files);
-  if ('isGood' in history) return refusal(history);
+  if ('isGood' in history) return refusal(EXIT.record, [history]);
   const receipt = path === undefined ? null : readReceipt(path);
-  if (receipt !== null && 'isGood' in receipt) return refusal(receipt);
+  if (receipt !== null && 'isGood' in receipt) return refusal(EXIT.record, [receipt]);
   const { events } = history;
   const { checks: found, chain } = checkRecord({ events, receipt: receipt?.stored ?? null });
   const checks = [
@@ -59,10 +59,6 @@ function readReceipt(path: string): { readonly stored: StoredReceipt } | Check {
     throw new UsageError(`${path} is neither a receipt nor the detail of a job that has one`);
   }
   return { stored };
-}
-
-function refusal(check: Check): Report {
-  return { exitCode: EXIT.record, checks: [check], facts: {}, notice: null };
 }
 
 function factsOf({ events }: History, chain: RecordVerdict['chain']): Facts {

@@ -4,8 +4,6 @@
  * nothing that only Node has.
  */
 import {
-  decodeEnvelope,
-  decodeStatement,
   digestOf,
   EXPORT_FILES,
   EXPORT_MANIFEST,
@@ -20,7 +18,7 @@ import {
 } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { type AttestationVerdict, verifyAttestation } from './attestation.ts';
+import { type AttestationVerdict, statedPredicate, verifyAttestation } from './attestation.ts';
 import type { ExportedJob, ExportFiles } from './exported-job.ts';
 import { parseExport, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
@@ -238,12 +236,6 @@ async function otherSigner(files: ExportFiles, detail: string): Promise<string> 
 function statedTenant(envelope: Uint8Array): string {
   const tenant = statedPredicate(envelope)?.['tenant'];
   return typeof tenant === 'string' ? tenant : '';
-}
-
-function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>> | null {
-  const decoded = decodeEnvelope(envelope);
-  const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);
-  return statement?.kind === 'statement' ? statement.statement.predicate : null;
 }
 
 /** The receipt from its file or from the envelope, before anything is known about it. */

@@ -21,6 +21,11 @@ export interface Report {
   readonly notice: string | null;
 }
 
+/** The report of evidence of which nothing is worth repeating. */
+export function refusal(exitCode: ExitCode, checks: readonly Check[]): Report {
+  return { exitCode, checks, facts: {}, notice: null };
+}
+
 export function passed(name: string, detail: string): Check {
   return { name, isGood: true, detail };
 }

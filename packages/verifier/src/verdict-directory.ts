@@ -5,11 +5,11 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { EXIT } from './exit-code.ts';
 import { readExportFiles } from './export-directory.ts';
 import { type ExportFiles, isProblem } from './exported-job.ts';
 import { readBounded } from './read-file.ts';
-import { failed, type Report } from './report.ts';
+import { failed, type Report, refusal } from './report.ts';
 import { UsageError } from './usage-error.ts';
 import { readPublicKey } from './verify.ts';
 import { verifyVerdict } from './verify-verdict.ts';
@@ -28,13 +28,14 @@ export async function verifyVerdictDirectory(
 ): Promise<Report> {
   const publicKeys = publicKey.map(readPublicKey);
   const verdict = readBounded(join(directory, 'verdict.json'), fileBytesMax);
-  if (verdict === null) return refused(EXIT.notAnExport, 'verdict.json', `it is larger than ${sizeText(fileBytesMax)}`);
+  if (verdict === null)
+    return refusal(EXIT.notAnExport, [failed('verdict.json', `it is larger than ${sizeText(fileBytesMax)}`)]);
   const judge = readExportFiles(join(directory, 'judge'));
-  if (isProblem(judge)) return refused(judge.exitCode, 'judge', judge.problem);
+  if (isProblem(judge)) return refusal(judge.exitCode, [failed('judge', judge.problem)]);
   const jobs = new Map<string, ExportFiles>();
   for (const name of jobNames(join(directory, 'jobs'))) {
     const files = readExportFiles(join(directory, 'jobs', name));
-    if (isProblem(files)) return refused(files.exitCode, `jobs/${name}`, files.problem);
+    if (isProblem(files)) return refusal(files.exitCode, [failed(`jobs/${name}`, files.problem)]);
     jobs.set(name, files);
   }
   return await verifyVerdict({ verdict, judge, jobs }, { publicKeys, tenant });
@@ -47,8 +48,4 @@ function jobNames(directory: string): readonly string[] {
   } catch (error) {
     throw new UsageError(`${directory} cannot be read: ${(error as Error).message}`, { cause: error });
   }
-}
-
-function refused(exitCode: ExitCode, name: string, problem: string): Report {
-  return { exitCode, checks: [failed(name, problem)], facts: {}, notice: null };
 }

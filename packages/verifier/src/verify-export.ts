@@ -17,11 +17,11 @@ import {
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { type AttestationVerdict, factsOf, NOTICE, verifyAttestation } from './attestation.ts';
 import { checkRecord, resultCheck } from './check-record.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportFiles, type ExportProblem, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
 import type { Policy } from './policy.ts';
-import { type Check, checked, exitCodeOf, failed, passed, type Report } from './report.ts';
+import { type Check, checked, exitCodeOf, failed, passed, type Report, refusal } from './report.ts';
 
 /** What is known from elsewhere. */
 export interface ExportExpectation {
@@ -142,8 +142,4 @@ function bytesOf({ files }: ExportedJob, path: string): Uint8Array<ArrayBuffer> 
 
 function textOf(exported: ExportedJob, path: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(exported, path));
-}
-
-function refusal(exitCode: ExitCode, checks: readonly Check[]): Report {
-  return { exitCode, checks, facts: {}, notice: null };
 }

@@ -26,7 +26,7 @@ import {
 import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportFiles, parseExport, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
-import { type Check, checked, exitCodeOf, failed, passed, type Report } from './report.ts';
+import { type Check, checked, exitCodeOf, failed, passed, type Report, refusal } from './report.ts';
 import { verifyExport } from './verify-export.ts';
 
 /** A verdict with the exports of all jobs that it stands on. */
@@ -54,11 +54,14 @@ const JUDGE_SHA256 = sha256Hex(new TextEncoder().encode(JUDGE));
 
 export async function verifyVerdict(given: VerdictFiles, expected: VerdictExpectation): Promise<Report> {
   const judge = await attested('judge', given.judge, expected);
-  if ('isGood' in judge) return refusal([judge]);
+  if ('isGood' in judge) return refusal(EXIT.record, [judge]);
   const checks = [passed('judge', judge.detail), judgeCheck(judge), verdictFileCheck(judge, given.verdict)];
   const verdict = parseVerdict(given.verdict);
   if (verdict === null || checks.some(({ isGood }) => !isGood)) {
-    return refusal([...checks, ...(verdict === null ? [failed('verdict', 'it is not a verdict of this form')] : [])]);
+    return refusal(EXIT.record, [
+      ...checks,
+      ...(verdict === null ? [failed('verdict', 'it is not a verdict of this form')] : []),
+    ]);
   }
   for (const test of verdict.tests) checks.push(await testCheck(test, { verdict, given, expected }));
   checks.push(totalsCheck(verdict));
@@ -215,8 +218,4 @@ function totalsCheck({ tests, points, points_max, accepted }: Verdict): Check {
 function factsOf({ program, accepted, points, points_max, tests }: Verdict): Report['facts'] {
   const { language, code_sha256 } = program;
   return { accepted, points, points_max, tests: tests.length, language, code_sha256 };
-}
-
-function refusal(checks: readonly Check[]): Report {
-  return { exitCode: EXIT.record, checks, facts: {}, notice: null };
 }
