@@ -21,9 +21,7 @@ export function JobFilters({ filters, onChange }: JobFiltersProps) {
         multiple
         aria-label="Statuses"
         value={[...status]}
-        onValueChange={(next: JobStatus[]) =>
-          onChange(changed(filters, { status: next.length > 0 ? next : undefined }))
-        }
+        onValueChange={(next: JobStatus[]) => onChange({ ...filters, status: next.length > 0 ? next : undefined })}
       >
         {JOB_STATUSES.map((name) => (
           <Toggle key={name} value={name} className="job-status mono">
@@ -39,7 +37,7 @@ export function JobFilters({ filters, onChange }: JobFiltersProps) {
         className="input job-language"
         value={language ?? ''}
         onChange={(event) =>
-          onChange(changed(filters, { language: (event.target.value || undefined) as Language | undefined }))
+          onChange({ ...filters, language: (event.target.value || undefined) as Language | undefined })
         }
       >
         <option value="">All languages</option>
@@ -49,10 +47,4 @@ export function JobFilters({ filters, onChange }: JobFiltersProps) {
       </select>
     </div>
   );
-}
-
-/** Without members that filter nothing, so that the address has none either. */
-function changed(filters: Filters, change: Partial<Filters>): Filters {
-  const { status, language } = { ...filters, ...change };
-  return { ...(status !== undefined && { status }), ...(language !== undefined && { language }) };
 }
