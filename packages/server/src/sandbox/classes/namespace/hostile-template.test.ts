@@ -2,60 +2,21 @@
  * Code of a pack that runs in a template before it serves, and does its worst: it reaches nothing but the cells of that
  * template.
  */
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildRootfs } from '../../cell/rootfs.ts';
-import type { CellOptions, ReservedCell } from '../../cell/runtime.ts';
-import type { GroupRoot } from '../../kernel/cgroup/cgroup.ts';
-import { openGroupRoot, readCgroupLayout } from '../../kernel/cgroup/layout.ts';
-import { systemPack } from '../../packs/system-pack.ts';
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import type { ReservedCell } from '../../cell/runtime.ts';
 import { NotReadyInTime } from '../../sandbox.ts';
 import { launcherConfiguration } from './configuration.ts';
+import { useCells } from './launched-cells.fixture.ts';
 import { Launcher } from './launcher.ts';
-import { launcherRuntime, PYTHON_TEMPLATE } from './runtime.ts';
+import { PYTHON_TEMPLATE } from './runtime.ts';
 import { tried } from './trial.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-template-'));
-const rootfs = join(directory, 'rootfs');
-let groups: GroupRoot;
-beforeAll(() => {
-  groups = openGroupRoot(readCgroupLayout(), `svc-hostile-template-${randomUUID()}`);
-  buildRootfs(rootfs);
-});
-afterAll(async () => {
-  await Promise.all(groups.names().map((name) => groups.open(name).remove()));
-  groups.dispose();
-  rmSync(directory, { recursive: true });
-});
-
-let users = 0x70000000;
-function reserveCell(): ReservedCell {
-  const id = randomUUID();
-  const group = groups.open(id);
-  users += 2;
-  return { id, rootUid: users, group, [Symbol.asyncDispose]: async () => await group.remove() };
-}
+const { cellOptions, groupNames, reserveCell } = useCells();
 
 /** A launcher whose template runs this code before it does anything else, as a module of a pack could. */
 async function hostile(code: string) {
-  const options: CellOptions = {
-    ...reserveCell(),
-    runtime: await launcherRuntime(),
-    pack: await systemPack(),
-    language: 'python',
-    owner: 'owner',
-    reserve: reserveCell,
-    directory: join(directory, 'cell'),
-    rootfs,
-    hybridMount: groups.hybridMount,
-    workBytes: 1024 * 1024,
-    hostPostureSha256: null,
-    loopback: false,
-    readyMilliseconds: 10_000,
-  };
+  const options = await cellOptions({ ...reserveCell(), language: 'python', owner: 'owner' });
   const [python = '', isolated = '', unbuffered = '', file = ''] = PYTHON_TEMPLATE.arguments;
   const hex = Buffer.from(code).toString('hex');
   const words = `exec(bytes.fromhex("${hex}")); exec(open("${file}").read())`;
@@ -141,5 +102,5 @@ it('is ended with its launcher if it makes none of the copies that it promises',
   const cell = { reserve: reserveCell, readyMilliseconds: 500 };
   await expect(tried(launcher, cell)).rejects.toThrow(NotReadyInTime);
   expect(template().group.members()).toEqual([]);
-  expect(groups.names()).toEqual([]);
+  expect(groupNames()).toEqual([]);
 });

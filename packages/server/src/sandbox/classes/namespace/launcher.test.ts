@@ -1,68 +1,20 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { within } from '../../../ground/waiting/within.ts';
 import { sectionsOf } from '../../cell/observe/guest-report.ts';
-import { buildRootfs } from '../../cell/rootfs.ts';
 import type { CellOptions, ReservedCell } from '../../cell/runtime.ts';
-import { type GroupPlan, type GroupRoot, UNLIMITED } from '../../kernel/cgroup/cgroup.ts';
-import { openGroupRoot, readCgroupLayout } from '../../kernel/cgroup/layout.ts';
-import { systemPack } from '../../packs/system-pack.ts';
+import { type GroupPlan, UNLIMITED } from '../../kernel/cgroup/cgroup.ts';
 import { launcherConfiguration, type Template } from './configuration.ts';
 import { measured, readingWord, writingWord } from './group-words.ts';
+import { useCells } from './launched-cells.fixture.ts';
 import { Launcher } from './launcher.ts';
-import { launcherRuntime, PYTHON_TEMPLATE } from './runtime.ts';
+import { PYTHON_TEMPLATE } from './runtime.ts';
 import type { LaunchedCell, LauncherOptions } from './serving.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'svc-launcher-test-'));
-const rootfs = join(directory, 'rootfs');
-let groups: GroupRoot;
+const { cellOptions, groupNames } = useCells();
 
 const MIB = 1024 * 1024;
 const LIMITS = `FSIZE=${MIB} CPU=5 NPROC=9`;
-
-beforeAll(() => {
-  groups = openGroupRoot(readCgroupLayout(), `svc-launcher-test-${randomUUID()}`);
-  buildRootfs(rootfs);
-});
-afterAll(async () => {
-  await Promise.all(groups.names().map((name) => groups.open(name).remove()));
-  groups.dispose();
-  rmSync(directory, { recursive: true });
-});
-
-let users = 0x70000000;
-
-function reserveCell(): ReservedCell {
-  const id = randomUUID();
-  const group = groups.open(id);
-  users += 2;
-  return { id, rootUid: users, group, [Symbol.asyncDispose]: async () => await group.remove() };
-}
-
-async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOptions> {
-  const id = randomUUID();
-  return {
-    id,
-    runtime: await launcherRuntime(),
-    pack: await systemPack(),
-    language: 'bash',
-    owner: undefined,
-    reserve: reserveCell,
-    group: groups.open(id),
-    directory: join(directory, id),
-    rootfs,
-    rootUid: 0x70000000,
-    hybridMount: groups.hybridMount,
-    workBytes: 1024 * 1024,
-    hostPostureSha256: null,
-    loopback: false,
-    readyMilliseconds: 10_000,
-    ...changes,
-  };
-}
 
 function launcherFor(
   options: CellOptions,
@@ -112,11 +64,11 @@ describe('a launcher', () => {
     options.group.kill();
     await over;
     expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^State:\s+Z/m);
-    expect(groups.names()).toContain(options.id);
+    expect(groupNames()).toContain(options.id);
     forget();
     expect(await gone).toBe(true);
     expect(processExists(pid)).toBe(false);
-    expect(groups.names()).not.toContain(options.id);
+    expect(groupNames()).not.toContain(options.id);
   });
 
   it('sets limits on a waiting cell and on its groups, and reads them back', async () => {
@@ -194,7 +146,7 @@ describe('a launcher', () => {
       lines.map((line) => (line === 'argument /bin/bash' ? 'argument /nowhere' : line)),
     );
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/cannot start \/nowhere/);
-    expect(groups.names()).not.toContain(options.id);
+    expect(groupNames()).not.toContain(options.id);
   });
 
   it('ends with its cells when it is killed, and starts again for the next cell', async () => {
@@ -273,7 +225,7 @@ describe('a launcher', () => {
     process.kill(reserved.group.members().at(-1) as number, 'SIGKILL');
     expect(await made.over).toMatchObject({ message: expect.stringContaining('the template ended') });
     await expect.poll(() => options.group.members()).toEqual([]);
-    await expect.poll(() => groups.names()).not.toContain(reserved.id);
+    await expect.poll(() => groupNames()).not.toContain(reserved.id);
   });
 
   it('may be silent while nothing is awaited of it, and for as long as a program runs', async () => {
