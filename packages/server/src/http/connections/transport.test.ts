@@ -1,6 +1,6 @@
 /**
  * How connections are bounded: heads, bodies, deadlines, places and the stop. Byte-exact requests that must be refused
- * are rows of test/contract/transport-battery.test.ts.
+ * are rows of test/contract/malformed-requests.test.ts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { bodyBytesMax } from '@vouchbox/protocol';
