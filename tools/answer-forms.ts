@@ -61,7 +61,7 @@ export function answerFormsModule(): string {
 export type Form = string | readonly [Form] | readonly [Form, null] | { readonly [member: string]: Form };
 
 ${constants.join('')}
-/** By method and path. */
+/** The form of each answer, by method and path. */
 export const ANSWER_FORMS: Readonly<Record<string, Form>> = ${spelled(answers, repeated)};
 
 /** The data of an event, by its kind. */
