@@ -29,9 +29,8 @@ export function unsupported(member: string, why: string): AdapterError {
 }
 
 /**
- * The answer to a request that failed by this error, whatever it is: a refusal of the service stays a refusal, with its
- * status, wherever it was met. The cause of an internal failure is not shown, and nothing that belongs to the adapter
- * alone, such as its key.
+ * The answer to a request that failed with this error. A refusal of the service stays a refusal, with its status. The cause of
+ * an internal failure is not shown, nor anything of the adapter alone, such as its key.
  */
 export function adapterErrorOf(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AdapterError } from './adapter-error.ts';
 import type { Languages } from './languages.ts';
 
-/** What an adapter's routes stand on. */
+/** The means that an adapter's routes work with. */
 export interface AdapterParts {
   readonly client: ServiceClient;
   readonly languages: Languages;

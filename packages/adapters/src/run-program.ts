@@ -38,7 +38,7 @@ export interface Ended {
 /** Many proxies cut an exchange at 60 seconds. */
 const waitSeconds = 50;
 
-/** Every request counts against what the service gives one caller, so the job is waited for in that which stores it. */
+/** The request that stores the job also waits for it, because every request counts against the caller's budget. */
 export async function runProgram(parts: AdapterParts, program: Program): Promise<Ended> {
   const { client, languages } = parts;
   const { features } = await languages.capabilities();

@@ -26,7 +26,7 @@ export interface WrittenGraph {
 }
 
 /**
- * Writes an export of each job, those first that the job itself was given files of, and the list last.
+ * Writes an export of each job: first the jobs whose files the job itself was given, and the list last.
  * @throws CommandFailure if there are too many, or the job itself is not there
  */
 export async function writeGraph(

@@ -31,7 +31,7 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   readonly tenant?: string;
 }
 
-/** Writes the directory, whole or not at all, and prints its path. The exit code says whose a failure is. */
+/** Writes the directory, whole or not at all, and prints its path. The exit code says which side failed. */
 export async function exportJob(job_id: string, options: ExportOptions): Promise<number> {
   using interrupts = takeInterrupts();
   try {
@@ -44,7 +44,7 @@ export async function exportJob(job_id: string, options: ExportOptions): Promise
   }
 }
 
-/** The code of a failure that is not wrong usage: whose it is. */
+/** The code of a failure that is not wrong usage: it says which side failed. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof ServiceFailure || isOperatorError(error)) return EXPORT_EXIT.refused;
   if (error instanceof WrongAnswer) return EXPORT_EXIT.wrongAnswer;

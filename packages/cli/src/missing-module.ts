@@ -13,7 +13,7 @@ export interface MissingModule {
   readonly module: string;
 }
 
-/** The first library that an error names; null if it names none. A file of the program's own is none. */
+/** The first library that an error names; null if it names none. A file of the program itself does not count. */
 export function missingModule(stderr: string): MissingModule | null {
   for (const { language, says } of MISSING) {
     const [, name] = says.exec(stderr) ?? [];

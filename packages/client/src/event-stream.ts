@@ -46,7 +46,7 @@ export async function* openEventStream(
   socket.addEventListener('message', ({ data }) => {
     try {
       arrived.push(checkEvent(parseJson(String(data))));
-      // More than a job has: whoever reads is not slow, but flooded.
+      // These are more events than a job has: the reader is flooded, and not slow.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     } catch (error) {
       failure = error;

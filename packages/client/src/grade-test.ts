@@ -30,8 +30,8 @@ export interface Checker {
 const MIB = 1024 * 1024;
 
 /**
- * The bounds of the contract that a grading meets, by their names there. Here again, because what this file imported of
- * the contract would be loaded by every page that has a client.
+ * The bounds of the contract that a grading meets, by their names there. They are repeated here, because every page with a
+ * client would load what this file imported.
  */
 export const BOUNDS = {
   argsMax: 64,

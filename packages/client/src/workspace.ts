@@ -153,7 +153,7 @@ async function verifyStep(
   if (!edited) expectSame(inputDigest, kept, `${job_id} was not given what the step before it left`);
 }
 
-/** The digest of what the last step left that was kept; of no files before the first. */
+/** The digest of what the last kept step left; before the first step, that of no files. */
 async function keptDigest(steps: readonly Step[], sha256: Sha256): Promise<string> {
   return steps.findLast(({ wasKept }) => wasKept)?.outputDigest ?? filesDigest([], sha256);
 }

@@ -1,6 +1,6 @@
 /**
- * What differs between a service that is alone with its store and one whose nodes share it: two values of one shape, of
- * which one is made at the start. What is put together here asks nowhere else which of the two it is.
+ * The differences between a service that is alone with its store and one whose nodes share it: two values of one shape, of
+ * which the start makes one. No other code asks which of the two it is.
  */
 import type { NodeRole, ServiceStatus } from '@vouchbox/protocol';
 import { type CredentialRows, rememberedRows, sharedRows } from './access/credential-rows.ts';
@@ -104,7 +104,10 @@ function inFleet(store: Store, fleet: Fleet): Membership {
   };
 }
 
-/** One node signs, and tells the others when it cannot. Whose turn it becomes looks at once at what has ended meanwhile. */
+/**
+ * One node signs, and tells the others when it cannot. The node whose turn comes looks at once for jobs that have ended
+ * meanwhile.
+ */
 function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] {
   const isOurTurn = () => signingNode(fleet) === fleet.node;
   let wasOurs = false;

@@ -165,7 +165,7 @@ function openDispatcher(
     history,
     log,
     cells: observer === NO_OBSERVER ? plainCells : observedCells(plainCells, observer),
-    // A slot that is free again, or a queue that another node has told of, is nothing to tell.
+    // Other nodes need not hear of a slot that is free again, or of a queue that another node reported.
     nudges: membership.ownNudges,
     concurrency,
     tenantConcurrency,
@@ -180,7 +180,7 @@ function openDispatcher(
 const uploadBytesMin = 2 ** 30;
 const uploadRefillSeconds = 256;
 
-/** As many bytes as a tenant may have in blobs, and they come back within some four minutes. */
+/** A tenant may send as many bytes as its blobs may have, and earns them back within some four minutes. */
 function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
   const burst = Math.max(uploadBytesMin, blobs.bytesPerTenant);
   return membership.budget({ perSecond: burst / uploadRefillSeconds, burst }, 'uploaded');

@@ -20,7 +20,7 @@ export const publicKeyBytesMax = 64 * 1024;
 /** What the caller knows from elsewhere. */
 export interface Expectation {
   readonly tenant: string;
-  /** Without it, the job is the one that the signed statement names. */
+  /** Without it, the signed statement decides which job it is about. */
   readonly subjectName?: string;
   readonly mediaType: string;
 }

@@ -81,7 +81,7 @@ function chainCheck(chain: ChainVerification): Check {
   return passed('chain', `${chain.count} links recomputed${legacy}, head ${chain.head}`);
 }
 
-/** Migrated events alone show nothing. With a receipt it is known that there are no others. */
+/** Migrated events alone show nothing. A receipt shows that there are no others. */
 function hashedCheck(chain: ChainVerification): Check | null {
   const isUnhashed = chain.kind === 'intact' && chain.count === 0;
   return isUnhashed ? failed('chain', 'none of the events is hashed: there is nothing to verify') : null;

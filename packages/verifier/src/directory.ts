@@ -11,7 +11,7 @@ import { verifyExport } from './verify-export.ts';
 export interface DirectoryOptions extends PolicyOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** Without it, the job is the one that the directory is about. */
+  /** Without it, the directory decides which job it is about. */
   readonly job?: string;
 }
 

@@ -13,7 +13,7 @@ import { type GraphReport, verifyGraph } from './verify-graph.ts';
 export interface GraphOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** Without it, the job is the one that the graph is about. */
+  /** Without it, the graph decides which job it is about. */
   readonly job?: string;
 }
 

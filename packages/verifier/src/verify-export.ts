@@ -28,7 +28,7 @@ export interface ExportExpectation {
   /** PEM texts of the pinned keys; null for one that was too large to read. */
   readonly publicKeys: readonly (string | null)[];
   readonly tenant: string;
-  /** Without it, the job is the one that the export is about. */
+  /** Without it, the export decides which job it is about. */
   readonly job?: string | undefined;
   readonly policy?: Policy | null;
 }

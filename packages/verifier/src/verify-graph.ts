@@ -54,7 +54,7 @@ export interface GraphJob {
 export interface GraphReport extends Report {
   /** The job that the graph is about; null if it could not be told. */
   readonly job_id: string | null;
-  /** Every job that was reached, the one that it is about first. */
+  /** Every job that was reached. The first is the one that the graph is about. */
   readonly jobs: ReadonlyMap<string, GraphJob>;
 }
 
@@ -183,7 +183,7 @@ interface Compared {
   readonly surplus: readonly string[];
 }
 
-/** What is wrong decides before what is only not here. */
+/** A fault decides before a missing part. */
 function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport {
   const checks: Check[] = [];
   const broken: ExitCode[] = [];
@@ -215,7 +215,10 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
   return { exitCode, checks, facts, notice: exitCode === EXIT.good ? NOTICE : null, job_id, jobs };
 }
 
-/** A job that stands on itself; null if none does. Jobs on which nothing is left are taken away until none is left at all. */
+/**
+ * A job that stands on itself; null if none does. The search takes away jobs on which nothing is left, until none is left at
+ * all.
+ */
 function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   const counts = new Map(Array.from(jobs.keys(), (id) => [id, 0]));
   const each = function* (id: string) {

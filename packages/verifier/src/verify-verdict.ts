@@ -173,7 +173,7 @@ function endings(run: Attested): readonly TestVerdict[] {
     case 'memory_limit':
       return ['memory_limit'];
     case 'compile_failed':
-      // Only what the compiler wrote tells them apart, and that is for a grader to read.
+      // Only the compiler's output tells them apart, and a grader must read that.
       return ['compile_error', 'not_run'];
     default:
       return ['not_run'];

@@ -59,7 +59,7 @@ _vouchbox_offers() {
   done <<< "$_vouchbox_table"
 }`;
 
-/** Each takes the table. Where no word of it fits, the shell completes names of files. */
+/** Each function takes the table. Where no word of it fits, the shell completes names of files. */
 const SCRIPTS = {
   bash: (table: string) => `# Completion of vouchbox for bash, made by: vouchbox completion bash
 ${OFFERS(table)}

@@ -53,7 +53,7 @@ export async function writeExport(
 }
 
 export interface Uploads extends Pick<Exported, 'missing'> {
-  /** What was found of each uploaded file that is stored, by its `sha256:…`. */
+  /** The content that was found for each stored upload, by its `sha256:…`. */
   readonly blobs: ReadonlyMap<string, FileDigest>;
 }
 

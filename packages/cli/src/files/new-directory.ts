@@ -8,7 +8,7 @@ import { UsageError } from '../failures/usage-error.ts';
 /** A directory that is not there yet under its own name. */
 export interface NewDirectory {
   /**
-   * Writes a file that comes at once or in pieces, and says what was written. Of one that breaks off nothing is left.
+   * Writes a file that comes at once or in pieces, and says what was written. A file that breaks off leaves nothing.
    * @throws what the pieces throw, and CommandFailure if it cannot be written here, or for a path that could lead out of it
    */
   write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<FileDigest>;
@@ -63,7 +63,7 @@ function newDirectory(root: string, here: Here): NewDirectory {
     async write(path, content) {
       if (!isBelow(path)) throw new CommandFailure(`nothing was written: ${path} is not a path below the directory`);
       const pieces = content instanceof Uint8Array ? [content].values() : content[Symbol.asyncIterator]();
-      // Nothing is made for a file of which nothing comes.
+      // A file whose first piece does not come is not made.
       const first = await pieces.next();
       const file = join(root, path);
       await here(mkdir(dirname(file), { recursive: true }));

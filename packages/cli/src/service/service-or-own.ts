@@ -25,8 +25,8 @@ export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'
 }
 
 /**
- * Starts this command line again as root of a user namespace of its own, for a command that makes cells itself where an
- * ordinary user may do that only so. It must come before anything is read from stdin or printed.
+ * Starts this command line again as root of a user namespace of its own, if an ordinary user can only make cells in that
+ * way and the command makes cells itself. It must come before anything is read from stdin or printed.
  * @param named the service that the command uses; null if it makes cells itself
  */
 export async function enterOwnUsers(named: ServiceAccess | null = null): Promise<void> {

@@ -21,8 +21,8 @@ export class JobMemory {
   }
 
   /**
-   * Whether a job may be launched beside others. One with more than all may have together may always be, since it ends
-   * without running; so it holds up nothing.
+   * Whether a job may be launched beside others. A job that needs more than all may have together always may: it ends without
+   * running, and so holds up nothing.
    */
   fits(mem_mb: number, beside: readonly { readonly mem_mb: number }[]): boolean {
     const held = beside.reduce((sum, other) => sum + this.#heldBy(other.mem_mb), 0);

@@ -159,7 +159,7 @@ function hasCells({ config, cells, others }: FactsOptions): boolean {
   return !config.roles.includes('api') || others().some(({ isReady }) => isReady);
 }
 
-/** The cells of this node. A node without any claims nothing of the others' but whether they are ready. */
+/** The cells of this node. A node without cells states only whether the others' cells are ready. */
 function providerStatus(options: FactsOptions): ServiceStatus['provider'] {
   const { cells } = options;
   return {

@@ -15,7 +15,7 @@ export type ObjectProblems = Readonly<Record<Extract<ObjectErrorCode, 'missing' 
 export interface ObjectContents {
   readonly problems: ObjectProblems;
   /**
-   * All bytes of an object, which have its digest.
+   * Reads all bytes of an object, and compares their digest with its own.
    *
    * @throws ObjectError `damaged` if they do not; `refused` without a store; and whatever the store throws
    */

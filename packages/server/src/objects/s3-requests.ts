@@ -28,7 +28,7 @@ export interface S3Answer {
   readonly status: number;
   /** Null if it is longer than allowed. */
   readonly body: Uint8Array | null;
-  /** What it says of the length of its body, also if it has none; null if it says nothing. */
+  /** The stated length of the body, even of an answer without one; null if none is stated. */
   readonly length: number | null;
 }
 

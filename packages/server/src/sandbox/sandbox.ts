@@ -137,7 +137,7 @@ export interface RunningCell {
   collect(): Promise<Collection>;
 }
 
-/** What identifies a kind of cell. */
+/** The members that identify a kind of cell. */
 export interface CellKind {
   readonly language: Language;
   /** A runtime pack's name; null is the usual pack of the language. */
@@ -165,7 +165,7 @@ export interface CellOrigin {
   readonly madeOf: string;
 }
 
-/** What a provider proved by running the canary of every language. */
+/** The result of a provider that ran the canary of every language. */
 export interface Provider extends AsyncDisposable {
   readonly backend: Backend;
   readonly isolation_class: IsolationClass;

@@ -41,7 +41,7 @@ export async function openSandbox(config: Config, instance: string): Promise<Ope
   };
 }
 
-/** What a job writes may together be as large as this many files of the largest size one may have, beside its input. */
+/** A job may write, beside its input, as much as this many files of the largest size together. */
 const workFilesOfFullSize = 2;
 
 async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {

@@ -93,9 +93,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
   };
 }
 
-/**
- * What differs in a store that several nodes share. Nothing that another node can change is kept in memory: no lists.
- */
+/** The differences of a store that several nodes share. Nothing that another node can change is kept in memory: no lists. */
 function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),

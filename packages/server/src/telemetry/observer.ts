@@ -17,7 +17,7 @@ export interface BegunRequest {
   readonly traceparent: string | undefined;
 }
 
-/** A request when the last byte of its answer was sent, or can no longer be sent. */
+/** A request whose answer is over: its last byte was sent, or can no longer be sent. */
 export interface AnsweredRequest extends Omit<BegunRequest, 'traceparent'> {
   /** Null if the connection ended before the answer did. */
   readonly status: number | null;

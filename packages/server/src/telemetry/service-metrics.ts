@@ -48,7 +48,7 @@ export interface FleetFigures {
   readonly lateBeats: number;
 }
 
-/** What does not change while the service runs, and what is read at every scrape. */
+/** The facts that do not change while the service runs, and the figures that are read at every scrape. */
 export interface MetricsSources {
   readonly version: string;
   readonly backend: string;
@@ -64,7 +64,7 @@ export interface MetricsSources {
   counts(): Promise<JobCounts>;
   /** What waits for the object store. Absent if there is none. */
   objectCounts?(): Promise<ObjectCounts>;
-  /** How often an object that was needed was not there, or was not what was put there. */
+  /** How often a needed object was missing, or was not the one that was put there. */
   objectProblems(): Readonly<Record<'missing' | 'damaged', number>>;
 }
 

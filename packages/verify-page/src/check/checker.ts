@@ -1,4 +1,4 @@
-/** The page's side of the thread that checks. What is asked later replaces what is still being checked. */
+/** The page's side of the thread that checks. A new request replaces the one that is still being checked. */
 import type { ExaminationOptions } from '@vouchbox/verifier';
 import { IntakeProblem } from '../intake/bounds.ts';
 import type { DroppedFile, Files } from '../intake/export-files.ts';

@@ -33,7 +33,7 @@ export interface GivenGraph {
 }
 
 export interface Intake {
-  /** Of the export, or of the job that a graph is about. */
+  /** The files of the export, or of the job that a graph is about. */
   readonly files: Files;
   /** Null for the export of one job. */
   readonly graph: GivenGraph | null;

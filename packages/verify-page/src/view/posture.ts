@@ -6,7 +6,7 @@ import { element, type Mark, mark, section } from './element.ts';
 interface Line {
   readonly title: string;
   readonly text: string;
-  /** A protection that held, one that did not, or one of which nothing was observed. */
+  /** A protection that held, one that did not, or one that nobody observed. */
   readonly state: Mark;
 }
 
@@ -113,7 +113,7 @@ const LIMITS: Readonly<Record<string, { readonly title: string; readonly unit: s
   max_file_mb: { title: 'One file', unit: 'MB' },
 };
 
-/** What was read back from the kernel, and whether it was in force. */
+/** The limit that was read back from the kernel, and whether it was in force. */
 function limitsOf({ effective_limits, limit_enforcement }: StoredReceipt): HTMLElement | null {
   if (!isJsonObject(effective_limits) || !isJsonObject(limit_enforcement)) return null;
   const rows = LIMIT_NAMES.map((name) => {

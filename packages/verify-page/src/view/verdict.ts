@@ -98,7 +98,7 @@ const FILES: Readonly<Record<string, string>> = {
   public_key_file: 'public-key.pem',
 };
 
-/** Who, what, when and how it ended. Only what was signed is said as a fact. */
+/** The signer, the job, its time and its end. Only signed facts are stated as such. */
 function summary({ receipt, isSigned, key_id }: Findings): HTMLElement | null {
   if (receipt === null) return null;
   const { job_id, tenant, status, exit_code, duration_ms, finished_at } = receipt;

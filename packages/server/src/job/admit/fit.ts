@@ -56,7 +56,7 @@ function canRun(spec: RequestedSpec, executor: Executor): boolean {
   }
 }
 
-/** What no node has at all, or else what this one lacks of what others have. */
+/** The demands that no node meets, or else those that this node does not meet and others do. */
 function refusalOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]]): unknown {
   for (const facts of [togetherOf(executors), executors[0]]) {
     try {

@@ -53,7 +53,7 @@ export function descriptionOptions(options: CellOptions): DescriptionOptions {
   };
 }
 
-/** The trees of the host that a cell sees, and where it sees them. */
+/** The trees of the host that a cell sees, with their places in the cell. */
 export function treesOf({ pack }: CellOptions): readonly MountPoint[] {
   return [...pack.binds, { source: GUEST_PROGRAMS, destination: GUEST.guest }];
 }

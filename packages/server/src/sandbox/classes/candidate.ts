@@ -25,11 +25,11 @@ export interface PreflightOptions {
    */
   readonly instance: string;
   readonly packsDirectory: string | null;
-  /** The most that a job can write below `/work`, in bytes. */
+  /** The most bytes that a job can write below `/work`. */
   readonly workBytes: number;
-  /** Called for each cell, because trials run while the host is still being examined. Null if receipts need none. */
+  /** The digest of the host's posture, asked for each cell, because trials run while the host is still being examined. */
   readonly hostPostureSha256: (() => string | null) | null;
-  /** Which cells have a `lo` that is up. `auto`, which is the default: those whose kernel is not the host's. */
+  /** Which cells have a `lo` that is up. The default, `auto`, chooses cells whose kernel is not the host's. */
   readonly loopback?: LoopbackChoice;
 }
 

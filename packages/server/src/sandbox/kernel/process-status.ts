@@ -8,7 +8,7 @@ const SECCOMP_MODES_BY_NUMBER: Readonly<Record<string, SeccompMode>> = {
   '2': 'filter',
 };
 
-/** A /proc/PID/status (proc_pid_status(5)). */
+/** One /proc/PID/status (proc_pid_status(5)). */
 export interface Status {
   /** The value of a member, by its name without the colon. */
   get(name: string): string | undefined;

@@ -13,8 +13,8 @@ export interface Wanted {
 const CELLS_MAX = 64;
 
 /**
- * Plans one of each kind, then a second, and so on, as far as the memory goes. Of a kind whose size is unknown, one is
- * made to learn it. Returns a number for each kind, in the given order.
+ * Plans one cell of each kind, then a second, and so on, as far as the memory goes. A kind of unknown size gets one cell, which
+ * shows the size. Returns a number for each kind, in the given order.
  */
 export function planParking(kinds: readonly Wanted[], bytesMax: number): readonly number[] {
   const plan = kinds.map(() => 0);

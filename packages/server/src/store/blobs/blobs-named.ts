@@ -12,12 +12,12 @@ export function isOutput(file: StoredFile): file is ResolvedOutput {
   return 'from' in file;
 }
 
-/** What the blobs are found by that the files of a specification name, each once. */
+/** The names by which to find the blobs of a specification's files, each once. */
 export function blobsNamed(files: readonly StoredFile[]): readonly string[] {
   return [...new Set(files.filter(isNamed).map(blobNameOf))];
 }
 
-/** What the blob of a file is found by: the digest of an upload, or that of an output with a word before it. */
+/** The name by which to find the blob of a file: the digest of an upload, or that of an output with a word before it. */
 export function blobNameOf(file: NamedFile): string {
   return isOutput(file) ? copyNameOf(digestOf(file)) : digestOf(file);
 }

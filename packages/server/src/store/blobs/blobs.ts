@@ -31,11 +31,14 @@ export interface BeginUpload extends BlobKey, UploadKey {
 }
 
 export interface UnusedBlobs {
-  /** Whole blobs go that no job has named since, unless a job that has not ended names them. */
+  /** Whole blobs are removed if no job has named them since, and no job that has not ended names them. */
   readonly unusedSince: string;
-  /** Uploads go that began earlier and are not whole: whoever sent them is gone. So do copies of outputs, as whole blobs do. */
+  /**
+   * Uploads that began earlier and are not whole are removed, because their sender is gone. Unused copies of outputs are
+   * removed, too.
+   */
   readonly begunBefore: string;
-  /** At most so many go at once. */
+  /** The most that are removed at once. */
   readonly limit: number;
 }
 

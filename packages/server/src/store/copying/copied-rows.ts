@@ -12,7 +12,7 @@ export interface CopiedTable {
 /** The values of one row, in the order of the columns. */
 export type CopiedRow = readonly (string | number | Uint8Array | null)[];
 
-/** What one side has of a table. */
+/** The rows of a table on one side. */
 export interface TableSum {
   readonly rows: number;
   /** Lower-case hex of a SHA-256 over every value of every row. */

@@ -24,7 +24,7 @@ export interface CopyOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databas
   readonly onProgress?: (progress: CopyProgress) => void;
 }
 
-/** What was copied of a table. Both sides have these rows, with this digest. */
+/** What the copy holds of a table. Both sides have these rows, with this digest. */
 export interface CopiedSum extends TableSum {
   readonly table: string;
 }

@@ -41,7 +41,7 @@ const postpone = prepared((db, row: JobKey & { due_at: string | null; error: str
 const resume = prepared((db, { at }: { at: string }) =>
   db
     .updateTable('attestation_outbox')
-    // In their old order, unless the clock was set back since.
+    // The jobs keep their old order, unless the clock was set back since.
     .set((entry) => ({
       due_at: entry.case().when('created_at', '<', at).then(entry.ref('created_at')).else(at).end(),
     }))

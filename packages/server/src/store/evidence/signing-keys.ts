@@ -59,9 +59,9 @@ export interface KeyRegistration extends RegisteredKey {
 }
 
 /**
- * Says which key this node signs with, unless a living node signs with another: that one is then returned, and nothing
- * is stored. A rotation replaces the key of this node whatever the others use. What retired keys signed, before the store
- * had several nodes for instance, can then be checked on every node.
+ * Says which key this node signs with. If a living node signs with another key, that key is returned and nothing is stored. A
+ * rotation replaces the key of this node, whatever the others use. Every node can then check what retired keys signed, such as
+ * before the store had several nodes.
  */
 export async function registerKey(
   db: StoreDatabase,

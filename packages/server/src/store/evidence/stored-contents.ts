@@ -14,7 +14,7 @@ import type { StoredEventCounts } from './receipts.ts';
 export interface StoredContents extends EndedContents {
   readonly counts: StoredEventCounts;
   readonly isTruncated: boolean;
-  /** The output that a receipt's evidence covers. */
+  /** The output that the evidence of a receipt covers. */
   readonly output: Readonly<Record<StreamName, StreamTexts>>;
 }
 

@@ -63,7 +63,7 @@ export interface LinkedEvents {
   readonly tail: ChainedJob;
   readonly rows: readonly EventTable[];
   readonly runs: readonly OutputRunTable[];
-  /** Whether one of them is a `truncated` event. */
+  /** Whether one of the events is `truncated`. */
   readonly isTruncated: boolean;
 }
 

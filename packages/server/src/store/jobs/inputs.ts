@@ -1,6 +1,6 @@
 /**
- * What the files of a submission stand for that name bytes of the store: an upload, or an output of a job that has ended. An
- * output is looked up once. Whoever sends a submission again gets the answer of the first time, also where the output is gone.
+ * Finds the bytes that files of a submission name: an upload, or an output of a job that has ended. An output is looked up
+ * once. Whoever sends a submission again gets the answer of the first time, also where the output is gone.
  */
 import type { OutputFile, OutputName, ResolvedOutput, StoredSpec, UploadedFile } from '@vouchbox/protocol';
 import { blob } from '../blobs/blobs.ts';
@@ -63,7 +63,7 @@ const selectEarlier = prepared((db, { tenant, key }: { tenant: string; key: stri
     .where('idempotency_keys.idempotency_key', '=', key),
 );
 
-/** What each file stands for, in the same order; null for one that the tenant does not have. */
+/** The bytes that each file stands for, in the same order; null for a file that the tenant does not have. */
 export async function inputs(db: StoreDatabase, asked: InputsAsked): Promise<readonly (Input | null)[]> {
   const found: (Input | null)[] = [];
   for (const file of asked.files) found.push(await inputOf(db, file, asked));
@@ -111,7 +111,7 @@ async function outputsOfKey(
   return files.filter(isOutput).map((file) => ({ ...file, size_bytes: sizes.get(file.path) ?? 0 }));
 }
 
-/** What a file stood for when it was sent before; null if it was not. */
+/** The bytes that a file stood for when it was sent before; null if it was not. */
 function asBefore(file: NamingFile, outputs: readonly EarlierOutput[]): Input | null {
   const found = outputs.find(({ path, from, blob }) => {
     if (path !== file.path || (file.blob !== undefined && file.blob !== blob)) return false;

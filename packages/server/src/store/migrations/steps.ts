@@ -17,7 +17,7 @@ export interface Step {
  */
 const lastUnreleased = '6f6623a';
 
-/** What is to be done with a store of that commit. */
+/** How to take over a store of that commit. */
 export interface Takeover<Taken extends Step> {
   /** Every name in its history. */
   readonly names: readonly string[];

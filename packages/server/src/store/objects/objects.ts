@@ -113,7 +113,7 @@ const insertObject = prepared((db, row: ObjectTable) =>
   }),
 );
 
-/** Without effect on what is condemned. On PostgreSQL it also waits for whoever is about to condemn it. */
+/** The update leaves condemned objects alone. On PostgreSQL it also waits for whoever is about to condemn the object. */
 const touch = prepared((db, { tenant, object_id, at }: ObjectKey & { readonly at: string }) =>
   db
     .updateTable('objects')
@@ -163,7 +163,7 @@ const deleteUse = prepared((db, { tenant, job_id, position }: ContentKey) =>
 
 const isUsed = sql<SqlBool>`exists (select 1 from object_uses where object_uses.tenant = objects.tenant and object_uses.object_id = objects.object_id)`;
 
-/** The index of states leaves out what is stored: a query must say so too. */
+/** The index of states leaves out stored objects: a query must say so too. */
 const inState = (state: Exclude<ObjectTable['state'], 'stored'>) =>
   sql<SqlBool>`state = ${sql.lit(state)} and state <> 'stored'`;
 
@@ -333,7 +333,7 @@ export async function placeObject(db: StoreDatabase, placed: PlaceObject): Promi
   return true;
 }
 
-/** Notes that a job is about to go, whose contents may lie in objects; part of the transaction that removes it. */
+/** Notes that the contents of a job that is about to be removed may lie in objects; part of the transaction that removes it. */
 export function loosenObjects(db: StoreDatabase, key: JobKey): void {
   loosen.send(db, key);
 }
@@ -345,7 +345,7 @@ export function releaseResult(db: StoreDatabase, key: JobKey): void {
 }
 
 /**
- * Condemns what nobody uses, and what began to be put before `begunBefore` and never was. Returns at most `limit`
+ * Condemns objects that nobody uses, and those that were begun before `begunBefore` and never put. Returns at most `limit`
  * condemned objects, which are to be removed.
  */
 export async function condemnObjects(
@@ -363,7 +363,7 @@ export async function forgetObject(db: StoreDatabase, key: ObjectKey): Promise<v
   await deleteCondemned.run(db, key);
 }
 
-/** Lets other condemned objects go first, because this one could not be removed. */
+/** Puts this object last among the condemned, because it could not be removed. */
 export async function postponeObject(db: StoreDatabase, key: ObjectKey & { readonly at: string }): Promise<void> {
   await postponeCondemned.run(db, key);
 }

@@ -12,7 +12,10 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
-/** What others may not do with a key: nothing at all, or with a key of root let its group read it. As libpq has it. */
+/**
+ * The permissions that others may not have on a key: all of them, or all but reading by root's group if root owns it, as with
+ * libpq.
+ */
 const OF_OTHERS = constants.S_IRWXG | constants.S_IRWXO;
 const OF_OTHERS_THAN_ROOT = constants.S_IWGRP | constants.S_IXGRP | constants.S_IRWXO;
 
@@ -36,7 +39,7 @@ export function clientCertificateOf(given: URLSearchParams): ClientCertificate |
   return pair;
 }
 
-/** What a file holds that a parameter names, if the open file passes `check`. @throws StoreError `unopenable` */
+/** The content of the file that a parameter names, if the open file passes `check`. @throws StoreError `unopenable` */
 export function contentOf(parameter: string, path: string, check: (stats: Stats) => void = () => {}): string {
   let file: number | null = null;
   try {

@@ -12,7 +12,7 @@ import { encryptionOf } from './encryption.ts';
 import { storeErrorOf } from './error.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
-/** How long to wait for a connection, and for the answer to one query if nobody says less. */
+/** How long to wait for a connection, and for the answer to one query unless the caller sets a shorter time. */
 const connectMillisecondsMax = 5000;
 const answerMillisecondsMax = 60_000;
 

@@ -19,7 +19,7 @@ export interface Queries {
   /** Executes a query, and returns its rows as lists of their columns. */
   lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]>;
   send(query: BoundQuery): void;
-  /** Sends what is sent meanwhile, in one statement if it can. */
+  /** Sends everything that `sends` sends, in one statement if it can. */
   together(sends: () => void): void;
 }
 

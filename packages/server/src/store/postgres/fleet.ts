@@ -27,7 +27,7 @@ const removeDead = `delete from nodes where node in (
 const selectLiving = `select node, facts, (select count(*)::int from claims where claims.node = nodes.node) as claims,
     to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at
   from nodes where lease_until >= now() order by node`;
-/** With the milliseconds until the first lease of another node is over, if it does not renew it. */
+/** The state of the fleet, with the milliseconds until the first lease of another node is over, if it does not renew it. */
 const selectState = `select
     (select (extract(epoch from min(lease_until) - now()) * 1000)::int from nodes
       where node <> $1 and lease_until >= now()) as lease_ms,

@@ -128,7 +128,7 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * What became of the last change, if its session was lost.
+   * The fate of the last change, if its session was lost.
    *
    * @throws StoreError `locked` if the node is gone; `unreachable` while the database is
    */

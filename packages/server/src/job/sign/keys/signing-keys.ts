@@ -92,8 +92,8 @@ export function rotateSigningKey(dataDir: string): { readonly retired: string | 
 }
 
 /**
- * Every key of a data directory, oldest first; of those that are as old as the current one, that is the last. None if there
- * never was one. @throws SigningKeyError
+ * Every key of a data directory, oldest first; the current key comes last among keys of the same age. None if there never was
+ * one. @throws SigningKeyError
  */
 export function knownKeys(dataDir: string): KnownKey[] {
   if (!hasKeyDirectory(dataDir)) return [];

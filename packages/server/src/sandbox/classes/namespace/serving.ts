@@ -193,7 +193,7 @@ export class Serving {
     clearTimeout(hangs);
   }
 
-  /** Whether it has to answer or, at the end of a program, to say so. Of a cell that waits it may say nothing. */
+  /** Whether an answer or the end of a program is due. A waiting cell may be silent. */
   #isAwaited(): boolean {
     return this.#pending.size > 0 || [...this.#living.values()].some(({ held, isForgotten }) => held || isForgotten);
   }

@@ -11,7 +11,7 @@ export interface SignsOfLifeOptions {
   readonly isAwaited: () => boolean;
   /** Asks for any answer. */
   readonly ask: () => void;
-  /** It hangs. Called once at most. */
+  /** Called at most once, when the launcher hangs. Called once at most. */
   readonly hangs: () => void;
 }
 

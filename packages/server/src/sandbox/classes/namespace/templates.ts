@@ -6,7 +6,7 @@
 import type { TemplateRequest } from '../../cell/runtime.ts';
 import type { Launcher } from './launcher.ts';
 
-/** So many requests within the period are worth a template, whose start costs as much as five interpreters. */
+/** An owner with so many requests within the period is worth a template, whose start costs as much as five interpreters. */
 const ASKED_ENOUGH = 4;
 const PERIOD_MILLISECONDS = 10_000;
 /** How long a template is kept after the last request. */
@@ -15,7 +15,7 @@ const KEPT_MILLISECONDS = 60_000;
 const PAUSE_MILLISECONDS = 60_000;
 /** Each takes some 10 MiB. */
 const TEMPLATES_MAX = 16;
-/** The most owners without a template of whom something is remembered. */
+/** The bound on how many owners without a template are remembered. */
 const OWNERS_MAX = 1024;
 
 export interface TemplatesOptions {
@@ -40,7 +40,7 @@ export class Templates implements AsyncDisposable {
   readonly #templates = new Map<string, Template>();
   /** When owners without a template asked, the newest last. */
   readonly #asked = new Map<string, readonly number[]>();
-  /** Until when none is tried for an owner: one could not be made, which says nothing of other owners and packs. */
+  /** Until when no template is tried for an owner: one failed there, which says nothing of other owners and packs. */
   readonly #paused = new Map<string, number>();
   readonly #ending = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;

@@ -41,7 +41,7 @@ function isInDirectory(path: Buffer, bytes: number, depth: number): boolean {
   try {
     directory = openSync(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
   } catch {
-    return false; // What cannot be looked at is not told.
+    return false; // A file that cannot be examined is not reported.
   }
   try {
     return isBelow(directory, bytes, { depth, own: [] });

@@ -3,7 +3,7 @@ import type { GroupLocation } from '../../kernel/cgroup/cgroup.ts';
 
 export type Breach = 'wall_limit' | 'cpu_limit' | 'memory_limit';
 
-/** What is killed: a control group, or a process group of the host if there is no control group. */
+/** The target of a kill: a control group, or a process group of the host if there is no control group. */
 export type Watched =
   | { readonly kind: 'group'; readonly location: GroupLocation }
   | { readonly kind: 'process_group'; readonly id: number };

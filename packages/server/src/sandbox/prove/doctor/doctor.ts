@@ -24,7 +24,7 @@ export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 
   readonly onCheck?: (check: Check) => void;
 }
 
-/** What a node needs that runs no programs. */
+/** The checks that even a node without programs needs. */
 const NEEDED_ANYWAY: ReadonlySet<string> = new Set(['host.kernel', 'host.node', 'host.free_space']);
 const NO_PROGRAMS = 'not needed: this node runs no programs';
 

@@ -6,7 +6,7 @@ export type CheckResult = 'pass' | 'warn' | 'fail' | 'not_tried';
 /** How one trial ended. */
 export interface Finding {
   readonly result: CheckResult;
-  /** What was seen, in one line. */
+  /** The observation, in one line. */
   readonly observed: string;
   /** The exact thing to do about it; null if there is nothing to do. */
   readonly fix: string | null;

@@ -36,7 +36,7 @@ export async function oneAtATime<Result>(
   { waits }: { readonly waits: boolean },
   work: () => Promise<Result>,
 ): Promise<Result | null> {
-  // Asked for again and again: a session that waits inside the server could not be ended in between.
+  // The lock is requested again and again: a session that waits inside the server could not be ended in between.
   while (!(await isTaken(session))) {
     if (!waits) return null;
     await pause(20);

@@ -61,7 +61,7 @@ export class GroupCommit {
       } catch (thrown) {
         const error = storeErrorOf(thrown);
         progress.group.push(...progress.again.splice(0));
-        // It ends this thread, and with it the store.
+        // This error ends the thread, and with it the store.
         if (error.code === 'locked') throw error;
         if (!progress.isOpen) {
           if (isCollision(thrown) && progress.group.length === 1 && collisions < collisionsMax) {
@@ -90,7 +90,7 @@ export class GroupCommit {
     const again = progress.group.splice(0);
     progress.again = again;
     const tenants = new Set([...again, ...waiting.slice(0, groupCommandsMax)].flatMap(tenantsOf));
-    // If it fails, so does a later query.
+    // If the beginning fails, so does a later query.
     const begun = this.#writing.begin(session, [...tenants]).catch(() => undefined);
     const closesAt = performance.now() + groupMillisecondsMax;
     // Calls that arrive meanwhile take part if the rows of their tenants are locked already.
@@ -151,7 +151,7 @@ export class GroupCommit {
       if (outcome instanceof StoreError && outcome.code === 'locked') throw outcome;
       if (performance.now() >= givesUpAt) throw new StoreError('io', 'it is unknown whether the last change is stored');
       if (outcome instanceof StoreError) {
-        // A standby that is not the primary yet cannot tell, nor can one that lets nobody in: another session may.
+        // A standby that is not the primary yet cannot tell, and neither can one that lets nobody in. Another session may.
         await this.#writing.drop();
         this.#report(refuse(waiting.splice(0), new StoreError('unreachable', outcome.message)));
       }

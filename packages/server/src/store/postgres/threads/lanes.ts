@@ -5,7 +5,7 @@
 import type { Writes } from '../../commands.ts';
 import type { Call } from '../../threads/messages.ts';
 
-/** They read and change rows of one job, and add to the counts of its tenant. */
+/** These changes read and change rows of one job, and add to the counts of its tenant. */
 const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
   'append',
   'finish',
@@ -15,7 +15,7 @@ const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
   'storeAttestation',
 ]);
 
-/** They depend on what others of the same name did, and on nothing that a change of a job does. */
+/** These changes depend on others of the same name, and on nothing that a change of a job does. */
 const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'admit',
   'consumeTicket',

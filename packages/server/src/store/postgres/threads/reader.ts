@@ -42,7 +42,7 @@ export async function openReader({ place }: ThreadData, report: SendReport): Pro
   };
 }
 
-/** One query sees one state of the store by itself. */
+/** A single query needs no transaction: it sees one snapshot. */
 async function readAlone(session: Session, call: Call): Promise<Answer> {
   const before = session.asked;
   const value = await runCommand(READS, call, session.db);

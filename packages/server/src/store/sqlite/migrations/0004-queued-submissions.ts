@@ -1,6 +1,6 @@
 /**
- * What receipts will say about submissions that still wait. This version will run them, with the stored program and
- * with defaults for missing members, so it knows the whole specification. Spec § Receipt.
+ * Digests the submissions that still wait, for their receipts. This version will run them, with the stored program and with
+ * defaults for missing members, so it knows the whole specification. Spec § Receipt.
  */
 import { canonicalJson } from '@vouchbox/evidence';
 import type { Language, StoredSpec } from '@vouchbox/protocol';

@@ -23,7 +23,7 @@ export const dropLock = 'drop table if exists schema_history_lock;\n';
 
 export const schemaOfV4 = `${setAside}${tables}${carryOver}${dropLock}`;
 
-/** What takes more than SQL. */
+/** The part of the step that takes more than SQL. */
 export async function fillV4(db: StoreDatabase): Promise<void> {
   await sealMissingReceipts(db);
   await digestQueuedSubmissions(db);
