@@ -1,14 +1,6 @@
 /** Kysely on one session of PostgreSQL. The code that opens the session also closes it. */
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Dialect,
-  type Driver,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  type QueryResult,
-} from 'kysely';
+import { type Dialect, PostgresAdapter, PostgresQueryCompiler, type QueryResult } from 'kysely';
+import { directDialect } from '../direct-dialect.ts';
 import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
 /** What a session does for the query builder. `command` is the tag of PostgreSQL's answer. */
@@ -55,35 +47,7 @@ class SessionAdapter extends PostgresAdapter implements StoreAdapter {
   }
 }
 
-function connectionOf(adapter: SessionAdapter): DatabaseConnection {
-  return {
-    executeQuery: (query: CompiledQuery) => adapter.execute(query),
-    async *streamQuery(query: CompiledQuery) {
-      yield await adapter.execute(query);
-    },
-  } as DatabaseConnection;
-}
-
-function driverOf(connection: DatabaseConnection): Driver {
-  const run = async (text: string) => void (await connection.executeQuery(CompiledQuery.raw(text)));
-  return {
-    init: async () => {},
-    acquireConnection: async () => connection,
-    beginTransaction: () => run('begin'),
-    commitTransaction: () => run('commit'),
-    rollbackTransaction: () => run('rollback'),
-    releaseConnection: async () => {},
-    destroy: async () => {},
-  };
-}
-
 /** `store` stands for the open store on all its sessions. */
 export function postgresDialect(queries: Queries, store: object): Dialect {
-  const adapter = new SessionAdapter(queries, store);
-  return {
-    createAdapter: () => adapter,
-    createDriver: () => driverOf(connectionOf(adapter)),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-    createIntrospector: (db) => new PostgresIntrospector(db),
-  };
+  return directDialect(new SessionAdapter(queries, store), new PostgresQueryCompiler());
 }

@@ -3,16 +3,8 @@
  * thread: the promises that Kysely returns are settled before any other event of the thread is handled.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Dialect,
-  type Driver,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
+import { type Dialect, type QueryResult, SqliteAdapter, SqliteQueryCompiler } from 'kysely';
+import { directDialect } from '../direct-dialect.ts';
 import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
 /** Bounds the memory of the cache: the store has fewer shapes of query than this. */
@@ -53,14 +45,17 @@ interface CachedStatement {
   readonly returnsRows: boolean;
 }
 
-class SqliteConnection implements DatabaseConnection {
+class SqliteConnectionAdapter extends SqliteAdapter implements StoreAdapter {
+  readonly store = this;
+  readonly node = null;
   readonly #statements: StatementCache;
 
   constructor(database: DatabaseSync) {
+    super();
     this.#statements = new StatementCache(database);
   }
 
-  executeNow<Row>(query: BoundQuery): QueryResult<Row> {
+  execute<Row>(query: BoundQuery): QueryResult<Row> {
     const { statement, returnsRows } = this.#statements.get(query.sql);
     const parameters = query.parameters as readonly SQLInputValue[];
     if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
@@ -80,81 +75,11 @@ class SqliteConnection implements DatabaseConnection {
     statement.run(...(query.parameters as readonly SQLInputValue[]));
   }
 
-  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    return this.executeNow(query);
-  }
-
-  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    yield await this.executeQuery<Row>(query);
-  }
-}
-
-class SqliteDriver implements Driver {
-  readonly #connection: SqliteConnection;
-
-  constructor(connection: SqliteConnection) {
-    this.#connection = connection;
-  }
-
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection;
-  }
-
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
-  }
-
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'));
-  }
-
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('rollback'));
-  }
-
-  async releaseConnection(): Promise<void> {}
-
-  /** The code that opened the connection closes it. */
-  async destroy(): Promise<void> {}
-}
-
-class SqliteConnectionAdapter extends SqliteAdapter implements StoreAdapter {
-  readonly store: object;
-  readonly node = null;
-  readonly #connection: SqliteConnection;
-
-  constructor(connection: SqliteConnection) {
-    super();
-    this.#connection = connection;
-    this.store = connection;
-  }
-
-  execute<Row>(query: BoundQuery): QueryResult<Row> {
-    return this.#connection.executeNow(query);
-  }
-
-  lists(query: BoundQuery): readonly (readonly unknown[])[] {
-    return this.#connection.lists(query);
-  }
-
-  send(query: BoundQuery): void {
-    this.#connection.send(query);
-  }
-
   together(sends: () => void): void {
     sends();
   }
 }
 
-/** The dialect of one open connection, which it neither opens nor closes. */
 export function sqliteDialect(database: DatabaseSync): Dialect {
-  const connection = new SqliteConnection(database);
-  return {
-    createAdapter: () => new SqliteConnectionAdapter(connection),
-    createDriver: () => new SqliteDriver(connection),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-  };
+  return directDialect(new SqliteConnectionAdapter(database), new SqliteQueryCompiler());
 }
