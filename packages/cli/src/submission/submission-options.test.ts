@@ -57,6 +57,18 @@ describe('a submission', () => {
     ]);
   });
 
+  test('takes an output of another job, under a given path or under its own name', async () => {
+    const file = ['input/deep/x=job:job_1/output/a/b.csv', 'job:job_1/output/a/b.csv'];
+    const from = { job_id: 'job_1', path: 'output/a/b.csv' };
+    const { files } = await readSubmission(at('main.py'), { ...nothing, file });
+    expect(files).toEqual([
+      { path: 'input/deep/x', from },
+      { path: 'input/b.csv', from },
+    ]);
+    const local = readSubmission(at('main.py'), { ...nothing, file: ['input/x=./job:job_1/output/a'] });
+    await expect(local).rejects.toThrow('cannot be read');
+  });
+
   test('has its stdin as text or from a file', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, stdin: 'a\n' })).stdin).toBe('a\n');
     expect((await readSubmission(at('main.py'), { ...nothing, stdin: '' })).stdin).toBe('');

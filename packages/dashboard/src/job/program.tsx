@@ -1,5 +1,5 @@
 /** What was submitted. */
-import type { StoredSpec } from '@vouchbox/client';
+import type { OutputName, StoredSpec } from '@vouchbox/client';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { Link } from 'wouter';
 import { CopyButton } from '../parts/copy-button.tsx';
@@ -17,8 +17,8 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
         facts={[
           ['Arguments', listed(args)],
           ['Variables', listed(Object.keys(env))],
-          ['Input files', listed(files.filter((file) => !('from' in file)).map(({ path }) => path))],
-          ...(files.some((file) => 'from' in file) ? [['From other jobs', outputsOf(files)] as const] : []),
+          ['Input files', listed(files.map(({ path }) => path))],
+          ...files.flatMap((file) => ('from' in file ? [[printable(file.path), outputOf(file.from)] as const] : [])),
           ['Files to bring back', listed(outputs)],
           ['Weakest isolation', requirements?.minimum_isolation ?? '—'],
         ]}
@@ -35,21 +35,9 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
   );
 }
 
-/** The files that are outputs of other jobs, with those jobs. */
-function outputsOf(files: NonNullable<StoredSpec['files']>) {
-  return (
-    <ul className="stack-small">
-      {files.map(
-        (file) =>
-          'from' in file && (
-            <li key={file.path}>
-              <code>{printable(file.path, 200)}</code> is <code>{printable(file.from.path, 200)}</code> of{' '}
-              <Link href={`/jobs/${encodeURIComponent(file.from.job_id)}`}>{printable(file.from.job_id, 60)}</Link>
-            </li>
-          ),
-      )}
-    </ul>
-  );
+/** What an input is that another job made, as a link to that job. */
+function outputOf({ job_id, path }: OutputName) {
+  return <Link href={`/jobs/${job_id}`}>{`${printable(path)} of ${job_id}`}</Link>;
 }
 
 function listed(words: readonly string[]) {

@@ -30,7 +30,9 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
         {files.map(({ path, ...content }) => (
           <li key={path} className="row">
             <code className="drop-name">{printable(path, 80)}</code>
-            <span className="small soft">{sourceOf(content)}</span>
+            <span className="small soft">
+              {'content_base64' in content ? sizeOf(sizeInline(content)) : 'stored'}
+            </span>
             <button
               className="button plain"
               type="button"
@@ -77,12 +79,6 @@ function totalProblem(files: readonly DraftFile[]): string | null {
   if (files.length > filesMax) return `A job takes at most ${filesMax} files.`;
   const bytes = files.reduce((sum, file) => sum + ('content_base64' in file ? sizeInline(file) : 0), 0);
   return bytes > filesTotalBytesMax ? `All files together may have ${sizeOf(filesTotalBytesMax)}.` : null;
-}
-
-/** How large a file is, or where its bytes come from. */
-function sourceOf(content: Omit<InputFile, 'path'> | Omit<UploadedFile, 'path'> | Omit<OutputFile, 'path'>): string {
-  if ('from' in content) return 'of another job';
-  return 'blob' in content ? 'uploaded' : sizeOf(sizeInline(content));
 }
 
 /** Bytes of a file in base64 with padding. */
