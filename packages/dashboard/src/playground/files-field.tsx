@@ -30,9 +30,7 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
         {files.map(({ path, ...content }) => (
           <li key={path} className="row">
             <code className="drop-name">{printable(path, 80)}</code>
-            <span className="small soft">
-              {'content_base64' in content ? sizeOf(sizeInline(content)) : 'stored'}
-            </span>
+            <span className="small soft">{'content_base64' in content ? sizeOf(sizeInline(content)) : 'stored'}</span>
             <button
               className="button plain"
               type="button"
