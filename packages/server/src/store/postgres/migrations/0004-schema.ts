@@ -16,10 +16,10 @@ const tables = tablesIn({
 });
 
 /**
- * The version of the first schema. Stores and nodes of the commit that is taken over count seven steps to the same
- * tables, and may go on beside this version.
+ * The version of the first schema. Nodes of the commit that is taken over count seven steps to the same tables: they may
+ * go on beside this version, and know less than any step to come.
  */
-export const firstVersion = 7;
+export const firstVersion = 8;
 
 export const createTables = `${tables}
 alter table output_runs alter event_hashes set storage external, alter content set storage external;

@@ -36,10 +36,12 @@ const UNRELEASED = [
   ...['0004-with-used-objects', '0004-with-node-changes'],
 ];
 
-/** Code that knows fewer steps than lead to these tables is shut out first. */
+/** Code of that commit would not find its steps any more, so it is told to stay away at its next start. */
+const raiseOldest = `update schema_state set oldest_code = ${firstVersion};\n`;
+
 export const TAKEOVER: Takeover<PostgresStep> = {
   names: UNRELEASED,
-  step: { name: '0004-schema', kind: 'contract', sql: forgetting({ names: UNRELEASED, steps: STEPS }) },
+  step: { name: '0004-schema', kind: 'expand', sql: forgetting({ names: UNRELEASED, steps: STEPS }) + raiseOldest },
 };
 
 /** Tables of the schema in which the session makes its tables, without those of extensions. */
