@@ -108,9 +108,9 @@ function fact(
 const LIMITS: Readonly<Record<string, { readonly title: string; readonly unit: string }>> = {
   wall_seconds: { title: 'Time', unit: 's' },
   cpu_seconds: { title: 'Processor time', unit: 's' },
-  mem_mb: { title: 'Memory', unit: 'MB' },
+  mem_mb: { title: 'Memory', unit: 'MiB' },
   max_pids: { title: 'Processes', unit: '' },
-  max_file_mb: { title: 'One file', unit: 'MB' },
+  max_file_mb: { title: 'One file', unit: 'MiB' },
 };
 
 /** The limit that was read back from the kernel, and whether it was in force. */

@@ -1,6 +1,6 @@
 /**
  * How a program of each language is run: the file of the program, the command that waits in a cell, the command that
- * compiles it, and the Debian packages of its runtime pack. Another language needs a row here, a canary and a recipe.
+ * compiles it, and the Debian packages of its runtime pack. CONTRIBUTING lists what else another language needs.
  */
 import type { Language } from '@vouchbox/protocol';
 
