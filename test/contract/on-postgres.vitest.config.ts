@@ -7,7 +7,7 @@ const OF_A_FILE = [
   'a key that is issued while no service runs works in the next one',
   'stored bytes are the same after a restart',
   'a job older than the retention is removed',
-  'a job that waits has its bytes when the job that made them is gone',
+  'a waiting job keeps the bytes of a job that is gone',
   'nothing is exported while the service runs',
   'the same is exported once it has stopped',
 ];
