@@ -26,7 +26,10 @@ import { createLog } from '../packages/server/src/telemetry/log/log.ts';
 import { type Measurement, median } from './measurement.ts';
 
 const backlogJobs = 10_000;
-/** Attested before anything is measured: after the first few, a service has its threads, and its code is compiled. */
+/**
+ * The number of jobs that are attested before anything is measured: after the first few, a service has its threads, and its
+ * code is compiled.
+ */
 const warmUpJobs = 1000;
 /** How often the resulting store is copied into itself, before a service starts with it. */
 const storeCopies = 10;

@@ -1,7 +1,7 @@
 /**
- * The check-lists of CONTRIBUTING.md are whole. Of each kind of change, a row is planted in a copy of the tree, and every
- * place where the compiler then asks for another must stand in its list. So must every file that names a neighbour of the
- * new row, as there the compiler may be silent.
+ * The check-lists of CONTRIBUTING.md are whole. For each kind of change, the test plants a row in a copy of the tree. Every
+ * place where the compiler then asks for another row must stand in the list, and so must every file that names a neighbour of
+ * the new row, because the compiler may be silent there.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 interface Kind {
   /** The list's heading. */
   readonly list: string;
-  /** What finds the places of a row that is there already. */
+  /** The word that finds the places of an existing row. */
   readonly neighbour: RegExp;
   /** A new row, and the word that the compiler's complaints name it by. Absent if no type knows the kind. */
   readonly plant?: Change & { readonly word: string };
@@ -81,7 +81,7 @@ const KINDS: readonly Kind[] = [
   { list: 'A migration of the store', neighbour: new RegExp(SCHEMA_NAME) },
 ];
 
-/** What runs in production and was written by hand, with its text. */
+/** The sources that run in production and were written by hand, with their text. */
 const sources = execFileSync('git', ['ls-files', 'packages', 'clients/python/src'], { cwd: root })
   .toString()
   .split('\n')
@@ -110,17 +110,17 @@ interface Complaint {
   readonly text: string;
 }
 
-/** All that runs in production, as one program: what is missed for other reasons names no planted word. */
+/** All that runs in production, as one program. Errors for other reasons name no planted word. */
 const CONFIG = {
   extends: './tsconfig.pages.json',
   include: ['packages/*/src'],
   exclude: ['**/*.test.ts', '**/*.test.tsx', '**/*.fixture.ts'],
 };
 
-/** A record lacks a member, or a switch a case. Whatever else is wrong follows from that. */
+/** A record lacks a member, or a switch lacks a case. All other errors follow from that. */
 const LACKS = /^([^(\n]+)\(\d+,\d+\): error TS(2741|1360):/;
 
-/** What the compiler asks for in a tree. Lines that are indented belong to the one before them. */
+/** The errors of the compiler in a tree. Lines that are indented belong to the one before them. */
 function complaintsIn(path: string): Complaint[] {
   writeFileSync(join(path, 'tsconfig.planted.json'), JSON.stringify(CONFIG));
   const { stdout } = spawnSync(process.execPath, [COMPILER, '-p', 'tsconfig.planted.json'], { cwd: path });
@@ -137,7 +137,7 @@ function planted(plant: Kind['plant'], tree: TreeCopy): void {
 let complaints: readonly Complaint[] = [];
 beforeAll(async () => {
   await using tree = await copyOfTree();
-  // The contract is not written with an operation that has no row, and what is written of it has no operations.
+  // The contract's sources cannot have an operation without a row, and the files made from it have no operations.
   const [operation, ...others] = KINDS;
   for (const { plant } of others) planted(plant, tree);
   execFileSync(process.execPath, ['tools/write-openapi.ts'], { cwd: tree.path });
@@ -151,7 +151,7 @@ const isNamed = (file: string, paths: readonly string[]) =>
 describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
   const paths = pathsIn(textOf(list));
 
-  test('names only places that there are', () => {
+  test('names only places that exist', () => {
     expect(paths.length).toBeGreaterThan(3);
     expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });

@@ -1,7 +1,6 @@
 /**
- * What a text of the project cites, and which of that cannot be looked up: ids of statements and attacks, decision
- * records, RFCs by their form, files of the project and headings in them. Sections of the contract are in
- * `contract-citations.ts`.
+ * The citations in a text of the project, and those that cannot be looked up: ids of statements and attacks, decision records,
+ * RFCs by their form, files of the project and headings in them. Sections of the contract are in `contract-citations.ts`.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -9,10 +8,10 @@ import { allStatements } from '../../tools/statements.ts';
 
 const PATH =
   /(?<![\w/.-])(?:packages|docs|test|tools|bench|packs|\.ci)\/(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|mjs|cjs|c|h|pl|py|md|json)\b/g;
-/** `packs/NAME.json` stands for any. */
+/** The path `packs/NAME.json` stands for any pack. */
 const PLACEHOLDER = /\/[A-Z]+\.json$/;
 
-/** What can be cited. Paths are relative to the root of the project. */
+/** The things that can be cited. Paths are relative to the root of the project. */
 export interface Citable {
   readonly ids: ReadonlySet<string>;
   /** The numbers of the decision records: `0022`. */

@@ -1,4 +1,4 @@
-/** What the client costs a page, of the files that are published. `npm run packages` shows the rest. */
+/** The size that the client adds to a page, measured at the published files. `npm run packages` shows the rest. */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

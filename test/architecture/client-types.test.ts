@@ -1,4 +1,4 @@
-/** What the clients have from the contract is as the contract has it. */
+/** The parts of the clients that come from the contract are as in the contract. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

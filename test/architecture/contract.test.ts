@@ -32,7 +32,7 @@ function spelled(...ids: string[]): string[] {
   return ids.flatMap((id) => [...(statements.get(id) ?? '').matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
 }
 
-/** What follows each limit in a statement. */
+/** The text after each limit in a statement. */
 function numbered(id: string): Record<string, number> {
   const pairs = [...(statements.get(id) ?? '').matchAll(/`(\w+)` (\d+)/g)];
   return Object.fromEntries(pairs.map(([, name = '', value]) => [name, Number(value)]));

@@ -72,7 +72,7 @@ const storeArrowsUp = [
   ['postgres', 'sqlite'],
 ] as const;
 
-/** What picks an implementation, and one that nothing else may import. */
+/** A file that picks an implementation, and one that nothing else may import. */
 const implementations = [
   ['membership', 'job/dispatch/fleet-work'],
   ['open-store', 'store/sqlite/open'],

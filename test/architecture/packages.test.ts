@@ -1,4 +1,4 @@
-/** What package.json files and the lock must say, so that a fresh clone installs the same everywhere. */
+/** The demands on package.json files and the lock, so that a fresh clone installs the same everywhere. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ const lock = parse<Lock>('package-lock.json');
 const manifests = ['package.json', ...globSync('packages/*/package.json', { cwd: root })];
 
 describe('the lock', () => {
-  /** Where Node looks for a package from another: in each enclosing node_modules, the nearest first. */
+  /** The places where Node looks for a package from another: in each enclosing node_modules, the nearest first. */
   function isFound(from: string, name: string): boolean {
     for (let at = from; ; at = at.includes('/node_modules/') ? at.slice(0, at.lastIndexOf('/node_modules/')) : '') {
       if (lock.packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`] !== undefined) return true;

@@ -24,7 +24,7 @@ describe('the sources', () => {
 
   test('read the environment in one place of the server and one of the command line', () => {
     const allowed = ['packages/cli/src/service/environment.ts', 'packages/server/src/settings/config.ts'];
-    // It is not read there: it is part of a program that the page writes for a person to copy.
+    // The environment is not read there: the text is a program that the page writes for a person to copy.
     allowed.push('packages/dashboard/src/words/snippets.ts');
     expect(filesWith(/\bprocess\.env\b/).filter((file) => !allowed.includes(file))).toEqual([]);
   });

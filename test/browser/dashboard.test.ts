@@ -109,7 +109,7 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: 'Playground' }).click();
     await expect.poll(() => editor.textContent()).toContain("print('typed', sys.stdin.read())");
     expect(await page.getByLabel('stdin').inputValue()).toBe('and read');
-    // Before axe: it adds a style of its own to look into the shadow root of the editor, which the policy refuses.
+    // This comes before axe: axe adds a style of its own to look into the shadow root of the editor, which the policy refuses.
     expect(troubles).toEqual([]);
     expect(await accessibilityProblems(page)).toEqual([]);
   });

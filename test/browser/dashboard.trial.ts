@@ -27,7 +27,7 @@ const open = (view: string, options = {}) => openDashboard(browser, { url: rig()
 const isTooWide = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 
-/** What reaches out of the page at a side, or is shown in part alone, of these elements: their texts. */
+/** The texts of these elements that reach out of the page at a side, or are shown in part alone. */
 const cutOff = (page: Page, selector: string) =>
   page.locator(selector).evaluateAll((found) =>
     found
@@ -69,7 +69,7 @@ describe('every view', () => {
     '%s %s can be used by keyboard and screen reader, and does not scroll sideways',
     async (view, _name, look) => {
       await using opened = await open(view, look);
-      // The sign-in has a heading too, so this order: first the frame, then the view in it.
+      // The sign-in has a heading too, so the test waits for the frame first, and then for the view in it.
       await opened.page.getByText('Service ready').waitFor();
       await opened.page.getByRole('heading', { level: 1 }).waitFor();
       expect(opened.troubles).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * What a program may write, name or say to make a page run a script of its own. Each calls `hostile()`, opens a dialog or asks
- * for `/hostile`, all of which a test notices. The names say what each tries.
+ * Texts that a program may write, name or say to make a page run a script of its own. Each calls `hostile()`, opens a dialog or
+ * asks for `/hostile`, all of which a test notices. The names say what each tries.
  */
 const CALL = 'hostile()';
 

@@ -7,8 +7,8 @@ export interface Line extends AsyncDisposable {
   /** Ends every connection, and takes no new one. */
   cut: () => Promise<void>;
   /**
-   * Passes no further byte of the streams that there are, and ends none: what a network does that goes away. The browser
-   * itself gives up other connections when its network changes.
+   * Passes no further byte of the existing streams, and ends none, as a network that goes away does. The browser itself gives
+   * up other connections when its network changes.
    */
   silence: () => void;
   /** Takes new connections again, at the same address. */

@@ -48,7 +48,7 @@ async function rowsOf(page: Page): Promise<string[][]> {
   return (await Promise.all(cells)).map((texts) => texts.slice(0, -1));
 }
 
-/** What the columns of a node hold at most. */
+/** The most that the columns of a node hold. */
 const LONGEST = ['1234 (0.10.12)', 'api, executor, signer (cannot sign)', '16 of 16 jobs, gvisor-application-kernel'];
 
 /** The cells that reach out of their panel or do not show all of their text, once the first node has these texts. */

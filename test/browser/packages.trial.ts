@@ -46,7 +46,10 @@ async function listening(server: Server): Promise<string> {
 
 type Target = string | { readonly default: string };
 
-/** What bundlers find in the manifests: every name that a package exports or uses inside, and the file behind it. */
+/**
+ * The exports in the manifests, as bundlers find them: every name that a package exports or uses inside, and the file behind
+ * it.
+ */
 function importMap(): string {
   const imports = readdirSync(packages).flatMap((folder) => {
     const text = readFileSync(join(packages, folder, 'package.json'), 'utf8');
@@ -82,7 +85,7 @@ function read(url: string): Buffer {
   return readFileSync(join(packages, new URL(url, origin).pathname));
 }
 
-/** What docs/operating/proxy.md names for pages of another origin. */
+/** The headers that docs/operating/proxy.md names for pages of another origin. */
 function allowance(): Record<string, string> {
   return {
     'access-control-allow-origin': origin,

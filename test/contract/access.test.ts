@@ -211,7 +211,7 @@ describe('once vouchbox keys revoke has answered', { tags: ['Authentication-8'] 
     using raw = await RawSocket.open(rig().port);
     const length = `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\nExpect: 100-continue\r\n`;
     raw.send(`POST /v1/jobs HTTP/1.1\r\n${head(key)}${length}\r\n`);
-    // The service is reading it.
+    // The service is reading the body.
     await raw.until(() => raw.text.startsWith('HTTP/1.1 100 '));
     await operator.revoke({ credential_id });
     raw.send(BODY.slice(0, 5));
@@ -235,7 +235,7 @@ describe('what a credential holds open ends with it:', {
   tags: ['Authentication-8', 'Authentication-8b', 'Submit-8d', 'AUTH-12'],
 }, () => {
   const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
-  /** Larger than the buffers of the sockets. */
+  /** The answer is larger than the buffers of the sockets. */
   const large = {
     language: 'bash',
     code: 'for i in 1 2; do head -c 2097152 /dev/urandom > output/$i; done',

@@ -10,7 +10,7 @@ const README = readFileSync(join(import.meta.dirname, '../../packages/client/REA
 const EXAMPLES = [...README.matchAll(/^```ts\n(.*?)^```/gms)].map(([, text = '']) => text);
 const rig = useRig();
 
-/** What the examples have at their end. */
+/** The last part of each example. */
 interface Found {
   readonly result: RunResult;
   readonly bytes: Uint8Array;

@@ -104,7 +104,7 @@ class Play {
     }
   }
 
-  /** What the call takes. It is about the newest job, unless the step names another. */
+  /** The arguments of the call. It is about the newest job, unless the step names another. */
   async #words({ call, with: given = {}, job_id, heard, interrupt }: Call, signal: AbortSignal, onHeard: () => void) {
     const { program, path, content, ...others } = given;
     const hear = (stream: string) => (text: string) => {

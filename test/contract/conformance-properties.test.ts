@@ -76,7 +76,9 @@ function fittingObject({ properties = {}, required = [] }: JsonSchema): fc.Arbit
   return fc.record(members, { requiredKeys: [...required] });
 }
 
-/** Submissions: some are accepted, some fit the schema but mean nothing, and some do not fit. Or bodies without members. */
+/**
+ * Submissions. Some are accepted, some fit the schema but mean nothing, some do not fit, and some are bodies without members.
+ */
 function bodies(schema: JsonSchema): fc.Arbitrary<unknown> {
   const smallest = { language: 'bash', code: 'true' };
   const plain = fc.constantFrom(smallest, { ...smallest, runtime: 'unheard-of' });

@@ -180,7 +180,7 @@ describe('AUTH-07 for a foreign job the store is asked what it is asked for an u
     foreign = (await rig().run({ language: 'bash', code: 'true' })).job_id;
   });
 
-  /** What the store is asked for a request of beta about a job, and its answers. `query-plans.test.ts` compares the queries. */
+  /** The store's queries for a request of beta about a job, and their answers. `query-plans.test.ts` compares the queries. */
   async function workFor(job_id: string, { method, path }: ReturnType<typeof operationOf>) {
     asks.mockClear();
     const { status } = await rig().request(path.replace('{id}', job_id), { method, key: rig().beta.key });

@@ -17,7 +17,7 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 
 /** Signs, and has room. */
 const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'drain-seconds': '0' });
-/** Does not sign, and has room for one of each. */
+/** A service that does not sign, and has room for one of each. */
 const tight = useRig({
   provider: 'subprocess',
   concurrency: '1',
@@ -78,7 +78,7 @@ async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>):
   return refusal;
 }
 
-/** One wait too many, of the tenant that holds one or of another. */
+/** One wait too many, by the tenant that holds one or by another tenant. */
 async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
   const { alpha } = tight();
   const ids = { alpha: '', beta: '' };

@@ -164,7 +164,7 @@ test.each([
   [['job_1'], 'name a service'],
   [['job_1', '--data-dir', '.'], '--tenant'],
   [['job_1', '--data-dir', '.', '--tenant', 'a', '--url', 'http://localhost:1', '--key', 'k'], 'not from both'],
-])('vouchbox export %j is refused as usage', async (words, says) => {
+])('vouchbox export %j is wrong usage', async (words, says) => {
   const { code, stderr } = await vouchbox(['export', ...words], { cwd: scratch });
   expect(code).toBe(2);
   expect(stderr).toContain(says);

@@ -1,4 +1,4 @@
-/** A grading of programs that are compiled: what the compiler did is never said of the program. */
+/** A grading of compiled programs never blames a program for its compiler. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const SUM = '#include <bits/stdc++.h>\nint main() { long a, b; std::cin >> a >> 
 const TESTS = [{ name: 'one', stdin: '1 2', expected: '3' }];
 const roomy = { cpu_seconds: 60, wall_seconds: 60 };
 
-/** What a compiler may meet, and what is then told. */
+/** The limits that a compiler may meet, and the reasons that are then given. */
 const METS: readonly [what: string, code: string, limits: Record<string, number>, reason: RegExp][] = [
   ['the CPU time', SUM, { cpu_seconds: 0.3 }, /compiler met a limit: the CPU time ran out/],
   ['the wall clock', SUM, { wall_seconds: 0.3 }, /compiler met a limit: the wall clock ran out/],

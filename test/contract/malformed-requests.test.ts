@@ -31,7 +31,7 @@ afterEach(async () => {
   expect((await rig().request('/healthz', { key: null })).status).toBe(200);
 });
 
-/** What every refusal must be, whichever layer refuses. */
+/** The members that every refusal must have, whichever layer refuses. */
 function expectRefusal(answer: RawAnswer | undefined, status: number, code: string): void {
   const { error } = JSON.parse(answer?.body ?? '{"error":{}}') as { error: Record<string, unknown> };
   expect([answer?.status, error['code']]).toEqual([status, code]);
@@ -60,7 +60,7 @@ async function kept(bytes: string): Promise<RawAnswer> {
   return answer;
 }
 
-/** What a case shows beside the row that its title begins with. */
+/** The further rows that a case shows, beside the one that its title begins with. */
 const ALSO_SHOWN: Readonly<Record<string, string>> = {
   'E-02 a TLS hello': 'What-6a',
   'E-02 HTTP/2.0': 'What-6b',

@@ -18,7 +18,7 @@ import { useRig } from '../rig/rig.ts';
 const rig = useRig({ 'attestation-mode': 'on' });
 const identity = { name: 'test', version: '1.0.0' };
 
-/** What both generations of clients can do. */
+/** The calls that clients of both generations have. */
 type Client = Pick<PresentClient, 'close' | 'listTools' | 'readResource'> & {
   callTool: (
     call: { name: string; arguments?: Record<string, unknown> },

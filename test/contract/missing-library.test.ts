@@ -1,4 +1,4 @@
-/** What is in a pack, and what is said where a program imports a library that it has not. */
+/** The list of a pack's libraries, and the remark about a program that imports a library which it does not have. */
 import { describe, expect, test } from 'vitest';
 import { BUILD_MILLISECONDS_MAX, packsOf } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { TINY } from '../../packages/server/src/sandbox/packs/tiny-pack.fixture.ts';

@@ -151,7 +151,7 @@ test('every node serves what one of them signed', async () => {
   expect(there.text).toBe(here.text);
 });
 
-/** What each living node says of its signing, the oldest first. */
+/** The signing of each living node in its own words, the oldest first. */
 async function signingProblems(): Promise<(string | null)[]> {
   await using session = await Session.open(url, {});
   const { rows } = await session.execute<{ problem: string | null }>({

@@ -68,7 +68,7 @@ describe.skipIf(!hasObjectServer())('a service with an object store', () => {
 
   test('a kill between a put and the change of the row loses nothing, and leaves no object behind', async () => {
     const reading = Promise.withResolvers<void>();
-    // What was put is read back before anything is changed.
+    // The service reads an object back before it changes anything.
     await using proxy = await openObjectProxy(settings['SERVICE_OBJECT_STORE_URL'] ?? '', (method) => {
       if (method !== 'GET') return 'pass';
       reading.resolve();

@@ -48,7 +48,7 @@ const UPGRADE =
 /** How a request, or the server it is made to, differs from the plain one. */
 interface Change {
   readonly server?: TestServerOptions;
-  /** What happens to the server before the first request. */
+  /** The change of the server before the first request. */
   readonly prepare?: (server: TestServer) => unknown;
   /** Whether the operator set no metrics token, and no pages were built. */
   readonly hasNothingOptional?: true;
@@ -96,7 +96,7 @@ function serverOf(change: Change): Promise<TestServer> {
 
 const PLAIN: Change = {};
 
-/** To the plain server, whatever the request says. */
+/** The request goes to the plain server, whatever it says. */
 function askPlain(
   operation: ContractOperation,
   request: Omit<Change, 'server' | 'prepare' | 'hasNothingOptional'>,

@@ -82,7 +82,7 @@ describe('wall_seconds', () => {
     expect(ran.result.stdout).toBe('started\n');
     expect(violations(ran)).toEqual(['wall_time']);
     expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(2000);
-    // It must not have ended by itself. How soon after the limit is measured elsewhere, on a quiet machine.
+    // The program must not have ended by itself. How soon after the limit it ends is measured elsewhere, on a quiet machine.
     expect(ran.detail.duration_ms).toBeLessThan(60_000);
   });
 
@@ -127,7 +127,7 @@ while True:
 });
 
 describe('mem_mb', () => {
-  /** So much that memory decides, on a slow host too. */
+  /** This is so much that memory decides, on a slow host too. */
   const ample = { cpu_seconds: 60, wall_seconds: 120 };
   const oomKilled = { status: 'oom_killed', exit_code: null, signal: null, terminal_reason: 'memory_limit' };
 
@@ -169,7 +169,7 @@ os.wait()`;
   });
 
   test('counts memory, not address space: the reservations of numpy and V8 are free', async () => {
-    // The host's kernel refuses at once what is more than all of its memory, whatever a job may use.
+    // The host's kernel refuses at once a request for more than its whole memory, whatever a job may use.
     const reserved = Math.min(8 * GIB, Math.floor(totalmem() / 2));
     const ran = await python(`import mmap; m = mmap.mmap(-1, ${reserved}); m[0] = 1; print("ok")`, {
       mem_mb: 64,

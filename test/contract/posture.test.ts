@@ -1,5 +1,5 @@
 /**
- * Spec § Job detail, § Receipt: what is claimed of a job is what was observed, and a program can check it from inside.
+ * Only observed facts are claimed of a job, and a program can check them from inside. Spec § Job detail, § Receipt.
  */
 import { createHash } from 'node:crypto';
 import { verifyReceipt } from '@vouchbox/evidence';

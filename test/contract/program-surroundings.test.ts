@@ -1,4 +1,4 @@
-/** What a program sees: its files, its streams, its environment, and nothing of the host. */
+/** The view of a program: its files, its streams, its environment, and nothing of the host. */
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 

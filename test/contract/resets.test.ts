@@ -57,7 +57,7 @@ function countFollowers(): void {
   };
 }
 
-/** What this process holds that it should free. */
+/** The things that this process holds and should free. */
 function held() {
   const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   return { descriptors: readdirSync('/proc/self/fd').length, timers };
@@ -70,11 +70,11 @@ const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\n${HEAD}${more}
 
 interface Phase {
   readonly name: string;
-  /** What is sent before the client vanishes. */
+  /** The bytes that the client sends before it vanishes. */
   readonly bytes: () => string | Promise<string>;
-  /** What a request in this phase holds; null if it holds nothing, and vanishes at once. */
+  /** The permit that a request in this phase holds; null if it holds none, and vanishes at once. */
   readonly permit: PermitKind | null;
-  /** What it has received by then; nothing if left out. */
+  /** The bytes that the client has received by then; nothing if left out. */
   readonly told?: string;
 }
 

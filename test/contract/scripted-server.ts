@@ -21,7 +21,7 @@ export interface ScriptedServerOptions extends Pick<TestServerOptions, 'bounds' 
   readonly concurrency?: number;
 }
 
-/** What came over a stream: events in the order of their frames, and the close code. */
+/** The messages of a stream: events in the order of their frames, and the close code. */
 export interface Streamed {
   readonly frames: { readonly job_id: string; readonly seq: number; readonly kind: string }[];
   readonly socket: WebSocket;

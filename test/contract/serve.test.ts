@@ -308,7 +308,7 @@ test('a missing runtime makes the service refuse jobs with 503 and lose none, un
   expect((await client.detail(taken.job_id)).status).toBe('queued');
   expect((await client.health()).status).toBe('ok');
   inside('umount', crun);
-  // It is noticed without a job.
+  // The service notices without a job that the runtime is back.
   await expect.poll(readiness, soon).toEqual([200, true, true]);
   const events = await Array.fromAsync(client.follow(taken.job_id), ({ kind }) => kind);
   expect(events).toEqual(['queued', 'started', 'stdout', 'finished']);

@@ -58,7 +58,7 @@ async function submitted({ alpha }: Rig, count: number): Promise<string[]> {
   return await Promise.all(Array.from({ length: count }, async () => (await alpha.client.submit(submission)).job_id));
 }
 
-/** This many jobs, all running. */
+/** Begins this many jobs, and resolves once all run. */
 async function begun(rig: Rig, count: number): Promise<string[]> {
   const jobs = await submitted(rig, count);
   for (const job_id of jobs) {
@@ -135,7 +135,7 @@ test('jobs that exceed the drain time are recorded as ended by the stop, and que
   for (const id of running) {
     const { detail, events } = await second.ended(id);
     expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown', exit_code: null });
-    // It was observed while it ran, and that is kept.
+    // The posture was observed while the job ran, and is kept.
     expect(detail.effective_spec?.isolation_class).toBe('linux-shared-kernel');
     expect(detail.receipt?.event_chain).toMatchObject({ complete: true, count: events.length });
     expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'stdout', 'finished']);

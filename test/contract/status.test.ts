@@ -32,7 +32,7 @@ describe('status', () => {
       parked: { cells: expect.any(Number) as unknown, mem_mb: expect.any(Number) as unknown, mem_mb_max: 256 },
       object_store: null,
     });
-    // A store that others can share says who does.
+    // A service with a store that others can share names itself.
     const isShared = (await databaseOf(rig().dataDir)) !== null;
     expect(nodes.map(({ slots, claims }) => [slots, claims])).toEqual(isShared ? [[1, 0]] : []);
     const { uptime_seconds } = await status();

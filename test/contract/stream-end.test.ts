@@ -10,7 +10,7 @@ import { ScriptedServer, type Streamed } from './scripted-server.ts';
 const TRIES = loadSize({ small: 160, full: 10_000 });
 const LANES = 16;
 
-/** What a test does at a read of events: called before and after each, with its ordinal from 1. */
+/** The test's work at a read of events: called before and after each, with its ordinal from 1. */
 type OnRead = (read: number, when: 'before' | 'after') => Promise<void> | undefined;
 const onReads = new Map<string, { count: number; readonly onRead: OnRead }>();
 
@@ -46,7 +46,7 @@ const MOMENTS = [
   'live',
 ] as const;
 
-/** Which of the possible orders a try takes, derived from its number. */
+/** The order that a try takes, derived from its number. */
 function planOf(number: number) {
   const digit = (base: number, count: number) => Math.floor(number / base) % count;
   return {
@@ -61,7 +61,7 @@ function planOf(number: number) {
   };
 }
 
-/** What is wrong with a try; null if nothing is. */
+/** The fault of a try; null if there is none. */
 async function attempt(number: number): Promise<string | null> {
   const plan = planOf(number);
   const { key, cell } = await served.start(`try ${number}`);

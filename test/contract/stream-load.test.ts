@@ -122,5 +122,5 @@ describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
   });
 });
 
-/** What a client sees of a connection that ends without a close frame. RFC 6455 § 7.1.5. */
+/** A client's view of a connection that ends without a close frame. RFC 6455 § 7.1.5. */
 const abnormal = 1006;

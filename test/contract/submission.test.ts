@@ -100,7 +100,7 @@ describe('an accepted submission', () => {
 });
 
 describe('a refused submission', () => {
-  /** Nothing may be left of it: no job, whatever the reason. */
+  /** A refused submission leaves nothing: no job, whatever the reason. */
   async function expectRefusal(body: unknown, status: number, code: string, pointer = ''): Promise<void> {
     const before = await rig().jobCount();
     const answer = await rig().post(body);

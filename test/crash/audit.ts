@@ -1,7 +1,6 @@
 /**
- * What must be true after any number of crashes, checked from outside through the interface: every acknowledged job
- * exists, each ended once, every chain, receipt and envelope verifies, and every program wrote exactly what it should
- * have.
+ * The audit after any number of crashes, from outside through the interface: every acknowledged job exists, each ended once,
+ * every chain, receipt and envelope verifies, and every program wrote exactly what it should have.
  */
 import type { ServiceClient } from '@vouchbox/client';
 import { resultSubjectName, verifyChain, verifyEnvelope, verifyReceipt } from '@vouchbox/evidence';

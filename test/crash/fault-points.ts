@@ -4,8 +4,8 @@
  */
 
 /**
- * What the store commits, in the order of a job's life. A job that finds a parked cell is accepted and started by one
- * commit, `start at once`. `recover` is the end that the next start gives to a job that was running.
+ * The commits of the store, in the order of a job's life. A job that finds a parked cell is accepted and started by one commit,
+ * `start at once`. `recover` is the end that the next start gives to a job that was running.
  */
 export const STORE_STEPS = [
   'open',
@@ -19,7 +19,7 @@ export const STORE_STEPS = [
 ] as const;
 export type StoreStep = (typeof STORE_STEPS)[number];
 
-/** What the service does between those commits. */
+/** The steps of the service between those commits. */
 export const OTHER_STEPS = ['prepare', 'hand over', 'release', 'collect', 'sign', 'clean up'] as const;
 export type OtherStep = (typeof OTHER_STEPS)[number];
 
@@ -67,7 +67,7 @@ export function everyFaultPoint(): FaultPoint[] {
   const slow = 'told late that it synced';
   const kernel = (Object.keys(KERNEL_FAULTS) as KernelFault[]).filter((fault) => fault !== slow);
   return [
-    // It lasts from the first step to the end of the job.
+    // The slow disk lasts from the first step to the end of the job.
     { step: 'admit', fault: slow },
     ...STORE_STEPS.flatMap((step) => [...kernel, 'killed after' as const].map((fault) => ({ step, fault }))),
     ...OTHER_STEPS.flatMap((step) => OTHER_FAULTS.map((fault) => ({ step, fault }))),

@@ -46,7 +46,7 @@ function die(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** What comes before and after the step that is to break. */
+/** The code before and after the step that is to break. */
 function before(step: string): void {
   if (step !== armed.step || isBroken) return;
   if (armed.fault === 'killed before') die();
@@ -88,7 +88,7 @@ function replace(target: object, name: PropertyKey, by: (original: Method) => Me
   methods[name] = by(original);
 }
 
-/** The canaries at the start, before there is any job, take the same path. */
+/** The canaries at the start take the same path, before there is any job. */
 let hasJob = false;
 
 /** Breaks what a method does, from the first job that is submitted to the service. */

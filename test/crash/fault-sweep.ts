@@ -25,7 +25,7 @@ const usualLanguages = 3;
 /** The one line that a service prints if it cannot start. */
 const ONE_LINE = /^vouchbox: [^\n]+$/;
 
-/** What one life with a fault shares with the lives before and after it. */
+/** The values that one life with a fault shares with the lives before and after it. */
 interface Ordeal {
   readonly dataDir: string;
   readonly workload: Workload;

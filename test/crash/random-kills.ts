@@ -24,14 +24,14 @@ export interface RandomKillsOptions extends Load {
 
 export interface RandomKills extends Audit {
   readonly kills: number;
-  /** How many of them came before the service listened. */
+  /** How many kills came before the service listened. */
   readonly killsWhileStarting: number;
   /** Answers that were lost because the service was killed. */
   readonly lostAnswers: number;
   readonly cancellations: number;
   /** Programs that the witness saw begin. */
   readonly ran: number;
-  /** What was left on the host when the last service had stopped. */
+  /** The leftovers on the host after the last service had stopped. */
   readonly leftovers: readonly string[];
 }
 

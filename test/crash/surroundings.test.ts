@@ -51,7 +51,7 @@ test.runIf(isLongForm)(
       disk.fill();
       const refused: unknown[] = [];
       while (refused.length < 3) {
-        // What still fits into the log's last page is accepted, and kept.
+        // Anything that still fits into the log's last page is accepted and kept.
         await workload.run(service.url, { clients: 1, jobsEach: 1 }).catch((error: unknown) => refused.push(error));
       }
       for (const error of refused) {
@@ -78,7 +78,7 @@ test.runIf(isLongForm)(
   },
 );
 
-/** Writes 480 KiB that cannot be compressed to much less, which are stored as events and once more in its result. */
+/** A program that writes 480 KiB which hardly compress. They are stored as events, and once more in its result. */
 const WRITER = { language: 'bash', code: 'head -c 368640 /dev/urandom | base64 -w 0' } as const;
 
 test('a disk too small for the accepted jobs holds them back at the reserve, and all succeed once it is larger', {

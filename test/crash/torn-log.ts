@@ -1,5 +1,5 @@
 /**
- * What a power cut may leave of the store's log, done to the store of a killed service: an unfinished write after the
+ * The possible effects of a power cut on the store's log, made in the store of a killed service: an unfinished write after the
  * last commit, which costs nothing, and the loss of acknowledged data, which must be reported.
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';

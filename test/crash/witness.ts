@@ -29,7 +29,7 @@ export class Witness implements AsyncDisposable {
     });
   }
 
-  /** Resolves once nothing that runs from now on can be missed. Rejects if the kernel reports no processes. */
+  /** Resolves once the witness can miss nothing that runs from now on. Rejects if the kernel reports no processes. */
   static async open(): Promise<Witness> {
     const witness = new Witness();
     const lines = createInterface({ input: witness.#listener.stdout as Readable });

@@ -7,9 +7,9 @@ import type { JobSubmission } from '@vouchbox/protocol';
 import { CRASH_KEY } from './service-process.ts';
 import type { Witness } from './witness.ts';
 
-/** What was promised of one job, and what it must have written if it ran to its end. */
+/** The promises of one job, and the output that it must have written if it ran to its end. */
 export interface Promised {
-  /** What its program reports to the witness. */
+  /** The number that its program reports to the witness. */
   readonly number: number;
   readonly idempotencyKey: string;
   readonly submission: JobSubmission;

@@ -5,7 +5,7 @@ import type { Seen } from './facts.ts';
 export interface Caller {
   /** Runs the program to its end. With a key, the submission is sent with it. */
   readonly run: (crossing: Crossing, idempotencyKey?: string) => Promise<Seen>;
-  /** Cancels a job that runs, in the way of this place. */
+  /** Cancels a running job in the way of this place. */
   readonly cancel?: (crossing: Crossing, job_id: string) => Promise<void>;
   /** Reads a job that has ended. */
   readonly read?: (crossing: Crossing, job_id: string) => Promise<Seen>;
@@ -39,7 +39,7 @@ async function cancelled(caller: Caller, crossing: Crossing): Promise<Seen> {
   return await ended;
 }
 
-/** A caller may be told that the service is gone. Then it reads the job once the service is back. */
+/** A caller may learn that the service is gone. It then reads the job once the service is back. */
 async function crashed(caller: Caller, crossing: Crossing): Promise<Seen> {
   const ended = caller.run(crossing).then(
     (seen) => () => seen,
@@ -59,7 +59,7 @@ function endedEarly(seen: Seen): never {
   throw new Error(`the job ended before anything happened to it: ${JSON.stringify(seen).slice(0, 300)}`);
 }
 
-/** The job is signed by the first key. Afterwards it is read again. */
+/** The first key signs the job. Afterwards the job is read again. */
 async function rotated(caller: Caller, crossing: Crossing): Promise<Seen> {
   const seen = await caller.run(crossing);
   const job = await crossing.job();

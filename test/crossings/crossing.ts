@@ -1,6 +1,6 @@
 /**
  * One cell of the matrix while it is tried: a scenario with a tenant of its own, on a service that it shares with other cells.
- * What happens to that service happens to all of them at once, so each waits here until all have come.
+ * An event of that service happens to all of them at once, so each waits here until all have come.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -25,13 +25,13 @@ export class Gathering {
     this.#done.promise.catch(() => {});
   }
 
-  /** For a cell that is ready: resolves once it has happened. */
+  /** Called by a cell that is ready: resolves once the event has happened. */
   arrive(): Promise<void> {
     this.leave();
     return this.#done.promise;
   }
 
-  /** For a cell that will not come. */
+  /** Called for a cell that will not come. */
   leave(): void {
     this.#missing--;
     if (this.#missing === 0) this.#act().then(this.#done.resolve, this.#done.reject);
@@ -43,7 +43,7 @@ export class Crossing {
   readonly scenario: Scenario;
   readonly service: Service;
   readonly tenant: string;
-  /** Empty, for the files of this cell. */
+  /** An empty directory for the files of this cell. */
   readonly directory: string;
   readonly #gathering: Gathering | null;
   #hasArrived = false;
@@ -88,7 +88,7 @@ export class Crossing {
     return pem;
   }
 
-  /** Runs the jobs whose outputs the program is given. Each output by the path of the input. */
+  /** Runs the jobs whose outputs the program is given, and returns each output by the path of the input. */
   async outputsOfJobs(): Promise<Record<string, { readonly from: OutputName }>> {
     const files: Record<string, { from: OutputName }> = {};
     for (const [path, code] of Object.entries(this.scenario.program.fromJobs ?? {})) {
@@ -138,7 +138,7 @@ export class Crossing {
     );
   }
 
-  /** Resolves once what the scenario is about has happened to the service. */
+  /** Resolves once the event of the scenario has happened to the service. */
   async happened(): Promise<void> {
     this.#hasArrived = true;
     await this.#gathering?.arrive();

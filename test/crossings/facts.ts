@@ -1,6 +1,6 @@
 /**
- * What can be seen of a job that ended, whatever the place it is seen through. A place may show less than another; what it
- * shows must be the same.
+ * The facts that can be seen of a job that ended, at any place. A place may show fewer than another; those that it shows must
+ * be the same.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { FoldedResult, JobDetail, TerminalReason, TerminalStatus } from '@vouchbox/protocol';
@@ -23,12 +23,12 @@ export interface Facts {
   readonly jobs: number;
 }
 
-/** What the two answers of the contract about a job that ended say of every job. */
+/** The statements about every ended job in the two answers of the contract. */
 export const OF_EVERY_JOB = [
   ...(['status', 'terminal_reason', 'exit_code', 'signal', 'stdout', 'stderr', 'truncated', 'violations'] as const),
 ] as const satisfies readonly (keyof Facts)[];
 
-/** What one place showed. Where it cuts a long text, it shows the ends of it. */
+/** The facts that one place showed. Where it cuts a long text, it shows the ends of it. */
 export type Seen = Partial<Facts> & {
   readonly stdoutEnds?: TextEnds;
   /** Without the newline at its end, which lines on a page do not show. */
@@ -44,7 +44,7 @@ export interface TextEnds {
 
 const shownCharacters = 200;
 
-/** How one thing that was seen differs from what must be seen, in a line; null if nothing does. */
+/** The difference between a fact that was seen and the one that must be seen, in a line; null if there is none. */
 export function differenceOf(seen: Seen, expected: Partial<Facts>, essential: readonly (keyof Facts)[]): string | null {
   const { stdoutEnds, stdoutLines } = seen;
   const hasOutput = [seen.stdout, stdoutEnds, stdoutLines].some((shown) => shown !== undefined);

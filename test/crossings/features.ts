@@ -1,6 +1,6 @@
 /**
- * The features of a job that are tried at every place: the rows of the matrix. What the code can do is listed in the code;
- * here each entry of such a list has its row, so that a new one does not compile without.
+ * The features of a job that are tried at every place: the rows of the matrix. The code lists what it can do. Each entry of
+ * such a list has its row here, so that a new one does not compile without a row.
  */
 import type { GradeOptions } from '@vouchbox/client';
 import type {
@@ -43,7 +43,7 @@ export const FEATURES = [
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** Where something is tried that has no row of its own. */
+/** The places where features without a row of their own are tried. */
 type Elsewhere = `${'test' | 'packages'}/${string}.ts`;
 
 /** Every limit is a row of its own name. */
@@ -152,7 +152,7 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   getMetrics: 'test/contract/metrics.test.ts',
 };
 
-/** What a grading can be given. */
+/** The members that a grading can be given. */
 const GRADING_ROWS: Readonly<Record<keyof Required<GradeOptions>, Feature | Elsewhere>> = {
   tests: 'graded',
   limits: 'wall_seconds',

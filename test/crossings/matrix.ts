@@ -16,15 +16,15 @@ export const CELLS: readonly Cell[] = PLACE_NAMES.flatMap((place) =>
   FEATURES.filter((feature) => sentenceOf(place, feature) === null).map((feature) => ({ place, feature })),
 );
 
-/** Places that start quickly, and without a browser: `npm run long` has those of their own. */
+/** Places that start quickly, and without a browser. `npm run long` tries the others. */
 const QUICK: readonly PlaceName[] = [
   ...(['http', 'typescript-client', 'python-client', 'command', 'mcp', 'piston', 'judge0', 'sandbox-fusion'] as const),
   ...(['grading', 'export-by-command', 'export-by-library', 'backup', 'fork'] as const),
 ];
 
 /**
- * The short form: every feature over HTTP, and at each other quick place one feature more, another with each seed. What needs
- * a pack is left out where the packs are not built.
+ * The short form: every feature over HTTP, and one feature more at each other quick place, another one with each seed. Features
+ * that need a pack are left out where the packs are not built.
  */
 export function shortForm(seed: number, hasPacks: boolean): Cell[] {
   const cells = CELLS.filter(({ feature }) => hasPacks || SCENARIOS[feature].needs === undefined);

@@ -1,4 +1,4 @@
-/** What a column of the matrix is: a place where a job can be met. */
+/** A column of the matrix: a place where a job can be met. */
 import type { Crossing } from './crossing.ts';
 import type { Facts, Seen } from './facts.ts';
 import type { Feature } from './features.ts';
@@ -15,11 +15,11 @@ export interface Place {
   readonly title: string;
   readonly group: Group;
   readonly service: ServiceName;
-  /** What is shown here of every job that ended: without one of these a cell does not hold. */
+  /** The facts that this place shows of every job that ended: without one of them a cell does not hold. */
   readonly shows: readonly (keyof Facts)[];
   /** A sentence for each feature that cannot be met here. Every other feature is tried. */
   readonly except: Readonly<Partial<Record<Feature, string>>>;
-  /** For each feature that is met and of which something cannot be seen here: what, and why. */
+  /** For each feature of which some facts cannot be seen here: those facts, and why. */
   readonly unseen?: Readonly<Partial<Record<Feature, Unseen>>>;
   readonly open: () => Promise<OpenPlace>;
 }
@@ -36,7 +36,7 @@ export interface OpenPlace extends AsyncDisposable {
   readonly play: (crossing: Crossing) => Promise<Seen>;
   /** Carries the service's data elsewhere, after all scenarios, and starts a service from it. */
   readonly carry?: (service: Service, start: StartAgain) => Promise<Service>;
-  /** What is seen of an earlier scenario of this place in the service that `carry` started. */
+  /** The facts of an earlier scenario of this place, read from the service that `carry` started. */
   readonly again?: (crossing: Crossing) => Promise<Seen>;
 }
 

@@ -1,4 +1,4 @@
-/** What the code is given new does not compile until the matrix of crossings has a row or a column for it. */
+/** A new part of the code does not compile until the matrix of crossings has a row or a column for it. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -82,7 +82,7 @@ const SETTINGS = {
   include: [],
 };
 
-/** What the compiler says of these tables. */
+/** The compiler's errors about these tables. */
 async function compiled(tree: string): Promise<string> {
   const folder = join(tree, 'test/crossings');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(SETTINGS));

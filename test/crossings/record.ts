@@ -10,7 +10,7 @@ export async function checkRecords(crossing: Crossing): Promise<void> {
   for (const job of await crossing.jobs()) {
     await crossing.ended(job);
     await crossing.client.verify(job);
-    // A service that signs again signs what it did not sign before.
+    // A service that signs again also signs the jobs that it did not sign before.
     const isUnsigned = crossing.scenario.act === 'signing_off' && !crossing.service.signs;
     await (isUnsigned ? checkUnsigned : checkSigned)(crossing, job);
   }
@@ -25,7 +25,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const { client, scenario, service, tenant } = crossing;
   await crossing.signed(job);
   const { key_id } = (await client.detail(job)).attestation;
-  // Where the data was carried since, the key of most jobs is no more the newest.
+  // Where the data was carried since, the key of most jobs is no longer the newest.
   const allowed = scenario.act === 'key_rotated' ? [crossing.signer] : service.publicKeys;
   const pinned = allowed.find((pem) => keyIdOf(pem) === key_id);
   if (pinned === undefined) throw new Error(`the job is signed with another key: ${key_id}`);

@@ -1,6 +1,7 @@
 /**
- * Tries cells of the matrix. Those on one service share it: first all whose service stays as it is, then, each all at once,
- * those that its new key, its crash and a start without signing are about. Afterwards its data is carried.
+ * Tries cells of the matrix. Cells on one service share it. Those whose service stays as it is come first. Then come those
+ * about its new key, about its crash and about a start without signing, each group at once. Afterwards the service's data is
+ * carried.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
@@ -19,7 +20,7 @@ export interface Cell {
   readonly feature: Feature;
 }
 
-/** How a cell went. */
+/** The result of a cell. */
 export interface Outcome extends Cell {
   /** Why it does not hold, in a line; null if it does. */
   readonly problem: string | null;
@@ -55,7 +56,7 @@ export async function runCells(cells: readonly Cell[], run: Run): Promise<void> 
     try {
       await runOnService(name, those, run);
     } catch (error) {
-      // What does not start or does not end in order is the fault of every cell on it.
+      // A service that does not start, or does not end in order, is the fault of every cell on it.
       for (const cell of those) run.onOutcome({ ...cell, problem: `the service: ${lineOf(error)}`, seconds: 0 });
     }
   }
@@ -68,7 +69,7 @@ interface Stage {
   readonly run: Run;
   /** Cells that did not hold: they are not tried again elsewhere. */
   readonly failed: Set<Cell>;
-  /** Cells of places that carry the data are told of once they were read there. */
+  /** Cells of places that carry the data are reported once they were read there. */
   readonly seconds: Map<Cell, number>;
 }
 
@@ -121,7 +122,7 @@ async function runPart(stage: Stage, cells: readonly Cell[]): Promise<void> {
   });
 }
 
-/** A cell of a place that carries is told of when it was read after that, or does not hold before. */
+/** A cell of a place that carries data is reported when it was read after that, or when it failed before. */
 function tell({ run, failed, seconds }: Stage, outcome: Outcome, place: OpenPlace, cell: Cell): void {
   if (outcome.problem !== null) failed.add(cell);
   if (outcome.problem === null && place.carry !== undefined) seconds.set(cell, outcome.seconds);
@@ -165,13 +166,13 @@ async function problemOf(crossing: Crossing, cell: Cell, play: () => Promise<See
   }
 }
 
-/** What a place must show of a feature. Of a grading it need not show the jobs that were made for it. */
+/** The facts that a place must show of a feature. A grading need not show the jobs that were made for it. */
 function shownAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   const { essential, act } = SCENARIOS[feature];
   return act === 'graded' ? essential : [...essential, ...PLACES[place].shows];
 }
 
-/** What a place does not show of a feature, and says why. */
+/** The facts that a place does not show of a feature, with the reason. */
 function unseenAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   const { unseen }: Place = PLACES[place];
   return unseen?.[feature]?.facts ?? [];

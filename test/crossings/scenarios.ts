@@ -1,4 +1,4 @@
-/** What is submitted for each feature, and what must then be seen, whatever the place. */
+/** The submission for each feature, and the facts that must then be seen, whatever the place. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { JobSubmission, Language } from '@vouchbox/protocol';
 import type { Facts } from './facts.ts';
@@ -21,7 +21,7 @@ export interface GivenTest {
   readonly expected: string;
 }
 
-/** What happens beside the program's own run. */
+/** The event beside the program's own run. */
 export type Act = 'nothing' | 'cancelled' | 'crash' | 'key_rotated' | 'signing_off' | 'graded' | 'repeated';
 
 export interface Scenario {
@@ -29,7 +29,7 @@ export interface Scenario {
   readonly title: string;
   readonly program: Program;
   readonly sees: Partial<Facts>;
-  /** What a place must show: without it the feature was not met there. */
+  /** The facts that a place must show: without them the feature was not met there. */
   readonly essential: readonly (keyof Facts)[];
   readonly act: Act;
   /** The tests of a grading. */
@@ -102,7 +102,7 @@ printf 'two\\xff\\0\\r\\n\\xfe' > output/deep/er/b.bin
 echo no > other`),
       outputs: ['output/**'],
     },
-    // No text: what changes a byte of it is seen.
+    // A file that is no text: a change of any byte is seen.
     sees: { ...SUCCEEDED, stdout: '', files: { 'output/a.txt': 'one\n', 'output/deep/er/b.bin': 'two\xff\0\r\n\xfe' } },
     essential: ['files'],
     act: 'nothing',

@@ -29,7 +29,7 @@ const twoNodes: Start = async (tenants, settings) => {
   return { service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 };
 
-/** What is of 64 KiB and more, which is the least that may be set, lies in the object store. */
+/** Contents of at least 64 KiB, the smallest possible setting, lie in the object store. */
 const withObjects: Start = async (tenants, settings) => {
   await using undo = new AsyncDisposableStack();
   const server = undo.use(await startObjectServer());

@@ -71,7 +71,7 @@ const JOBS: readonly JobTrial[] = [
 ];
 
 /**
- * What fails where a service with these capabilities runs jobs of one class; nothing where all is well.
+ * The faults of a service with these capabilities that runs jobs of one class; empty where all is well.
  * @param within a command that runs the service with them
  */
 export async function serviceProblems(
@@ -103,7 +103,7 @@ export async function serviceProblems(
   }
 }
 
-/** What fails of one job of each kind; nothing where all is well. */
+/** The faults of one job of each kind; empty where all is well. */
 export async function jobProblems(client: ServiceClient): Promise<readonly string[]> {
   return (await Promise.all(JOBS.map((trial) => jobProblem(client, trial)))).filter((one) => one !== null);
 }

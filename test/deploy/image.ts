@@ -44,7 +44,7 @@ class Podman {
   }
 }
 
-/** Makes what stands for Debian's published image: its essential packages, and apt's sources as that image has them. */
+/** Makes a stand-in for Debian's published image: its essential packages, and apt's sources as that image has them. */
 function makeBase(podman: Podman, work: string): void {
   const root = join(work, 'base');
   const settings = Object.entries(makeCleanRoot(root, [])).flatMap(([name, value]) => [
@@ -57,7 +57,7 @@ function makeBase(podman: Podman, work: string): void {
   for (const path of [root, archive]) rmSync(path, { recursive: true });
 }
 
-/** What does not hold of the service in the root of the image. */
+/** The faults of the service in the root of the image. */
 async function problemsIn(root: string, entrypoint: string): Promise<readonly string[]> {
   // The words of the trial begin with the command of this checkout, which is the name of the shell here.
   const within = [...inRoot(root, { shares: tmpdir() }), 'sh', '-c', `exec ${entrypoint} "$@"`];

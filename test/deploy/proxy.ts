@@ -15,7 +15,7 @@ export interface RunningProxy extends AsyncDisposable {
   readonly url: string;
 }
 
-/** What one kind of proxy takes: its program, the sample's file in deploy/, and what is replaced in it. */
+/** One kind of proxy: its program, the sample's file in deploy/, and the parts of the sample that are replaced. */
 export interface ProxyKind {
   readonly name: string;
   readonly program: string;
@@ -106,7 +106,7 @@ function writeConfiguration(kind: ProxyKind, at: Places): string {
   return file;
 }
 
-/** What the proxy says of the sample; throws if it does not accept it. */
+/** The proxy's words about the sample; throws if it does not accept it. */
 export function checkSample(kind: ProxyKind, directory: string): string {
   const file = writeConfiguration(kind, { directory, port: 1, servicePort: 2 });
   return execFileSync(kind.program, kind.check(file), { env: environment(directory), stdio: 'pipe' }).toString();

@@ -97,7 +97,7 @@ export class FleetNode implements AsyncDisposable {
     this.#process = null;
   }
 
-  /** Stops all of its process at once, and lets it go on. */
+  /** Stops every process of the node at once, and lets them go on. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void {
     if (this.#process !== null) process.kill(this.#process.pid, name);
   }

@@ -33,7 +33,7 @@ export interface FleetRunOptions {
   readonly seed: number;
   /** For how long failures are made. */
   readonly milliseconds: number;
-  /** Jobs that are submitted, at most. Failures end with them. */
+  /** The most jobs that are submitted. Failures end with them. */
   readonly jobsMax: number;
   readonly clients: number;
   /** How far the clock of the last node is ahead. */
@@ -46,7 +46,7 @@ export interface FleetRunOptions {
 export interface FleetRun extends Audit {
   readonly failures: readonly Failure[];
   readonly lostAnswers: number;
-  /** How often each refusal came, or no answer, in place of a job. */
+  /** How often each refusal came in place of a job, or no answer at all. */
   readonly refusals: Readonly<Record<string, number>>;
   /** Programs that the witness saw begin. */
   readonly ran: number;

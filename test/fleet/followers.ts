@@ -37,7 +37,7 @@ export class Followers {
     return this.#underWay;
   }
 
-  /** Resolves when every job was followed to its end, as what was wrong. `url` is that of a node that serves. */
+  /** Resolves when every job was followed to its end, with everything that was wrong. `url` is that of a node that serves. */
   async problems(url: string): Promise<readonly string[]> {
     const client = crashClient(url);
     const problems: string[] = [];

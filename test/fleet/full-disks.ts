@@ -6,11 +6,11 @@ import { crashClient, type Workload } from '../crash/workload.ts';
 import type { PostgresServer } from '../rig/postgres-server.ts';
 import type { FleetNode } from './fleet-node.ts';
 
-/** Long enough that what does not come by then does not come, on a busy machine too. */
+/** Long enough on a busy machine, too: an answer that is not there by then will not come. */
 const patienceMilliseconds = 30_000;
 const pauseMilliseconds = 100;
 
-/** What a full disk may be answered with. Spec § Errors. */
+/** The answers that a full disk may cause. Spec § Errors. */
 const CLEAR: ReadonlySet<number> = new Set([503, 507]);
 
 /** Whether a failure of a call is no answer at all, or a refusal that a caller can act on. */
@@ -71,7 +71,7 @@ async function accepts(node: FleetNode, workload: Workload): Promise<string[]> {
   return accepted === null ? [`a node does not accept jobs again after its disk was full:\n${node.said}`] : [];
 }
 
-/** What becomes of one more job. */
+/** The outcome of one more job. */
 async function outcome(url: string, workload: Workload): Promise<'accepted' | { readonly error: unknown }> {
   try {
     await workload.submitOne(crashClient(url));

@@ -35,7 +35,7 @@ export interface RollingUpgrade extends Audit {
   readonly leftovers: readonly string[];
 }
 
-/** What an upgrade did otherwise than it should, beside the promises of jobs. */
+/** The faults of an upgrade, beside the broken promises of jobs. */
 export function upgradeProblems(run: RollingUpgrade): string[] {
   const expected: [what: string, was: number, is: number][] = [
     ['jobs attested', run.attested, run.jobs],
@@ -100,7 +100,7 @@ async function killInTheMiddle(next: FleetNode, store: WatchedStore): Promise<{ 
   while ((await store.number(rowsMoved)) < heldRow - 1) await delay(pauseMilliseconds);
   await next.kill();
   const moved = await store.number(rowsMoved);
-  // They would be filled again if the next node began anew.
+  // The rows would be filled again if the next node began anew.
   await store.run(`update jobs set outcome = null where tenant = '${OLD}' and job_id < '${idOf(heldRow)}'`);
   await release();
   await next.start();
@@ -149,7 +149,7 @@ class WatchedStore implements AsyncDisposable {
       from generate_series(1, ${oldRows}) as at`);
   }
 
-  /** Holds what a statement locks until what this returns is called. */
+  /** Holds the locks of a statement until the returned function is called. */
   async hold(sql: string): Promise<() => Promise<void>> {
     const holder = await Session.open(this.#url, {});
     holder.begin();

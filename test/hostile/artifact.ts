@@ -1,4 +1,4 @@
-/** What a program can do with the files that the service gives it and takes from it. */
+/** The attacks of a program on the files that the service gives it and takes from it. */
 import assert from 'node:assert/strict';
 import { execFile as execFileWithCallback } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -241,7 +241,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
 ];
 
-/** What a program may leave: written to a directory of this host, for the collector alone. */
+/** The files that a program may leave, written to a directory of this host for the collector alone. */
 function plantOutputs(): { directory: string; outputs: string[] } {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-outputs-'));
   const output = join(directory, 'output');

@@ -1,4 +1,4 @@
-/** What a cell is made of: the bundle that a runtime gets, and the trees of runtime packs. */
+/** The parts of a cell: the bundle that a runtime gets, and the trees of runtime packs. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -116,7 +116,7 @@ function sealedPack(directory: string): PackPlaces {
   return places;
 }
 
-/** What is put into a pack's tree after it was sealed. */
+/** A file that is put into a pack's tree after it was sealed. */
 const SPOILT: Readonly<Record<string, (tree: string) => void>> = {
   ...Object.fromEntries(
     ['dev', 'proc', 'proc/sys', 'sys', 'run', 'work', 'svc', 'tmp', 'bin'].map((name) => [

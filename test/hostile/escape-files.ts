@@ -25,7 +25,7 @@ function digestsOfBinaries(): Readonly<Record<string, string>> {
 
 const before = digestsOfBinaries();
 
-/** Where, and with which options at least, under crun. gVisor shows fewer: see below. */
+/** The place of each mount and its least options, under crun. gVisor shows fewer: see below. */
 const MOUNTS: Readonly<Record<string, readonly string[]>> = {
   '/': ['ro', 'nosuid', 'nodev'],
   '/usr': ['ro', 'nosuid', 'nodev'],

@@ -9,7 +9,7 @@ import { WORK_BYTES } from './target.ts';
 
 type Answers = Readonly<Record<string, string>>;
 
-/** What the reach probe found when it was last accepted, by class. */
+/** The findings of the reach probe when it was last accepted, by class. */
 export function goldenReach(hostileClass: HostileClass): Answers {
   return JSON.parse(readFileSync(join(import.meta.dirname, `golden/reach-${hostileClass}.json`), 'utf8')) as Answers;
 }

@@ -69,7 +69,7 @@ export const networkCases: readonly HostileCase[] = [
   },
 ];
 
-/** The counter counts: one connection from here is one. */
+/** The counter works: it counts one connection from here as one. */
 async function reachItOurselves(port: number): Promise<void> {
   const { connect } = await import('node:net');
   await once(connect({ port, host: '127.0.0.1' }), 'close');

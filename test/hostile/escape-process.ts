@@ -8,7 +8,7 @@ import { attackSeparately } from './separate-service.ts';
 import type { Target } from './target.ts';
 
 const ENVIRONMENT = ['HOME', 'LANG', 'LOGNAME', 'MPLCONFIGDIR', 'PATH', 'PYTHONUNBUFFERED', 'TMPDIR', 'USER'];
-/** What bash sets by itself. */
+/** The variables that bash sets by itself. */
 const OF_BASH = ['PWD', 'SHLVL', '_'];
 
 interface EnvironmentAnswers {

@@ -37,7 +37,7 @@ export type BundleEdit =
   | { readonly filter: 'none' | 'broken' }
   | { readonly mount: string; readonly without: readonly string[] };
 
-/** What a cell is made of here. */
+/** The options of a cell here. */
 export interface BenchOptions extends CellOptions {
   readonly runtime: StartedRuntime;
 }
@@ -113,7 +113,7 @@ export class FaultBench implements AsyncDisposable {
     throw new Error('the cell was made all the same');
   }
 
-  /** What is left of cells on the host: groups and directories. */
+  /** The leftovers of cells on the host: groups and directories. */
   left(): string[] {
     const cells = join(this.#directory, 'cells');
     return [...groupNames(this.#dataDirectory), ...(existsSync(cells) ? readdirSync(cells) : [])];
@@ -137,7 +137,7 @@ export function withEdits(runtime: StartedRuntime, edits: readonly BundleEdit[])
   });
 }
 
-/** The runtime, of which these parts are replaced. */
+/** The runtime with these parts replaced. */
 export function withParts(runtime: StartedRuntime, parts: Partial<StartedRuntimeParts>): StartedRuntime {
   return startedRuntime({ ...runtime, ...parts });
 }

@@ -1,4 +1,4 @@
-/** What a process holds of its host, counted by the kernel, to compare before and after some work. */
+/** The things that a process holds of its host, counted by the kernel, to compare before and after some work. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instanceName } from '../../packages/server/src/sandbox/kernel/host/run-directory.ts';

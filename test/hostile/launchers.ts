@@ -1,6 +1,6 @@
 /**
- * What builds the attacked cells, a launcher for each class: the suite runs once with each. Processes that a case
- * starts read the same choice from their environment.
+ * The makers of the attacked cells, a launcher for each class: the suite runs once with each. Processes that a case starts read
+ * the same choice from their environment.
  */
 import type { HostileClass } from './hostile-case.ts';
 

@@ -120,7 +120,7 @@ export const neighbourCases: readonly HostileCase[] = [
       await watcher.said('watching');
       for (const program of ['be-noticed.py', 'buffers.cjs', 'echo.sh']) await target.attack({ program });
       for (const path of ['/usr/bin/perl', '/usr/bin/bash', process.execPath, '/dev/zero']) openAndClose(path);
-      // One event of its own that was made after all of that.
+      // One event of its own, made after all of the neighbour's.
       const before = Number(watcher.output().match(/own (\d+)\n$/)?.[1] ?? 0);
       await watcher.said(`own ${before + 2}\n`);
       watcher.run.stop('cancelled');

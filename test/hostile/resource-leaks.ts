@@ -1,4 +1,4 @@
-/** What a service holds of its host after its work: the same as before. */
+/** A service holds the same things of its host after its work as before. */
 import assert from 'node:assert/strict';
 import { leftoversOf } from '../rig/leftovers.ts';
 import type { Holdings } from './holdings.ts';

@@ -10,7 +10,7 @@ import type { Running, Target } from './target.ts';
 
 /** How long after its limit a program may live at most, on a machine that is busy with other cells. */
 const GRACE_MILLISECONDS = 3000 * PATIENCE;
-/** What a program uses at most that may use a second. */
+/** The most CPU time of a program that may use a second. */
 const CPU_MILLISECONDS_MAX = 1000 + 800 * PATIENCE;
 
 export const processLimitCases: readonly HostileCase[] = [

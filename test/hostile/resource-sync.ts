@@ -1,4 +1,4 @@
-/** What a job makes the host write out. */
+/** The writes that a job makes the host carry out. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,10 @@
 import { describe } from 'vitest';
 import { describeHostile } from './hostile-suite.ts';
 
-/** What depends on how gVisor's two processes were started. All else is in gVisor's own kernel, the same both ways. */
+/**
+ * The cases that depend on how gVisor's two processes were started. Everything else is in gVisor's own kernel, the same both
+ * ways.
+ */
 const OF_THE_START: ReadonlySet<string> = new Set(['ESC-01', 'ESC-03', 'ESC-16', 'ESC-25', 'ESC-27', 'ESC-36']);
 
 describe('the gvisor class, started by runsc', () => {

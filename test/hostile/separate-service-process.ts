@@ -29,7 +29,9 @@ async function attackOnce({ hostileClass, attack }: SeparateTask & { kind: 'atta
   return await target.attack(attack);
 }
 
-/** What this process holds of the host before and after a load. What is made once and kept is made before. */
+/**
+ * The things that this process holds of the host before and after a load. Things that are made once and kept are made before.
+ */
 async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load' }): Promise<unknown> {
   await using target = await Target.open(hostileClass);
   await runMixedLoad(target, Math.min(jobs, 15));

@@ -35,7 +35,7 @@ const PROCESS = fileURLToPath(import.meta.resolve('./separate-service-process.ts
 /** Node sets close-on-exec on the lowest descriptors that it inherits, and stops at the first gap after 15. */
 const LEAKED_FIRST = 40;
 const IN_TERMINAL = ['python3', '-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))'];
-/** With these, memory before and after some work differs by what is kept: V8 reserves nothing for later. */
+/** With these options, memory differs before and after some work only by what is kept: V8 reserves nothing for later. */
 const OPTIONS = ['--expose-gc', '--max-semi-space-size=1'];
 
 /** Runs an attack in a special service. */

@@ -1,6 +1,6 @@
 /**
- * What is attacked: a real provider of one class, opened as the service opens it, on a host with planted secrets. It
- * runs attacks in cells and reads from the kernel which processes of the host belong to which cell.
+ * The target of attacks: a real provider of one class, opened as the service opens it, on a host with planted secrets. It runs
+ * attacks in cells and reads from the kernel which processes of the host belong to which cell.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -38,7 +38,7 @@ export interface Running {
   readonly seen: Promise<Seen>;
   /** Resolves when the recorded output of the program contains this. */
   readonly said: (text: string) => Promise<void>;
-  /** What was recorded of its standard output so far. */
+  /** The standard output that was recorded so far. */
   readonly output: () => string;
 }
 

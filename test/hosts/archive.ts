@@ -1,4 +1,4 @@
-/** Where the packages of a host come from: the mirror that this machine already uses, whatever release it has itself. */
+/** The source of a host's packages: the mirror that this machine already uses, whatever release it has itself. */
 import { execFileSync } from 'node:child_process';
 
 /** mmdebstrap's own apt does not read this machine's settings: an archive of a fixed date is not refused for its age. */

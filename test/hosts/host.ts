@@ -6,11 +6,11 @@ import type { RootRecipe } from './root-recipe.ts';
 
 export type Rights = 'root' | 'unit' | 'user';
 
-/** What one machine is, and what is tried on it. */
+/** One machine, and the trials on it. */
 export interface Host {
   /** Names it on the command line and in docs/HOSTS.md. */
   readonly name: string;
-  /** What is particular about it, in a few words. */
+  /** The particular thing about this host, in a few words. */
   readonly title: string;
   readonly root: RootRecipe;
   readonly cores: number;
@@ -31,8 +31,8 @@ const RUN = ['run-namespace', 'run-gvisor'];
 /** Long lists of tests are whole on one of the hosts for x86-64, and short on the others. */
 const MIDDLE = [...START, 'outcomes', 'groups-short', 'hostile-namespace', 'limits-gvisor'];
 /**
- * For a host that has the root and the kernel of `debian-12`: what may be different there, and `vouchbox doctor`, which runs
- * every language in both classes.
+ * For a host that has the root and the kernel of `debian-12`: the trials that may differ there, and `vouchbox doctor`, which
+ * runs every language in both classes.
  */
 const SHORT = ['facts', 'doctor', 'limits'];
 

@@ -17,9 +17,9 @@ const MACHINES = {
 } as const;
 
 /**
- * What an emulated processor needs no protection against takes a good part of its time. A busy machine is too late for the
- * kernel's checks of its clocks: the one of its timer would end the start, and without its time stamp counter each program
- * that reads the time would wait for an emulated device.
+ * The protections that an emulated processor does not need take a good part of its time, and are off. So are two checks of the
+ * kernel's clocks, which a busy machine would fail: the check of the timer would end the start, and without its time stamp
+ * counter each program that reads the time would wait for an emulated device.
  */
 const PATIENT = ['mitigations=off', 'no_timer_check', 'tsc=reliable'];
 

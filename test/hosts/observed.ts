@@ -1,4 +1,7 @@
-/** What the hosts showed when they were last tried: `observed.json`, and docs/HOSTS.md, which is made of it. */
+/**
+ * The results of the hosts when they were last tried: `observed.json`, and docs/HOSTS.md, which is made from it.
+ * `observed.json`, and docs/HOSTS.md, which is made of it.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allTrials, HOSTS, type Host } from './host.ts';
@@ -8,7 +11,7 @@ const FILE = join(import.meta.dirname, 'observed.json');
 const TABLE = join(import.meta.dirname, '../../docs/HOSTS.md');
 const SECONDS_USUAL = 200;
 
-/** What one trial showed on one host. */
+/** The result of one trial on one host. */
 export interface ObservedTrial {
   readonly trial: string;
   readonly held: boolean;
@@ -66,7 +69,7 @@ what may differ. Long lists of tests are whole on one of the hosts for x86-64 an
 machine: the times say how long a trial takes there, and nothing about the service. A trial that ran out of time counts as not held. A dash
 stands for a trial that was not run.`;
 
-/** What was kept of trials that this host no longer has is left out. */
+/** Results of trials that this host no longer has are left out. */
 function section(host: Host, kept: readonly ObservedTrial[]): string {
   const { name, title, cores, memoryMb } = host;
   const trials = allTrials(host);

@@ -1,4 +1,4 @@
-/** Which hosts and which of their trials a run takes, and in which order. */
+/** The hosts and the trials that a run takes, and their order. */
 import { allTrials, HOSTS, type Host } from './host.ts';
 import { hasHeld, secondsOf } from './observed.ts';
 
@@ -36,7 +36,7 @@ function trialsOf(host: Host, { trials, isRest, isLong }: Choice): readonly stri
   return needsSetUp(host, wanted) ? [SET_UP, ...wanted] : wanted;
 }
 
-/** What this machine compiled runs on hosts of its own architecture alone. */
+/** Programs that this machine compiled run on hosts of its own architecture alone. */
 function needsSetUp({ root }: Host, wanted: readonly string[]): boolean {
   return root.architecture !== 'amd64' && wanted.length > 0 && !wanted.includes(SET_UP);
 }

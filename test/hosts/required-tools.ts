@@ -1,4 +1,4 @@
-/** What builds and runs hosts, as packages of Debian: installed where this process may, else named. */
+/** The tools that build and run hosts, as packages of Debian: installed where this process may, else named. */
 import { existsSync } from 'node:fs';
 // @ts-expect-error: the set-up is plain JavaScript.
 import { planBackport } from '../../packages/server/setup/backports.mjs';

@@ -1,4 +1,4 @@
-/** What a host's root file system is made of. */
+/** The parts of a host's root file system. */
 import { createHash } from 'node:crypto';
 
 export interface RootRecipe {
@@ -12,7 +12,7 @@ export interface RootRecipe {
   readonly also?: readonly string[];
 }
 
-/** What the set-up would install, and what a machine needs to start. */
+/** The packages that the set-up would install, and those that a machine needs to start. */
 export const PACKAGES = [
   ...['systemd-sysv', 'udev', 'kmod', 'busybox-static', 'iproute2', 'procps'],
   ...['crun', 'runsc', 'python3', 'perl-base', 'libatomic1', 'gcc', 'libc6-dev', 'libseccomp-dev', 'mmdebstrap'],

@@ -1,4 +1,4 @@
-/** What the running service serves, checked by an auditor that shares no code with it, and by `service-verify`. */
+/** The evidence of the running service, checked by an auditor that shares no code with it, and by `service-verify`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson, EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sha256Hex } from '@vouchbox/evidence';
@@ -59,7 +59,7 @@ beforeAll(async () => {
   evidence.set('cancelled', await fetched('cancelled', await rig().ended(job_id)));
 }, 120_000);
 
-/** Saves what the service has of an ended job, once that is signed. */
+/** Saves the service's evidence of an ended job, once the job is signed. */
 async function fetched(name: string, ran: Ran): Promise<Evidence> {
   const { job_id } = ran;
   const { client } = rig().alpha;

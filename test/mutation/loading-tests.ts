@@ -1,11 +1,11 @@
-/** Which test files load a source, found from the words between quotes: imports, and threads started by address. */
+/** The test files that load a source, found from the words between quotes: imports, and threads started by address. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const TYPES_ONLY = /^(?:import|export) type [^;]*;/gm;
 const QUOTED = /(['"])((?:\.{1,2}\/[^'"\n]+\.ts)|(?:@?vouchbox[^'"\n]*))\1/g;
 
-/** What loads each source of a tree directly. Paths are relative to the tree. */
+/** The direct loads of each source of a tree. Paths are relative to the tree. */
 export type Loaders = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function loadersOf(tree: string): Loaders {

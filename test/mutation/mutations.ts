@@ -3,7 +3,7 @@
  * test with that id must fail: `npm run mutate`.
  */
 export interface Mutation {
-  /** What the project then does. */
+  /** The wrong behaviour that the change causes. */
   readonly name: string;
   readonly falsifies: readonly [string, ...string[]];
   readonly file: string;

@@ -97,7 +97,7 @@ async function outcomeOf(tree: TreeCopy, tests: readonly string[], secondsMax: n
   return status === 0 ? 'SURVIVED' : 'noticed';
 }
 
-/** What the latest run printed. */
+/** The output of the latest run. */
 function outputOf(tree: TreeCopy): string {
   return join(tree.path, '../output.txt');
 }

@@ -37,7 +37,7 @@ export function smallChanges(source: string): SmallChange[] {
   return changes;
 }
 
-/** What may replace a node, or a part of it. */
+/** The replacements of a node, or of a part of it. */
 function changesAt(node: ts.Node): [at: ts.Node, to: string][] {
   if (ts.isBinaryExpression(node)) {
     if (node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) return [[node, `(${node.left.getText()})`]];

@@ -1,4 +1,4 @@
-/** What a person does who has installed the packages: on the machine's own Node, and on the pinned one. */
+/** The steps of a person who has installed the packages: on the machine's own Node, and on the pinned one. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync } from 'node:fs';

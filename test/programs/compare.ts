@@ -59,7 +59,7 @@ export async function compareAll(programs: readonly TriedProgram[], trial: Trial
   });
 }
 
-/** What a cell did differently from the host; null if it did the same. */
+/** The difference between a cell and the host; null if there is none. */
 export function differenceOf(
   { compared }: TriedProgram,
   { bare, cell }: Pick<Compared, 'bare' | 'cell'>,

@@ -8,9 +8,9 @@ export interface TriedProgram {
   readonly code: string;
   /** Executables and files of the host without which the program cannot be tried. */
   readonly needs: readonly string[];
-  /** What must be the same: its whole output and its exit code, or only that it passed. */
+  /** The comparison: the whole output and the exit code, or only that the program passed. */
   readonly compared: 'output' | 'verdict';
-  /** What a job gets; the bare program has none of them. */
+  /** The options of a job; the bare program has none of them. */
   readonly limits: Readonly<Record<LimitName, number>>;
 }
 

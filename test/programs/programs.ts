@@ -41,7 +41,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** What the host lacks is installed if possible, and named if not. */
+/** Missing tools of the host are installed if possible, and named if not. */
 function install(): void {
   if (cpythonPrograms('all').length > 0) return;
   const command = ['apt-get', 'install', '-y', '--no-install-recommends', TESTSUITE_PACKAGE];

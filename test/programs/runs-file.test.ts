@@ -1,4 +1,4 @@
-/** What `npm run programs -- --runs FILE` keeps of its runs. */
+/** The runs that `npm run programs -- --runs FILE` keeps. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What tests know about an issued key. */
+/** The parts of an issued key that tests use. */
 
 /**
  * The secret of a key, `svc_<index>_<secret>`: everything after the second underscore, since it may contain further

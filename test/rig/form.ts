@@ -1,7 +1,7 @@
-/** What `npm test` leaves to longer runs, which .ci/run makes too. Each is named in CONTRIBUTING.md. */
+/** The tests that `npm test` leaves to longer runs, which .ci/run makes too. Each is named in CONTRIBUTING.md. */
 
-/** `npm run long`: what takes long beside what it shows. */
+/** `npm run long`: tests that take long for what they show. */
 export const isLongForm = process.env['TEST_FORM'] === 'long';
 
-/** `npm run packs`: everything that is shown of the shipped packs. */
+/** `npm run packs`: all tests of the shipped packs. */
 export const hasEveryPack = process.env['PACKS'] === 'all';

@@ -1,5 +1,5 @@
 /**
- * What a service left on the host, read from the kernel and not from the service. Everything of one service carries a
+ * The leftovers of a service on the host, read from the kernel and not from the service. Everything of one service carries a
  * name made from the content of its data directory.
  */
 import { createHash } from 'node:crypto';

@@ -27,7 +27,7 @@ const USER = 'vouchbox';
 /** The file with the process that made a directory. */
 const OWNER = 'owner';
 
-/** What no test needs is off. A commit costs what it costs by default. */
+/** Everything that no test needs is off. A commit costs what it costs by default. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -87,7 +87,7 @@ export async function startPostgres(
   const password = randomBytes(12).toString('hex');
   initialise(commands, place, password);
   let port = await freePort();
-  // A connection of another test may have taken the port since.
+  // Another test's connection may have taken the port since.
   let server = await running(commands, { place, port, more }).catch(async () => {
     port = await freePort();
     return await running(commands, { place, port, more });

@@ -1,4 +1,4 @@
-/** What the set-up tells apt, so that one package may come from the backports of a release. */
+/** The set-up's words to apt, so that one package may come from the backports of a release. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

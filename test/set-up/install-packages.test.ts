@@ -1,4 +1,4 @@
-/** What the set-up does before any package of ours is there. */
+/** The steps of the set-up before any package of ours is there. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

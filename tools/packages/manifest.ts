@@ -22,7 +22,7 @@ export interface PublishedParts {
   readonly files: readonly string[];
   /** Whether other packages of ours are part of its own files. */
   readonly isBundled: boolean;
-  /** The Node that it brings, by package. */
+  /** The Node that each package brings, by package. */
   readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 

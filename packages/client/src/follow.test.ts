@@ -288,7 +288,7 @@ describe('following without a stream', () => {
     return scriptedService([
       (response, request: Seen) => {
         if (request.method === 'POST') return missing(response, request);
-        if (request.url.includes('/result')) return; // The request is held, as a wait is.
+        if (request.url.includes('/result')) return; // The service holds the request, as it holds a wait.
         const after = Number(new URLSearchParams(request.url.split('?')[1]).get('after'));
         stored = Math.min(4, stored + 1);
         const events = [event(1), event(2), event(3), event(4, 'finished')].slice(after, stored);

@@ -15,7 +15,10 @@ const HISTORY = [
   event(6, 'finished', { status: 'failed' }),
 ];
 
-/** Has one job, which ends after its detail was requested this often, and its stream with the key in the address. */
+/**
+ * An older server with one job, which ends after its detail was requested this often, and its stream with the key in the
+ * address.
+ */
 async function olderServer({ endsAfter = 1 } = {}): Promise<ScriptedService & { readonly opened: string[] }> {
   let asked = 0;
   const service = await scriptedService([

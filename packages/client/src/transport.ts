@@ -77,7 +77,7 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
 /** The most bytes of an answer: those of the largest file that can be uploaded, which no other answer reaches. */
 const answerBytesMax = 64 * 1024 * 1024;
 
-/** The whole body, of which no more is read than an answer can have. */
+/** Reads the whole body, but no more than an answer can have. */
 async function bodyOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;

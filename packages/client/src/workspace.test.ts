@@ -10,7 +10,7 @@ const recordOf = ([path, text]: [string, string]) => ({
   size_bytes: text.length,
 });
 
-/** What a service without faults says of a step that got these files and left those. */
+/** The receipt of a service without faults for a step that got these files and left those. */
 function ended(input: Record<string, string>, output: Record<string, string>, others: object = {}): RunResult {
   const files = new Map(Object.entries(output).map(([path, text]) => [path, new TextEncoder().encode(text)]));
   const receipt = {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ExportBounds } from './export-bounds.ts';
 import { EXPORT_MANIFEST } from './job-export.ts';
 
-/** What is said of each file, one after another. */
+/** The answers about each file, one after another. */
 function problems(...files: readonly [path: string, size_bytes: number][]): (string | null)[] {
   const bounds = new ExportBounds();
   return files.map(([path, size_bytes]) => bounds.add(path, size_bytes));

@@ -133,7 +133,7 @@ describe('a scan of JSON', () => {
   });
 
   test.each([-1, 0, 1])('bounds the tokens, tried with %i more than the bound', (more) => {
-    // The object, two names, the array and three values.
+    // The tokens are the object, two names, the array and three values.
     const problem = faultOf('{"a":[1,true],"b":"c"}', { rules: { ...exact, tokensMax: 7 - more } });
     expect(problem).toBe(more === 1 ? 'holds more than 6 tokens at byte 18' : null);
   });

@@ -11,7 +11,7 @@ const job = {
   finished_at: '2026-01-01T00:00:01.000Z',
 } as const;
 
-/** The predicate of a job whose receipt has these members beside those of the job. */
+/** The predicate of a job whose receipt also has these members. */
 function predicateWith(members: object): ExecutionPredicate {
   const { receipt, receipt_sha256 } = sealReceipt({ ...job, ...members } as unknown as UnsealedReceipt);
   return executionPredicate({ ...job, receipt_sha256 } as TerminalJob, { ...receipt }, 10);

@@ -7,7 +7,7 @@ interface Case extends TestEnd {
   readonly problem: string | null;
 }
 
-/** Read by the client in Python, too. */
+/** The client in Python reads these cases, too. */
 const file = new URL('../../../test/vectors/grading/compiler-ends.json', import.meta.url);
 const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] };
 

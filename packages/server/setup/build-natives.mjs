@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const server = fileURLToPath(new URL('..', import.meta.url));
-/** Beside the TypeScript in a checkout, beside the compiled JavaScript in an installed package. */
+/** The programs lie beside the TypeScript in a checkout, and beside the compiled JavaScript in an installed package. */
 const SOURCES = ['src/sandbox/native', 'dist/sandbox/native'].map((folder) => join(server, folder)).find(existsSync);
 /** `sandbox/native/native.ts` looks for them here. */
 const BUILT = join(server, 'native');

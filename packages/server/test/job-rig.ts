@@ -131,7 +131,7 @@ export class JobRig implements AsyncDisposable {
     return this.#looked.promise;
   }
 
-  /** Resolves once all that was asked of the store's reader before is answered, and whoever asked has gone on. */
+  /** Resolves once the store's reader has answered all earlier calls, and their callers have gone on. */
   async readsAnswered(): Promise<void> {
     await this.store.queuedJobs({ exclude: [], held: new Map(), limit: 0, slots: 1, tenantSlots: null });
     await new Promise((resolve) => setImmediate(resolve));
@@ -183,7 +183,7 @@ export class JobRig implements AsyncDisposable {
     return page.events.map(({ kind, data }) => [kind, data]);
   }
 
-  /** What the dispatcher asks. It has taken the answer in before the next turn of the event loop. */
+  /** The queries of the dispatcher. It has taken the answer in before the next turn of the event loop. */
   async #queuedJobs(input: Parameters<Store['queuedJobs']>[0]): ReturnType<Store['queuedJobs']> {
     const answer = await this.store.queuedJobs(input);
     setImmediate(() => this.#looked.resolve());

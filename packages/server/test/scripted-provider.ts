@@ -61,7 +61,7 @@ export class ScriptedCell implements PreparedCell, RunningCell {
   stopped: StopCause | null = null;
   disposed = false;
   isReleased = false;
-  /** What the cell waits for before it has taken a program; rejects if it cannot take one. */
+  /** The cell waits for this before it takes a program; rejects if it cannot take one. */
   ready: Promise<void> = Promise.resolve();
   readonly released = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<Collection>();

@@ -135,7 +135,7 @@ describe('a directory that is not an export', () => {
         mkdirSync(join(path, 'input'), { recursive: true });
         plant(join(path, name));
         const { exitCode } = await verify(path);
-        // Below input/ a directory may be: then it is the file that is missing.
+        // A directory may be below input/: then the file is missing.
         expect(exitCode).toBe(statSync(join(path, name)).isDirectory() && name.startsWith('input/') ? 6 : 7);
       }
     }
@@ -174,7 +174,7 @@ describe('a directory that cannot be read', () => {
 
   test('has a file of another length than it says, as one that is written to, and nothing of it is believed', () => {
     const path = directory();
-    // A file of the kernel says that it is empty, and is not.
+    // A file of the kernel claims to be empty, and is not.
     const mount = `mount --bind /proc/version "$1/input/a.csv" && exec "$0" directory "$1" --public-key "$2" --tenant acme`;
     const within = ['--user', '--map-root-user', '--mount', 'sh', '-c', mount, command, path, key];
     const { status, stderr } = spawnSync('unshare', within, { encoding: 'utf8' });

@@ -1,4 +1,4 @@
-/** What an examination says of an export to a person who looks for a fault. */
+/** The words of an examination for a person who looks for a fault in an export. */
 import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { attestedJob, eventLines, exportOf, signingKey } from '../test/attested-job.ts';
@@ -8,7 +8,7 @@ const job = attestedJob({ stdin: 'in', inputs: { 'input/a.txt': 'a' }, outputs: 
 const pinned = { publicKeys: [job.key.publicKeyPem], canVerify: true };
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** The files of the export with another content of some, listed as they are: the manifest is not signed. */
+/** The files of the export, some with other content, and a manifest that lists them so: the manifest is not signed. */
 function forged(changes: Readonly<Record<string, Uint8Array>>): Map<string, Uint8Array<ArrayBuffer>> {
   const files = new Map([...job.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)]]) as Map<string, Uint8Array<ArrayBuffer>>;

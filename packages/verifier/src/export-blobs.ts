@@ -1,6 +1,6 @@
 /**
- * Reads an exported job from blobs, which are files in a browser and in Node: the evidence into memory, and of every
- * other file, which may have 64 MiB, its size and digest, piece by piece. Uses nothing that only Node has.
+ * Reads an exported job from blobs, which are files in a browser and in Node. The evidence is read into memory. Every other
+ * file, which may have 64 MiB, is read piece by piece for its size and digest. Uses nothing that only Node has.
  */
 import { digestPieces, EXPORT_FILES_READ_WHOLE, ExportBounds, exportedFileBytesMax } from '@vouchbox/evidence';
 import { type ExportFiles, type ExportProblem, notAnExport } from './exported-job.ts';

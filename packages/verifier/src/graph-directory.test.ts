@@ -32,7 +32,7 @@ const contentOf = (number: number) => `made by ${number}`;
 const key = scratch.write('key.pem', attestedJob().key.publicKeyPem);
 let made = 0;
 
-/** A job that was given the outputs of these others, each of whom left `output/made`. */
+/** A job that was given the outputs of these jobs, each of which left `output/made`. */
 function jobOn(number: number, others: readonly number[], options: JobOptions = {}): AttestedJob {
   const paths = others.map((other) => `input/${other}`);
   return attestedJob({
@@ -200,7 +200,8 @@ test(`names what was changed in random graphs of 50 jobs (PROPERTY_SEED=${seed})
     const files = new Map([...victim.files, [path, content]]);
     const others = whole.filter((job) => job !== victim);
     const changed = graph(others);
-    // Whoever changes a file can list it anew. White space of the key, which no verifier trusts, is no change of it.
+    // Whoever changes a file can list it anew. White space in the key does not count as a change, because no verifier trusts
+    // that key.
     const isListed = path === EXPORT_FILES.publicKey || below(2) === 0;
     const relisted = path === EXPORT_MANIFEST ? content : exportManifest(victim, isListed ? victim.files : files);
     for (const [name, bytes] of [...files, [EXPORT_MANIFEST, relisted] as const])

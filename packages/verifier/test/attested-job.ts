@@ -36,7 +36,7 @@ export interface JobOptions {
   readonly tenant?: string;
   readonly job_id?: string;
   readonly key?: SigningKey;
-  /** What happened between `started` and `finished`. */
+  /** The events between `started` and `finished`. */
   readonly bodies?: readonly EventBody[];
   readonly status?: Receipt['status'];
   readonly finished_at?: string;

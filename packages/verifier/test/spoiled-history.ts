@@ -1,7 +1,7 @@
 /** Ways to damage one event of a whole history, for every implementation that must notice. */
 import type { JobEvent } from '@vouchbox/protocol';
 
-/** Each changes the event at an index, in place, and returns the first sequence number that is then wrong. */
+/** Each function changes the event at an index, in place, and returns the first sequence number that is then wrong. */
 export const MUTATIONS: Readonly<Record<string, (all: JobEvent[], at: number) => number>> = {
   'another job': (all, at) => change(all, at, { job_id: 'job_2' }),
   'another number': (all, at) => change(all, at, { seq: at + 2 }),

@@ -1,4 +1,4 @@
-/** What the columns of the three adapters have in common: an adapter of its own for each cell, and calls of it. */
+/** The common part of the columns of the three adapters: an adapter of its own for each cell, and calls of it. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import type { Crossing } from '../crossing.ts';
 
@@ -37,7 +37,7 @@ export const NOT_IN_THEIR_INTERFACE = {
     `${name} sends its files in the request itself, of which a job takes 2 MiB each, so none is uploaded before.`,
 };
 
-/** What an adapter's error says of a job that gave no result: their interfaces have no word for it. */
+/** The words of an adapter's error about a job without a result: the interfaces have no word for it. */
 export function endWithoutResult(message: unknown): 'cancelled' | 'error' {
   return /: cancelled\b/.test(String(message)) ? 'cancelled' : 'error';
 }

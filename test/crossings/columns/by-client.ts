@@ -17,7 +17,7 @@ export async function playByClient(crossing: Crossing): Promise<Seen> {
   return await playCaller(caller, crossing);
 }
 
-/** The newest job of the cell, read again. That of a grading is the one that judged; one that is repeated is sent again. */
+/** The newest job of the cell, read again. After a grading this is the job that judged; a repeated submission is sent again. */
 export async function readAgain(crossing: Crossing): Promise<Seen> {
   const { act } = crossing.scenario;
   if (act === 'repeated') await submitByClient(crossing, keyOfRepeated(crossing));

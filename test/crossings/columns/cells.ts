@@ -18,7 +18,7 @@ async function playIn(crossing: Crossing, { backend, runtime }: Cells): Promise<
   for (const job of await crossing.jobs()) {
     const { receipt } = await crossing.client.detail(job);
     const identity = receipt?.runtime_identity?.name;
-    // The receipt of a job that a crash ended says nothing of its cell; its history does.
+    // The receipt of a job that a crash ended says nothing of its cell, but the job's history does.
     const { events } = await crossing.client.replay(job, { limit: 10 });
     const started = events.find(({ kind }) => kind === 'started');
     const used = (started?.data as EventData<'started'> | undefined)?.backend;
@@ -48,7 +48,7 @@ export const gvisor: Place = {
 export const fork = cells('fork', 'usual', { backend: 'namespace', runtime: 'svc-launcher' });
 export const crun = cells('crun', 'crun', { backend: 'namespace', runtime: 'crun' });
 
-/** An ordinary user is given a control group of version 2 alone. Where this process is root, another host tries the column. */
+/** An ordinary user can only be given a control group of version 2. If this process is root, another host tries the column. */
 const ELSEWHERE =
   'This run was made by root; `npm run hosts -- debian-12-user` tries this column as an ordinary user, on a host of its own.';
 const NO_PACKS = 'A pack is built by root.';

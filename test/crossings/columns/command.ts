@@ -98,7 +98,7 @@ const caller: Caller = {
   },
 };
 
-/** What the program wrote, from an export of its job with the key that signed it, which the service has replaced. */
+/** The program's output, from an export of its job with the key that signed it, which the service has replaced. */
 async function exportedOutput(crossing: Crossing, job_id: string): Promise<string> {
   const without = await told(crossing, ['export', job_id, '--output', 'exported']);
   if (without.code === 0 || !without.stderr.includes('--public-key')) {

@@ -60,7 +60,7 @@ async function pasted(page: Page, label: string, text: string): Promise<void> {
   }, text);
 }
 
-/** What a button of the page saves. */
+/** The file that a button of the page saves. */
 async function saved(page: Page, name: string): Promise<Buffer> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -131,7 +131,8 @@ function callerIn(browser: Browser): Caller {
   return {
     run: async (crossing) => {
       const { program } = crossing.scenario;
-      // The playground takes files of 2 MiB, and none by name: others are sent by a client, and their job is read here.
+      // The playground takes files of up to 2 MiB, and none by name. A client sends other submissions, and their job is read
+      // here.
       if (program.uploads !== undefined || program.fromJobs !== undefined) {
         const job = await submitByClient(crossing);
         await crossing.client.waitForResult(job);

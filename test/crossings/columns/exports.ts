@@ -32,7 +32,7 @@ type Check = (exported: Exported) => Promise<void>;
 async function read(crossing: Crossing, check: Check, job_id: string): Promise<Seen> {
   const { client, directory, service, signer: publicKey, tenant, key } = crossing;
   await client.waitForResult(job_id);
-  // A directory that is there is not written over.
+  // An existing directory is not overwritten.
   const target = mkdtempSync(join(directory, 'export-'));
   rmdirSync(target);
   writeFileSync(join(directory, 'signer.pem'), publicKey);

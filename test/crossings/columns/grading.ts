@@ -1,6 +1,6 @@
 /**
- * A grading: the program of the scenario is its one test, run by `grade`. What is seen is how the test ran; the verdict must
- * say the same.
+ * A grading whose one test is the program of the scenario, run by `grade`. The test's run is what is seen; the verdict must say
+ * the same.
  */
 import type { NamedContent, RunResult, Verdict } from '@vouchbox/client';
 import type { TerminalStatus } from '@vouchbox/protocol';
@@ -11,7 +11,7 @@ import { type Place, withoutOpening } from '../place.ts';
 import { verdictsIn } from './grade-by-client.ts';
 import { readByClient } from './typescript-client.ts';
 
-/** What a verdict says of a test whose program ended so, in the words of docs/GRADING.md. */
+/** The word of a verdict for a test whose program ended so, as docs/GRADING.md defines it. */
 const VERDICTS: Readonly<Record<TerminalStatus, string>> = {
   succeeded: 'accepted',
   failed: 'runtime_error',
@@ -28,7 +28,7 @@ async function graded(crossing: Crossing): Promise<{ readonly run: RunResult; re
   for (const [path, content] of Object.entries(uploads)) {
     files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
   }
-  // All outputs and what is expected of them have a bound together, and of a cut output nothing is expected.
+  // All outputs and expected outputs together have a bound. For a cut output nothing is expected.
   const expected = scenario.sees.truncated ? '' : scenario.sees.stdout;
   let run: RunResult | null = null;
   const { verdict } = await client.grade(program, {

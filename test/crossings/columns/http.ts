@@ -56,7 +56,7 @@ const caller: Caller = {
   cancel: async (crossing, job_id) => {
     await ask(crossing, `/v1/jobs/${job_id}`, { method: 'DELETE' });
   },
-  // A grading is made by a client; what it made are jobs, which are read here.
+  // A client makes the gradings; the jobs that it made are read here.
   grade: async (crossing) => verdictsOf(await read(crossing, await gradeByClient(crossing))),
 };
 

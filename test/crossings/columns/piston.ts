@@ -27,7 +27,7 @@ function bodyOf({ scenario: { program } }: Crossing) {
 function seenOf({ status, json }: AdapterAnswer): Seen {
   if (status >= 500) return { status: endWithoutResult(json.message) };
   if (status !== 200) throw new Error(`HTTP ${status}: ${JSON.stringify(json).slice(0, 300)}`);
-  // What a compiler could not do stands in both, with the code 1 for whatever it was.
+  // Piston reports the failure of a compiler as both stages, with the code 1 for whatever it was.
   if (json.compile && json.compile.status !== null) return { status: 'failed', stdout: json.compile.stdout };
   const { stdout, stderr, code, signal, message, status: letters } = json.run;
   const truncated = /output is cut/.test(message ?? '');

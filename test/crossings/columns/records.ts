@@ -1,6 +1,6 @@
 /**
- * Where a service's data is kept, and what it is carried to. What is carried is carried after all jobs of the service, and
- * each is then read again in the service that starts from it.
+ * The places where a service's data is kept, and those that it is carried to. The data is carried after all jobs of the
+ * service. Each job is then read again in the service that starts from it.
  */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';

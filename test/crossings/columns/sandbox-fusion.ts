@@ -9,7 +9,9 @@ import { cancelByClient } from './typescript-client.ts';
 
 const NAMES: Readonly<Record<string, string>> = { node: 'nodejs' };
 
-/** There, files lie in the working directory, from which they are fetched by the same names. A request names each. */
+/**
+ * In SandboxFusion, files lie in the working directory, from which they are fetched by the same names. A request names each.
+ */
 function bodyOf({ scenario: { program, sees } }: Crossing) {
   const { language, code, stdin, limits = {} } = program;
   const { wall_seconds, mem_mb } = limits;

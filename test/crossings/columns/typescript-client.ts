@@ -6,7 +6,7 @@ import { factsOf, OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { verdictsIn } from './grade-by-client.ts';
 
-/** What a run with the client is given of a scenario, its files uploaded. */
+/** The options of a run with the client for a scenario, whose files are uploaded. */
 async function optionsOf(crossing: Crossing): Promise<RunOptions> {
   const { client, scenario } = crossing;
   const { uploads = {}, outputs = [] } = scenario.program;

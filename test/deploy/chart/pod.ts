@@ -24,7 +24,7 @@ interface Volume {
   readonly projected?: { readonly defaultMode: number };
 }
 
-/** What is mounted, in the words of the manifest, and stays writable under a read-only root. */
+/** The mounts, in the words of the manifest, which stay writable under a read-only root. */
 const WRITABLE = ['/run', '/tmp'];
 
 /** Disposing stops the service if it still runs, and removes its files. */
@@ -66,7 +66,7 @@ export class Pod implements AsyncDisposable {
     return join(this.#scratch, 'volume/data');
   }
 
-  /** What the service wrote to its log. */
+  /** The log that the service wrote. */
   get log(): string {
     return this.#command.stderr;
   }

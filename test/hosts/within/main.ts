@@ -17,7 +17,7 @@ const LOG_CHARS_MAX = 400_000;
 /** Node's compiled code sometimes crashes in QEMU's emulation. The row says that it did. */
 const CRASH =
   /^(?:ended by SIGSEGV|Segmentation fault|# Fatal error in )|exited unexpectedly with signal SIG(?:SEGV|TRAP)/m;
-/** What Node compiled and stripped of types is kept here for the next command, whose start then takes half the time. */
+/** Node keeps its compiled and stripped sources here for the next command, whose start then takes half the time. */
 const COMPILED = '/opt/vouchbox/node_modules/.cache/compiled';
 
 function wordOf(name: string): string {
@@ -73,7 +73,7 @@ while (!existsSync(PORT)) await delay(100);
 const rights = wordOf('rights');
 if (rights === 'user') makeUser();
 mkdirSync(COMPILED, { recursive: true });
-// Trials run as several users, each of which keeps its own there.
+// Trials run as several users, each of whom has a directory of their own there.
 chmodSync(COMPILED, 0o1777);
 for (const id of wordOf('trials').split(',')) {
   const trial = TRIALS.find((candidate) => candidate.id === id);

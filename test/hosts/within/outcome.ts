@@ -1,7 +1,7 @@
-/** What a host reports, one line of JSON for each trial. */
+/** The report of a host, one line of JSON for each trial. */
 export interface Outcome {
   readonly held: boolean;
-  /** What was seen, in one line. */
+  /** The observation, in one line. */
   readonly observed: string;
 }
 

@@ -1,4 +1,4 @@
-/** What is tried on a host, each trial as a command, and how its output shows whether it held. */
+/** The trials on a host, each as a command, and how its output shows whether it held. */
 import { stripVTControlCharacters } from 'node:util';
 import type { Outcome } from './outcome.ts';
 
@@ -53,11 +53,11 @@ const LIMITS_AND_POSTURE = [
   ...['Submission-14', 'Submission-15', 'Submission-16', 'Submission-17', 'Submission-18'],
   ...['Detail-1', 'Detail-6', 'Receipt-1'],
 ];
-/** What a kernel and an architecture do in ways of their own. */
+/** The cases that depend on a kernel and an architecture. */
 const SHORTEST_GROUP_TESTS = ['kernel/cgroup', 'classes/namespace/launcher.test.ts', 'kernel/seccomp'].map(
   (name) => `${SANDBOX}/${name}`,
 );
-/** What gVisor makes of each system call, and of a limit, is the same on every host, and takes longest in emulation. */
+/** gVisor's answers to each system call, and its limits, are the same on every host, and take longest in emulation. */
 const NOT_OF_GVISOR = ['-t', '^(?!.*gvisor (class|program))'];
 /** Without those of the whole doctor, which has a trial of its own. */
 const GROUP_TESTS = [

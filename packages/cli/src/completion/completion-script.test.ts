@@ -34,7 +34,7 @@ COMP_WORDS=(vouchbox "$@"); COMP_CWORD=$#
 $(complete -p vouchbox | sed -n 's/.*-F \\([^ ]*\\).*/\\1/p')
 printf '%s\\n' "\${COMPREPLY[@]}"`;
 
-/** What each shell offers after these words, of which the last is the one that is being typed. */
+/** What a shell offers after these words. The last word is the one that is being typed. */
 const OFFERS: Readonly<Record<'bash' | 'fish', (words: readonly string[]) => string[]>> = {
   bash: (words) =>
     shellOutput('bash', ['--norc'], BASH, [script('bash'), ...words])

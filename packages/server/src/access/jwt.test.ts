@@ -156,7 +156,7 @@ describe('a token that is signed with a key of the set', () => {
       time = later;
       await expect(jwt.resolve(token)).rejects.toMatchObject({ ...refusal, retryAfterSeconds: 30 - later / 1000 });
     }
-    // The operator is told of each read of the set, and not of each request.
+    // The operator hears of each read of the set, and not of each request.
     expect(told).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
     time = 30_000;
     await expect(jwt.resolve(token)).rejects.toMatchObject(refusal);

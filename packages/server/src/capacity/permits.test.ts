@@ -40,7 +40,7 @@ test('a tenant with the name of an inherited property is like any other', () => 
 });
 
 describe('while all permits are held', () => {
-  /** Permits for bodies, and what gave way, in order. */
+  /** Permits for bodies, and those that gave way, in order. */
   function crowd(bound: PermitBound) {
     const permits = createPermits(bounds(bound));
     const gaveWay: string[] = [];

@@ -60,7 +60,7 @@ test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
   },
 );
 
-/** The path of an operation on what is there. */
+/** The path of an operation, on objects that exist. */
 function pathOf(path: string): string {
   return path.replace('{id}', JOB).replace('{sha256}', BLOB);
 }
@@ -190,7 +190,7 @@ test.each([
   [`/v1/jobs/${JOB}/result?wait_seconds=1_0`, 'wait_seconds'],
   [`/v1/jobs/${JOB}/result?wait_seconds=0x1`, 'wait_seconds'],
   [`/v1/jobs/${JOB}/replay?after=9007199254740992`, 'after'],
-])('%s is refused, naming %s', async (path, name) => {
+])('%s is refused, and the message names %s', async (path, name) => {
   const error = await refusalIn(await request(path, { headers: bearer() }));
   expect(error.code).toBe('invalid_request');
   expect(error.message).toContain(`"${name}"`);

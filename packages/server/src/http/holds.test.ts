@@ -80,7 +80,7 @@ describe.each<[PermitKind, string]>([
     using other = await RawSocket.open(server.port);
     other.socket.pause();
     other.send(bytes.replace(HEAD, OTHER));
-    // What is being sent cannot be answered any more.
+    // An answer that is being sent cannot be answered any more.
     const ended = kind === 'response' ? (await first.untilClosed())[0] : await first.answer();
     const refusal = { status: 429, retryAfter: '1', code: 'tenant_capacity_exhausted' };
     expect(ended && refusalIn(ended)).toEqual(kind === 'response' ? undefined : refusal);
@@ -145,7 +145,7 @@ describe('a body of less than the least rate', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(200);
     expect(answer?.status).toBe(408);
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { code: 'body_timeout', retryable: true } });
-    // The other one has room now.
+    // The other body has room now.
     expect([second.isClosed, server.permits.held('body')]).toEqual([false, 1]);
   });
 
@@ -155,7 +155,7 @@ describe('a body of less than the least rate', () => {
     await using server = await openServer({ bounds, permits: { body: { total: 1, perTenant: 1 } } });
     using fast = await RawSocket.open(server.port);
     fast.send(BODY.replace('Content-Length: 2', 'Content-Length: 1000'), ' '.repeat(500));
-    // Fast on average for five seconds, and looked at within one.
+    // This body is fast on average for five seconds, and looked at within one.
     await delay(1500);
     expect([fast.isClosed, server.permits.held('body')]).toEqual([false, 1]);
     await using roomy = await openServer({ bounds, permits: { body: { total: 2, perTenant: 2 } } });

@@ -85,7 +85,7 @@ test('a client that connects after a crowd is answered before the later requests
   };
   await using server = await openServer({ observer });
   using stack = new DisposableStack();
-  // All are in the kernel's queue before the service accepts the first.
+  // All connections are in the kernel's queue before the service accepts the first.
   for (let index = 0; index < crowd; index += 1) {
     connectNow(stack, server.port).write(LIST.repeat(unansweredMax));
   }

@@ -58,7 +58,7 @@ export interface TestServerOptions {
   readonly observer?: Observer;
   readonly pages?: readonly Page[];
   readonly address?: ListenOptions;
-  /** Asked before the legacy keys. */
+  /** A kind that is asked before the legacy keys. */
   readonly credentials?: readonly CredentialKind[];
 }
 
@@ -66,7 +66,7 @@ export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly permits: Permits;
-  /** What was submitted, in order. */
+  /** The submissions, in order. */
   readonly submissions: readonly Submission[];
   /** Log lines, parsed. */
   readonly log: readonly Record<string, unknown>[];
@@ -187,7 +187,7 @@ const METRICS: Metrics = {
   ofService: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: '' }),
 };
 
-/** What the store does with tickets, without a store. */
+/** Tickets as the store keeps them, without a store. */
 function memoryTickets(): TicketsOptions['rows'] {
   const kept = new Map<string, Parameters<TicketsOptions['rows']['storeTicket']>[0]>();
   return {
@@ -278,7 +278,7 @@ const ANSWER: SubmissionAnswer = {
   result_url: `/v1/jobs/${JOB}/result`,
 };
 
-/** What `Jobs.result` answers with. */
+/** The answer of `Jobs.result`. */
 export function resultOf(result: FoldedResult): ResultAnswer {
   return { hasEnded: isTerminal(result.status), body: bodyOf(new LongJson(textOf(result))) };
 }

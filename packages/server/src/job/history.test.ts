@@ -153,7 +153,7 @@ describe('replay', () => {
     expect(await replay(2, 2)).toMatchObject({ events: [{ seq: 3 }, { seq: 4 }], next_cursor: 4 });
     expect(await replay(4, 2)).toMatchObject({ events: [{ seq: 5, kind: 'finished' }], next_cursor: null });
     expect(await replay(5, 2)).toEqual({ events: [], next_cursor: null });
-    // Nothing will follow, so nothing is waited for.
+    // No event will follow, so the replay waits for none.
     const wait = { waitSeconds: 20, signal: new AbortController().signal };
     expect(await rig.jobs.replay(acme, key.job_id, { after: 5, limit: 2, wait })).toMatchObject({ isEmpty: false });
   });

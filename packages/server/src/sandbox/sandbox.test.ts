@@ -1,4 +1,4 @@
-/** What every provider promises, tried on each of them with real programs. */
+/** The promises of every provider, tried on each of them with real programs. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

@@ -246,7 +246,7 @@ function jwtOf(values: SettingValues): JwtConfig | null {
 function keySetOf(source: string): string {
   if (!/^https?:/i.test(source)) return resolve(source);
   if (source.startsWith('https://') && URL.canParse(source)) return source;
-  throw new StartError('SERVICE_JWT_JWKS does not take this value: it takes a path or an https address');
+  throw new StartError('SERVICE_JWT_JWKS must be a path or an https address');
 }
 
 /** Adds the path to a base address, as OpenTelemetry's exporters do. */

@@ -1,4 +1,4 @@
-/** What was acknowledged is there, however the process ended; what was refused is not. Real processes, real kills. */
+/** Acknowledged changes are there, however the process ended, and refused ones are not. Real processes, real kills. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,7 @@ const WRITER = `
 
 type Fact = 'admitted' | 'started' | 'appended' | 'finished';
 
-/** How often each fact of each job was acknowledged before the process was killed after so many lines. */
+/** Counts the acknowledgements of each fact of each job before the process was killed after so many lines. */
 async function acknowledgedBeforeKill(directory: string, lines: number): Promise<Map<string, Map<Fact, number>>> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', WRITER, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],

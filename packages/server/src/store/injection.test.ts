@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { listed } from './kept/listed.fixture.ts';
 import { admission, finishOf, SPEC, startOf, TestStore } from './store.fixture.ts';
 
-/** What breaks out of a query that was put together from text: quotes, comments, further statements, wildcards. */
+/** Texts that break out of a query that was put together from text: quotes, comments, further statements, wildcards. */
 const BREAKS = [
   "'",
   '"',

@@ -34,7 +34,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** What a job should be after the steps so far. */
+/** The expected state of a job after the steps so far. */
 interface Model {
   readonly status: JobStatus;
   readonly lines: number;

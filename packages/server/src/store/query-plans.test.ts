@@ -1,6 +1,6 @@
 /**
- * Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. And none
- * looks further for a job of another tenant than for an unknown one.
+ * Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. A job of
+ * another tenant is searched no further than an unknown one.
  */
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { Kysely } from 'kysely';
@@ -15,7 +15,9 @@ import { sqliteDialect } from './sqlite/dialect.ts';
 import { migrate } from './sqlite/migrations/migrate.ts';
 import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './store.fixture.ts';
 
-/** What may be read as a whole: small tables, queries of operators alone, and scans that a bound stops early. */
+/**
+ * The reads of a whole table that are allowed: small tables, queries of operators alone, and scans that a bound stops early.
+ */
 const MAY_BE_READ_THROUGH = [
   /^SCAN tenants USING INDEX tenants_waiting$/,
   // Two rows, whichever they are.
@@ -25,14 +27,14 @@ const MAY_BE_READ_THROUGH = [
   /^SCAN jobs USING (COVERING )?INDEX jobs_running$/,
   /^SCAN attestation_outbox USING (COVERING )?INDEX/,
   /^SCAN credentials$/,
-  // What is to be moved out of the store, until it is.
+  // Contents that are to be moved out of the store, until they are.
   /^SCAN (artifacts|attestations) USING (COVERING )?INDEX (artifacts|attestations)_large$/,
   // A tenant has a bounded number of blobs.
   /^SEARCH blobs USING PRIMARY KEY \(tenant=\?\)$/,
   /^SEARCH credentials USING INDEX credentials_by_tenant \(tenant=\?\)$/,
 ];
 
-/** What only a store asks that several nodes share. */
+/** The queries of a store that several nodes share. */
 const OF_NODES: ReadonlySet<string> = new Set([
   'node',
   'orphanedJobs',

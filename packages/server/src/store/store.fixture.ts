@@ -39,14 +39,14 @@ export function useServer(url: string | null): void {
 /** A store that can be closed and opened again; disposing closes it and removes it. */
 export class TestStore implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
-  /** What the store reported beside its answers. */
+  /** The reports of the store beside its answers. */
   readonly problems: StoreError[] = [];
   readonly #threads: Threads;
   #store: Store | null = null;
   /** Null in a file of SQLite. */
   #url: string | null = null;
 
-  /** On the thread of the test, unless threads are what it is about. */
+  /** The store is on the thread of the test, unless threads are what it is about. */
   constructor(threads: Threads = server === null ? SAME_THREAD : POSTGRES_SAME_THREAD) {
     this.#threads = threads;
   }

@@ -162,7 +162,7 @@ describe('the number of series', () => {
   });
 });
 
-test('OpenMetrics ends as it must, and neither format changes the other', async () => {
+test('OpenMetrics ends with its end mark, and rendering it leaves the text format unchanged', async () => {
   const first = await metrics.render('text');
   const open = await metrics.render('openmetrics');
   expect(open.endsWith('\n# EOF\n')).toBe(true);

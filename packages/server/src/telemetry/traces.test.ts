@@ -86,7 +86,7 @@ test('a job is in the trace of the request that submitted it, with its wait and 
   const found = await exported(async (traces) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     traces.requestBegan(REQUEST, () => {
-      // Admitted later, while the request is handled.
+      // The job is admitted later, while the request is handled.
       setImmediate(() => {
         traces.jobAdmitted({ job_id: 'job_1', language: 'bash' });
         resolve();

@@ -1,4 +1,4 @@
-/** What a model reads of the libraries of a pack. */
+/** The text about the libraries of a pack, as a model reads it. */
 import { expect, test } from 'vitest';
 import { libraryLine } from './list-runtimes.ts';
 

@@ -27,7 +27,7 @@ test.each([
     client.on('error', resolve).on('end', () => resolve(null));
   });
   prepare(socket);
-  // In this tick the end of the last one is on its way to the kernel.
+  // In this tick the end of the last connection is on its way to the kernel.
   process.nextTick(() => process.nextTick(() => resetConnection(socket)));
   await once(socket, 'close');
   expect(errors).toEqual([]);

@@ -18,12 +18,12 @@ class SocketNumbers extends EventEmitter {
 
   constructor() {
     super();
-    // Where the HTTP server reads.
+    // The HTTP server would read here.
     this.on('data', () => {});
   }
 
   /**
-   * This much was written, and this much of it is not accepted yet: whole pieces not begun, and the rest of the one in
+   * Writes this much, of which the kernel has not accepted this much: whole pieces not begun, and the rest of the one in
    * flight.
    */
   write(bytes: number): void {

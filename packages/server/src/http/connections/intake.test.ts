@@ -25,7 +25,7 @@ interface Given {
   readonly onSlice?: (intake: Intake) => void;
 }
 
-/** An intake, what it passes to the parser, and what it is told. */
+/** An intake, and records of what it passes to the parser and what it is told. */
 function opened({ turns = new Turns(), answers = [], isClosing = false, onSlice }: Given = {}) {
   const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }) as Socket;
   const slices: string[] = [];
@@ -149,7 +149,7 @@ describe('a request behind an unanswered one', () => {
     first.arrive(HEAD + HEAD);
     first.intake.answerEnded();
     second.arrive(HEAD);
-    // One turn is given alone, before the others.
+    // The first turn is given alone, before the others.
     turns.connectionTaken();
     await expect.poll(() => passed).toHaveLength(3);
     expect(passed).toEqual(['first', 'second', 'first']);

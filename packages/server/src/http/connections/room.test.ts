@@ -5,7 +5,7 @@ import { TRANSPORT_BOUNDS } from './transport.ts';
 
 const bounds = TRANSPORT_BOUNDS;
 const now = 1_000_000;
-/** Nothing waits for its reader. */
+/** Nothing waits for this connection's reader. */
 const taken = { writableLength: 0 } as Connection['socket'];
 const waiting = { writableLength: 1000 } as Connection['socket'];
 const underWay = [{}] as Connection['answers'];

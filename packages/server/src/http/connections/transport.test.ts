@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** What every refusal must be, whichever layer refuses. */
+/** The members that every refusal must have, whichever layer refuses. */
 function expectRefusal(answer: RawAnswer | undefined, status: number, code: string): void {
   const { error } = JSON.parse(answer?.body ?? '{}') as { error: { code: string; request_id: string } };
   expect({ status: answer?.status, code: error.code }).toEqual({ status, code });
@@ -125,7 +125,7 @@ describe('deadlines', () => {
   });
 
   test('the head of a later request has its own deadline', { tags: ['Limits-17', 'Limits-24'] }, async () => {
-    // Long enough for the first one on a busy machine.
+    // This is long enough for the first connection on a busy machine.
     await using slow = await openServer({ bounds: { ...SHORT, headMilliseconds: 2000 } });
     using raw = await RawSocket.open(slow.port);
     await raw.send(get('/healthz')).answer();

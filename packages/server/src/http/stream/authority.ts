@@ -77,7 +77,10 @@ export class AuthorityWatch implements Disposable {
     try {
       return await this.#options.access.stands(caller);
     } catch (error) {
-      this.#options.log.error({ err: error, credential_id: caller.credential_id }, 'an authority cannot be checked');
+      this.#options.log.error(
+        { err: error, credential_id: caller.credential_id },
+        'the authority of a credential cannot be checked',
+      );
       return true;
     }
   }

@@ -164,7 +164,7 @@ describe('a stream', () => {
   test('among two hundred at once sends every event of the job', async () => {
     const own = livingJob(10);
     await using served = await openServer({ jobs: { tail: own.tail }, bounds: { connections: 500 } });
-    // A few at a time: a ticket must be used before it expires, also on a busy machine.
+    // Only a few streams open at a time: a ticket must be used before it expires, also on a busy machine.
     const streams: Awaited<ReturnType<typeof open>>[] = [];
     while (streams.length < 200) streams.push(...(await Promise.all(Array.from({ length: 20 }, () => open(served)))));
     expect(served.permits.held('stream')).toBe(200);
@@ -342,7 +342,7 @@ describe('a stream ends before its job', () => {
   test('a stream closes with 1001 when its connection reaches its lifetime', {
     tags: ['Stream-3c', 'Limits-18'],
   }, async () => {
-    // Long enough for a busy machine to open it in.
+    // This lifetime lets a busy machine open the stream.
     const bounds = { connectionMilliseconds: 3000, checkMilliseconds: 20 };
     await using old = await openServer({ bounds, jobs: { tail: livingJob(1).tail } });
     expect(await (await open(old)).closed).toBe(STREAM_CLOSE_CODES.lifetimeReached);

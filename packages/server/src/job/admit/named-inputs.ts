@@ -65,7 +65,7 @@ function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
   return { file: { path, ...(from !== null && { from }), blob }, size_bytes };
 }
 
-/** Whether other tenants have it, and whether it ever was, is not told. */
+/** The refusal does not tell whether other tenants have the blob, or whether it ever existed. */
 function unavailable(file: NamingFile, index: number, mayReadJobs: boolean): ServiceError {
   const pointer = `/files/${index}/${'from' in file ? 'from' : 'blob'}`;
   if ('from' in file)

@@ -59,7 +59,7 @@ describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
     await expect(blobs.receive(acme, uploadOf(new Uint8Array(500), wrong))).rejects.toMatchObject({
       code: 'digest_mismatch',
     });
-    // 1 for the check that passed, and 1,100 that came.
+    // The tenant owes 1 byte for the check that passed, and 1,100 that came.
     expect(budgetOf(blobs)).toMatchObject({ code: 'rate_limited', status: 429, retryAfterSeconds: 102 });
     expect(budgetOf(blobs, callerOf('other'))).toBe('left');
     clock.seconds = 102;

@@ -18,7 +18,7 @@ test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 3 * pieceBytes + 7]
       });
       expect(Buffer.concat(pieces).equals(content)).toBe(true);
       expect(pieces.slice(0, -1).every((piece) => piece.length === pieceBytes)).toBe(true);
-      // What a piece is a view of would be cloned with it.
+      // A view would be cloned together with its whole buffer.
       expect(pieces.every((piece) => piece.buffer.byteLength === piece.length)).toBe(true);
       expect(stored).toEqual({ bytes: length, sha256: createHash('sha256').update(content).digest('hex') });
     }

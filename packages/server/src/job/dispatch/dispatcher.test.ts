@@ -180,7 +180,7 @@ test('a queued job above a lowered memory bound ends as an error, and nothing of
     limit: 255,
     observed: 256,
   });
-  // Nothing was handed to its cell, and it neither waited for nor held up what fits.
+  // The cell got nothing, and the job neither waited for others nor held them up.
   expect(rig.provider.cells[1]).toMatchObject({ program: null, disposed: true });
   const fits = await rig.submit({ ...hello, limits: { mem_mb: 55 } });
   const cells = [await rig.provider.running(0), await rig.provider.running(2)];

@@ -101,7 +101,7 @@ describe('a slot and a cell that were taken in vain', () => {
     await using rig = await idleRig();
     const cells = [rig.provider.park(), rig.provider.park()];
     const submit = (given: object) => rig.jobs.submit(acme, { body: given, idempotencyKey: 'key' });
-    // Both looked for the key before either was stored.
+    // Both submissions looked for the key before either was stored.
     const [first, second] = await Promise.allSettled([submit(hello), submit(body)]);
     expect(first).toMatchObject({ status: 'fulfilled', value: { replayed: false } });
     expect(second).toMatchObject(
@@ -176,7 +176,7 @@ describe('a submission is queued', () => {
     const keys = [await rig.submit(large), await rig.submit(large)];
     const running = await rig.provider.running(0);
     rig.provider.park();
-    // It would fit beside the one that runs.
+    // This job would fit beside the one that runs.
     const small = await rig.submit({ ...hello, limits: { mem_mb: 64 } });
     expect((await rig.row(small)).status).toBe('queued');
     expect(rig.provider.parked).toBe(1);

@@ -24,10 +24,10 @@ import { removeObjects } from './remove-objects.ts';
 
 const signal = new AbortController().signal;
 const EVERYTHING = { before: at(1_000_000), limit: 1000, unattested: 'removed' } as const;
-/** The time of an object that was begun now is long over. */
+/** A negative time: an object that was begun just now counts as abandoned. */
 const abandonedMilliseconds = -60_000;
 
-/** What a test has stored must be there. */
+/** Requires content that a test has stored. */
 function there<T>(found: T | null | undefined): T {
   if (found === null || found === undefined) throw new Error('it is not there');
   return found;
@@ -92,7 +92,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
   test('a service that dies after a put leaves no stray object: the next one takes it up', async () => {
     const content = newContent();
     const key = await endedWith(content);
-    // Reading back is the first thing after the put.
+    // The move reads the object back first after the put.
     await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
     expect(filesOf(content)).toHaveLength(1);
     expect((await store.contentHere({ ...key, position: 0 }))?.content).toHaveLength(content.length);

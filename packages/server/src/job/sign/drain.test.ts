@@ -156,7 +156,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     const { outbox, outbox_error } = await store.counts();
     expect(outbox).toBe(1);
     expect(outbox_error?.message).toMatch(reason);
-    // It is not tried again, at whatever time, before the next start.
+    // The job is not tried again, at whatever time, before the next start.
     expect(await store.outbox({ now: '9999-12-31T23:59:59.999Z', limit: 1 })).toEqual([]);
   });
 
@@ -288,7 +288,7 @@ function flipOneBitOfRun({ job_id }: JobKey, random: (below: number) => number):
   database.prepare(`update output_runs set ${column} = ? where job_id = ?`).run(bytes, job_id);
 }
 
-/** The same numbers every time (a linear congruential generator). */
+/** The generator gives the same numbers every time (a linear congruential generator). */
 function seeded(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

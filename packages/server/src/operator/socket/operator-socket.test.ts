@@ -43,7 +43,7 @@ async function served(directory = dataDir): Promise<Credentials> {
   return credentials;
 }
 
-/** What the socket answers to these bytes before it ends the connection. */
+/** The socket's answer to these bytes before it ends the connection. */
 async function said(directory: string, bytes: string): Promise<string> {
   const socket = connect(join(directory, 'operator.sock'));
   socket.on('error', () => {});

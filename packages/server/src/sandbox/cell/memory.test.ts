@@ -1,9 +1,9 @@
-/** What a memory limit means: the same in both classes, whatever their runtimes need for themselves. */
+/** A memory limit means the same in both classes, whatever their runtimes need for themselves. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CellsFixture, CLASSES } from './cells.fixture.ts';
 
 const MIB = 1024 * 1024;
-/** What an interpreter takes beside what its program asks for, and what a runtime takes more for a larger program. */
+/** The memory that an interpreter takes beside the program's, and that a runtime takes more for a larger program. */
 const INTERPRETER_MIB = 24;
 
 let cells: CellsFixture;

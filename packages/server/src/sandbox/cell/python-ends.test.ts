@@ -33,7 +33,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const bare = new Map<string, Promise<End>>();
 
-/** Run once for all builders. */
+/** Runs the program bare, once for all builders. */
 function endBare(title: string): Promise<End> {
   const known = bare.get(title) ?? runBare(ENDS[title] as string);
   bare.set(title, known);
@@ -75,7 +75,7 @@ async function runInCell(provider: Provider, request: CellRequest, code: string)
   return { stdout: withoutAddresses(said.stdout), stderr: withoutAddresses(said.stderr), ending };
 }
 
-/** What differs from run to run. */
+/** The parts of the output that differ from run to run. */
 function withoutAddresses(said: string): string {
   return said.replaceAll(/0x[0-9a-f]+/g, '0x');
 }

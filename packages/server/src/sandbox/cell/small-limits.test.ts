@@ -1,6 +1,6 @@
 /**
- * Limits below what a waiting cell already holds: the smallest that holds is in force, and is what is told. From there
- * on every limit is exact.
+ * Limits below what a waiting cell already holds: the smallest limit that holds is in force, and is reported. From there on
+ * every limit is exact.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -67,7 +67,7 @@ function requireRoot(): void {
 
 function requireRootOfHost(): void {
   requireRoot();
-  if (!isRootOfHost()) throw new Error('gVisor cells are made by root of the host alone');
+  if (!isRootOfHost()) throw new Error('gVisor cells need root on the host');
 }
 
 async function openConfinedCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {

@@ -31,7 +31,9 @@ describe('the packs directory', () => {
   it('lists an unusable pack, and says why', () => {
     const packs = packsWith('1');
     renameSync(join(packs, 'tiny/1'), join(packs, 'tiny/2'));
-    expect(listPacks(packs)).toMatchObject([{ facts: null, problem: expect.stringContaining('holds tiny 1') }]);
+    expect(listPacks(packs)).toMatchObject([
+      { facts: null, problem: expect.stringContaining('holds another pack: tiny 1') },
+    ]);
   });
 
   it.each(['..', '.', 'a/b', '', 'A', 'a\0'])('knows no pack named %j', (name) => {

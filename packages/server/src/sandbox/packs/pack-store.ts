@@ -109,7 +109,7 @@ export function readFacts(places: PackPlaces): PackFacts {
   const facts = readJson(places.facts);
   if (!fits(PackFacts, facts)) throw new PackError(`${places.facts} is not what a pack says of itself`);
   if (packPlaces(join(directory, '../..'), facts.name, facts.version).directory !== join(directory)) {
-    throw new PackError(`${directory} holds ${facts.name} ${facts.version}`);
+    throw new PackError(`${directory} holds another pack: ${facts.name} ${facts.version}`);
   }
   return facts;
 }

@@ -53,7 +53,7 @@ describe.each([
       memory: 'PermissionError',
     });
     const filter = { no_new_privs: '1', seccomp: '2' };
-    // gVisor's kernel says nothing of them.
+    // gVisor's kernel says nothing of these rights.
     expect(told).toMatchObject(choice === 'namespace' ? filter : {});
     for (const [name, link] of Object.entries(told.namespaces))
       expect(link).not.toBe(readlinkSync(`/proc/self/ns/${name}`));

@@ -95,7 +95,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
       const file = location.version === 'v1' ? 'memory.limit_in_bytes' : 'memory.max';
       return Number(readFileSync(join(location.version === 'v1' ? location.paths.memory : location.directory, file)));
     });
-    // In gVisor the runtime's own memory is on top.
+    // In gVisor the runtime's own memory comes on top.
     expect(memory.filter((bytes) => bytes >= 77 * MIB && bytes < 177 * MIB)).toHaveLength(1);
   });
 

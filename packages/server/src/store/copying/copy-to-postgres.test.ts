@@ -19,7 +19,7 @@ import {
 } from '../store.fixture.ts';
 import { type CopyProgress, copyToPostgres } from './copy-to-postgres.ts';
 
-/** U+0000 and U+0001 are what PostgreSQL needs another spelling for; the others sort differently in some collations. */
+/** PostgreSQL needs another spelling for U+0000 and U+0001; the other characters sort differently in some collations. */
 const STRANGE = 'a\u0000b\u0001c\u0001\u0001 é 😀 Z';
 
 let source: TestStore;

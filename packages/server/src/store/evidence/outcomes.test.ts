@@ -273,7 +273,7 @@ test('the receipt covers output that is stored as a run', { tags: ['Receipt-12',
   );
   await store.finish(finishOf(key));
   const { event_chain, output } = await receiptOf(store, key);
-  // `queued`, `started`, the lines and `finished`.
+  // The events are `queued`, `started`, the lines and `finished`.
   expect(event_chain).toMatchObject({ count: 43, complete: true });
   const text = lines.join('\n');
   expect(output).toMatchObject({ stdout_bytes: text.length, stdout_sha256: sha256Hex(text) });

@@ -33,7 +33,7 @@ const from = ({ job_id }: JobKey, path = 'output/a') => ({ path: 'input/a', from
 const ask = (files: readonly NamingFile[], asked: Partial<InputsAsked> = {}) =>
   store.inputs({ tenant: 'acme', key: null, mayReadJobs: true, files, ...asked });
 
-/** Copies an output as admission does, and answers what it is found by. */
+/** Copies an output as admission does, and returns the name by which it is found. */
 async function copied(content: Uint8Array, { tenant = 'acme', time = 0 } = {}): Promise<string> {
   const key = { tenant, blob_id: `copy-${++made}` };
   const sha256 = copyNameOf(sha256Hex(content));

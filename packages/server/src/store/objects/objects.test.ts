@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => testStore[Symbol.asyncDispose]());
 
-/** What a test has stored must be there. */
+/** Requires content that a test has stored. */
 function there<T>(found: T | null | undefined): T {
   if (found === null || found === undefined) throw new Error('it is not there');
   return found;

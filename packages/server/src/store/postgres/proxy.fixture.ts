@@ -6,13 +6,13 @@ import { connect, createServer, type Socket } from 'node:net';
 const COMMITTED = 'COMMIT\0';
 const headBytes = 5;
 
-/** What a server says that cannot write its log, before it ends. */
+/** The last message of a server that cannot write its log. */
 const PANIC = errorResponse({ severity: 'PANIC', state: '53100', message: 'could not write to file' });
 
 /** Forwards to the server. It ends the next connection that commits, once the server has answered the commit. */
 export async function proxyTo(target: string) {
   const { hostname, port } = new URL(target);
-  /** What the next commit gets for an answer; null if that of the server. */
+  /** The answer to the next commit; null for the server's own. */
   let lastWords: Buffer | null = null;
   let connections = 0;
   const silent = new Set<Socket>();

@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => dropSchema(url));
 
-/** On threads of its own if the test is about a node that ends. */
+/** The store has threads of its own if the test is about a node that ends. */
 function node(instance: string | null = null, threads: 'own' | 'shared' = 'shared'): Promise<Store> {
   const sides = threads === 'own' ? {} : { threads: POSTGRES_SAME_THREAD };
   return openPostgresStore({ url, check: 'off', onProblem: () => {}, instance, ...sides });

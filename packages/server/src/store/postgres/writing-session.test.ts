@@ -9,7 +9,7 @@ test('a change that a server crash undid is known as undone, even when the serve
   const committed = await writing.begin(await writing.current(), []);
   await (await writing.current()).commit();
   const undone = await writing.begin(await writing.current(), []);
-  // What the server knows of a transaction before its commit is in its memory alone.
+  // The server keeps a transaction before its commit in its memory alone.
   await server.kill();
   await server.start();
   await writing.drop();

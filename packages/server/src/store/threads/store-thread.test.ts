@@ -38,7 +38,7 @@ function patientThread() {
 test('calls without a waiting caller share the commit of the next call with one', async () => {
   const thread = patientThread();
   thread.call('later', 1);
-  // Another message: it has arrived alone.
+  // This call came in another message, and has arrived alone.
   await new Promise((resolve) => setImmediate(resolve));
   thread.call('now', 2);
   await expect.poll(thread.answered).toBe(2);

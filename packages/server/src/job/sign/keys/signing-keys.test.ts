@@ -27,7 +27,7 @@ afterEach(() => rmSync(dataDir, { recursive: true }));
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-/** What `work` refuses with. */
+/** The refusal of `work`. */
 function refusalOf(work: () => unknown): SigningKeyError {
   try {
     work();

@@ -16,7 +16,7 @@ const LAUNCHERS: readonly (readonly [string, readonly string[]])[] = [
 const NODE = LAUNCHERS[2]?.[1] as readonly string[];
 const HEAP = 'console.log(require("node:v8").getHeapStatistics().heap_size_limit / 2 ** 20)\n';
 
-/** Launchers rename it: it is written for each of them. */
+/** Launchers rename this file: it is written for each of them. */
 const NODE_SOURCE = 'console.log("ran")\n';
 
 let work: string;

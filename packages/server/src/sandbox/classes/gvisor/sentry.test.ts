@@ -10,11 +10,11 @@ import type { GvisorStarter } from './runsc.ts';
 
 const NAMESPACES = ['ipc', 'mnt', 'net', 'pid', 'user', 'uts'] as const;
 const CAPABILITIES = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'] as const;
-/** In the cell's own root: its process 1, and what that has read. */
+/** Files in the cell's own root: process 1, and the filter that it has read. */
 const OF_THE_CELL = ['init', 'filter'];
 const ROLES = ['kernel', 'gofer'] as const;
 
-/** What one of gVisor's own processes may do on the host, as the host's kernel says it. */
+/** The rights of one of gVisor's own processes on the host, as the host's kernel states them. */
 interface Seen {
   readonly user: readonly string[];
   readonly groups: string | undefined;

@@ -35,7 +35,7 @@ async function hostile(code: string) {
   return { launcher, template: () => reserved.at(-1) as ReservedCell };
 }
 
-/** Watches for the processes that make cells, stops each that it may, and tells which of the others it can look into. */
+/** Watches for the processes that make cells, stops each that it may, and reports which of the others it can look into. */
 const STALK = `
 import os, signal
 def filters(pid):

@@ -1,4 +1,6 @@
-/** What a test of launchers makes cells of: groups, users and a root of their own, which end with the tests of a file. */
+/**
+ * The parts that a test of launchers makes cells of: groups, users and a root of their own, which end with the tests of a file.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -31,7 +31,7 @@ function launcherFor(
   });
 }
 
-/** What is asked of the launcher for a cell. */
+/** A request to the launcher for a cell. */
 const requestOf = ({ id, rootUid }: CellOptions) => ({ id, rootUid, accesses: '' });
 
 describe('a launcher', () => {
@@ -140,7 +140,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('refuses a cell that cannot be started, of which nothing is left then', async () => {
+  it('refuses a cell that cannot be started, and leaves nothing of it', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) =>
       lines.map((line) => (line === 'argument /bin/bash' ? 'argument /nowhere' : line)),

@@ -1,6 +1,7 @@
 /**
- * What Python programs of two owners have in common, whether their interpreters are started or copies of a template: no
- * seed, no address, no page of memory that shows anything, and nothing of another cell, of the launcher or of the host.
+ * Python programs of two owners have nothing in common, whether their interpreters are started or copies of a template: no
+ * seed, no address, and no page of memory that shows anything. They see nothing of another cell, of the launcher or of the
+ * host.
  */
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,7 +55,9 @@ const KINDS: Readonly<Record<string, (owner: string) => Promise<CellRequest>>> =
   'is a copy': (owner) => copiedPython(provider, owner),
 };
 
-/** What two forks of one process have in common: seed, layout, canary and pointer guard. Thread-local data: x86-64 and arm64. */
+/**
+ * The things that two forks of one process share: seed, layout, canary and pointer guard. Thread-local data: x86-64 and arm64.
+ */
 const LIKENESS = `
 import ctypes, os, re
 maps = open('/proc/self/maps').read()
@@ -120,7 +123,7 @@ describe.each(Object.keys(KINDS))('the memory of a program whose interpreter %s'
     const common = (other: ReadonlySet<bigint>) => one.pages.intersection(other).size;
     expect(one.pages.size).toBeGreaterThan(100);
     expect(common(three.pages)).toBe(0);
-    // Otherwise this would find nothing whatever is shared.
+    // Without this mark the search would find nothing, whatever is shared.
     expect(common(two.pages) > 100).toBe(kind === 'is a copy');
   });
 });

@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { readCgroupLayout } from '../cgroup/layout.ts';
 import { ENTER_PROGRAM } from './own-facts.ts';
 
-/** `nobody`: newuidmap(1) wants a user with a name. Its subordinate ids it has in a mount namespace of the test alone. */
+/** `nobody`, because newuidmap(1) wants a user with a name. A mount namespace of the test alone gives it subordinate ids. */
 const USER = 65_534;
 const SUBORDINATES = { first: 0x60000000, count: 65_536 };
 const layout = readCgroupLayout();

@@ -9,7 +9,7 @@ import { instanceName } from '../../kernel/host/run-directory.ts';
 import { openProvider } from '../../prove/preflight.ts';
 import type { Collection } from '../../sandbox.ts';
 
-/** How long a program lives at most if no limit ends it. */
+/** The longest life of a program if no limit ends it. */
 const PATIENCE_MILLISECONDS = 120_000;
 const SPINNING = 'echo up; while :; do :; done';
 const SLEEPING = 'echo up; exec sleep 600';
@@ -34,7 +34,7 @@ describe('the thread that watches limits', () => {
   test.each(ALL)('ends a %s program at its wall limit while the thread of the service blocks', async (choice) => {
     const { ending, usage } = await runWhileBlocked(choice, SLEEPING, {
       wall_seconds: seconds,
-      // On a slow host gVisor itself takes seconds of it.
+      // On a slow host gVisor itself takes seconds of this limit.
       cpu_seconds: 20 * seconds,
     });
     expect(ending).toEqual({ kind: 'wall_limit' });
@@ -44,7 +44,7 @@ describe('the thread that watches limits', () => {
   test.each(ISOLATED)('ends a %s program at its CPU limit while the thread of the service blocks', async (choice) => {
     const { ending } = await runWhileBlocked(choice, SPINNING, {
       cpu_seconds: seconds,
-      // On a busy host it takes many times as long.
+      // On a busy host the program takes many times as long.
       wall_seconds: 20 * seconds,
     });
     expect(ending).toEqual({ kind: 'cpu_limit' });

@@ -25,7 +25,7 @@ select (select count(*)::int from moved) as rows,
 
 const version = rangeOf(STEPS).knows + 3;
 
-/** An older node could claim nothing any more: its jobs would fail. */
+/** An older node could no longer claim anything: its jobs would fail. */
 const contract = `
 create function refuse_older() returns trigger language plpgsql as $$ begin
   if (select schema_knows from nodes where node = new.node) < ${version} then raise exception 'too old'; end if; return new; end $$;

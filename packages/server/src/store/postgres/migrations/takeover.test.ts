@@ -66,7 +66,7 @@ async function schemaOf(on: string): Promise<unknown> {
 }
 
 const ofLast = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
-test('its tables are those of a new store, and its history is as short', async () => {
+test('a store that is taken over has the tables of a new one, and as short a history', async () => {
   await place();
   await using _store = await opened();
   const fresh = await newSchema(inject('postgresUrl'));
@@ -79,7 +79,7 @@ test('its tables are those of a new store, and its history is as short', async (
   ]);
 });
 
-test('its jobs are served as they were, and new ones run beside them', async () => {
+test('the jobs of a store that is taken over are served as they were, and new ones run beside them', async () => {
   await place();
   await using store = await opened();
   const { receipt_json = null } = (await store.job(ofLast(1))) ?? {};
@@ -91,7 +91,7 @@ test('its jobs are served as they were, and new ones run beside them', async () 
   expect(await store.finish(finishOf(await runJob(store)))).toBe(true);
 });
 
-test('a node of that commit goes on beside it, and is told to stay away when it starts again', async () => {
+test('a node of that commit goes on beside this version, and is refused when it starts again', async () => {
   await place();
   const ofThatCommit = firstVersion - 1;
   await asked(`insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)

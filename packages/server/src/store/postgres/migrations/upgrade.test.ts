@@ -120,7 +120,7 @@ test('rows are moved beside older nodes, and the old form is removed once the la
   await using older = await node('older');
   await using _newer = await node('newer', NEXT_STEPS);
   await expect.poll(async () => (await progress())?.rows_done).toBe(3 * backfillRowsMax);
-  // In the old form, and before all that the backfill has looked at.
+  // A row in the old form, before all that the backfill has looked at.
   const key = await runJob(older, newKey('a'));
   await older.finish(finishOf(key));
   expect(await asked(unfilled)).toHaveLength(1);
@@ -131,7 +131,7 @@ test('rows are moved beside older nodes, and the old form is removed once the la
   expect(await progress()).toBeNull();
 });
 
-/** Makes the tables first, as a node that is gone. */
+/** Makes the tables first, as a node that is now gone. */
 async function manyJobsIn(fill: () => Promise<void>): Promise<void> {
   await (await node('first'))[Symbol.asyncDispose]();
   await fill();
@@ -181,7 +181,7 @@ test('an older node stays if it renews its lease at the moment of its exclusion'
   expect(await asked('select oldest_code from schema_state')).toEqual([before]);
 });
 
-/** Every lease is renewed in a transaction that is committed once `work` waits for it. Null if that did not wait so long. */
+/** Renews every lease in a transaction that is committed once `work` waits for it. Null if `work` did not wait so long. */
 async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result | null> {
   await using renewing = await Session.open(url, {});
   renewing.begin();
@@ -212,7 +212,7 @@ test('a start waits for its locks without holding up other users of the same tab
   const tried = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%credentials add column%'
     and datname = current_database()`;
   await expect.poll(async () => await asked(tried), { interval: 5 }).not.toEqual([]);
-  // It would wait behind the step for as long as that waits for its lock.
+  // The query would wait behind the step for as long as the step waits for its lock.
   expect(await older.credentials(null)).toEqual([]);
   expect(isOpen).toBe(false);
   await reader.commit();

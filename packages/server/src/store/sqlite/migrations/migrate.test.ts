@@ -229,7 +229,7 @@ describe('the jobs of v0.3', () => {
     const owed = (await store.outbox({ now: '2025-01-01T00:00:00.000Z', limit: 100 })).map((entry) => entry.job_id);
     const withdrawn = [umbrella('job_b2c3'), acme('job_c3d4'), acme('job_d4e5'), acme('job_e5f6')];
     for (const key of withdrawn) expect(await store.attestation({ key, part: 'envelope' })).toBeNull();
-    // In the order in which they ended, those of v0.1 among them.
+    // The jobs are in the order in which they ended, those of v0.1 among them.
     expect(owed).toEqual(['job_09', 'job_02', 'job_01', 'job_f0c1', ...withdrawn.map((key) => key.job_id)]);
   });
 
@@ -366,7 +366,9 @@ test('an upgrade that is killed at any step continues at the next start, with th
   }
 });
 
-/** The rows without what each start writes anew: when a migration was applied, and how often the store was opened. */
+/**
+ * The rows without the values that each start writes anew: when a migration was applied, and how often the store was opened.
+ */
 function withoutClock(contents: readonly (readonly [string, readonly object[]])[]): unknown {
   return contents.map(([table, rows]) => [table, ['schema_history', 'probes'].includes(table) ? rows.length : rows]);
 }

@@ -9,7 +9,7 @@ let testStore: TestStore;
 let connection: Connection;
 let database: DatabaseSync;
 beforeEach(() => {
-  // A group also closes when it took its time, which a busy machine would make it take.
+  // A group also closes after some time, which a busy machine could reach.
   vi.spyOn(performance, 'now').mockReturnValue(0);
   testStore = new TestStore();
   prepareFile(testStore.path);
