@@ -26,6 +26,29 @@ test('the doctor’s JSON is one document with every finding', () => {
   expect(report.checks.find(({ id }) => id === 'namespace.cells')).toMatchObject({ result: 'not_tried' });
 });
 
+test('the doctor finds that the launcher isolates where neither crun nor runsc is installed', () => {
+  const hide = 'for name in crun runsc; do mount --bind /dev/null "$(command -v $name)"; done; exec "$@"';
+  const words = [
+    '--mount',
+    'sh',
+    '-ec',
+    hide,
+    'sh',
+    SVC,
+    'doctor',
+    '--json',
+    '--data-dir',
+    '/tmp/svc-doctor-without-runtimes',
+  ];
+  const { stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  const { usable, checks } = JSON.parse(stdout) as DoctorReport;
+  const resultOf = (name: string) => checks.find(({ id }) => id === name)?.result;
+  const ids = ['runtime.crun', 'runtime.runsc', 'gvisor.cells', 'namespace.cells', 'namespace.python'];
+  expect(ids.map(resultOf)).toEqual(['fail', 'fail', 'not_tried', 'pass', 'pass']);
+  expect(usable).toBe('namespace');
+});
+
 test('the doctor tries no cells on a node that runs no programs, and needs no rights there', () => {
   const { status, stdout } = doctor({ SERVICE_ROLES: 'api,signer', SERVICE_FREE_SPACE_RESERVE_MB: '0' }, '--json');
   const { makes_cells, usable, checks } = JSON.parse(stdout) as DoctorReport;

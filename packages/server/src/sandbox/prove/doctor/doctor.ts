@@ -69,7 +69,7 @@ async function tryGvisor(checks: Checks, options: DoctorOptions): Promise<Provid
 function tryNamespace(checks: Checks, options: DoctorOptions): Promise<ProviderFinding> {
   return tryCells(checks, {
     provider: 'namespace',
-    needs: ['runtime.crun', 'cgroup.limits', 'kernel.namespace.user', 'kernel.overlay'],
+    needs: ['cgroup.limits', 'kernel.namespace.user', 'kernel.overlay'],
     open: () => openNamespaceCells(preflightOf(options, 'namespace')),
   });
 }
