@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Whoami } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { forgetDraft } from '../draft/draft.ts';
-import { forgetJobLogs } from '../job/use-job-log.ts';
+import { forgetHistories } from '../job/use-job-history.ts';
 import { signOut } from '../session/session.ts';
 
 export function Account({ whoami }: { readonly whoami: Whoami }) {
@@ -25,7 +25,7 @@ export function useSignOut(): () => void {
   return () => {
     signOut();
     queries.clear();
-    forgetJobLogs();
+    forgetHistories();
     forgetDraft();
   };
 }

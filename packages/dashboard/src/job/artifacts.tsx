@@ -9,18 +9,18 @@ import { Panel } from '../parts/panel.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
 import { useCaller } from '../session/session.ts';
 import { sizeOf } from '../words/amounts.ts';
-import type { LogSnapshot } from './job-log.ts';
+import type { HistorySnapshot } from './job-history.ts';
 import { pictureTypeOf } from './picture-type.ts';
 
 interface ArtifactsProps {
   readonly job: JobDetail;
   readonly hasEnded: boolean;
-  readonly log: LogSnapshot;
+  readonly history: HistorySnapshot;
 }
 
-export function Artifacts({ job: { job_id }, hasEnded, log }: ArtifactsProps) {
+export function Artifacts({ job: { job_id }, hasEnded, history }: ArtifactsProps) {
   const { client, isLive } = useCaller();
-  const hasSome = log.events.some(({ kind }) => kind === 'artifact');
+  const hasSome = history.events.some(({ kind }) => kind === 'artifact');
   const result = useQuery({
     queryKey: ['result', job_id],
     queryFn: ({ signal }) => client.result(job_id, { signal }),

@@ -1,10 +1,10 @@
 /** Whether what is shown comes from the service as it happens. */
 
 import type { Tone } from '../parts/notice.tsx';
-import type { LogState } from './job-log.ts';
+import type { HistoryState } from './job-history.ts';
 import '../parts/status-badge.css';
 
-const STATES: Readonly<Record<LogState, readonly [tone: Tone, words: string]>> = {
+const STATES: Readonly<Record<HistoryState, readonly [tone: Tone, words: string]>> = {
   connecting: ['quiet', 'connecting'],
   live: ['good', 'live'],
   reconnecting: ['warn', 'reconnecting'],
@@ -12,7 +12,7 @@ const STATES: Readonly<Record<LogState, readonly [tone: Tone, words: string]>> =
   offline: ['bad', 'offline'],
 };
 
-export function ConnectionState({ state }: { readonly state: LogState }) {
+export function ConnectionState({ state }: { readonly state: HistoryState }) {
   const [tone, words] = STATES[state];
   return (
     <span className={`badge tone-${tone}`} role="status" aria-label={`Connection: ${words}`}>

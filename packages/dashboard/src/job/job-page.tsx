@@ -13,18 +13,18 @@ import { Attestation } from './attestation.tsx';
 import { ConnectionState } from './connection-state.tsx';
 import { JobActions } from './job-actions.tsx';
 import { JobSummary, Limits, Posture, Resources } from './job-facts.tsx';
-import type { LogSnapshot } from './job-log.ts';
+import type { HistorySnapshot } from './job-history.ts';
 import { Output } from './output.tsx';
 import { Program } from './program.tsx';
 import { Receipt } from './receipt.tsx';
 import { Timeline } from './timeline.tsx';
-import { useJobLog } from './use-job-log.ts';
+import { useJobHistory } from './use-job-history.ts';
 import { Violations } from './violations.tsx';
 import './job.css';
 
 export function JobPage({ job_id }: { readonly job_id: string }) {
-  const log = useJobLog(job_id);
-  const detail = useDetail(job_id, log);
+  const history = useJobHistory(job_id);
+  const detail = useDetail(job_id, history);
   const job = detail.data;
   const name = printable(job_id, 60);
   return (
@@ -34,8 +34,8 @@ export function JobPage({ job_id }: { readonly job_id: string }) {
       actions={job && <JobActions job={job} />}
     >
       {detail.isError && <Failure error={detail.error} />}
-      {log.error !== null && !detail.isError && <Failure error={log.error} />}
-      {job && <JobParts job={job} log={log} />}
+      {history.error !== null && !detail.isError && <Failure error={history.error} />}
+      {job && <JobParts job={job} history={history} />}
     </Page>
   );
 }
@@ -44,9 +44,9 @@ export function JobPage({ job_id }: { readonly job_id: string }) {
  * The detail, read again after each step of the job, and while its attestation is not there yet: signing follows the end after
  * a moment.
  */
-function useDetail(job_id: string, log: LogSnapshot) {
+function useDetail(job_id: string, history: HistorySnapshot) {
   const { client, isLive } = useCaller();
-  const steps = log.events.filter(({ kind }) => kind !== 'artifact' && kind !== 'violation').length;
+  const steps = history.events.filter(({ kind }) => kind !== 'artifact' && kind !== 'violation').length;
   return useQuery({
     queryKey: ['job', job_id, steps],
     queryFn: ({ signal }) => client.detail(job_id, { signal }),
@@ -63,7 +63,7 @@ function useDetail(job_id: string, log: LogSnapshot) {
 const signingTries = 20;
 const signingMilliseconds = 700;
 
-function JobParts({ job, log }: { readonly job: JobDetail; readonly log: LogSnapshot }) {
+function JobParts({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
   const hasEnded = isTerminal(job.status);
   return (
     <>
@@ -71,18 +71,18 @@ function JobParts({ job, log }: { readonly job: JobDetail; readonly log: LogSnap
         <StatusBadge status={job.status} />
         <span>{endWords(job)}</span>
       </div>
-      <Panel title="Output" isWide actions={<ConnectionState state={log.state} />}>
-        <Output log={log} />
+      <Panel title="Output" isWide actions={<ConnectionState state={history.state} />}>
+        <Output history={history} />
       </Panel>
-      <Violations log={log} />
+      <Violations history={history} />
       <div className="panels">
         <Panel title="Summary">
           <JobSummary job={job} />
         </Panel>
         <Panel title="Timeline">
-          <Timeline log={log} />
+          <Timeline history={history} />
         </Panel>
-        <Artifacts job={job} hasEnded={hasEnded} log={log} />
+        <Artifacts job={job} hasEnded={hasEnded} history={history} />
         <Panel title="What held the program">
           <Posture job={job} />
         </Panel>

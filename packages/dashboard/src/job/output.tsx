@@ -8,7 +8,7 @@ import { useCopy } from '../parts/copy-button.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
 import { amountOf } from '../words/amounts.ts';
 import { piecesOf } from './colours.ts';
-import type { LogSnapshot, OutputLine } from './job-log.ts';
+import type { HistorySnapshot, OutputLine } from './job-history.ts';
 import './output.css';
 
 const STREAMS = ['both', 'stdout', 'stderr'] as const;
@@ -20,11 +20,11 @@ const linesAround = 20;
 /** Within this many pixels of the end, the pane follows the output. */
 const nearEndPixels = 30;
 
-export function Output({ log }: { readonly log: LogSnapshot }) {
+export function Output({ history }: { readonly history: HistorySnapshot }) {
   const [shown, setShown] = useState<Shown>('both');
   const [isWrapped, setWrapped] = useState(false);
   const copy = useCopy();
-  const lines = log.lines[shown];
+  const lines = history.lines[shown];
   const text = () => lines.map((line) => line.text).join('\n');
   return (
     <div className="output">
@@ -56,22 +56,22 @@ export function Output({ log }: { readonly log: LogSnapshot }) {
           save
         </button>
       </div>
-      <Lines key={`${shown} ${isWrapped}`} log={log} shown={shown} isWrapped={isWrapped} />
+      <Lines key={`${shown} ${isWrapped}`} history={history} shown={shown} isWrapped={isWrapped} />
     </div>
   );
 }
 
 interface LinesProps {
-  readonly log: LogSnapshot;
+  readonly history: HistorySnapshot;
   readonly shown: Shown;
   readonly isWrapped: boolean;
 }
 
-function Lines({ log, shown, isWrapped }: LinesProps) {
+function Lines({ history, shown, isWrapped }: LinesProps) {
   const pane = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const lastTop = useRef(0);
-  const lines = log.lines[shown];
+  const lines = history.lines[shown];
   const rows = useVirtualizer({
     count: lines.length,
     getScrollElement: () => pane.current,
@@ -94,7 +94,7 @@ function Lines({ log, shown, isWrapped }: LinesProps) {
   return (
     <section className="output-pane" ref={pane} tabIndex={0} aria-label="Lines of output" onScroll={noteEnd}>
       {length === 0 && (
-        <p className="output-empty">{log.isFinished ? 'It wrote nothing.' : 'Nothing was written yet.'}</p>
+        <p className="output-empty">{history.isFinished ? 'It wrote nothing.' : 'Nothing was written yet.'}</p>
       )}
       <div className="output-lines" style={{ blockSize: pixels }}>
         {rows.getVirtualItems().map(({ index, start, key }) => {

@@ -2,14 +2,14 @@
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { Moment } from '../parts/moment.tsx';
 import { durationOf, sizeOf } from '../words/amounts.ts';
-import type { LogSnapshot, StepEvent } from './job-log.ts';
+import type { HistorySnapshot, StepEvent } from './job-history.ts';
 
-export function Timeline({ log }: { readonly log: LogSnapshot }) {
-  const begun = Date.parse(log.events[0]?.timestamp ?? '');
-  if (log.events.length === 0) return <p className="soft">Nothing is known yet.</p>;
+export function Timeline({ history }: { readonly history: HistorySnapshot }) {
+  const begun = Date.parse(history.events[0]?.timestamp ?? '');
+  if (history.events.length === 0) return <p className="soft">Nothing is known yet.</p>;
   return (
     <ol className="timeline">
-      {log.events.map((event) => (
+      {history.events.map((event) => (
         <li key={event.seq}>
           <span className="timeline-what">{stepWords(event)}</span>
           <span className="small soft">

@@ -2,11 +2,11 @@
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { Notice } from '../parts/notice.tsx';
 import { sizeOf } from '../words/amounts.ts';
-import type { LogSnapshot } from './job-log.ts';
+import type { HistorySnapshot } from './job-history.ts';
 
-export function Violations({ log }: { readonly log: LogSnapshot }) {
-  const violations = log.events.flatMap((event) => (event.kind === 'violation' ? [event] : []));
-  const cuts = log.events.flatMap((event) => (event.kind === 'truncated' ? [event] : []));
+export function Violations({ history }: { readonly history: HistorySnapshot }) {
+  const violations = history.events.flatMap((event) => (event.kind === 'violation' ? [event] : []));
+  const cuts = history.events.flatMap((event) => (event.kind === 'truncated' ? [event] : []));
   if (violations.length + cuts.length === 0) return null;
   return (
     <Notice tone="warn">

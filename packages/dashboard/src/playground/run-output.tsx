@@ -3,9 +3,9 @@ import { useMutation } from '@tanstack/react-query';
 import type { JobStatus } from '@vouchbox/client';
 import { Link } from 'wouter';
 import { ConnectionState } from '../job/connection-state.tsx';
-import type { LogSnapshot } from '../job/job-log.ts';
+import type { HistorySnapshot } from '../job/job-history.ts';
 import { Output } from '../job/output.tsx';
-import { useJobLog } from '../job/use-job-log.ts';
+import { useJobHistory } from '../job/use-job-history.ts';
 import { Violations } from '../job/violations.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
@@ -15,16 +15,16 @@ import { endWords } from '../words/end-words.ts';
 
 export function RunOutput({ job_id }: { readonly job_id: string }) {
   const { client, whoami } = useCaller();
-  const log = useJobLog(job_id);
+  const history = useJobHistory(job_id);
   const cancel = useMutation({ mutationFn: () => client.cancel(job_id) });
-  const { status, words } = standing(log);
+  const { status, words } = standing(history);
   return (
     <Panel
       title="Output"
       actions={
         <div className="row">
-          <ConnectionState state={log.state} />
-          {!log.isFinished && whoami.scopes.includes('jobs:cancel') && (
+          <ConnectionState state={history.state} />
+          {!history.isFinished && whoami.scopes.includes('jobs:cancel') && (
             <button className="button" type="button" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
               Cancel
             </button>
@@ -36,18 +36,18 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
       }
     >
       {cancel.isError && <Failure error={cancel.error} />}
-      {log.error !== null && <Failure error={log.error} />}
+      {history.error !== null && <Failure error={history.error} />}
       <p className="row" role="status">
         <StatusBadge status={status} /> {words}
       </p>
-      <Output log={log} />
-      <Violations log={log} />
+      <Output history={history} />
+      <Violations history={history} />
     </Panel>
   );
 }
 
 /** How the job stands, as far as its events say. */
-function standing({ events }: LogSnapshot): { readonly status: JobStatus; readonly words: string } {
+function standing({ events }: HistorySnapshot): { readonly status: JobStatus; readonly words: string } {
   const finished = events.find((event) => event.kind === 'finished');
   const cancellation_requested = events.some(({ kind }) => kind === 'cancel_requested');
   const running = { terminal_reason: null, exit_code: null, signal: null, duration_ms: null, cancellation_requested };

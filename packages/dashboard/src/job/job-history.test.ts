@@ -1,6 +1,6 @@
 import type { JobEvent, ServiceClient } from '@vouchbox/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { JobLog } from './job-log.ts';
+import { JobHistory } from './job-history.ts';
 
 const line = (seq: number) => ({ job_id: 'job_1', seq, kind: 'stdout', data: { text: `line ${seq}` } }) as JobEvent;
 
@@ -12,16 +12,16 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-describe('the log of a job', () => {
+describe('the history of a job', () => {
   test('asks no further when the service says that the history is over, even without an event that says so', async () => {
     const stop = new AbortController();
     const follow = vi.fn<ServiceClient['follow']>(async function* () {
       if (follow.mock.calls.length > 1) return stop.abort();
       yield* [line(1), line(2)];
     });
-    const log = new JobLog('job_1');
-    await log.follow({ follow } as unknown as ServiceClient, stop.signal);
+    const history = new JobHistory('job_1');
+    await history.follow({ follow } as unknown as ServiceClient, stop.signal);
     expect(follow).toHaveBeenCalledTimes(1);
-    await expect.poll(() => log.snapshot()).toMatchObject({ state: 'closed', isFinished: true, lineCount: 2 });
+    await expect.poll(() => history.snapshot()).toMatchObject({ state: 'closed', isFinished: true, lineCount: 2 });
   });
 });

@@ -26,10 +26,10 @@ export interface OutputLine {
 }
 
 /** `offline` is what the browser says; the others are those of the stream. */
-export type LogState = FollowState | 'offline';
+export type HistoryState = FollowState | 'offline';
 
-export interface LogSnapshot {
-  readonly state: LogState;
+export interface HistorySnapshot {
+  readonly state: HistoryState;
   /** Why following ended before the job did; null if it did not. */
   readonly error: unknown;
   /** Lines by stream, and all in the order in which they came. The arrays grow: `lineCount` says how far. */
@@ -48,7 +48,7 @@ const tryAgainMilliseconds = 2000;
 /** Milliseconds between two updates of the views where there are no frames, as in a hidden page. */
 const hiddenMilliseconds = 250;
 
-export class JobLog {
+export class JobHistory {
   readonly job_id: string;
   readonly #listeners = new Set<() => void>();
   readonly #lines: Record<StreamName | 'both', OutputLine[]> = { stdout: [], stderr: [], both: [] };
@@ -56,11 +56,11 @@ export class JobLog {
   readonly #colour: Record<StreamName, string> = { stdout: '', stderr: '' };
   #events: StepEvent[] = [];
   #last = 0;
-  #state: LogState = 'connecting';
+  #state: HistoryState = 'connecting';
   #error: unknown = null;
   #isFinished = false;
   #isTelling = false;
-  #snapshot: LogSnapshot;
+  #snapshot: HistorySnapshot;
 
   constructor(job_id: string) {
     this.job_id = job_id;
@@ -72,7 +72,7 @@ export class JobLog {
     return () => this.#listeners.delete(listener);
   };
 
-  readonly snapshot = (): LogSnapshot => this.#snapshot;
+  readonly snapshot = (): HistorySnapshot => this.#snapshot;
 
   /**
    * Follows the job until its history is over or the signal aborts. A connection that is lost is made again for as long as it
@@ -136,7 +136,7 @@ export class JobLog {
     if (partial !== true) this.#open[stream] = null;
   }
 
-  #become(state: LogState): void {
+  #become(state: HistoryState): void {
     if (state === this.#state) return;
     this.#state = state;
     this.#tell();
@@ -154,7 +154,7 @@ export class JobLog {
     else requestAnimationFrame(tell);
   }
 
-  #take(): LogSnapshot {
+  #take(): HistorySnapshot {
     return {
       state: this.#state,
       error: this.#error,
