@@ -96,15 +96,15 @@ async function runInCell(provider: Provider, request: CellRequest): Promise<read
   const language = request.language as Greeting;
   const moments = [performance.now()];
   provider.noteAsked(request);
-  const sandbox = await provider.prepare(request);
+  const cell = await provider.prepare(request);
   moments.push(performance.now());
   const nothing = { stdin: null, args: [], env: {}, files: [], outputs: [] };
-  const loaded = await sandbox.handOver({ language, code: HELLO[language], ...nothing, limits: LIMIT_DEFAULTS });
+  const loaded = await cell.handOver({ language, code: HELLO[language], ...nothing, limits: LIMIT_DEFAULTS });
   moments.push(performance.now());
   const running = loaded.release(() => {});
   const { ending } = await running.collect();
   moments.push(performance.now());
-  await sandbox[Symbol.asyncDispose]();
+  await cell[Symbol.asyncDispose]();
   moments.push(performance.now());
   if (ending.kind !== 'exited' || ending.exit_code !== 0) throw new Error(`a program ended: ${JSON.stringify(ending)}`);
   return moments.slice(1).map((moment, at) => moment - (moments[at] ?? Number.NaN));

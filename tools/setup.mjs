@@ -1,6 +1,6 @@
 /**
  * Makes a fresh clone able to run: installs the packages that package-lock.json names, including the pinned Node, and,
- * where this process may, the sandbox runtimes; with `--tests` also what only tests need, and with `--sources-only` nothing of
+ * where this process may, the runtimes of cells; with `--tests` also what only tests need, and with `--sources-only` nothing of
  * the system's packages. It runs on any Node from 18 on.
  * If nothing is missing, it changes and prints nothing. npm starts it with the Node that npm itself runs on: the pinned one
  * may not work yet.

@@ -197,7 +197,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   issuer_unavailable: withoutIssuerKeys,
   // A missing runtime provokes it; `serve.test.ts` removes a real one.
   async worker_unavailable() {
-    const gone = new ServiceError('worker_unavailable', 'No sandbox.', { retryAfterSeconds: 5 });
+    const gone = new ServiceError('worker_unavailable', 'No cell.', { retryAfterSeconds: 5 });
     await using server = await openServer({ jobs: { submit: () => Promise.reject(gone) } });
     const bytes = `${head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 2\r\n`, KEY_OF_ACME)}{}`;
     return await raw(server.port, bytes);

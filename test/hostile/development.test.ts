@@ -25,8 +25,8 @@ describe('the development subprocess', () => {
 
   async function attack(given: Attack): Promise<Collection & { readonly stdout: string }> {
     const program = programOf(given);
-    await using sandbox = await provider.prepare({ language: program.language, runtime: null });
-    const loaded = await sandbox.handOver(program);
+    await using cell = await provider.prepare({ language: program.language, runtime: null });
+    const loaded = await cell.handOver(program);
     let stdout = '';
     const running = loaded.release((stream, records) => {
       if (stream === 'stdout') for (const record of records) stdout += outputText(record);

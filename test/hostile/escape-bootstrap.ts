@@ -300,8 +300,8 @@ export const bootstrapCases: readonly HostileCase[] = [
       await using bench = await FaultBench.open(target);
       const clash = ['input/a', 'input/a/b'].map((path) => ({ path, content: Buffer.from('x') }));
       const program = { ...programOf({ program: 'wait.sh' }), files: clash };
-      const sandbox = await bench.prepare((options) => options);
-      await assert.rejects(() => sandbox.handOver(program), { name: 'BootstrapError', step: 'files' });
+      const cell = await bench.prepare((options) => options);
+      await assert.rejects(() => cell.handOver(program), { name: 'BootstrapError', step: 'files' });
       let limited = 0;
       const stubborn = await bench.prepare((options) => ({
         ...options,

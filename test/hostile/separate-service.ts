@@ -1,5 +1,5 @@
 /**
- * The sandbox in a separate process, for attacks that need a special service: one that leaks descriptors, one that was
+ * A provider in a separate process, for attacks that need a special service: one that leaks descriptors, one that was
  * started in a terminal, one whose host lacks something, or one that is counted before and after its work.
  */
 import { spawn } from 'node:child_process';

@@ -93,8 +93,8 @@ export class Target implements AsyncDisposable {
   /** Starts an attack and returns while it runs. Its cell is disposed when it has been collected. */
   async start(attack: Attack): Promise<Running> {
     const program = programOf(attack);
-    const { sandbox, group } = await this.#prepareAlone(program.language);
-    return { group, ...(await letGo(sandbox, program)) };
+    const { cell, group } = await this.#prepareAlone(program.language);
+    return { group, ...(await letGo(cell, program)) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -104,8 +104,8 @@ export class Target implements AsyncDisposable {
 
   async #run(attack: Attack): Promise<Seen> {
     const program = programOf(attack);
-    const sandbox = await this.#preparing.together(() => this.#prepare(program.language));
-    return await (await letGo(sandbox, program)).seen;
+    const cell = await this.#preparing.together(() => this.#prepare(program.language));
+    return await (await letGo(cell, program)).seen;
   }
 
   /** Under crun a cell that is made for its job; otherwise a parked one, which is whole when its job comes. */
@@ -118,34 +118,34 @@ export class Target implements AsyncDisposable {
     const ahead = { aheadUntil: wanted.signal, readyMilliseconds: AHEAD_MILLISECONDS_MAX };
     // The job of this cell comes after a while, whether the cell is ready or not.
     const job = setTimeout(() => wanted.abort(), AHEAD_MILLISECONDS_MAX / 30);
-    const sandbox = await this.provider.prepare({ ...request, ...ahead }).finally(() => clearTimeout(job));
-    assert.ok(sandbox.isWhole(), 'a cell that was made ahead is not whole');
+    const cell = await this.provider.prepare({ ...request, ...ahead }).finally(() => clearTimeout(job));
+    assert.ok(cell.isWhole(), 'a cell that was made ahead is not whole');
     wanted.abort();
-    return sandbox;
+    return cell;
   }
 
   /** One cell at a time, so that the group that appears meanwhile belongs to this cell. */
-  #prepareAlone(language: Language): Promise<{ sandbox: PreparedCell; group: string }> {
+  #prepareAlone(language: Language): Promise<{ cell: PreparedCell; group: string }> {
     return this.#preparing.alone(async () => {
       const before = new Set(groupNames(this.dataDirectory));
-      const sandbox = await this.#prepare(language);
+      const cell = await this.#prepare(language);
       const group = groupNames(this.dataDirectory).find((name) => !before.has(name));
       if (group === undefined) throw new Error('a cell was prepared and no control group appeared');
-      return { sandbox, group };
+      return { cell, group };
     });
   }
 }
 
 /** Hands a program over and releases it. The cell is disposed when it has been collected, or when this rejects. */
-async function letGo(sandbox: PreparedCell, program: Program): Promise<Omit<Running, 'group'>> {
+async function letGo(cell: PreparedCell, program: Program): Promise<Omit<Running, 'group'>> {
   try {
-    const loaded = await sandbox.handOver(program);
+    const loaded = await cell.handOver(program);
     const output = new Transcript();
     const run = loaded.release(output.sink);
-    const seen = collect(sandbox, run, output).then((collected) => ({ ...collected, held: loaded.held }));
+    const seen = collect(cell, run, output).then((collected) => ({ ...collected, held: loaded.held }));
     return { posture: loaded.posture, run, seen, said: output.said, output: () => output.stdout };
   } catch (error) {
-    await sandbox[Symbol.asyncDispose]();
+    await cell[Symbol.asyncDispose]();
     throw error;
   }
 }
@@ -172,8 +172,8 @@ export function programOf(attack: Attack): Program {
   };
 }
 
-async function collect(sandbox: PreparedCell, run: RunningCell, output: Transcript): Promise<Omit<Seen, 'held'>> {
-  await using cell = sandbox;
+async function collect(prepared: PreparedCell, run: RunningCell, output: Transcript): Promise<Omit<Seen, 'held'>> {
+  await using cell = prepared;
   const collection = await run.collect();
   const { stdout, stderr, recordCounts } = output;
   return { ...collection, posture: cell.posture, stdout, stderr, recordCounts };

@@ -1,6 +1,6 @@
 /**
  * A provider whose cells do what a test tells them. A test can drive the stages of a job through every order of events,
- * including rare ones, without a process or a clock. Real cells are tested beside the sandbox.
+ * including rare ones, without a process or a clock. Real cells are tested in `src/sandbox/`.
  */
 import { createHash } from 'node:crypto';
 import {

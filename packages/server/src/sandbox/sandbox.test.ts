@@ -44,9 +44,9 @@ afterAll(async () => {
 
 async function run(choice: ProviderChoice, language: Language, code: string, options: RunOptions = {}): Promise<Run> {
   const { limits, stopAt, ...rest } = options;
-  await using sandbox = await (open.get(choice) as Provider).prepare({ language, runtime: null });
+  await using cell = await (open.get(choice) as Provider).prepare({ language, runtime: null });
   const program = { language, code, stdin: null, args: [], env: {}, files: [], outputs: [], ...rest };
-  const loaded = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
+  const loaded = await cell.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
   const text = { stdout: '', stderr: '' };
   const running = loaded.release((stream, records) => {
     for (const record of records) text[stream] += outputText(record);

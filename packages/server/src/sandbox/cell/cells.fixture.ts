@@ -46,9 +46,9 @@ export class CellsFixture implements AsyncDisposable {
     code: string,
     limits: Partial<Program['limits']> = {},
   ): Promise<Run> {
-    await using sandbox = await (this.#providers.get(choice) as Provider).prepare({ language, runtime: null });
+    await using cell = await (this.#providers.get(choice) as Provider).prepare({ language, runtime: null });
     const program = { language, code, stdin: null, args: [], env: {}, files: [], outputs: [] };
-    const loaded = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits } });
+    const loaded = await cell.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits } });
     const text = { stdout: '', stderr: '' };
     const running = loaded.release((stream, records) => {
       for (const record of records) text[stream] += outputText(record);

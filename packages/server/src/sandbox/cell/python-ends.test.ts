@@ -61,9 +61,9 @@ async function runBare(code: string): Promise<End> {
 }
 
 async function runInCell(provider: Provider, request: CellRequest, code: string): Promise<End> {
-  await using sandbox = await provider.prepare(request);
+  await using cell = await provider.prepare(request);
   const program = { language: 'python', code, stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
-  const loaded = await sandbox.handOver({
+  const loaded = await cell.handOver({
     ...program,
     limits: { ...LIMIT_DEFAULTS, wall_seconds: 30, cpu_seconds: 20 },
   });

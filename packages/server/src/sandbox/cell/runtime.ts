@@ -11,9 +11,9 @@ export interface Overhead {
   /** Host processes and threads for a job of `max_pids`. */
   readonly processes: (maxPids: number) => number;
   /**
-   * How far RLIMIT_NPROC is above `max_pids`. Under crun it is above, so that the group refuses new processes and
-   * counts the refusals. Under runsc it is one below, because gVisor counts an interpreter that changed its user for
-   * its former user.
+   * How far RLIMIT_NPROC is above `max_pids`. In the namespace class it is above, so that the group refuses new processes
+   * and counts the refusals. In gVisor it is one below, because gVisor counts an interpreter that changed its user for its
+   * former user.
    */
   readonly guestProcesses: number;
 }
@@ -35,12 +35,11 @@ export interface Runtime extends AsyncDisposable {
   /** Makes the group of a cell, and starts process 1, which is in it from its first instruction. */
   start(options: CellOptions, boot: Boot): Start;
   /**
-   * The memory of a waiting cell, in bytes, that belongs to the runtime and not to the interpreter. Under runsc the
-   * memory of programs is a file in memory, and all other memory belongs to the sentry and the gofer. Under crun the
-   * runtime has none.
+   * The memory of a waiting cell, in bytes, that belongs to the runtime and not to the interpreter. In gVisor the memory
+   * of programs is a file in memory, and all other memory belongs to the sentry and the gofer. Other runtimes have none.
    */
   ownMemoryBytes(group: Group): number;
-  /** The process limit that holds the job: the group's under crun, that of gVisor's own kernel under runsc. */
+  /** The process limit that holds the job: the group's in the namespace class, in gVisor that of its own kernel. */
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
 

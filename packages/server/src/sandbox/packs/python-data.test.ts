@@ -56,9 +56,9 @@ describe.runIf(hasEveryPack).each(['namespace', 'gvisor'] as const)('python-data
     limits: Partial<Program['limits']> = {},
     outputs: string[] = [],
   ) {
-    await using sandbox = await provider.prepare({ language, runtime: 'python-data' });
+    await using cell = await provider.prepare({ language, runtime: 'python-data' });
     const held = { ...LIMIT_DEFAULTS, wall_seconds: 60, cpu_seconds: 60, ...limits };
-    const loaded = await sandbox.handOver({
+    const loaded = await cell.handOver({
       language,
       code,
       stdin: null,
@@ -75,7 +75,7 @@ describe.runIf(hasEveryPack).each(['namespace', 'gvisor'] as const)('python-data
     const collection: Collection & typeof text & { posture: Posture } = {
       ...(await running.collect()),
       ...text,
-      posture: sandbox.posture,
+      posture: cell.posture,
     };
     return collection;
   }

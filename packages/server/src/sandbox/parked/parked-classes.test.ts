@@ -34,8 +34,8 @@ function programOf(language: Language, code: string, limits = PATIENT): Program 
 }
 
 /** Hands a program over to a cell, runs it to its end, and ends the cell. */
-async function run(sandbox: PreparedCell, program: Program) {
-  await using cell = sandbox;
+async function run(prepared: PreparedCell, program: Program) {
+  await using cell = prepared;
   const loaded = await cell.handOver(program);
   let stdout = '';
   const running = loaded.release((stream, records) => {

@@ -1,6 +1,6 @@
 /**
  * Reads the report of process 1 of a cell, made before any job exists: sections of /proc as the cell's kernel shows
- * them. Under crun that is the host's kernel, and the values are checked again from outside. Under runsc there is no
+ * them. In the namespace class that is the host's kernel, and the values are checked again from outside. In gVisor there is no
  * other source.
  */
 import { parseStatus, type Status } from '../../kernel/process-status.ts';

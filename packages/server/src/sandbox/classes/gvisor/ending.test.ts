@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 async function run(code: string): Promise<Collection & { readonly stdout: string }> {
-  await using sandbox = await cells.prepare({ language: 'python', runtime: null });
+  await using cell = await cells.prepare({ language: 'python', runtime: null });
   const program = {
     language: 'python',
     code,
@@ -30,7 +30,7 @@ async function run(code: string): Promise<Collection & { readonly stdout: string
     files: [],
     outputs: ['output/kept'],
   } as const;
-  const loaded = await sandbox.handOver({
+  const loaded = await cell.handOver({
     ...program,
     limits: { ...LIMIT_DEFAULTS, wall_seconds: 60, cpu_seconds: 30 },
   });
