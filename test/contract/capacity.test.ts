@@ -1,4 +1,6 @@
 /** Spec § POST /v1/jobs 6, § Errors: refusals for lack of capacity, and that they leave nothing behind. */
+
+import { createServiceClient } from '@vouchbox/client';
 import { describe, expect, test } from 'vitest';
 import { type Answer, useRig } from '../rig/rig.ts';
 
@@ -70,6 +72,27 @@ describe('the request budget', () => {
     expectLater(await rig().request('/v1/whoami'), 429, 'rate_limited');
     expect((await rig().request('/v1/whoami', { key: rig().beta.key })).status).toBe(200);
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
+  });
+});
+
+describe('a burst of runs', () => {
+  const rig = useRig({
+    provider: 'subprocess',
+    'tenant-queue-max': '4',
+    'tenant-waits-max': '4',
+    'rate-per-second': '60',
+    'rate-burst': '20',
+  });
+
+  test('comes back whole from a client, and from two that share the bounds of one tenant', async () => {
+    const { client, key } = rig().alpha;
+    const other = createServiceClient({ baseUrl: rig().service.url, apiKey: key });
+    const runs = Array.from({ length: 60 }, async (_, index) => {
+      const { stdout } = await (index % 3 === 0 ? other : client).run(`echo ${index}`, { language: 'bash' });
+      return Number(stdout);
+    });
+    expect(await Promise.all(runs)).toEqual(runs.map((_, index) => index));
+    expect(await rig().jobCount()).toBe(60);
   });
 });
 

@@ -40,9 +40,22 @@ test('every example of the README runs, and does what the text beside it says', 
   const { default: run } = (await import(`data:text/javascript,${encodeURIComponent(module)}`)) as Module;
   const found = await run(createServiceClient, console);
 
-  expect(EXAMPLES).toHaveLength(7);
+  expect(EXAMPLES).toHaveLength(8);
   expect(said[0]).toEqual(['succeeded', 0, '42\n']);
-  expect(said.slice(1).flat()).toEqual(['connecting', 'live', '0\n', '1\n', '2\n', 'closed', 'hello', true, 1]);
+  expect(said.slice(1).flat()).toEqual([
+    'connecting',
+    'live',
+    '0\n',
+    '1\n',
+    '2\n',
+    'closed',
+    30,
+    0,
+    0,
+    'hello',
+    true,
+    1,
+  ]);
   expect(Buffer.from(found.bytes).toString()).toBe('a,b\n1,2\n');
   expect(found.ended.stdout).toBe('hello\n');
   expect(found.rows.stdout).toBe('1,2');

@@ -22,7 +22,12 @@ interface Call {
 interface Scenario {
   readonly name: string;
   readonly needs?: readonly string[];
-  readonly client?: { readonly base_url?: string; readonly api_key?: string; readonly attempts_max?: number };
+  readonly client?: {
+    readonly base_url?: string;
+    readonly api_key?: string;
+    readonly attempts_max?: number;
+    readonly patience_seconds?: number;
+  };
   readonly refuses_client?: boolean;
   readonly workspace?: boolean;
   readonly faults?: readonly Fault[];
@@ -198,7 +203,11 @@ async function expectPlayed({ client: given = {}, ...scenario }: Scenario, tenan
   const client = createServiceClient({
     baseUrl: proxy.url,
     apiKey: given.api_key ?? `key-of-${tenant}`,
-    retry: { baseMilliseconds: 20, attemptsMax: given.attempts_max ?? 5 },
+    retry: {
+      baseMilliseconds: 20,
+      attemptsMax: given.attempts_max ?? 5,
+      patienceSeconds: given.patience_seconds ?? 600,
+    },
   });
   const playing = new Play(client, scenario.workspace ? await client.workspace() : null, proxy);
   for (const step of scenario.do ?? []) await playing.do(step);

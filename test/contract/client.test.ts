@@ -43,8 +43,8 @@ const METHODS = {
   getMetrics: ['serviceMetrics'],
 } as const satisfies Record<OperationId, readonly (keyof ServiceClient)[]>;
 
-/** Methods that are made of several operations. */
-const COMPOSED = ['grade', 'run', 'verify', 'workspace'] as const;
+/** What is made of several operations, or is about those that were made. */
+const COMPOSED = ['grade', 'run', 'runs', 'verify', 'workspace'] as const;
 
 test('the client has a method for every operation of the contract, and few others', () => {
   expect([...Object.values<readonly string[]>(METHODS).flat(), ...COMPOSED].toSorted()).toEqual(

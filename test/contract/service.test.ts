@@ -51,6 +51,7 @@ describe('to a caller', () => {
       'isolation_class',
       'languages',
       'limits',
+      'per_tenant',
       'runtime_packs',
       'signer',
       'version',

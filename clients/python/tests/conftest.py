@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from fault_proxy import FaultProxy
 from service import TENANTS, Service
 
 _tenants = iter(TENANTS)
@@ -16,6 +17,13 @@ def service() -> Iterator[Service]:
     running = Service()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def proxy(service: Service) -> Iterator[FaultProxy]:
+    made = FaultProxy(service.url)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -13,20 +13,13 @@ import pytest
 
 from actors import ACTORS, AsyncActor, SyncActor
 from fault_proxy import FaultProxy
-from service import Service, can_isolate
+from service import can_isolate
 from vouchbox import Retry, ServiceFailure, VouchboxError
 
 SCENARIOS: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "scenarios.json").read_text())["scenarios"]
 UNMET = {"stream": "this client follows by long polls and has no stream"} | (
     {} if can_isolate() else {"isolation": "programs are not isolated here"}
 )
-
-
-@pytest.fixture
-def proxy(service: Service) -> Iterator[FaultProxy]:
-    made = FaultProxy(service.url)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("kind", ACTORS, ids=lambda kind: kind.name)
@@ -38,7 +31,8 @@ def test_scenario(
         if need in UNMET:
             pytest.skip(UNMET[need])
     client: dict[str, Any] = {"base_url": proxy.url, "api_key": api_key, **scenario.get("client", {})}
-    retry = Retry(base_seconds=0.02, attempts_max=client.get("attempts_max", 5))
+    given = {name: client[name] for name in ("attempts_max", "patience_seconds") if name in client}
+    retry = Retry(base_seconds=0.02, **given)
     workspace = scenario.get("workspace", False)
     if scenario.get("refuses_client"):
         with pytest.raises(ValueError, match="base_url"):

@@ -10,6 +10,7 @@
 import { ANSWER_FORMS, EVENT_FORMS, type Form } from './answer-forms.ts';
 import type { Capabilities, JobDetail, JobEvent } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
+import type { ServiceFacts } from './session.ts';
 
 /** An id is a part of addresses and of names of files: it has no character that means something there. */
 const JOB_ID = /^[\w-]{1,128}$/;
@@ -53,13 +54,15 @@ export function checkOlderDetail(detail: unknown, job_id: string): JobDetail {
 }
 
 /**
- * What the capabilities name as features. Those of an older server name none.
+ * What capabilities say that calls depend on. Those of an older server name no features and no bounds.
  * @throws TransportFailure `undecodable`
  */
-export function featuresOf(capabilities: unknown): readonly string[] {
-  const wrong = wrongIn(capabilities, { 'features?': ['s'] });
-  if (wrong !== null) refuse('the capabilities are not what they should be: features');
-  return (capabilities as Partial<Capabilities>).features ?? [];
+export function factsIn(capabilities: unknown): ServiceFacts {
+  const wrong = wrongIn(capabilities, { 'features?': ['s'], 'per_tenant?': { waits_max: 'i' } });
+  if (wrong !== null) refuse(`the capabilities are not what they should be: ${wrong}`);
+  const { features = [], per_tenant } = capabilities as Partial<Capabilities>;
+  // A service that lets nobody wait is asked in turn.
+  return { features, runsMax: per_tenant === undefined ? null : Math.max(1, per_tenant.waits_max) };
 }
 
 /** @throws TransportFailure `undecodable` */

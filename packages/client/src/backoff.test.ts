@@ -62,13 +62,13 @@ describe('a failure', () => {
 });
 
 describe('trying again', () => {
-  const run = async (failures: number) => {
+  const run = async (failures: number, fields: Partial<ServiceFailure>) => {
     const delays: number[] = [];
     let tries = 0;
     const sleep = async (milliseconds: number) => void delays.push(milliseconds);
     const operation = async () => {
       tries++;
-      if (tries <= failures) throw failure({ retryAfterSeconds: tries });
+      if (tries <= failures) throw failure(fields);
       return 'done';
     };
     const outcome = await retrying(operation, { policy: DEFAULT_RETRY, sleep, signal: undefined }).catch(
@@ -78,18 +78,31 @@ describe('trying again', () => {
   };
 
   test('stops at the first success', async () => {
-    const { outcome, tries, delays } = await run(3);
-    expect(outcome).toBe('done');
-    expect(tries).toBe(4);
-    for (const [index, delay] of delays.entries()) expect(delay).toBeGreaterThanOrEqual((index + 1) * 1000);
-    expect(delays).toHaveLength(3);
+    const { outcome, tries, delays } = await run(3, {});
+    expect([outcome, tries, delays.length]).toEqual(['done', 4, 3]);
   });
 
   test('succeeds on its last try, and never tries again after it', async () => {
-    expect((await run(4)).outcome).toBe('done');
-    const spent = await run(5);
+    expect((await run(4, {})).outcome).toBe('done');
+    const spent = await run(5, {});
     expect(spent.tries).toBe(5);
     expect(spent.outcome).toBeInstanceOf(ServiceFailure);
+  });
+
+  test('goes on for as long as the service says when to come back, and never sooner than it says', {
+    tags: ['Errors-24'],
+  }, async () => {
+    const { outcome, delays } = await run(30, { code: 'rate_limited', status: 429, retryAfterSeconds: 2 });
+    expect([outcome, delays.length]).toEqual(['done', 30]);
+    for (const delay of delays) expect(delay).toBeGreaterThanOrEqual(2000);
+  });
+
+  test('ends once the patience of the caller is spent, with what the service said last', async () => {
+    const { outcome, delays } = await run(10_000, { code: 'queue_full', status: 503, retryAfterSeconds: 5 });
+    expect(outcome).toMatchObject({ code: 'queue_full' });
+    const waited = delays.reduce((sum, delay) => sum + delay, 0);
+    expect(waited).toBeLessThanOrEqual(DEFAULT_RETRY.patienceSeconds * 1000);
+    expect(waited).toBeGreaterThan(DEFAULT_RETRY.patienceSeconds * 1000 - 20_000);
   });
 });
 

@@ -12,6 +12,11 @@ export interface RetryPolicy {
   readonly capMilliseconds: number;
   /** A `Retry-After` beyond this ends the tries: the caller gets the refusal at once. */
   readonly retryAfterSecondsMax: number;
+  /**
+   * How long one request waits in all where the service says when to come back: its budget is spent, or it is full. That
+   * is waiting for a turn and no failure, so it spends no try.
+   */
+  readonly patienceSeconds: number;
 }
 
 export const DEFAULT_RETRY: RetryPolicy = {
@@ -19,6 +24,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   baseMilliseconds: 200,
   capMilliseconds: 10_000,
   retryAfterSecondsMax: 60,
+  patienceSeconds: 600,
 };
 
 /** Waits. Ends early with the signal's reason when the signal aborts. */
@@ -33,7 +39,7 @@ export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => P
 export function delayMilliseconds(policy: RetryPolicy, tries: number, random: number, error: unknown): number {
   const asked = askedSeconds(error) * 1000;
   const ceiling = Math.min(policy.capMilliseconds, policy.baseMilliseconds * 2 ** (tries - 1));
-  return asked + random * Math.max(ceiling, asked * tries);
+  return asked + random * Math.max(ceiling, Math.min(asked * tries, asked + policy.capMilliseconds));
 }
 
 /** The seconds of `Retry-After`, from the service or a proxy; 0 if there were none. */
@@ -61,18 +67,30 @@ export interface Retrying {
   readonly onRetry?: (() => void) | undefined;
 }
 
-/** Runs a repeatable operation until it succeeds, fails for good or has no tries left. */
+/** Whether the service, or a proxy before it, said when there will be room. Then nothing failed: it was not our turn yet. */
+function isPutOff(error: unknown): boolean {
+  const { status = null, retryAfterSeconds = null } = error as Partial<ServiceFailure>;
+  return retryAfterSeconds !== null && (status === 429 || status === 503);
+}
+
+/** Runs a repeatable operation until it succeeds, fails for good, or has no tries or no patience left. */
 export async function retrying<T>(
   operation: () => Promise<T>,
   { policy, sleep, signal, onRetry }: Retrying,
 ): Promise<T> {
-  for (let tries = 1; ; tries++) {
+  let patience = policy.patienceSeconds * 1000;
+  for (let tries = 1, puttingsOff = 0; ; ) {
     try {
       return await operation();
     } catch (error) {
-      if (tries >= policy.attemptsMax || !isWorthRetrying(policy, error)) throw error;
+      if (policy.attemptsMax === 1 || !isWorthRetrying(policy, error)) throw error;
+      const isOurFailure = !isPutOff(error);
+      if (isOurFailure && tries >= policy.attemptsMax) throw error;
+      const delay = delayMilliseconds(policy, isOurFailure ? tries++ : ++puttingsOff, Math.random(), error);
+      if (!isOurFailure) patience -= delay;
+      if (patience < 0) throw error;
       onRetry?.();
-      await sleep(delayMilliseconds(policy, tries, Math.random(), error), signal);
+      await sleep(delay, signal);
     }
   }
 }

@@ -544,6 +544,12 @@ export interface Capabilities {
     keep_seconds: number;
   };
   concurrent_mem_mb_max: number;
+  per_tenant: {
+    waits_max: number;
+    queue_max: number;
+    requests_per_second: number;
+    requests_burst: number;
+  };
   runtime_packs: Array<RuntimePack>;
   features: Array<string>;
   signer: {

@@ -7,7 +7,7 @@ import { retrying } from './backoff.ts';
 import { definedEntries } from './defined-entries.ts';
 import { ServiceFailure } from './failure.ts';
 import { isRouteMissing } from './older-route.ts';
-import type { Session } from './session.ts';
+import type { ServiceFacts, Session } from './session.ts';
 import { type Answer, decodeJson, type Exchange, exchange } from './transport.ts';
 
 type Table = typeof ENDPOINTS;
@@ -75,14 +75,38 @@ export async function read<R extends Route>(session: Session, route: R, call: Ca
   return (await answerCheck()).checkAnswer(route, answer, (call as AnyCall).job_id);
 }
 
-/** Whether the service names a feature. It is asked once. One that may not be asked, or is older, has none. */
+/** Whether the service names a feature. */
 export async function supports(session: Session, feature: string, signal?: AbortSignal): Promise<boolean> {
-  session.features ??= await repeated(session, 'GET /v1/capabilities', { signal }).then(
-    async (answer) => (await answerCheck()).featuresOf(decodeJson(answer)),
-    (error: unknown) => {
-      if (isRouteMissing(error) || (error instanceof ServiceFailure && error.status === 403)) return [];
-      throw error;
-    },
-  );
-  return session.features?.includes(feature) ?? false;
+  return (await factsOf(session, signal)).features.includes(feature);
+}
+
+/** What the service says of itself. It is asked once, whoever asks. One that may not be asked, or is older, says nothing. */
+export async function factsOf(session: Session, signal?: AbortSignal): Promise<ServiceFacts> {
+  signal?.throwIfAborted();
+  // Another call may need the answer that this one no longer waits for.
+  session.facts ??= asked(session).catch((error: unknown) => {
+    session.facts = null;
+    throw error;
+  });
+  return await unlessAborted(session.facts, signal);
+}
+
+async function asked(session: Session): Promise<ServiceFacts> {
+  try {
+    const answer = decodeJson(await repeated(session, 'GET /v1/capabilities', {}));
+    return (await answerCheck()).factsIn(answer);
+  } catch (error) {
+    if (isRouteMissing(error) || (error instanceof ServiceFailure && error.status === 403)) return NO_FACTS;
+    throw error;
+  }
+}
+
+const NO_FACTS: ServiceFacts = { features: [], runsMax: null };
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    promise.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort));
+  });
 }

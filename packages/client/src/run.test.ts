@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
-import { createServiceClient } from './service-client.ts';
+import { createServiceClient, type ServiceClient } from './service-client.ts';
 
 const folded = whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status: 'succeeded', exit_code: 0 });
 const detail = whole('GET /v1/jobs/{id}', {
@@ -9,8 +9,9 @@ const detail = whole('GET /v1/jobs/{id}', {
   terminal_reason: 'exited',
   receipt: { receipt_sha256: 'r' },
 });
+const FEATURES = { features: ['submission_wait', 'output_patterns'] };
 const routes = {
-  'GET /v1/capabilities': json({ features: ['submission_wait', 'output_patterns'] }),
+  'GET /v1/capabilities': json(FEATURES),
   'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued', result: folded }, 201),
   'GET /v1/jobs/job_1/result': json(folded),
   'GET /v1/jobs/job_1': json(detail),
@@ -32,6 +33,7 @@ function clientOf({ baseUrl }: ScriptedService) {
   return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {} });
 }
 
+const stateOf = ({ runs: { open, waiting } }: ServiceClient) => ({ open, waiting });
 const lines = (seen: readonly Seen[]) => seen.map(({ method, url }) => `${method} ${url}`);
 const submitted = (seen: readonly Seen[]) =>
   JSON.parse(seen.find(({ method }) => method === 'POST')?.body ?? '') as object;
@@ -94,6 +96,39 @@ describe('a run', () => {
     const before = service.seen.length;
     await expect(client.run('x', { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
     expect(service.seen).toHaveLength(before);
+  });
+
+  test('that fails once its job was accepted names the job, and one that was refused names none', async () => {
+    await using service = await serviceWith({
+      'GET /v1/jobs/job_1': refusal(500, 'internal', {}, false),
+      'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: true }),
+    });
+    await expect(clientOf(service).run('x')).rejects.toMatchObject({ code: 'internal', job_id: 'job_1' });
+    await using full = await serviceWith({ 'POST /v1/jobs': refusal(507, 'insufficient_storage', {}, false) });
+    await expect(clientOf(full).run('x')).rejects.toMatchObject({ code: 'insufficient_storage', job_id: null });
+  });
+
+  test('waits in the client while as many are open as the service lets its tenant have', async () => {
+    let held: (() => void)[] = [];
+    await using service = await serviceWith({
+      'GET /v1/capabilities': json({ ...FEATURES, per_tenant: { waits_max: 2 } }),
+      'POST /v1/jobs': (response) => void held.push(() => routes['POST /v1/jobs'](response)),
+    });
+    const client = clientOf(service);
+    const abort = new AbortController();
+    const runs = ['a', 'b', 'c', 'd'].map((code) => client.run(code));
+    const given = client.run('given up', { signal: abort.signal });
+    await expect.poll(() => ({ ...stateOf(client), held: held.length })).toEqual({ open: 2, waiting: 3, held: 2 });
+    abort.abort(new Error('enough'));
+    await expect(given).rejects.toThrow('enough');
+    for (const pair of [runs.slice(0, 2), runs.slice(2)]) {
+      await expect.poll(() => held.length).toBe(2);
+      for (const answer of held) answer();
+      held = [];
+      await Promise.all(pair);
+    }
+    expect(stateOf(client)).toEqual({ open: 0, waiting: 0 });
+    expect(lines(service.seen).filter((line) => line === 'GET /v1/capabilities')).toHaveLength(1);
   });
 
   test('a refused run asks for no cancellation', async () => {

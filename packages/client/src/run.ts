@@ -17,7 +17,7 @@ import { ServiceFailure, TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions } from './job-options.ts';
 import { submit, waitForResult, waitSecondsAtOnce } from './jobs.ts';
-import { answerCheck, once, read, supports } from './operation.ts';
+import { answerCheck, factsOf, once, read, supports } from './operation.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
@@ -31,6 +31,11 @@ export interface RunOptions extends CallOptions, ProgramOptions, Pick<FollowOpti
   /** Takes what the program writes to stdout, while it runs. */
   readonly onStdout?: OnText | undefined;
   readonly onStderr?: OnText | undefined;
+  /**
+   * How long each request may be put off where the service asks for patience: its budget is spent, or it is full. Default:
+   * that of the client's `retry`. What waits in the client for its turn asks nothing of the service, and so is not counted.
+   */
+  readonly patienceSeconds?: number | undefined;
 }
 
 /** The result of a program. Members that the contract has are spelled as there. */
@@ -50,8 +55,27 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   readonly receipt: Receipt;
 }
 
-/** Runs a program and returns its result. */
+/** Runs at once of a service that does not say how many one tenant may have. */
+const runsUsual = 8;
+
+/** Runs a program and returns its result, once it is the run's turn. */
 export async function runProgram(
+  session: Session,
+  program: string | JobSubmission,
+  options: RunOptions,
+): Promise<RunResult> {
+  const { signal, patienceSeconds = session.policy.patienceSeconds, ...others } = options;
+  const { runsMax } = await factsOf(session, signal);
+  await session.turns.take(runsMax ?? runsUsual, signal);
+  try {
+    const patient = { ...session, policy: { ...session.policy, patienceSeconds } };
+    return await runInTurn(patient, program, { ...others, signal });
+  } finally {
+    session.turns.passOn();
+  }
+}
+
+async function runInTurn(
   session: Session,
   program: string | JobSubmission,
   { idempotencyKey = randomKey(), onStdout, onStderr, onState, signal, ...options }: RunOptions,
@@ -78,6 +102,7 @@ export async function runProgram(
     const wasRefused = error instanceof ServiceFailure || error instanceof TransportFailure;
     // This error says more than a failure to end the job would. The job's limits end it.
     if (job_id !== null || !wasRefused) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
+    if (wasRefused) error.job_id = job_id;
     throw error;
   }
 }

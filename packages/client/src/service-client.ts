@@ -34,6 +34,7 @@ import { read, repeated } from './operation.ts';
 import { type RunOptions, type RunResult, runProgram } from './run.ts';
 import { type ClientOptions, openSession } from './session.ts';
 import type { FileContent } from './submission.ts';
+import type { OpenRuns } from './turns.ts';
 import type { Verified } from './verify-record.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -49,9 +50,12 @@ export interface MetricsText {
 }
 
 export interface ServiceClient {
+  /** How many runs of this client are open at the service, and how many wait in the client for their turn. */
+  readonly runs: OpenRuns;
   /**
    * Runs a program and returns its result. A program that fails is a result, not an error. Ending the call by its signal,
-   * or an error in a callback, cancels the job.
+   * or an error in a callback, cancels the job. Any number may be called at once: those that the service would refuse now
+   * wait in the client for their turn.
    * @param program code, in `language` (default `python`), or a whole submission of the contract
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<RunResult>;
@@ -154,6 +158,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   };
 
   const client: ServiceClient = {
+    runs: session.turns,
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
     grade: async (program, grading) =>

@@ -2,6 +2,7 @@
 import { DEFAULT_RETRY, type RetryPolicy, type Sleep, sleepFor } from './backoff.ts';
 import { platformSha256, type Sha256 } from './digest.ts';
 import type { Endpoint } from './transport.ts';
+import { Turns } from './turns.ts';
 
 export interface ClientOptions extends Endpoint {
   readonly retry?: Partial<RetryPolicy>;
@@ -19,10 +20,18 @@ export interface ClientOptions extends Endpoint {
   readonly legacy?: 'none' | 'key-in-stream-url';
 }
 
+/** What a service says of itself, as far as its calls depend on it. */
+export interface ServiceFacts {
+  readonly features: readonly string[];
+  /** How many runs one tenant may have open; null if the service does not say. */
+  readonly runsMax: number | null;
+}
+
 export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly policy: RetryPolicy;
-  /** What the service can do, once it was asked. */
-  features: readonly string[] | null;
+  /** What the service can do, once it is asked. */
+  facts: Promise<ServiceFacts> | null;
+  readonly turns: Turns;
 }
 
 /**
@@ -45,6 +54,7 @@ export function openSession(options: ClientOptions): Session {
     ...options,
     baseUrl: baseUrl.replace(/\/$/, ''),
     policy: { ...DEFAULT_RETRY, ...retry },
-    features: null,
+    facts: null,
+    turns: new Turns(),
   };
 }

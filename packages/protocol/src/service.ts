@@ -55,6 +55,13 @@ export const Capabilities = Type.Object({
     keep_seconds: Type.Integer(),
   }),
   concurrent_mem_mb_max: Type.Integer(),
+  /** What one tenant may have: results waited for at once, jobs in the queue, and requests a second, in bursts of so many. */
+  per_tenant: Type.Object({
+    waits_max: Type.Integer(),
+    queue_max: Type.Integer(),
+    requests_per_second: Type.Number(),
+    requests_burst: Type.Integer(),
+  }),
   runtime_packs: Type.Array(RuntimePack),
   features: Type.Array(Type.String()),
   signer: Nullable(Type.Object({ key_id: Type.String(), algorithm: Type.String() })),

@@ -64,8 +64,10 @@ describe('a service', () => {
       'ceiling-wall-seconds': '7',
       'concurrent-mem-mb-max': '512',
       'attestation-mode': 'off',
+      'tenant-waits-max': '7',
     });
     expect(await (await call(service, '/v1/capabilities')).json()).toMatchObject({
+      per_tenant: { waits_max: 7, queue_max: 64, requests_per_second: 100_000, requests_burst: 100_000 },
       isolation_class: 'none',
       languages: expect.arrayContaining(['bash']) as unknown,
       limits: { defaults: { wall_seconds: 7, mem_mb: 256 }, ceilings: { wall_seconds: 7, mem_mb: 512 } },

@@ -55,10 +55,11 @@ def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None)
         raise TransportFailure("undecodable", f"the service answers about another job than {job_id}")
 
 
-def check_features(body: Mapping[str, Any]) -> None:
-    """Raises `TransportFailure` unless features are a list of words. The capabilities of an older service name none."""
-    if _wrong_in(body, {"features?": ["s"]}, "the whole") is not None:
-        raise TransportFailure("undecodable", "the capabilities are not what they should be: features")
+def check_facts(body: Mapping[str, Any]) -> None:
+    """Raises `TransportFailure` unless what calls depend on has its form. Capabilities of an older service do not name it."""
+    wrong = _wrong_in(body, {"features?": ["s"], "per_tenant?": {"waits_max": "i"}}, "the whole")
+    if wrong is not None:
+        raise TransportFailure("undecodable", f"the capabilities are not what they should be: {wrong}")
 
 
 def _wrong_event(body: Mapping[str, Any]) -> str | None:

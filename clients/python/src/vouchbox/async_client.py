@@ -17,9 +17,10 @@ from . import record as _record
 from . import run as _run
 from . import workspace as _workspace
 from .backoff import Retry
-from .effects import Answer, Call, Effect, Emit, Flow, Pause, Request, Send, Stream, advance
+from .effects import Answer, Call, Effect, Emit, Flow, Pause, Request, Send, Stream, TakeTurn, advance
 from .session import Session
 from .transport import Gathering, arguments_of
+from .turns import Turns
 from .workspace import WorkspaceState
 from .workspace_files import WorkspaceFiles
 
@@ -90,6 +91,8 @@ class _Driver(Generic[C]):
                 return await asyncio.create_task(self._exchange(request))
             case Pause(seconds):
                 return await asyncio.sleep(seconds)
+            case TakeTurn(turns, most):
+                return await _take(turns, most)
             case Call(function, text):
                 returned = function(text)
                 return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
@@ -104,6 +107,22 @@ class _Driver(Generic[C]):
             return gathering.answer()
         except httpx.HTTPError as error:
             raise gathering.failure(error) from error
+
+
+async def _take(turns: Turns, most: int) -> None:
+    loop = asyncio.get_running_loop()
+    begun: asyncio.Future[None] = loop.create_future()
+
+    def begin() -> None:
+        loop.call_soon_threadsafe(lambda: begun.done() or begun.set_result(None))
+
+    if turns.take_or_wait(most, begin):
+        return
+    try:
+        await begun
+    except BaseException:
+        turns.give_up(begin)
+        raise
 
 
 def _awaiting(
@@ -168,6 +187,11 @@ class AsyncClient(_Driver[Session]):
     grade = _awaiting(_grade.grade)
     capabilities = _awaiting(_jobs.capabilities)
     whoami = _awaiting(_jobs.whoami)
+
+    @property
+    def runs(self) -> Turns:
+        """How many runs of this client are `open` at the service, and how many are `waiting` for their turn."""
+        return self._session.runs
 
     def workspace(self) -> AsyncWorkspace:
         """An empty workspace: files that stay between runs."""

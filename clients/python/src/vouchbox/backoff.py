@@ -19,6 +19,9 @@ class Retry:
     cap_seconds: float = 10.0
     retry_after_seconds_max: int = 60
     """A `Retry-After` beyond this ends the tries: the caller gets the refusal at once."""
+    patience_seconds: float = 600.0
+    """How long one request waits in all where the service says when to come back: its budget is spent, or it is full. That
+    is waiting for a turn and no failure, so it spends no try."""
 
 
 def _asked_seconds(failure: VouchboxError | None) -> int:
@@ -33,7 +36,7 @@ def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None
     """
     asked = _asked_seconds(failure)
     ceiling = min(retry.cap_seconds, retry.base_seconds * 2 ** min(tries - 1, 32))
-    return asked + random.random() * max(ceiling, asked * tries)
+    return asked + random.random() * max(ceiling, min(asked * tries, asked + retry.cap_seconds))
 
 
 def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
@@ -47,3 +50,8 @@ def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
     if failure.reason == "unstructured":
         return failure.status in (429, 502, 503, 504)
     return failure.reason in ("network", "timeout", "truncated")
+
+
+def is_put_off(failure: ServiceFailure | TransportFailure) -> bool:
+    """Whether the service, or a proxy before it, said when there will be room. Then nothing failed: it was not our turn yet."""
+    return failure.retry_after_seconds is not None and failure.status in (429, 503)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Concatenate, Generic, ParamSpec, TypeVar
@@ -16,9 +17,10 @@ from . import record as _record
 from . import run as _run
 from . import workspace as _workspace
 from .backoff import Retry
-from .effects import Answer, Call, Effect, Emit, Flow, Pause, Request, Send, Stream, advance
+from .effects import Answer, Call, Effect, Emit, Flow, Pause, Request, Send, Stream, TakeTurn, advance
 from .session import Session
 from .transport import Gathering, arguments_of
+from .turns import Turns
 from .workspace import WorkspaceState
 from .workspace_files import WorkspaceFiles
 
@@ -76,6 +78,8 @@ class _Driver(Generic[C]):
                 return self._exchange(request)
             case Pause(seconds):
                 return time.sleep(seconds)
+            case TakeTurn(turns, most):
+                return _take(turns, most)
             case Call(function, text):
                 return function(text)
 
@@ -89,6 +93,17 @@ class _Driver(Generic[C]):
             return gathering.answer()
         except httpx.HTTPError as error:
             raise gathering.failure(error) from error
+
+
+def _take(turns: Turns, most: int) -> None:
+    begun = threading.Event()
+    if turns.take_or_wait(most, begun.set):
+        return
+    try:
+        begun.wait()
+    except BaseException:
+        turns.give_up(begun.set)
+        raise
 
 
 def _blocking(flow: Callable[Concatenate[C, P], Flow[T]]) -> Callable[Concatenate[_Driver[C], P], T]:
@@ -149,6 +164,11 @@ class Client(_Driver[Session]):
     grade = _blocking(_grade.grade)
     capabilities = _blocking(_jobs.capabilities)
     whoami = _blocking(_jobs.whoami)
+
+    @property
+    def runs(self) -> Turns:
+        """How many runs of this client are `open` at the service, and how many are `waiting` for their turn."""
+        return self._session.runs
 
     def workspace(self) -> Workspace:
         """An empty workspace: files that stay between runs."""

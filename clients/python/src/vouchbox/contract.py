@@ -273,6 +273,7 @@ class Capabilities(TypedDict):
     artifacts: dict[str, int]
     blobs: dict[str, int]
     concurrent_mem_mb_max: int
+    per_tenant: dict[str, float]
     runtime_packs: list[dict[str, Any]]
     features: list[str]
     signer: dict[str, str] | None

@@ -1,7 +1,7 @@
 """What a flow asks of the code that drives it.
 
 Everything that the client does is written once, as generators that do no input or output. They yield effects: a request to
-send, a pause, a callback to call, a value to hand out. `client.py` and `async_client.py` carry effects out, the one by waiting
+send, a pause, a turn to wait for, a callback to call, a value to hand out. `client.py` and `async_client.py` carry effects out, the one by waiting
 and the other by awaiting, and send back the results.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
+
+from .turns import Turns
 
 T = TypeVar("T")
 
@@ -50,6 +52,14 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeTurn:
+    """Wait until fewer than `most` turns are taken, and take one. The flow passes it on."""
+
+    turns: Turns
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """Call a function of the caller's. What it raises is raised in the flow."""
 
@@ -64,7 +74,7 @@ class Emit(Generic[T]):
     value: T
 
 
-Effect: TypeAlias = Send | Pause | Call
+Effect: TypeAlias = Send | Pause | TakeTurn | Call
 Flow: TypeAlias = Generator[Effect, object, T]
 """A flow that returns a T."""
 Stream: TypeAlias = Generator[Effect | Emit[T], object, None]

@@ -37,6 +37,8 @@ class ServiceFailure(VouchboxError):
         """The id by which an operator finds the request."""
         self.retry_after_seconds = retry_after_seconds
         """Seconds of `Retry-After`; None if the service named none."""
+        self.job_id: str | None = None
+        """The job that was accepted before a run failed; None if none was, or it was no run."""
 
     def __str__(self) -> str:
         return f"{self.code}: {self.args[0]}"
@@ -222,6 +224,8 @@ class TransportFailure(VouchboxError):
         """The HTTP status, if there was one."""
         self.retry_after_seconds = retry_after_seconds
         """Seconds of `Retry-After`, if there were any: proxies send it too."""
+        self.job_id: str | None = None
+        """The job that was accepted before a run failed; None if none was, or it was no run."""
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.args[0]}"

@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .contract import Event, FileContent, IsolationClass, JobSubmission, LimitsInput
-from .effects import Call, Flow
-from .failures import VouchboxError
+from .effects import Call, Flow, TakeTurn
+from .failures import ServiceFailure, TransportFailure, VouchboxError
 from .follow import Follower
 from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_request, submitted_of, wait
 from .outcome import Result, RunResult, Submitted, run_result_of
-from .session import Session, call, exchange, supports
+from .session import Session, call, exchange, facts_of, supports
 from .submission import EVERY_OUTPUT, submission_of
+
+_RUNS_USUAL = 8
+"""Runs at once of a service that does not say how many one tenant may have."""
 
 OnText = Callable[[str], object]
 """Takes output as the program wrote it, newlines included. Where it returns something to await, an async client awaits it."""
@@ -41,6 +44,8 @@ def run(
     each input file; `data.csv` is `input/data.csv` in the cell. The files that the program leaves below `output/` come
     back in `files` of the result, or those that `outputs` names.
 
+    Any number may be called at once: those that the service would refuse now wait in the client for their turn.
+
     `on_stdout` and `on_stderr` take output while the program runs. Ctrl-C, the cancellation of the task, and whatever the
     callbacks raise cancel the job and are then raised here.
     """
@@ -58,14 +63,20 @@ def run(
     )
     submission.setdefault("outputs", list(EVERY_OUTPUT))
     running = _Run(session, submission, idempotency_key or random_key(), on_stdout, on_stderr)
+    runs_max = (yield from facts_of(session)).runs_max
+    yield TakeTurn(session.runs, _RUNS_USUAL if runs_max is None else runs_max)
     try:
         ended = yield from running.result()
+        return run_result_of(ended, (yield from detail(session, ended.job_id)), submission.get("limits"))
     except GeneratorExit:
         raise
-    except BaseException:
+    except BaseException as failure:
+        if isinstance(failure, ServiceFailure | TransportFailure) and running.submitted is not None:
+            failure.job_id = running.submitted.job_id
         yield from running.abandon()
         raise
-    return run_result_of(ended, (yield from detail(session, ended.job_id)), submission.get("limits"))
+    finally:
+        session.runs.pass_on()
 
 
 @dataclass(slots=True)

@@ -7,15 +7,24 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
-from .answer_check import check_answer, check_features
-from .backoff import Retry, delay_seconds, is_worth_retrying
-from .effects import Answer, Flow, Pause, Request, send
+from .answer_check import check_answer, check_facts
+from .backoff import Retry, delay_seconds, is_put_off, is_worth_retrying
+from .effects import Answer, Flow, Pause, Request, TakeTurn, send
 from .failures import FAILURES_BY_CODE, ServiceFailure, TransportFailure
 from .strict_json import parse_strict
+from .turns import Turns
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFacts:
+    """What a service says of itself, as far as its calls depend on it."""
+
+    features: frozenset[str] = frozenset()
+    runs_max: int | None = None
+    """How many runs one tenant may have open; None if the service does not say."""
 
 
 @dataclass(slots=True)
@@ -27,8 +36,11 @@ class Session:
     retry: Retry
     timeout_seconds: float
     """Seconds without any progress after which an exchange fails, beside the wait that the service was asked for."""
-    features: frozenset[str] | None = None
-    """What the service can do, once it was asked."""
+    facts: ServiceFacts | None = None
+    """What the service says of itself, once it was asked."""
+    asking: Turns = field(default_factory=Turns)
+    """Who asks what the service says of itself: one, and the rest wait for the answer."""
+    runs: Turns = field(default_factory=Turns)
 
     def __post_init__(self) -> None:
         self.base_url = _checked_base_url(self.base_url)
@@ -67,16 +79,24 @@ def exchange(request: Request) -> Flow[Answer]:
 
 
 def call(session: Session, request: Request) -> Flow[Answer]:
-    """Sends a request that may be repeated, until it succeeds, fails for good or has no tries left."""
-    for tries in count(1):
+    """Sends a request that may be repeated, until it succeeds, fails for good, or has no tries or no patience left."""
+    retry = session.retry
+    tries, puttings_off, patience = 1, 1, retry.patience_seconds
+    while True:
         try:
             return (yield from exchange(request))
         except (ServiceFailure, TransportFailure) as failure:
-            if tries >= session.retry.attempts_max or not is_worth_retrying(session.retry, failure):
+            if retry.attempts_max == 1 or not is_worth_retrying(retry, failure):
                 raise
-            delay = delay_seconds(session.retry, tries, failure)
+            if is_put_off(failure):
+                delay = delay_seconds(retry, puttings_off, failure)
+                puttings_off, patience = puttings_off + 1, patience - delay
+            else:
+                delay = delay_seconds(retry, tries, failure)
+                tries += 1
+            if patience < 0 or tries > retry.attempts_max:
+                raise
         yield Pause(delay)
-    raise AssertionError("count never ends")
 
 
 def read(
@@ -102,17 +122,34 @@ def decode(answer: Answer) -> dict[str, Any]:
 
 
 def supports(session: Session, feature: str) -> Flow[bool]:
-    """Whether the service names a feature. It is asked once. A credential that may not ask uses none."""
-    if session.features is None:
+    """Whether the service names a feature."""
+    return feature in (yield from facts_of(session)).features
+
+
+def facts_of(session: Session) -> Flow[ServiceFacts]:
+    """What the service says of itself. It is asked once. A credential that may not ask knows nothing."""
+    if session.facts is None:
+        yield TakeTurn(session.asking, 1)
         try:
-            body = yield from read(session, "/v1/capabilities")
-            check_features(body)
-            session.features = frozenset(str(name) for name in body.get("features", []))
-        except ServiceFailure as failure:
-            if failure.status != 403:
-                raise
-            session.features = frozenset()
-    return feature in session.features
+            if session.facts is None:
+                session.facts = yield from _asked(session)
+        finally:
+            session.asking.pass_on()
+    return session.facts
+
+
+def _asked(session: Session) -> Flow[ServiceFacts]:
+    try:
+        body = yield from read(session, "/v1/capabilities")
+    except ServiceFailure as failure:
+        if failure.status != 403:
+            raise
+        return ServiceFacts()
+    check_facts(body)
+    bounds = body.get("per_tenant")
+    # A service that lets nobody wait is asked in turn.
+    runs_max = None if bounds is None else max(1, int(bounds["waits_max"]))
+    return ServiceFacts(frozenset(str(name) for name in body.get("features", [])), runs_max)
 
 
 def _refusal(answer: Answer) -> ServiceFailure | TransportFailure:

@@ -205,7 +205,10 @@ function featuresOf({ jwt }: Config, { cells, others, signing }: FactsOptions): 
 function capabilitiesOf({
   ceilings,
   blobs,
-}: Config): Pick<Capabilities, 'version' | 'limits' | 'artifacts' | 'blobs' | 'signer'> {
+  waits,
+  queue,
+  rate,
+}: Config): Pick<Capabilities, 'version' | 'limits' | 'artifacts' | 'blobs' | 'per_tenant' | 'signer'> {
   return {
     version: VERSION,
     limits: { defaults: clampLimits(LIMIT_DEFAULTS, ceilings), ceilings },
@@ -216,6 +219,12 @@ function capabilitiesOf({
       max_blobs: blobs.perTenant,
       max_total_bytes: blobs.bytesPerTenant,
       keep_seconds: blobs.keepSeconds,
+    },
+    per_tenant: {
+      waits_max: waits.perTenant,
+      queue_max: queue.perTenant,
+      requests_per_second: rate.perSecond,
+      requests_burst: rate.burst,
     },
     signer: null,
   };

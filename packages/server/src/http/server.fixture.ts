@@ -162,6 +162,7 @@ const FACTS: ServiceFacts = {
     artifacts: { max_files: 1, max_file_bytes: 1, max_total_bytes: 1 },
     blobs: { max_blob_bytes: 1, max_job_bytes: 1, max_blobs: 1, max_total_bytes: 1, keep_seconds: 1 },
     concurrent_mem_mb_max: 1,
+    per_tenant: { waits_max: 1, queue_max: 1, requests_per_second: 1, requests_burst: 1 },
     runtime_packs: [],
     features: [],
     signer: null,

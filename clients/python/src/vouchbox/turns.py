@@ -1,0 +1,59 @@
+"""Turns, first come, first served.
+
+A client has no more runs open than the service lets its tenant have. The rest wait here, in order, where waiting costs nobody
+anything. Threads may share a client, so its turns are safe for threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+
+class Turns:
+    """How many turns are taken, and who waits for one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._open = 0
+
+    @property
+    def open(self) -> int:
+        """Turns that are taken."""
+        return self._open
+
+    @property
+    def waiting(self) -> int:
+        """Who waits for a turn."""
+        return len(self._waiting)
+
+    def take_or_wait(self, most: int, begin: Callable[[], None]) -> bool:
+        """Takes a turn if fewer than `most` are taken and nobody waits, and returns True.
+
+        Otherwise `begin` is called once it is the caller's turn, in any thread.
+        """
+        with self._lock:
+            if self._open < most and not self._waiting:
+                self._open += 1
+                return True
+            self._waiting.append(begin)
+            return False
+
+    def give_up(self, begin: Callable[[], None]) -> None:
+        """Leaves the row. A turn that was given meanwhile is passed on."""
+        with self._lock:
+            if begin in self._waiting:
+                self._waiting.remove(begin)
+                return
+        self.pass_on()
+
+    def pass_on(self) -> None:
+        """Ends a turn: who waits longest has it now."""
+        with self._lock:
+            if not self._waiting:
+                self._open -= 1
+                return
+            begin = self._waiting.popleft()
+        begin()

@@ -1,0 +1,59 @@
+/**
+ * Turns, first come, first served: a client has no more runs open than the service lets its tenant have, and the rest
+ * wait here, in order, where waiting costs nobody anything.
+ */
+
+/** How many runs of a client are open at the service, and how many wait for their turn. */
+export interface OpenRuns {
+  readonly open: number;
+  readonly waiting: number;
+}
+
+/** The turns of one client. */
+export class Turns implements OpenRuns {
+  readonly #waiting = new Set<() => void>();
+  #open = 0;
+
+  get open(): number {
+    return this.#open;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Resolves once fewer than `most` turns are taken; the turn is the caller's to pass on. Rejects with the reason of the
+   * signal if it aborts before.
+   */
+  async take(most: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#open < most && this.#waiting.size === 0) {
+      this.#open += 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const begin = () => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = () => {
+        this.#waiting.delete(begin);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(begin);
+    });
+  }
+
+  /** Ends a turn: who waits longest has it now. */
+  passOn(): void {
+    const [begin] = this.#waiting;
+    if (begin === undefined) {
+      this.#open -= 1;
+      return;
+    }
+    this.#waiting.delete(begin);
+    begin();
+  }
+}
