@@ -25,7 +25,7 @@ let origin: string;
 let proxied: string;
 
 beforeAll(async () => {
-  await buildPackages(packages);
+  await buildPackages(packages, { natives: false });
   origin = await listening(createServer(servePage));
   rig = await Rig.start({ 'attestation-mode': 'on', 'allowed-origins': origin });
   proxied = await listening(createServer(passOn).on('upgrade', passUpgrade));

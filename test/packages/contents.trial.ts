@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { describe, expect, inject, test } from 'vitest';
@@ -110,13 +109,7 @@ describe('the client', () => {
 
   test('has declarations that name no other package', () => {
     const declarations = filesOf(path).filter((file) => file.endsWith('.d.ts'));
-    for (const file of declarations) expect(textOf(path, file)).not.toMatch(/(from|import\() ?['"][^.]/);
-  });
-
-  test('has at most 6 kB when it is compressed', () => {
-    const { length } = gzipSync(text, { level: 9 });
-    process.stdout.write(`the client: ${text.length} bytes, ${length} compressed\n`);
-    expect(length).toBeLessThanOrEqual(6000);
+    for (const file of declarations) expect(textOf(path, file)).not.toMatch(/(from |import\()['"][^.]/);
   });
 });
 
@@ -131,6 +124,7 @@ test('the server has the pages and the sources of what is compiled, and the comm
       'dist/sandbox/native/sentry/main.c',
       'dist/sandbox/cell/guest/template.py',
       'dist/sandbox/prove/canaries/canary.mts',
+      'native/digests.json',
     ]),
   );
   expect(files['vouchbox']).toEqual(expect.arrayContaining(['packs/python-data.json', 'deploy/vouchbox.service']));

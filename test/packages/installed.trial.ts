@@ -1,7 +1,7 @@
 /** The steps of a person who has installed the packages: on the machine's own Node, and on the pinned one. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readdirSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -21,6 +21,24 @@ const CLIENT = `
   for await (const event of client.follow(job_id)) if (event.kind === 'stdout') console.log(event.data.text);
   const { status } = await client.waitForResult(job_id);
   console.log(JSON.stringify({ job_id, status }));`;
+
+const NATIVE = 'node_modules/@vouchbox/server/native';
+
+/** Runs a command where every compiler of the path fails. */
+function withoutCompiler(
+  project: Project,
+  settings: Record<string, string>,
+  command: string,
+  ...words: readonly string[]
+) {
+  for (const name of ['cc', 'gcc', `${process.arch === 'x64' ? 'x86_64' : 'aarch64'}-linux-gnu-gcc`]) {
+    project.write(name, '#!/bin/sh\nexit 1\n');
+    chmodSync(join(project.path, name), 0o755);
+  }
+  const path = [project.path, join(project.path, 'node_modules/.bin'), project.environment['PATH']].join(':');
+  const variables = Object.entries({ ...settings, PATH: path }).map(([name, value]) => `${name}=${value}`);
+  return project.run('env', ...variables, command, ...words);
+}
 
 interface Served extends AsyncDisposable {
   readonly url: string;
@@ -76,28 +94,50 @@ describe.each([
     }
   });
 
-  test('the installation compiles nothing, and a run without a compiler says so and is as isolated', () => {
+  test('a run starts its cell with the programs of the package, without a compiler', () => {
     const file = project.write('program.py', 'print(6 * 7)');
-    expect(existsSync(join(project.path, 'node_modules/@vouchbox/server/native'))).toBe(false);
-    project.write('cc', '#!/bin/sh\nexit 1\n');
-    chmodSync(join(project.path, 'cc'), 0o755);
-    const path = `PATH=${project.path}:${project.environment['PATH']}`;
-    const words = ['run', '--minimum-isolation', 'linux-shared-kernel', file];
-    const run = project.run('env', path, join(project.path, 'node_modules/.bin/vouchbox'), ...words);
-    expect(run).toMatchObject({ status: 0, stdout: '42\n', stderr: expect.stringContaining('could not build') });
+    const words = ['run', '--json', '--minimum-isolation', 'linux-shared-kernel', file];
+    const { status, stdout, stderr } = withoutCompiler(
+      project,
+      { SERVICE_PROVIDER: 'namespace' },
+      'vouchbox',
+      ...words,
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ stdout: '42\n' });
+    expect(readdirSync(join(project.path, NATIVE)).sort()).toEqual(['arm64', 'digests.json', 'x64']);
+    expect(readdirSync(join(project.path, NATIVE, process.arch))).toHaveLength(7);
   });
 
-  test('the first run with a compiler compiles and says so, the second does not', () => {
-    const file = project.write('program.py', 'print(6 * 7)');
-    const native = join(project.path, 'node_modules/@vouchbox/server/native');
-    const first = project.run('vouchbox', 'run', file);
-    expect(first).toMatchObject({
-      status: 0,
-      stdout: '42\n',
-      stderr: expect.stringContaining('built what starts cells'),
+  test('the set-up compiles nothing, and the doctor says where the programs are from', () => {
+    const setUp = withoutCompiler(project, {}, 'vouchbox', 'setup', '--json');
+    expect(setUp).toMatchObject({ status: 0, stderr: '' });
+    expect(JSON.parse(setUp.stdout)).toEqual({ missing_programs: [] });
+    const doctor = withoutCompiler(project, {}, 'vouchbox', 'doctor', '--json');
+    const { checks } = JSON.parse(doctor.stdout) as { checks: readonly { id: string }[] };
+    expect(checks.find(({ id }) => id === 'host.natives')).toMatchObject({
+      result: 'pass',
+      observed: 'as this package was built',
     });
-    expect(readdirSync(native)).toEqual(expect.arrayContaining(['svc-launcher', 'svc-sentry']));
-    expect(project.run('vouchbox', 'run', file)).toMatchObject({ status: 0, stdout: '42\n', stderr: '' });
+  });
+
+  test('a program that changed since starts no cell', () => {
+    const init = join(project.path, NATIVE, process.arch, 'svc-init');
+    const before = readFileSync(init);
+    try {
+      writeFileSync(init, Buffer.concat([before, Buffer.from('!')]));
+      const file = project.write('program.py', 'print(6 * 7)');
+      const run = project.run('vouchbox', 'run', file);
+      expect(run).toMatchObject({
+        stdout: '',
+        stderr: expect.stringContaining('svc-init changed since this package was built'),
+      });
+      expect(run.status).not.toBe(0);
+      const setUp = project.run('vouchbox', 'setup', '--json');
+      expect(JSON.parse(setUp.stdout)).toEqual({ missing_programs: ['svc-init'] });
+    } finally {
+      writeFileSync(init, before);
+    }
   });
 
   test('a service runs a job of the client, and its export is verified by the command', async () => {

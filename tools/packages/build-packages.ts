@@ -8,6 +8,7 @@ import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pagePackages } from '../pages/page-packages.mjs';
+import { buildNativePrograms } from './build-natives.ts';
 import { bundleClient, copyDeclarations } from './client-bundle.ts';
 import { publishedManifest, type SourceManifest } from './manifest.ts';
 
@@ -20,6 +21,11 @@ export interface BuiltPackage {
   readonly directory: string;
 }
 
+export interface BuildOptions {
+  /** Whether the server gets the programs that start cells: `false` for trials that start none. */
+  readonly natives?: boolean;
+}
+
 /** What a package has beside its own files, from the root of the repository. */
 const FROM_ROOT: Readonly<Record<string, readonly string[]>> = { cli: ['packs', 'deploy'] };
 
@@ -27,7 +33,7 @@ const FROM_ROOT: Readonly<Record<string, readonly string[]>> = { cli: ['packs', 
  * Builds every package into a directory of its own below this one, which is emptied. Pages are not packages of their own: the
  * set-up built them into the server.
  */
-export async function buildPackages(directory: string): Promise<readonly BuiltPackage[]> {
+export async function buildPackages(directory: string, options: BuildOptions = {}): Promise<readonly BuiltPackage[]> {
   rmSync(directory, { recursive: true, force: true });
   const compiled = mkdtempSync(join(tmpdir(), 'vouchbox-build-'));
   try {
@@ -37,6 +43,7 @@ export async function buildPackages(directory: string): Promise<readonly BuiltPa
     const built: BuiltPackage[] = [];
     const pages = pagePackages();
     for (const folder of readdirSync(join(root, 'packages')).filter((name) => !pages.includes(name))) {
+      if (folder === 'server' && options.natives !== false) buildNativePrograms(join(directory, folder, 'native'));
       built.push(await buildPackage(folder, join(compiled, folder, 'src'), join(directory, folder)));
     }
     return built;

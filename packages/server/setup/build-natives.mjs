@@ -11,8 +11,9 @@ import { fileURLToPath } from 'node:url';
 const server = fileURLToPath(new URL('..', import.meta.url));
 /** The programs lie beside the TypeScript in a checkout, and beside the compiled JavaScript in an installed package. */
 const SOURCES = ['src/sandbox/native', 'dist/sandbox/native'].map((folder) => join(server, folder)).find(existsSync);
-/** `sandbox/native/native.ts` looks for them here. */
-const BUILT = join(server, 'native');
+/** `sandbox/native/native.ts` looks for them here, in a directory for each architecture. */
+const NATIVE = join(server, 'native');
+const BUILT = join(NATIVE, process.arch);
 
 /** Where their sources are. */
 const FOLDERS = ['.', 'launcher', 'sentry'];
@@ -57,12 +58,30 @@ function isBuilt(target) {
 }
 
 /** Builds under another name first, so that a service that starts meanwhile finds a complete program or none. */
-function build({ file, sources, flags }) {
-  const partial = join(BUILT, `${file}.${process.pid}`);
+function build({ file, sources, flags }, { compiler, words, directory }) {
+  const partial = join(directory, `${file}.${process.pid}`);
   // A library comes after what uses it.
-  const command = [...FLAGS, '-o', partial, ...sources, ...flags];
-  execFileSync('cc', command, { cwd: SOURCES, stdio: ['ignore', 'pipe', 'pipe'] });
-  renameSync(partial, join(BUILT, file));
+  const command = [...words, ...FLAGS, '-o', partial, ...sources, ...flags];
+  execFileSync(compiler, command, { cwd: SOURCES, stdio: ['ignore', 'pipe', 'pipe'] });
+  renameSync(partial, join(directory, file));
+}
+
+/**
+ * Builds all of them for any architecture. Throws at the first that fails.
+ * @param {{ compiler: string, words: readonly string[], directory: string }} how with further words for the compiler
+ * @returns {string[]} their names
+ */
+export function buildNativesWith(how) {
+  mkdirSync(how.directory, { recursive: true });
+  return TARGETS.map((target) => {
+    build(target, how);
+    return target.file;
+  });
+}
+
+/** Whether this is a package that brought them: then nothing is compiled here. */
+export function areNativesBrought() {
+  return existsSync(join(NATIVE, 'digests.json'));
 }
 
 /**
@@ -75,7 +94,7 @@ export function buildNatives() {
   if (stale.length > 0) mkdirSync(BUILT, { recursive: true });
   const failures = stale.flatMap((target) => {
     try {
-      build(target);
+      build(target, { compiler: 'cc', words: [], directory: BUILT });
       return [];
     } catch (error) {
       return [error];

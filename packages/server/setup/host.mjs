@@ -1,6 +1,6 @@
 /**
  * What a host needs beyond the packages of npm: runtimes and interpreters from the system's packages, and the programs that
- * start cells, which are compiled here. It installs where this process may, names what is missing elsewhere, and prints
+ * start cells, which a checkout compiles. It installs where this process may, names what is missing elsewhere, and prints
  * nothing if nothing is missing. It runs on any Node from 18 on.
  */
 import { execFileSync } from 'node:child_process';
@@ -8,7 +8,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { BACKPORTS_FILES, planBackport } from './backports.mjs';
-import { buildNatives } from './build-natives.mjs';
+import { areNativesBrought, buildNatives } from './build-natives.mjs';
 import { aptGet, aptInstall, attempt, installMissing, mayInstall, say } from './system-packages.mjs';
 
 /** Where system packages put their commands; a version manager's shims in PATH are of no use in a cell. */
@@ -28,10 +28,14 @@ const SYSTEM_PACKAGES = [
   { name: 'runsc', files: anyOf(COMMAND_DIRECTORIES, 'runsc') },
   { name: 'python3', files: anyOf(COMMAND_DIRECTORIES, 'python3') },
   { name: 'perl-base', files: anyOf(COMMAND_DIRECTORIES, 'perl') },
+  { name: 'mmdebstrap', files: anyOf(COMMAND_DIRECTORIES, 'mmdebstrap') },
+];
+
+/** What compiles the programs that start cells: a package brings these. */
+const COMPILER_PACKAGES = [
   { name: 'gcc', files: anyOf(COMMAND_DIRECTORIES, 'cc') },
   { name: 'libc6-dev', files: anyOf(HEADER_DIRECTORIES, 'stdio.h') },
   { name: 'libseccomp-dev', files: anyOf(HEADER_DIRECTORIES, 'seccomp.h') },
-  { name: 'mmdebstrap', files: anyOf(COMMAND_DIRECTORIES, 'mmdebstrap') },
 ];
 
 /**
@@ -51,7 +55,8 @@ export function installSystemPackages(more, purpose) {
     say('programs are isolated on Linux only; here the service can run with SERVICE_PROVIDER=subprocess alone');
     return;
   }
-  const missing = [...SYSTEM_PACKAGES, ...more].filter(({ files }) => !files.some((file) => existsSync(file)));
+  const needed = [...SYSTEM_PACKAGES, ...(areNativesBrought() ? [] : COMPILER_PACKAGES), ...more];
+  const missing = needed.filter(({ files }) => !files.some((file) => existsSync(file)));
   installMissing(
     missing.map(({ name }) => name),
     purpose,
@@ -103,10 +108,10 @@ function installFromBackports({ sources, preferences }) {
 }
 
 /**
- * Compiles the programs that make cells, if they are missing or older than their sources.
+ * Compiles the programs that make cells, if they are missing or older than their sources. A package has brought them.
  */
 export function compileNatives() {
-  if (process.platform !== 'linux') return;
+  if (process.platform !== 'linux' || areNativesBrought()) return;
   try {
     if (buildNatives()) say('built what starts cells');
   } catch (error) {

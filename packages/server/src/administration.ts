@@ -15,7 +15,8 @@ export { announceService, type RunningService as FoundService, runningServices }
 export { offerNewPacks } from './operator/served-packs.ts';
 export { withStoredJob } from './operator/stored-job.ts';
 export { enterUserNamespace } from './sandbox/kernel/user-namespace/enter-user-namespace.ts';
-export { buildMissingNatives, missingNatives, setUpHost } from './sandbox/native/set-up-host.ts';
+export { nativeProblem, unusableNatives } from './sandbox/native/native.ts';
+export { buildMissingNatives, setUpHost } from './sandbox/native/set-up-host.ts';
 export { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
 export { type Config, loadConfig } from './settings/config.ts';
 export { SETTINGS } from './settings/settings.ts';

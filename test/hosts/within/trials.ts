@@ -45,7 +45,7 @@ const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'R
 /** Attacks on what is made in another way for an ordinary user: users, devices, mounts and groups. */
 const MADE_FOR_A_USER = [...SHORTEST, 'ESC-06', 'ESC-08', 'ESC-10', 'ESC-15', 'ESC-33', 'RES-05'];
 /** The rights that `vouchbox` takes by itself, for other commands: root of a user namespace with the user's subordinate ids. */
-const ENTER = ['packages/server/native/svc-enter', '100000', '100000', '65536'];
+const ENTER = [`packages/server/native/${process.arch}/svc-enter`, '100000', '100000', '65536'];
 const SANDBOX = 'packages/server/src/sandbox';
 const CONTRACT_TESTS = ['test/contract/outcomes.test.ts', 'test/contract/posture.test.ts'];
 /** The limits of the contract, and what a job's detail and receipt say of its cell. */

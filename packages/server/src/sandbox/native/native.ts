@@ -1,17 +1,69 @@
-/** The programs that this service starts: those that the set-up compiles from the C of this folder, and perl. */
-import { existsSync } from 'node:fs';
+/**
+ * The programs that this service starts: perl, and those that are compiled from the C of this folder. A package of npm brings
+ * these for each architecture, with a list of their digests; a checkout compiles its own and has no list.
+ */
+import { hash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const PERL = '/usr/bin/perl';
 
-/** The path of a compiled one, whether or not it was built. Only this function knows where they are. */
+/** Every program, as `setup/build-natives.mjs` builds them. */
+const NATIVES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter', 'svc-enter'];
+const DIRECTORY = new URL('../../../native/', import.meta.url);
+const LIST = new URL('digests.json', DIRECTORY);
+
+/** What is said of programs, by path: `ARCHITECTURE/NAME`. */
+type Digests = Readonly<Record<string, { readonly sha256: string }>>;
+
+/** The path of a compiled one for this architecture, whether or not it is there. Only this function knows where they are. */
 export function nativePath(name: string): string {
-  return fileURLToPath(new URL(`../../../native/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`${process.arch}/${name}`, DIRECTORY));
 }
 
-/** Throws one line for an operator if one of them is not built. */
+/** Whether a package brought them. */
+export function areNativesBrought(): boolean {
+  return existsSync(LIST);
+}
+
+/** Which of them are missing or, in a package, are not what its list says. */
+export function unusableNatives(names: readonly string[] = NATIVES): readonly string[] {
+  const digests = areNativesBrought() ? listedDigests() : null;
+  return names.filter((name) => {
+    if (!existsSync(nativePath(name))) return true;
+    if (digests === null) return false;
+    return digests[`${process.arch}/${name}`]?.sha256 !== hash('sha256', readFileSync(nativePath(name)), 'hex');
+  });
+}
+
+function listedDigests(): Digests {
+  return (JSON.parse(readFileSync(LIST, 'utf8')) as { readonly programs: Digests }).programs;
+}
+
+/** Why these cannot be used and what to do, in one line for an operator; null if they can. */
+export function nativeProblem(names: readonly string[] = NATIVES): string | null {
+  const unusable = unusableNatives(names).join(' and ');
+  if (unusable === '') return null;
+  if (!areNativesBrought()) {
+    return `${unusable} must be built first (\`vouchbox setup\` does it where gcc and libseccomp-dev are installed)`;
+  }
+  const served = [...new Set(Object.keys(listedDigests()).map((path) => path.split('/')[0]))];
+  if (!served.includes(process.arch)) {
+    return `this package starts cells on ${served.join(' and ')}, and has no programs for ${process.arch}`;
+  }
+  return `${unusable} changed since this package was built: install the package again`;
+}
+
+/** Throws that line. In a package all must be as they were built, whichever are asked for. */
 export function requireNatives(...names: readonly string[]): void {
-  const missing = names.filter((name) => !existsSync(nativePath(name)));
-  if (missing.length === 0) return;
-  throw new Error(`${missing.join(' and ')} must be built first (\`vouchbox setup\` does it where gcc is installed)`);
+  const problem = areNativesBrought() ? problemOfPackage() : nativeProblem(names);
+  if (problem !== null) throw new Error(problem);
+}
+
+let known: string | null | undefined;
+
+/** Looked for once: the programs have 5 MB, and a start asks for each class. */
+function problemOfPackage(): string | null {
+  if (known === undefined) known = nativeProblem();
+  return known;
 }

@@ -1,25 +1,16 @@
 /** Installs on this host what isolation needs beyond the packages of npm. Plain JavaScript in `setup/` does the work. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { nativePath } from './native.ts';
-
-/** Every program, as `setup/build-natives.mjs` builds them. */
-const NATIVES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter', 'svc-enter'];
-
-/** Which of the programs that start cells are not built. */
-export function missingNatives(): readonly string[] {
-  return NATIVES.filter((name) => !existsSync(nativePath(name)));
-}
+import { areNativesBrought, unusableNatives } from './native.ts';
 
 /**
- * Builds the programs that are missing, as after `npm install`, which compiles nothing. It reports this on stderr, or
- * why it cannot: then a runtime is started for each cell. Only root makes cells, so for others nothing is built.
+ * Compiles the programs that a checkout lacks. It reports this on stderr, or why it cannot: then a runtime is started for
+ * each cell. Only root makes cells, so for others nothing is built.
  */
 export async function buildMissingNatives(): Promise<void> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return;
-  if (missingNatives().length === 0) return;
+  if (areNativesBrought() || unusableNatives().length === 0) return;
   await setUpHost('natives');
 }
 

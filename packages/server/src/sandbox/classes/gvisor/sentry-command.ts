@@ -3,12 +3,11 @@
  * starts of runsc. It uses internal interfaces of runsc that change with every release, so it is used only with
  * releases that it was tried with.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { descriptionOptions } from '../../cell/cell-layout.ts';
 import { describeCell } from '../../cell/description.ts';
 import type { CellOptions } from '../../cell/runtime.ts';
-import { nativePath } from '../../native/native.ts';
+import { nativePath, nativeProblem } from '../../native/native.ts';
 
 const SVC_SENTRY = nativePath('svc-sentry');
 
@@ -20,7 +19,8 @@ const MOUNT_FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev:
 
 /** Why cells cannot be started by it here, for an operator; null if they can. */
 export function sentryObstacle(version: string | null): string | null {
-  if (!existsSync(SVC_SENTRY)) return 'svc-sentry is not built (`vouchbox setup` builds it where gcc is installed)';
+  const problem = nativeProblem(['svc-sentry']);
+  if (problem !== null) return problem;
   if (version !== null && RELEASES.has(version)) return null;
   return `svc-sentry was not tried with runsc ${version}, but with ${[...RELEASES].join(' and ')}`;
 }

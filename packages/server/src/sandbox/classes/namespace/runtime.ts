@@ -7,7 +7,7 @@ import { GUEST } from '../../cell/description.ts';
 import type { CellOptions, Runtime } from '../../cell/runtime.ts';
 import { versionOf } from '../../kernel/host/executable.ts';
 import { hostPatience } from '../../kernel/host/patience.ts';
-import { nativePath } from '../../native/native.ts';
+import { nativePath, requireNatives } from '../../native/native.ts';
 import { launcherConfiguration, type Template } from './configuration.ts';
 import { startForked } from './forked-start.ts';
 import { Launcher } from './launcher.ts';
@@ -32,18 +32,14 @@ const SILENT_MILLISECONDS_MAX = 5000;
 /** Process 1 of the cell is in its group and is not the job's. */
 const OWN_PROCESSES = 1;
 
-/** Whether the set-up has built the launcher, which needs gcc and the headers of libseccomp. */
+/** Whether the launcher is there: the set-up of a checkout needs gcc and the headers of libseccomp to build it. */
 export function isLauncherBuilt(): boolean {
   return existsSync(LAUNCHER_PROGRAM);
 }
 
 /** A runtime whose cells are forked. Disposing it ends its launchers. Rejects if the launcher is not built. */
 export async function launcherRuntime(): Promise<Runtime> {
-  if (!isLauncherBuilt()) {
-    throw new Error(
-      'the launcher is not built (`vouchbox setup` builds it where gcc and libseccomp-dev are installed)',
-    );
-  }
+  requireNatives('svc-launcher');
   const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
   const { launcherOf, templates, ...launchers } = openLaunchers(await hostPatience());
   return {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { nativePath } from '../../native/native.ts';
+import { nativePath, nativeProblem } from '../../native/native.ts';
 import { readCgroupLayout } from '../cgroup/layout.ts';
 import { type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
 
@@ -33,7 +33,7 @@ export function ownFacts(): OrdinaryUserFacts {
     groups: subordinatesIn(readIfThere('/etc/subgid'), names),
     noNewPrivileges: /^NoNewPrivs:\s*1$/m.test(readIfThere('/proc/self/status')),
     groupProblem: layout.usable === null ? (layout.problem ?? 'there are none') : null,
-    isBuilt: existsSync(ENTER_PROGRAM),
+    isBuilt: nativeProblem(['svc-enter']) === null,
   };
 }
 

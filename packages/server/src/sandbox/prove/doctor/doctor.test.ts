@@ -37,6 +37,7 @@ describe('the doctor', () => {
     'host.root',
     'host.node',
     'host.perl',
+    'host.natives',
     ...['user', 'mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map((kind) => `kernel.namespace.${kind}`),
     'kernel.mounts',
     'kernel.overlay',

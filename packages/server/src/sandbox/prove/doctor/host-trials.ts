@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { whyNoCells } from '../../kernel/user-namespace/enter-user-namespace.ts';
 import { ownerOutside, usersOfCells } from '../../kernel/user-namespace/mapped-users.ts';
-import { PERL } from '../../native/native.ts';
+import { areNativesBrought, nativeProblem, PERL } from '../../native/native.ts';
 import { type Finding, fail, pass, warn } from './finding.ts';
 import type { Trial } from './trial.ts';
 
@@ -59,6 +59,17 @@ export function hostTrials({ dataDirectory, isReserveFree }: HostTrialOptions): 
       title: 'perl, which runs the probes of this doctor',
       fix: 'apt-get install perl-base',
       attempt: async () => pass(`${PERL} ${(await run(PERL, ['-e', 'print $^V'])).stdout}`),
+    },
+    {
+      id: 'host.natives',
+      title: 'the programs that start cells',
+      fix: 'run `vouchbox setup`, or install the package again',
+      attempt() {
+        const problem = nativeProblem();
+        if (problem === null)
+          return pass(areNativesBrought() ? 'as this package was built' : 'compiled in this checkout');
+        return areNativesBrought() ? fail(problem, this.fix) : warn(problem, this.fix);
+      },
     },
     {
       id: 'host.free_space',

@@ -1,0 +1,63 @@
+/** The programs of a package and of a checkout, each in a directory of its own with this module in its place. */
+import { createHash } from 'node:crypto';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+
+const scratch = mkdtempSync(join(tmpdir(), 'svc-natives-'));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+const NAMES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter', 'svc-enter'];
+
+/** A server of this name with programs for an architecture, and with a list of them where it is a package. */
+async function serverWith(name: string, { architecture = process.arch as string, isPackage = true } = {}) {
+  const root = join(scratch, name);
+  const module = join(root, 'dist/sandbox/native/native.ts');
+  mkdirSync(dirname(module), { recursive: true });
+  cpSync(join(import.meta.dirname, 'native.ts'), module);
+  const directory = join(root, 'native', architecture);
+  mkdirSync(directory, { recursive: true });
+  for (const file of NAMES) writeFileSync(join(directory, file), `program ${file}`);
+  const digest = (file: string) => createHash('sha256').update(`program ${file}`).digest('hex');
+  const programs = Object.fromEntries(NAMES.map((file) => [`${architecture}/${file}`, { sha256: digest(file) }]));
+  if (isPackage) writeFileSync(join(root, 'native/digests.json'), JSON.stringify({ programs }));
+  const natives = (await import(module)) as typeof import('./native.ts');
+  return { natives, directory };
+}
+
+test('the programs of a package can be used as long as each is what its list says', async () => {
+  const { natives, directory } = await serverWith('package');
+  expect(natives.unusableNatives()).toEqual([]);
+  expect(natives.nativePath('svc-init')).toBe(join(directory, 'svc-init'));
+  appendFileSync(join(directory, 'svc-init'), '!');
+  rmSync(join(directory, 'svc-filter'));
+  expect(natives.unusableNatives()).toEqual(['svc-init', 'svc-filter']);
+  const problem = 'svc-init and svc-filter changed since this package was built: install the package again';
+  expect(natives.nativeProblem()).toBe(problem);
+  expect(natives.nativeProblem(['svc-enter'])).toBeNull();
+  // A start uses more programs than those that a class asks for.
+  expect(() => natives.requireNatives('svc-stage')).toThrow(problem);
+});
+
+test('a program that the list does not have is not used', async () => {
+  const { natives, directory } = await serverWith('unlisted');
+  writeFileSync(join(dirname(directory), 'digests.json'), '{ "programs": {} }');
+  expect(natives.unusableNatives(['svc-enter'])).toEqual(['svc-enter']);
+});
+
+test('a package without programs for this architecture says which it serves', async () => {
+  const { natives } = await serverWith('foreign', { architecture: 'other' });
+  const problem = `this package starts cells on other, and has no programs for ${process.arch}`;
+  expect(natives.nativeProblem()).toBe(problem);
+  expect(() => natives.requireNatives('svc-stage')).toThrow(problem);
+});
+
+test('a checkout has what was compiled, whatever it is, and asks for what is needed alone', async () => {
+  const { natives, directory } = await serverWith('checkout', { isPackage: false });
+  appendFileSync(join(directory, 'svc-init'), '!');
+  rmSync(join(directory, 'svc-launcher'));
+  expect(natives.unusableNatives()).toEqual(['svc-launcher']);
+  expect(() => natives.requireNatives('svc-init')).not.toThrow();
+  expect(() => natives.requireNatives('svc-launcher')).toThrow('svc-launcher must be built first');
+});
