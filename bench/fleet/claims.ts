@@ -29,6 +29,7 @@ const CHOICE: QueueChoice = {
   exclude: [],
   held: new Map(),
   limit: together,
+  tests: together,
   slots: 32,
   tenantSlots: null,
   abilities: {

@@ -56,10 +56,10 @@ describe('the example in docs/API.md', () => {
     const { command } = exampleOf(id);
     const [, called = ''] = /\$url([^"?]*)/.exec(command) ?? [];
     const [, method = command.includes(' -d ') ? 'POST' : 'GET'] = / -X (\w+)/.exec(command) ?? [];
-    expect([method, called.replace('$job', '{id}').replace('$digest', '{sha256}')]).toEqual([
-      operationOf(id).method,
-      operationOf(id).path,
-    ]);
+    expect([
+      method,
+      called.replace('$job', '{id}').replace('$digest', '{sha256}').replace('$grading', '{grading}'),
+    ]).toEqual([operationOf(id).method, operationOf(id).path]);
   });
 
   test.each(overHttp)('the example of %s has an answer that the operation lists, with its headers', (id) => {

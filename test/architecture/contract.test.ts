@@ -39,12 +39,14 @@ function numbered(id: string): Record<string, number> {
 }
 
 /** How the table under Endpoints names who may call an operation. */
-function accessWords({ queryAccess = {}, ...operation }: Operation): string {
+function accessWords(operation: Operation): string {
+  const { queryAccess = {} } = operation;
   const more = Object.entries(queryAccess).map(([name, scope]) => `; with \`${name}\` also \`${scope}\``);
   return [plainAccessWords(operation), ...more].join('');
 }
 
-function plainAccessWords({ access, path }: Pick<Operation, 'access' | 'path'>): string {
+function plainAccessWords({ access, alsoAccess, path }: Operation): string {
+  if (alsoAccess !== undefined) return `\`${access}\` and \`${alsoAccess}\``;
   if (path.endsWith('/stream')) return `\`${access}\`, or a ticket`;
   if (access === 'credential') return 'any credential';
   if (access === 'metrics_token') return 'the metrics token';
@@ -86,8 +88,21 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   OutputFile: ['Submission-5'],
   OutputName: ['Submission-5'],
   ResolvedOutput: ['Submission-5'],
+  HeldFile: ['Gradings-14'],
   LimitsInput: [...LIMIT_STATEMENTS, 'Submission-20'],
   StoredBlob: ['Blobs-1'],
+  GradingSubmission: ['Gradings-2', 'Gradings-2a', 'Submission-8', 'Submission-7'],
+  GradingProgram: ['Gradings-2', 'Gradings-2a'],
+  GradingTest: ['Gradings-2', 'Gradings-2b'],
+  GradingAnswer: ['Gradings-3'],
+  GradingItem: ['Gradings-9'],
+  GradingList: ['Gradings-10'],
+  GradingDetail: ['Gradings-9'],
+  GradingCancellation: ['Gradings-9', 'Gradings-12'],
+  ProgramState: ['Gradings-9a'],
+  ProgramVerdict: ['Gradings-9a'],
+  GradingEvent: ['Gradings-11', 'Gradings-9a'],
+  GradingEvents: ['Gradings-11'],
   SubmissionAnswer: ['Bodies-12', 'Submit-8'],
   JobDetail: ['Detail-1', 'Detail-2'],
   CancellationAnswer: ['Detail-1', 'Detail-2', 'Cancel-1'],

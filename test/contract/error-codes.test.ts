@@ -140,6 +140,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
     return told(await rig().post(bash, { key: issued.key }));
   },
   job_not_found: async () => told(await rig().request(`/v1/jobs/${running}`, { key: rig().beta.key })),
+  grading_not_found: async () => told(await rig().request('/v1/gradings/grading_x')),
   blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),
   attestation_unavailable: withoutSigningKey,

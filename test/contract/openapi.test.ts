@@ -42,6 +42,7 @@ const operations = contract.operations.map((operation) => [operation.id, operati
 const METRICS_TOKEN = 'token-of-metrics';
 const FOREIGN_JOB = JOB.replace(/1$/, '2');
 const SUBMISSION = '{"language":"bash","code":"true"}';
+const GRADING = JSON.stringify({ programs: [{ language: 'bash', code: 'true' }], tests: [{ name: 'a' }] });
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
@@ -61,6 +62,7 @@ interface Change {
   readonly body?: string;
   readonly job_id?: string;
   readonly sha256?: string;
+  readonly grading?: string;
 }
 
 const built = mkdtempSync(join(tmpdir(), 'svc-pages-'));
@@ -110,7 +112,8 @@ async function ask(operation: ContractOperation, change: Change, server = change
   return { status, headers: new Headers({ ...headers }), text: body, json: undefined };
 }
 
-const pathOf = ({ path }: ContractOperation) => path.replace('{view}', 'jobs/1').replace('{file}', 'a.js');
+const pathOf = ({ path }: ContractOperation) =>
+  path.replace('{grading}', 'grading_x').replace('{view}', 'jobs/1').replace('{file}', 'a.js');
 
 function requestOf({ id, method, path }: ContractOperation, change: Change): string {
   const ownKey = path === '/metrics' ? METRICS_TOKEN : path.startsWith('/v1/') ? KEY_OF_ACME : null;
@@ -120,10 +123,11 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
     headers = '',
     job_id = JOB,
     sha256 = BLOB,
-    body = id === 'submitJob' ? SUBMISSION : '',
+    grading = 'grading_x',
+    body = id === 'submitJob' ? SUBMISSION : id === 'submitGrading' ? GRADING : '',
   } = change;
   const lines = [
-    `${method} ${path.replace('{id}', job_id).replace('{sha256}', sha256).replace('{view}', 'jobs/1').replace('{file}', 'a.js')}${query && `?${query}`} HTTP/1.1`,
+    `${method} ${path.replace('{id}', job_id).replace('{sha256}', sha256).replace('{grading}', grading).replace('{view}', 'jobs/1').replace('{file}', 'a.js')}${query && `?${query}`} HTTP/1.1`,
     'Host: x',
   ];
   if (key !== null) lines.push(`Authorization: Bearer ${key}`);
@@ -134,7 +138,9 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
 
 /** A server whose jobs refuse: it answers as a stage below HTTP would, by the one method that answers it. */
 function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
-  return { server: { jobs: Object.fromEntries(methods.map((name) => [name, refusalOf(code)])) } };
+  const refused = Object.fromEntries(methods.map((name) => [name, refusalOf(code)]));
+  // Files of a grading name no outputs.
+  return { server: { jobs: refused, gradings: code === 'input_unavailable' ? {} : refused } };
 }
 
 function refusalOf(code: ErrorCode): () => Promise<never> {
@@ -160,6 +166,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   unauthorized: { key: null },
   insufficient_scope: { key: 'of-no-scope', server: { credentials: [credentialWith('of-no-scope', [])] } },
   job_not_found: { job_id: FOREIGN_JOB },
+  grading_not_found: { grading: 'grading_y' },
   blob_not_found: { sha256: BLOB.replace(/5$/, '6') },
   route_not_found: { hasNothingOptional: true },
   attestation_unavailable: refusing('attestation_unavailable', 'attestation'),
@@ -206,6 +213,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   insufficient_storage: {
     server: {
       jobs: { submit: refuseForSpace, cancel: refuseForSpace },
+      gradings: { submit: refuseForSpace, cancel: refuseForSpace },
       blobs: { receive: refuseForSpace },
       ticketRows: { storeTicket: rejecting, consumeTicket: rejecting },
     },
@@ -225,7 +233,7 @@ function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: Contract
   if (code === 'attestation_disabled' && id === 'getPublicKey') return PLAIN;
   return change;
 }
-const WAITING = ['submitJob', 'getResult', 'replayEvents'];
+const WAITING = ['submitJob', 'getResult', 'replayEvents', 'getGrading', 'gradingEvents'];
 const WITHOUT_QUERY: Change = { ...PROVOCATIONS.shutting_down, query: '' };
 const WITHOUT_BODY: Change = { ...PROVOCATIONS.tenant_capacity_exhausted, body: '' };
 const BY_TICKET: Change = { ...PROVOCATIONS.insufficient_storage, key: null, query: `ticket=${'T'.repeat(43)}` };
@@ -389,7 +397,7 @@ describe('a parameter accepts what its schema says:', { tags: ['Versioning-1'] }
       expect(answer.text.toLowerCase()).toContain(`\\"${parameter.name.toLowerCase()}\\"`);
     }
   });
-  const STATUS: Readonly<Record<string, number>> = { submitJob: 201, streamEvents: 101 };
+  const STATUS: Readonly<Record<string, number>> = { submitJob: 201, submitGrading: 201, streamEvents: 101 };
 
   /** The answer of a plain server to the operation with this parameter. */
   async function answerTo(operation: ContractOperation, { name, in: place }: Parameter, text: string): Promise<Answer> {

@@ -96,8 +96,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a limit that no double holds is refused',
     falsifies: ['Submission-24', 'Limits-22'],
     file: `${SERVER}/http/call/body.ts`,
-    from: "{ approximateIn: 'limits' }",
-    to: '{}',
+    from: "    approximateIn: 'limits',\n",
+    to: '',
   },
   {
     name: 'fractions of the whole-number limits are kept',

@@ -35,6 +35,17 @@ export const SUBMIT = `${call('"$url/v1/jobs?wait_seconds=10"')} \\
     "limits": { "wall_seconds": 5 }
   }'`;
 
+const GRADE = `${call('"$url/v1/gradings"')} \\
+  -H 'Content-Type: application/json' -H 'Idempotency-Key: sums-of-monday' \\
+  -d '{
+    "programs": [{ "name": "ada", "language": "python", "code": "print(sum(map(int, input().split())))" }],
+    "tests": [
+      { "name": "small", "stdin": "1 2", "expected": "3" },
+      { "name": "large", "stdin": "20 22", "expected": "42", "points": 4 }
+    ],
+    "limits": { "wall_seconds": 5 }
+  }'`;
+
 /** A request that is refused, for the section about refusals. */
 export const REFUSED = `${call('"$url/v1/jobs"')} \\
   -H 'Content-Type: application/json' -d '{ "language": "python", "cod": "print(1)" }'`;
@@ -102,6 +113,27 @@ export const SECTIONS: readonly Section[] = [
     operations: {
       putBlob: { title: 'Upload a file', command: `${DIGEST}\n${call(UPLOAD)}` },
       getBlob: { title: 'Fetch it', command: `${DIGEST}\n${call('"$url/v1/blobs/sha256/$digest"')}` },
+    },
+  },
+  {
+    title: 'Grade programs against tests',
+    text:
+      'One request grades up to 1,000 programs against up to 1,000 tests. The service makes a job of each run, and a last one that ' +
+      'judges: its output `output/verdict.json` is the verdict, and its attestation signs it. What is expected is told to nobody. A ' +
+      'long text is uploaded first, and named by `{ "blob": "sha256:…" }` in place of the text.',
+    operations: {
+      submitGrading: { title: 'Submit a grading', command: GRADE },
+      gradingEvents: {
+        title: 'Read what happens in it, and wait for more',
+        command: call('"$url/v1/gradings/$grading/events?wait_seconds=30&limit=1"'),
+      },
+      getGrading: { title: 'Wait for its end', command: call('"$url/v1/gradings/$grading?wait_seconds=60"') },
+      listGradings: { title: 'List gradings', command: call('"$url/v1/gradings?limit=1"') },
+      cancelGrading: {
+        title: 'Cancel a grading',
+        command: call('-X DELETE "$url/v1/gradings/$grading"'),
+        shown: ['grading_id', 'status', 'cancellation_requested', 'already_terminal'],
+      },
     },
   },
   {

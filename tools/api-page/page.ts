@@ -36,8 +36,9 @@ The examples are for bash and curl, and find the service in two variables:
 export url=http://127.0.0.1:8080 key=change-this-key    # SERVICE_LEGACY_KEYS=me=change-this-key npm start
 \`\`\`
 
-\`$job\` is the \`job_id\` of an answer, and \`$stream_url\` is in the answer with a ticket. Ids, times, durations and digests stand for
-those that you will see, and \`…\` marks what is left out here. Of the headers, those are shown that belong to the operation.
+\`$job\` is the \`job_id\` of an answer, \`$grading\` a \`grading_id\`, and \`$stream_url\` is in the answer with a ticket. Ids,
+times, durations and digests stand for those that you will see, and \`…\` marks what is left out here. Of the headers, those are
+shown that belong to the operation.
 
 ## What every request has in common
 
@@ -47,7 +48,8 @@ those that you will see, and \`…\` marks what is left out here. Of the headers
   \`Content-Length\` is not whole: do not read it.
 - **Budget**: answers to a known caller have \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`.
 - **Refusals** have one form, and \`code\` says why: see [Refusals](#refusals). Wait for \`Retry-After\` seconds where it is sent.
-- **HEAD and OPTIONS**: each GET also answers HEAD, and each path OPTIONS. In the path, \`{id}\` is a job id.
+- **HEAD and OPTIONS**: each GET also answers HEAD, and each path OPTIONS. In the path, \`{id}\` is a job id, and \`{grading}\` that of a
+  grading.
 - **Pages**: \`/\`, \`/dashboard\` and what is below it, and \`/verify\` are for people. [SPEC.md](SPEC.md#pages) has their headers.
 
 ${commonRefusals()}`;
@@ -117,10 +119,11 @@ function operationPart(id: OperationId, title: string, exchange: Exchange): stri
   ].join('\n\n');
 }
 
-function permit({ access, ticket }: Operation): string {
+function permit({ access, alsoAccess, ticket }: Operation): string {
   if (access === 'public') return 'open to everyone';
   if (access === 'credential') return 'any credential';
   if (access === 'metrics_token') return "the operator's metrics token";
+  if (alsoAccess !== undefined) return `scopes \`${access}\` and \`${alsoAccess}\``;
   return `scope \`${access}\`${ticket ? ', or a ticket in the query' : ''}`;
 }
 

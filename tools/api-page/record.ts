@@ -87,10 +87,13 @@ class Recorder implements AsyncDisposable {
   }
 
   /** Later commands name the job and the ticket that earlier ones brought. */
-  async #learn({ job_id, result, ticket, stream_url, already_terminal }: Record<string, unknown>): Promise<void> {
+  async #learn(body: Record<string, unknown>): Promise<void> {
+    const { job_id, result, ticket, stream_url, already_terminal, grading_id } = body;
+    if (typeof grading_id === 'string') this.#environment['grading'] = grading_id;
     if (ticket !== undefined) this.#environment['stream_url'] = String(stream_url);
     if (result !== undefined) await this.#keepEnded(String(job_id));
-    if (already_terminal !== undefined) await this.#service.client.result(String(job_id), { waitSeconds: 60 });
+    if (already_terminal !== undefined && typeof job_id === 'string')
+      await this.#service.client.result(job_id, { waitSeconds: 60 });
   }
 
   /** The job that most examples are about. Its signature comes shortly after its end. */

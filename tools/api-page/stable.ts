@@ -42,7 +42,7 @@ const DIGEST = /[0-9a-f]{64}/g;
 /** Texts that nobody reads, and how many of their characters are shown. */
 const CUT: Readonly<Record<string, number>> = { payload: 48, sig: 0, next_cursor: 0 };
 const TICKET = 'a-ticket-for-one-use';
-const JOB_ID = /job_[0-9a-f-]{36}/g;
+const JOB_ID = /(?<=job_|grading_)[0-9a-f-]{36}/g;
 
 export class Stable {
   readonly #jobs = new Map<string, string>();
@@ -82,7 +82,7 @@ export class Stable {
   }
 
   #withIds(text: string): string {
-    return text.replace(JOB_ID, (id) => `job_019b8d6a-7c00-7000-8000-${String(this.#numberOf(id)).padStart(12, '0')}`);
+    return text.replace(JOB_ID, (id) => `019b8d6a-7c00-7000-8000-${String(this.#numberOf(id)).padStart(12, '0')}`);
   }
 
   /** Jobs are counted from 1, in the order in which they are seen. */

@@ -12,6 +12,14 @@ const LIMIT_ENFORCEMENT = {
 } as const;
 const REQUESTED_LIMITS = { wall_seconds: 'n', cpu_seconds: 'n', mem_mb: 'n', max_pids: 'n', max_file_mb: 'n' } as const;
 const LIMITS = { wall_seconds: 'nz', cpu_seconds: 'nz', mem_mb: 'nz', max_pids: 'nz', max_file_mb: 'nz' } as const;
+const VERDICT = {
+  accepted: 'b',
+  points: 'n',
+  points_max: 'n',
+  job_id: 's',
+  receipt_sha256: 's',
+  verdict_sha256: 's',
+} as const;
 const STDOUT = {
   bytes_seen: 'i',
   bytes_offered_to_sink: 'i',
@@ -20,6 +28,7 @@ const STDOUT = {
   executor_truncated: 'b',
 } as const;
 const EFFECTIVE_SPEC = { isolation_class: 'sz', limits: LIMITS } as const;
+const GRADED = { name: 'sz', language: 's', status: 's', verdict: [VERDICT, null], problem: 'sz' } as const;
 const ATTESTATION = {
   available: 'b',
   tenant: 'sz',
@@ -50,7 +59,7 @@ const REQUESTED_SPEC = {
   'stdin?': 'sz',
   'args?': ['s'],
   'env?': { '*': 's' },
-  'files?': [{ 'path?': 's', 'content_base64?': 's', 'blob?': 's', 'from?': { job_id: 's', path: 's' } }],
+  'files?': [{ 'path?': 's', 'content_base64?': 's', 'blob?': 's', 'from?': { job_id: 's', path: 's' }, 'held?': 'b' }],
   'outputs?': ['s'],
   'runtime?': 'sz',
   'requirements?': { minimum_isolation: 's' },
@@ -217,6 +226,69 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
   },
   'POST /v1/jobs/{id}/stream-ticket': { ticket: 's', stream_url: 's', expires_at: 's', expires_in: 'i' },
   'PUT /v1/blobs/sha256/{sha256}': { blob: 's', size_bytes: 'i', expires_at: 's' },
+  'POST /v1/gradings': { grading_id: 's', status: 's', created_at: 's', grading_url: 's', events_url: 's' },
+  'GET /v1/gradings': {
+    items: [
+      {
+        grading_id: 's',
+        status: 's',
+        created_at: 's',
+        finished_at: 'sz',
+        cancellation_requested: 'b',
+        programs: 'i',
+        tests: 'i',
+        runs: 'i',
+        runs_ended: 'i',
+      },
+    ],
+    next_cursor: 'sz',
+  },
+  'GET /v1/gradings/{grading}': {
+    grading_id: 's',
+    status: 's',
+    created_at: 's',
+    finished_at: 'sz',
+    cancellation_requested: 'b',
+    programs: 'i',
+    tests: 'i',
+    runs: 'i',
+    runs_ended: 'i',
+    graded: [GRADED],
+  },
+  'DELETE /v1/gradings/{grading}': {
+    grading_id: 's',
+    status: 's',
+    created_at: 's',
+    finished_at: 'sz',
+    cancellation_requested: 'b',
+    programs: 'i',
+    tests: 'i',
+    runs: 'i',
+    runs_ended: 'i',
+    graded: [GRADED],
+    already_terminal: 'b',
+  },
+  'GET /v1/gradings/{grading}/events': {
+    items: [
+      {
+        seq: 'i',
+        timestamp: 's',
+        kind: 's',
+        data: {
+          'program?': 'i',
+          'name?': 'sz',
+          'test?': 'sz',
+          'job_id?': 's',
+          'terminal_reason?': 'sz',
+          'language?': 's',
+          'status?': 's',
+          'verdict?': [VERDICT, null],
+          'problem?': 'sz',
+        },
+      },
+    ],
+    next_cursor: 'iz',
+  },
   'GET /v1/attestation/public-key': { key_id: 's', algorithm: 's', public_key_pem: 's', trust_notice: 's' },
   'GET /v1/capabilities': {
     version: 's',

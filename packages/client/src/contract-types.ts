@@ -71,6 +71,7 @@ export type ErrorCode =
   | 'unauthorized'
   | 'insufficient_scope'
   | 'job_not_found'
+  | 'grading_not_found'
   | 'blob_not_found'
   | 'route_not_found'
   | 'attestation_unavailable'
@@ -170,6 +171,14 @@ export interface ResolvedOutput {
   blob: string;
 }
 
+export interface HeldFile {
+  /** Relative, under `input/`. */
+  path: string;
+  /** In place of the content: an upload, or an output of a job, as `sha256:` and its digest. */
+  blob: string;
+  held: true;
+}
+
 export interface LimitsInput {
   /** 10 if omitted; clamped to a ceiling, 300 unless the operator set another. */
   wall_seconds?: number;
@@ -202,6 +211,181 @@ export interface StoredBlob {
   size_bytes: number;
   /** UTC with milliseconds. */
   expires_at: string;
+}
+
+export interface GradingSubmission {
+  programs: Array<GradingProgram>;
+  /** Each with a name that no other has. Every program runs against every test. */
+  tests: Array<GradingTest>;
+  checker?: {
+    language: string;
+    code:
+      | string
+      | {
+          /** `sha256:` and the SHA-256 of a file as 64 lower-case hex digits. */
+          blob: string;
+        };
+    /** Name of a runtime pack. */
+    runtime?: string | null;
+  };
+  limits?: LimitsInput;
+  requirements?: {
+    /** The weakest isolation that will do; refused where the service has less. */
+    minimum_isolation?: IsolationClass;
+  };
+}
+
+export interface GradingProgram {
+  name?: string;
+  language: string;
+  code:
+    | string
+    | {
+        /** `sha256:` and the SHA-256 of a file as 64 lower-case hex digits. */
+        blob: string;
+      };
+  /** Name of a runtime pack. */
+  runtime?: string | null;
+}
+
+export interface GradingTest {
+  name: string;
+  stdin?:
+    | string
+    | {
+        /** `sha256:` and the SHA-256 of a file as 64 lower-case hex digits. */
+        blob: string;
+      };
+  /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
+  args?: Array<string>;
+  files?: Array<InputFile | UploadedFile>;
+  expected?:
+    | string
+    | {
+        /** `sha256:` and the SHA-256 of a file as 64 lower-case hex digits. */
+        blob: string;
+      };
+  /** `lines` if left out. */
+  compare?: 'lines' | 'words' | 'exact';
+  /** 1 if left out. */
+  points?: number;
+}
+
+export interface GradingAnswer {
+  /** The id of a grading: opaque, and no authorization by itself. */
+  grading_id: string;
+  status: 'running';
+  /** UTC with milliseconds. */
+  created_at: string;
+  grading_url: string;
+  events_url: string;
+}
+
+export interface GradingItem {
+  /** The id of a grading: opaque, and no authorization by itself. */
+  grading_id: string;
+  status: 'running' | 'finished' | 'failed' | 'cancelled';
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  finished_at: string | null;
+  cancellation_requested: boolean;
+  programs: number;
+  tests: number;
+  /** Tests of all programs together. */
+  runs: number;
+  runs_ended: number;
+}
+
+export interface GradingList {
+  items: Array<GradingItem>;
+  /** Null on the last page. */
+  next_cursor: string | null;
+}
+
+export interface GradingDetail {
+  /** The id of a grading: opaque, and no authorization by itself. */
+  grading_id: string;
+  status: 'running' | 'finished' | 'failed' | 'cancelled';
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  finished_at: string | null;
+  cancellation_requested: boolean;
+  programs: number;
+  tests: number;
+  /** Tests of all programs together. */
+  runs: number;
+  runs_ended: number;
+  /** As they were sent. */
+  graded: Array<ProgramState>;
+}
+
+export interface GradingCancellation {
+  /** The id of a grading: opaque, and no authorization by itself. */
+  grading_id: string;
+  status: 'running' | 'finished' | 'failed' | 'cancelled';
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  finished_at: string | null;
+  cancellation_requested: boolean;
+  programs: number;
+  tests: number;
+  /** Tests of all programs together. */
+  runs: number;
+  runs_ended: number;
+  /** As they were sent. */
+  graded: Array<ProgramState>;
+  already_terminal: boolean;
+}
+
+export interface ProgramState {
+  name: string | null;
+  language: Language;
+  status: 'waiting' | 'judged' | 'failed' | 'cancelled';
+  verdict: ProgramVerdict | null;
+  /** Why there is no verdict. */
+  problem: string | null;
+}
+
+export interface ProgramVerdict {
+  accepted: boolean;
+  points: number;
+  points_max: number;
+  /** The job that judged. Its attestation signs the verdict. */
+  job_id: string;
+  receipt_sha256: string;
+  /** The digest of `output/verdict.json`, an output of that job. */
+  verdict_sha256: string;
+}
+
+export interface GradingEvent {
+  /** 1 for the first event of a grading. */
+  seq: number;
+  /** UTC with milliseconds. */
+  timestamp: string;
+  kind: 'job' | 'program' | 'finished';
+  data: {
+    /** Its place in `programs`, from 0. */
+    program?: number;
+    /** What the job did, such as `test 3`, or whose program it is. */
+    name?: string | null;
+    /** The name of the test that the job ran. */
+    test?: string | null;
+    job_id?: string;
+    terminal_reason?: string | null;
+    language?: Language;
+    status?: string;
+    verdict?: ProgramVerdict | null;
+    problem?: string | null;
+  };
+}
+
+export interface GradingEvents {
+  items: Array<GradingEvent>;
+  /** Null once the last event was given. */
+  next_cursor: number | null;
 }
 
 export interface SubmissionAnswer {
@@ -292,7 +476,7 @@ export interface StoredSpec {
    * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
-  files?: Array<InputFile | UploadedFile | ResolvedOutput>;
+  files?: Array<InputFile | UploadedFile | ResolvedOutput | HeldFile>;
   outputs?: Array<string>;
   runtime?: string | null;
   requirements?: {

@@ -22,6 +22,8 @@ import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import { verdictOf } from './verdict.ts';
 
+export { cancelGrading, gradingEvents, listGradings, readGrading, submitGrading, waitForGrading } from './gradings.ts';
+
 export interface GradeOptions
   extends CallOptions,
     Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation'> {

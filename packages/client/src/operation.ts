@@ -35,12 +35,14 @@ export type CallOf<R extends Route> = {
   /** Called before each further try. */
   readonly onRetry?: (() => void) | undefined;
 } & (R extends `${string}{id}${string}` ? { readonly job_id: string } : unknown) &
+  (R extends `${string}{grading}${string}` ? { readonly grading: string } : unknown) &
   (R extends `${string}{sha256}${string}`
     ? { readonly sha256: string; readonly bytes?: Uint8Array<ArrayBuffer> }
     : unknown);
 
 type AnyCall = CallOf<'POST /v1/jobs'> & {
   readonly job_id?: string;
+  readonly grading?: string;
   readonly sha256?: string;
   readonly bytes?: Uint8Array<ArrayBuffer>;
 };
@@ -50,7 +52,16 @@ export const answerCheck = () => import('./answer-check.ts');
 
 /** Sends the request once. */
 export function once<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<Answer> {
-  const { query = {}, idempotencyKey, accept, apiKey, job_id = '', sha256 = job_id, ...rest } = call as AnyCall;
+  const {
+    query = {},
+    idempotencyKey,
+    accept,
+    apiKey,
+    job_id = '',
+    grading = job_id,
+    sha256 = grading,
+    ...rest
+  } = call as AnyCall;
   const [method, path] = route.replace(/{.+}/, encodeURIComponent(sha256)).split(' ') as [Exchange['method'], string];
   const given = definedEntries(query).map(([name, value]) => [name, String(value)]);
   const search = new URLSearchParams(given).toString();

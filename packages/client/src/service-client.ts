@@ -9,6 +9,11 @@ import type {
   CancellationAnswer,
   Capabilities,
   FoldedResult,
+  GradingCancellation,
+  GradingDetail,
+  GradingEvent,
+  GradingList,
+  GradingSubmission,
   Health,
   JobDetail,
   JobEvent,
@@ -27,6 +32,7 @@ import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
 import type { TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import type { GradeOptions, GradeResult } from './grade.ts';
+import type { SubmitGradingOptions, SubmittedGrading } from './gradings.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { listAll, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import { orOlder, tooOld } from './older-route.ts';
@@ -112,6 +118,17 @@ export interface ServiceClient {
     blob: string,
     options: CallOptions & { readonly hash: RunningHash },
   ): Promise<AsyncGenerator<Uint8Array, void>>;
+  /** Stores a grading: programs against tests, in one request. A lost answer does no harm, as with `submit`. */
+  submitGrading(grading: GradingSubmission, options?: SubmitGradingOptions): Promise<SubmittedGrading>;
+  /** One page of the tenant's gradings, newest first. */
+  gradings(options?: Pick<ListOptions, 'limit' | 'cursor' | 'signal'>): Promise<GradingList>;
+  /** A grading as it is after at most `waitSeconds` (0–300): ended or not. */
+  grading(grading_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<GradingDetail>;
+  /** A grading once it has ended. The service holds the wait. */
+  waitForGrading(grading_id: string, options?: WaitOptions): Promise<GradingDetail>;
+  cancelGrading(grading_id: string, options?: CallOptions): Promise<GradingCancellation>;
+  /** What happened in a grading, as it happens: each event once and in order, until it has ended. */
+  gradingEvents(grading_id: string, options?: ReplayOptions): AsyncGenerator<GradingEvent, void>;
   /** The signer's current key. It is not a trust anchor: pin a key that came another way. Spec § Authentication 10. */
   publicKey(options?: CallOptions): Promise<PublicKey>;
   capabilities(options?: CallOptions): Promise<Capabilities>;
@@ -157,12 +174,12 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     );
   };
 
+  const grades = () => import('./grade.ts');
   const client: ServiceClient = {
     runs: session.turns,
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
-    grade: async (program, grading) =>
-      (await import('./grade.ts')).gradeProgram({ ...session, ...client }, program, grading),
+    grade: async (program, grading) => (await grades()).gradeProgram({ ...session, ...client }, program, grading),
     verify: async (job_id, reading = {}) =>
       (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),
@@ -181,6 +198,14 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
     download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
     downloadPieces: async (blob, sending) => (await import('./blobs.ts')).pieces(session, blob, sending),
+    submitGrading: async (grading, options = {}) => (await grades()).submitGrading(session, grading, options),
+    gradings: async (options = {}) => (await grades()).listGradings(session, options),
+    grading: async (id, options = {}) => (await grades()).readGrading(session, id, options),
+    waitForGrading: async (id, options = {}) => (await grades()).waitForGrading(session, id, options),
+    cancelGrading: async (id, options = {}) => (await grades()).cancelGrading(session, id, options),
+    gradingEvents: async function* (id, options = {}) {
+      yield* (await grades()).gradingEvents(session, id, options);
+    },
     publicKey: ({ signal } = {}) => orOlder(read(session, 'GET /v1/attestation/public-key', { signal }), unsigned),
     capabilities: ({ signal } = {}) => read(session, 'GET /v1/capabilities', { signal }),
     whoami: ({ signal } = {}) => read(session, 'GET /v1/whoami', { signal }),

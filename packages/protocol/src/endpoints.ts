@@ -5,7 +5,7 @@
 
 export interface OperationEndpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Path parameters in braces: `{id}` is a job id, `{sha256}` the digest of a blob. */
+  /** Path parameters in braces: `{id}` is a job id, `{grading}` that of a grading, `{sha256}` the digest of a blob. */
   readonly path: `/${string}`;
 }
 
@@ -23,6 +23,11 @@ export const ENDPOINTS = {
   streamEvents: { method: 'GET', path: '/v1/jobs/{id}/stream' },
   putBlob: { method: 'PUT', path: '/v1/blobs/sha256/{sha256}' },
   getBlob: { method: 'GET', path: '/v1/blobs/sha256/{sha256}' },
+  submitGrading: { method: 'POST', path: '/v1/gradings' },
+  listGradings: { method: 'GET', path: '/v1/gradings' },
+  getGrading: { method: 'GET', path: '/v1/gradings/{grading}' },
+  cancelGrading: { method: 'DELETE', path: '/v1/gradings/{grading}' },
+  gradingEvents: { method: 'GET', path: '/v1/gradings/{grading}/events' },
   getAttestation: { method: 'GET', path: '/v1/jobs/{id}/attestation' },
   getResultArtifact: { method: 'GET', path: '/v1/jobs/{id}/result-artifact' },
   getPublicKey: { method: 'GET', path: '/v1/attestation/public-key' },
@@ -39,6 +44,16 @@ export type OperationId = keyof typeof ENDPOINTS;
 export type JobOperationId = {
   [Id in OperationId]: (typeof ENDPOINTS)[Id]['path'] extends `${string}{id}${string}` ? Id : never;
 }[OperationId];
+
+/** The operations whose path names a grading. */
+export type GradingOperationId = {
+  [Id in OperationId]: (typeof ENDPOINTS)[Id]['path'] extends `${string}{grading}${string}` ? Id : never;
+}[OperationId];
+
+/** The path of an operation on one grading, relative to the service. */
+export function gradingPath(id: GradingOperationId, grading_id: string): string {
+  return ENDPOINTS[id].path.replace('{grading}', encodeURIComponent(grading_id));
+}
 
 /** The path of an operation on one job, relative to the service. */
 export function jobPath(id: JobOperationId, job_id: string): string {

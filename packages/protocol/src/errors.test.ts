@@ -11,6 +11,7 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
     [
       'job_not_found',
       'blob_not_found',
+      'grading_not_found',
       'route_not_found',
       'attestation_unavailable',
       'attestation_disabled',

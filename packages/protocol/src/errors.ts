@@ -23,6 +23,7 @@ export const ERRORS = {
     meaning: 'The credential lacks a scope that the request needs.',
   },
   job_not_found: { status: 404, retryable: false, meaning: 'No such job belongs to the tenant.' },
+  grading_not_found: { status: 404, retryable: false, meaning: 'No such grading belongs to the tenant.' },
   blob_not_found: { status: 404, retryable: false, meaning: 'The tenant has no such blob, or no longer.' },
   route_not_found: { status: 404, retryable: false, meaning: 'No such route.' },
   attestation_unavailable: { status: 404, retryable: true, meaning: 'The job ended and is not signed yet.' },

@@ -1,6 +1,7 @@
 export * from './blob.ts';
 export * from './error-envelope.ts';
 export * from './events.ts';
+export * from './gradings.ts';
 export * from './job.ts';
 export { fits, type Misfit, misfitOf } from './misfit.ts';
 export { openApiDocument } from './openapi.ts';

@@ -77,6 +77,16 @@ export const idempotencyKeyBytesMax = 128;
 export const jsonDepthMax = 32;
 export const jsonTokensMax = 2000;
 
+// A grading.
+export const gradingProgramsMax = 1000;
+export const gradingTestsMax = 1000;
+/** Programs times tests. */
+export const gradingRunsMax = 50_000;
+/** Tokens of its JSON. */
+export const gradingTokensMax = 400_000;
+/** What is expected of all its tests, together. */
+export const gradingExpectedBytesMax = 64 * MIB;
+
 // Recorded output, per stream.
 export const streamBytesMax = MIB;
 export const streamRecordsMax = 10_000;

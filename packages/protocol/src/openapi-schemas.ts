@@ -5,6 +5,20 @@ import { ErrorEnvelope } from './error-envelope.ts';
 import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events.ts';
 import { DsseEnvelope, ResultArtifact } from './evidence.ts';
 import {
+  GradingAnswer,
+  GradingCancellation,
+  GradingDetail,
+  GradingEvent,
+  GradingEvents,
+  GradingItem,
+  GradingList,
+  GradingProgram,
+  GradingSubmission,
+  GradingTest,
+  ProgramState,
+  ProgramVerdict,
+} from './gradings.ts';
+import {
   Artifact,
   AttestationMember,
   AwaitedSubmission,
@@ -35,6 +49,7 @@ import {
   Whoami,
 } from './service.ts';
 import {
+  HeldFile,
   InputFile,
   JobSubmission,
   LimitsInput,
@@ -54,8 +69,21 @@ export const COMPONENT_SCHEMAS = {
   OutputFile,
   OutputName,
   ResolvedOutput,
+  HeldFile,
   LimitsInput,
   StoredBlob,
+  GradingSubmission,
+  GradingProgram,
+  GradingTest,
+  GradingAnswer,
+  GradingItem,
+  GradingList,
+  GradingDetail,
+  GradingCancellation,
+  ProgramState,
+  ProgramVerdict,
+  GradingEvent,
+  GradingEvents,
   SubmissionAnswer: AwaitedSubmission,
   JobDetail,
   CancellationAnswer,

@@ -133,6 +133,7 @@ export function openApiDocument(): Node {
       servers: [{ url: '/' }],
       tags: [
         { name: 'jobs', description: 'Submit programs, follow them, read their results.' },
+        { name: 'gradings', description: 'Programs against tests, in one request.' },
         { name: 'blobs', description: 'Large input files, uploaded before the jobs that name them.' },
         { name: 'evidence', description: 'Signed, exact bytes that anyone can check.' },
         { name: 'service', description: 'The service and the caller.' },
@@ -178,6 +179,13 @@ const SECURITY_SCHEMES = {
 
 const PATH_PARAMETERS = {
   JobId: { name: 'id', in: 'path', required: true, description: 'A job id.', schema: Type.String() },
+  GradingId: {
+    name: 'grading',
+    in: 'path',
+    required: true,
+    description: 'The id of a grading.',
+    schema: Type.String(),
+  },
   BlobDigest: {
     name: 'sha256',
     in: 'path',
@@ -238,10 +246,12 @@ function parametersIn(place: 'query' | 'header', operation: Operation): Node[] {
     });
 }
 
-function security({ access, ticket }: Operation): Node[] {
+function security({ access, alsoAccess, ticket }: Operation): Node[] {
   if (access === 'public') return [];
   if (access === 'metrics_token') return [{ metricsToken: [] }];
-  const credential = { credential: access === 'credential' ? [] : [access] };
+  const credential = {
+    credential: access === 'credential' ? [] : [access, ...(alsoAccess === undefined ? [] : [alsoAccess])],
+  };
   return ticket ? [credential, { streamTicket: [] }] : [credential];
 }
 

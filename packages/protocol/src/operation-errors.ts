@@ -23,6 +23,8 @@ export const CALLER_ERRORS = [...CREDENTIAL_ERRORS, 'rate_limited'] as const sat
 export const SCOPED_ERRORS = [...CALLER_ERRORS, 'insufficient_scope'] as const satisfies readonly ErrorCode[];
 export const JOB_ERRORS = [...SCOPED_ERRORS, 'job_not_found'] as const satisfies readonly ErrorCode[];
 
+export const GRADING_ERRORS = [...SCOPED_ERRORS, 'grading_not_found'] as const satisfies readonly ErrorCode[];
+
 /** The errors of every operation that reads a body. */
 export const BODY_ERRORS = [
   'invalid_json',

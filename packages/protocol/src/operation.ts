@@ -44,15 +44,19 @@ export interface RequestBody {
   readonly mediaType?: string;
   /** Encoded bytes. */
   readonly bytesMax: number;
+  /** Tokens of its JSON, if it may have more than others. */
+  readonly tokensMax?: number;
   /** Whether it may be left out. */
   readonly isOptional: boolean;
 }
 
 export interface Operation extends OperationEndpoint {
-  readonly tag: 'jobs' | 'blobs' | 'evidence' | 'service' | 'public';
+  readonly tag: 'jobs' | 'gradings' | 'blobs' | 'evidence' | 'service' | 'public';
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
+  /** One more scope that every request needs. */
+  readonly alsoAccess?: Scope;
   /** Whether a stream ticket in the query may replace the credential. */
   readonly ticket?: true;
   /** The codes that close a WebSocket, each with its meaning. */

@@ -10,6 +10,7 @@ import { StoredBlob } from './blob.ts';
 import { ENDPOINTS, type OperationId } from './endpoints.ts';
 import { ReplayPage } from './events.ts';
 import { DsseEnvelope, ResultArtifact } from './evidence.ts';
+import { GRADING_OPERATIONS } from './grading-operations.ts';
 import { AwaitedSubmission, CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
 import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
 import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
@@ -219,6 +220,7 @@ export const OPERATIONS = {
     errors: [...SCOPED_ERRORS, 'blob_not_found', 'tenant_capacity_exhausted'],
     capacity: ['connection', 'response'],
   },
+  ...GRADING_OPERATIONS,
   getAttestation: {
     ...ENDPOINTS.getAttestation,
     tag: 'evidence',

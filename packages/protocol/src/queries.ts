@@ -94,6 +94,18 @@ export const ReplayQuery = Type.Object({
 });
 export type ReplayQuery = Static<typeof ReplayQuery>;
 
+export const GradingQuery = Type.Object({ wait_seconds: waitSeconds('the end of the grading') });
+export type GradingQuery = Static<typeof GradingQuery>;
+
+export const GradingListQuery = Type.Object({
+  limit: withDefault(
+    listLimitDefault,
+    Type.Integer({ minimum: 1, maximum: listLimitMax, description: 'Gradings per page.' }),
+  ),
+  cursor: ListQuery.properties.cursor,
+});
+export type GradingListQuery = Static<typeof GradingListQuery>;
+
 export const StreamQuery = Type.Object({
   ticket: Type.Optional(
     Type.String({
@@ -105,16 +117,24 @@ export const StreamQuery = Type.Object({
 });
 export type StreamQuery = Static<typeof StreamQuery>;
 
+function keyHeader(description: string) {
+  return Type.Optional(
+    Type.String({ minLength: 1, maxLength: idempotencyKeyBytesMax, pattern: '^[\\x21-\\x7e]+$', description }),
+  );
+}
+
 export const SubmissionHeaders = Type.Object({
-  'Idempotency-Key': Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: idempotencyKeyBytesMax,
-      pattern: '^[\\x21-\\x7e]+$',
-      description:
-        'A name for this submission, of your choice; at most one such header. It belongs to the tenant. Another submission ' +
-        'under the same key is refused. They are compared with their defaults filled in, and with the limits as asked for.',
-    }),
+  'Idempotency-Key': keyHeader(
+    'A name for this submission, of your choice; at most one such header. It belongs to the tenant. Another submission ' +
+      'under the same key is refused. They are compared with their defaults filled in, and with the limits as asked for.',
   ),
 });
 export type SubmissionHeaders = Static<typeof SubmissionHeaders>;
+
+export const GradingHeaders = Type.Object({
+  'Idempotency-Key': keyHeader(
+    'A name for this grading, of your choice; at most one such header. It belongs to the tenant, apart from the keys of ' +
+      'jobs. Another grading under the same key is refused. They are compared with their defaults filled in.',
+  ),
+});
+export type GradingHeaders = Static<typeof GradingHeaders>;

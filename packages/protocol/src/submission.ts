@@ -74,10 +74,21 @@ export const ResolvedOutput = Type.Object(
 );
 export type ResolvedOutput = Static<typeof ResolvedOutput>;
 
+/** An input that the service keeps to itself: only its digest is told, and no submission can name it. */
+export const HeldFile = Type.Object(
+  {
+    path: InputFile.properties.path,
+    blob: UploadedFile.properties.blob,
+    held: Type.Literal(true),
+  },
+  strict,
+);
+export type HeldFile = Static<typeof HeldFile>;
+
 export const SubmittedFile = Type.Union([InputFile, UploadedFile, OutputFile]);
 export type SubmittedFile = Static<typeof SubmittedFile>;
 
-export const StoredFile = Type.Union([InputFile, UploadedFile, ResolvedOutput]);
+export const StoredFile = Type.Union([InputFile, UploadedFile, ResolvedOutput, HeldFile]);
 export type StoredFile = Static<typeof StoredFile>;
 
 export const OutputPath = Type.String({

@@ -1,5 +1,6 @@
 /** Opens the parts of the service that stand on others: its cells, its jobs and HTTP. `service.ts` puts them together. */
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Access } from './access/authenticate.ts';
 import { createTickets } from './access/tickets.ts';
@@ -17,6 +18,8 @@ import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { type Dispatching, queueOnly } from './job/dispatch/queue-only.ts';
 import { recover } from './job/dispatch/recover.ts';
+import { GradingStage } from './job/grade/grading-stage.ts';
+import { createGradings, type Gradings } from './job/gradings.ts';
 import { createHistory, type History } from './job/history.ts';
 import type { Jobs } from './job/jobs.ts';
 import type { Nudges } from './job/nudges.ts';
@@ -102,6 +105,9 @@ interface JobParts {
 
 interface OpenJobs {
   readonly jobs: Jobs;
+  readonly gradings: Gradings;
+  /** Makes the jobs of gradings. It is not started yet. */
+  readonly grading: GradingStage;
   readonly blobs: Blobs & OutputCopies;
   readonly dispatcher: Dispatching;
   readonly history: History;
@@ -127,28 +133,30 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     received: uploadBudgetOf(config, membership),
     checkFreeSpace,
   });
-  return {
-    dispatcher,
-    history,
+  const shared = {
+    store,
     blobs,
-    jobs: createJobs({
-      store,
-      blobs,
-      objects: parts.objects,
-      history,
-      nudges,
-      log,
-      keys,
-      isSigning: parts.signing !== null,
-      dispatcher,
-      own: cells,
-      ceilings,
-      queue,
-      others,
-      checkFreeSpace,
-      shutdown: parts.stopping,
-    }),
+    objects: parts.objects,
+    history,
+    nudges,
+    log,
+    keys,
+    isSigning: parts.signing !== null,
+    dispatcher,
+    own: cells,
+    ceilings,
+    queue,
+    others,
+    checkFreeSpace,
+    shutdown: parts.stopping,
   };
+  const grading = new GradingStage({
+    ...shared,
+    ownNudges: membership.ownNudges,
+    slots: () => others().reduce((sum, { slots }) => sum + slots, cells === null ? 0 : config.concurrency),
+    isOurTurn: () => membership.isFirst('api'),
+  });
+  return { dispatcher, history, blobs, grading, jobs: createJobs(shared), gradings: createGradings(shared) };
 }
 
 function openDispatcher(
@@ -170,6 +178,7 @@ function openDispatcher(
     concurrency,
     tenantConcurrency,
     memory,
+    testsMax: availableParallelism(),
     drainSeconds,
     roomForJobs: () => reserve.roomForJobs(),
     ...membership.abilities(provider, memory.mbMax),
@@ -188,7 +197,7 @@ function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
 
 export type HttpApp = ReturnType<typeof createApp>;
 
-interface HttpParts extends JobParts, Pick<OpenJobs, 'jobs' | 'blobs'> {
+interface HttpParts extends JobParts, Pick<OpenJobs, 'jobs' | 'gradings' | 'blobs'> {
   readonly access: Access;
   readonly permits: Permits;
   readonly isEmbedded: boolean;
@@ -196,9 +205,11 @@ interface HttpParts extends JobParts, Pick<OpenJobs, 'jobs' | 'blobs'> {
 
 export async function openHttp(parts: HttpParts): Promise<HttpApp> {
   const { createApp } = await import('./http/app.ts');
-  const { config, store, membership, telemetry, jobs, blobs, access, permits, isEmbedded, log, stopping } = parts;
+  const { config, store, membership, telemetry, jobs, gradings, blobs, access, permits, isEmbedded, log, stopping } =
+    parts;
   return createApp({
     jobs,
+    gradings,
     blobs,
     access,
     tickets: createTickets({ rows: store, access }),

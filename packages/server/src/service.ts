@@ -113,15 +113,17 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
   const shared = { ...ground, signing: known, keys, telemetry };
-  const { jobs, blobs, dispatcher, history } = await openJobs(shared);
+  const { jobs, gradings, blobs, dispatcher, grading, history } = await openJobs(shared);
   parts.use(dispatcher);
+  parts.use(grading);
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
-  const app = await openHttp({ ...shared, jobs, blobs, access, permits, isEmbedded });
+  const app = await openHttp({ ...shared, jobs, gradings, blobs, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
   const { lost } = await membership.join({ config, cells, signing, dispatcher }, { store, history, dispatcher, log });
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
+  grading.start();
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for cells that no job takes.
   for (const loop of [isEmbedded ? null : cells?.parked, signing?.attestor, ...removals]) loop?.start();

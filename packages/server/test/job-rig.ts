@@ -87,6 +87,7 @@ export class JobRig implements AsyncDisposable {
       roomForJobs: () => Number.POSITIVE_INFINITY,
       memory: new JobMemory({ concurrentMemMbMax: 4096, cellMemMb: 0, ...options }),
       drainSeconds: 0,
+      testsMax: 4,
       ...options,
       ...shared,
       store: withFaults(this.store, { queuedJobs: (input) => this.#queuedJobs(input) }),
@@ -133,7 +134,7 @@ export class JobRig implements AsyncDisposable {
 
   /** Resolves once the store's reader has answered all earlier calls, and their callers have gone on. */
   async readsAnswered(): Promise<void> {
-    await this.store.queuedJobs({ exclude: [], held: new Map(), limit: 0, slots: 1, tenantSlots: null });
+    await this.store.queuedJobs({ exclude: [], held: new Map(), limit: 0, tests: 0, slots: 1, tenantSlots: null });
     await new Promise((resolve) => setImmediate(resolve));
   }
 

@@ -72,6 +72,10 @@ class JobNotFound(ServiceFailure):
     """No such job belongs to the tenant."""
 
 
+class GradingNotFound(ServiceFailure):
+    """No such grading belongs to the tenant."""
+
+
 class BlobNotFound(ServiceFailure):
     """The tenant has no such blob, or no longer."""
 

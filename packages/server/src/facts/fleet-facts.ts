@@ -72,6 +72,8 @@ export function abilitiesOf(
 /** Another node that runs jobs. */
 export interface OtherExecutor extends Executor {
   readonly hasLoopback: boolean;
+  /** Jobs that it runs at once. */
+  readonly slots: number;
 }
 
 /** The other living nodes that run jobs. */

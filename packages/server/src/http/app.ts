@@ -10,6 +10,7 @@ import type { Permits } from '../capacity/permits.ts';
 import type { RateBudget } from '../capacity/rate.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import type { Blobs } from '../job/blobs/blobs.ts';
+import type { Gradings } from '../job/gradings.ts';
 import type { Jobs } from '../job/jobs.ts';
 import { type Log, logAtAnyLevel } from '../telemetry/log/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
@@ -32,6 +33,7 @@ import { attestationHandlers } from './routes/attestations.ts';
 import { blobHandlers } from './routes/blobs.ts';
 import type { RouteContext, ServiceFacts } from './routes/context.ts';
 import { addFrontPage } from './routes/front-page.ts';
+import { gradingHandlers } from './routes/gradings.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { addPages } from './routes/pages.ts';
 import { PROBES, refuseApi } from './routes/probes.ts';
@@ -42,6 +44,7 @@ import { WebSockets } from './stream/websocket.ts';
 
 export interface AppOptions {
   readonly jobs: Jobs;
+  readonly gradings: Gradings;
   readonly blobs: Blobs;
   readonly access: Access;
   readonly tickets: Tickets;
@@ -154,6 +157,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions
     ...attestationHandlers(context),
     ...jobHandlers(context),
     ...blobHandlers(context),
+    ...gradingHandlers(context),
   };
   const routeOf = <Id extends OperationId>(id: Id) => {
     const operation = operationOf(id);

@@ -62,7 +62,7 @@ async function enter(request: FastifyRequest, reply: FastifyReply, options: Entr
   request.caller = caller;
   noteConnection(request.raw, caller, options);
   spendBudget(reply, options.rate, caller.tenant);
-  checkScope(caller, access);
+  for (const needed of [access, request.routeOptions.config.operation?.alsoAccess]) checkScope(caller, needed);
 }
 
 /** `/v1`, also if its characters are percent-encoded, which is the same path. RFC 3986 § 6.2.2.2. */
@@ -112,7 +112,7 @@ function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): voi
   throw new ServiceError('rate_limited', "The tenant's request budget is spent.", { retryAfterSeconds });
 }
 
-function checkScope(caller: Caller, access: Operation['access']): void {
+function checkScope(caller: Caller, access: Operation['access'] | undefined): void {
   const scope = SCOPES.find((candidate) => candidate === access);
   if (scope !== undefined) requireScope(caller, scope);
 }

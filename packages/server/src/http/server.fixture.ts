@@ -5,6 +5,7 @@
 import {
   type CancellationAnswer,
   type FoldedResult,
+  type GradingDetail,
   isTerminal,
   type JobDetail,
   type JobEvent,
@@ -25,6 +26,7 @@ import { type JsonText, textOf } from '../ground/json-text.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import type { Blobs } from '../job/blobs/blobs.ts';
 import { bodyOf, LongJson } from '../job/body.ts';
+import type { Gradings } from '../job/gradings.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
@@ -57,6 +59,7 @@ export interface TestServerOptions {
   readonly service?: Partial<ServiceFacts>;
   readonly observer?: Observer;
   readonly pages?: readonly Page[];
+  readonly gradings?: Partial<Gradings>;
   readonly address?: ListenOptions;
   /** A kind that is asked before the legacy keys. */
   readonly credentials?: readonly CredentialKind[];
@@ -84,6 +87,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   const access = accessOf(options.credentials ?? []);
   const app = createApp({
     jobs: { ...memoryJobs(submissions), ...options.jobs },
+    gradings: { ...memoryGradings(), ...options.gradings },
     blobs: { ...memoryBlobs(), ...options.blobs },
     access,
     tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
@@ -267,6 +271,28 @@ function memoryBlobs(): Blobs {
       if (caller.tenant !== 'acme' || sha256 !== BLOB) throw missing();
       return { bytes: 0, async *pieces() {} };
     },
+  };
+}
+
+/** The gradings of acme: one, which has ended. */
+function memoryGradings(): Gradings {
+  const { created_at } = ANSWER;
+  const grading = (grading_id: string): GradingDetail => {
+    if (grading_id !== 'grading_x')
+      throw new ServiceError('grading_not_found', 'No such grading belongs to the tenant.');
+    const counts = { programs: 1, tests: 1, runs: 1, runs_ended: 1, graded: [] };
+    const end = { finished_at: created_at, cancellation_requested: false };
+    return { grading_id, status: 'finished', created_at, ...end, ...counts };
+  };
+  return {
+    submit: async () => ({
+      answer: { grading_id: 'grading_x', status: 'running', created_at, grading_url: '/', events_url: '/' },
+      replayed: false,
+    }),
+    list: async () => ({ items: [], next_cursor: null }),
+    detail: async (_caller, grading_id) => grading(grading_id),
+    cancel: async (_caller, grading_id) => ({ ...grading(grading_id), already_terminal: true }),
+    events: async (_caller, grading_id) => ({ items: [], next_cursor: grading(grading_id) && null }),
   };
 }
 

@@ -6,6 +6,11 @@ export function jobNotFound(): ServiceError {
   return new ServiceError('job_not_found', 'No such job belongs to the tenant.');
 }
 
+/** For an unknown grading and for one of another tenant alike. */
+export function gradingNotFound(): ServiceError {
+  return new ServiceError('grading_not_found', 'No such grading belongs to the tenant.');
+}
+
 /** How long a restart may take, as a hint to clients. */
 const retryAfterSeconds = 5;
 

@@ -25,6 +25,10 @@ const MAY_BE_READ_THROUGH = [
   /^SEARCH tenants USING PRIMARY KEY \(tenant=\?\)$/,
   /^SEARCH queue USING INDEX queue_by_time \(tenant=\?\)$/,
   /^SCAN jobs USING (COVERING )?INDEX jobs_running$/,
+  // Gradings that have not ended, which take places of the queue, and their few jobs in it.
+  /^SCAN CONSTANT ROW$/,
+  /^(SCAN|SEARCH) gradings USING INDEX gradings_running( \(tenant=\?\))?$/,
+  /^(SCAN|SEARCH) queue USING COVERING INDEX queue_tests( \(tenant=\?\))?$/,
   /^SCAN attestation_outbox USING (COVERING )?INDEX/,
   /^SCAN credentials$/,
   // Contents that are to be moved out of the store, until they are.
@@ -105,6 +109,21 @@ function everyCommand(): [string, unknown][] {
   const upload = { tenant: 'acme', blob_id: 'b', sha256: 'f'.repeat(64) };
   const named = { ...SPEC, files: [{ path: 'input/a', blob: `sha256:${upload.sha256}` }] };
   const output = { path: 'input/a', from: { job_id: key.job_id, path: 'p' } };
+  const grading = {
+    tenant: 'acme',
+    grading_id: 'g',
+    principal: 'p',
+    created_at: at(0),
+    common: '{}',
+    programs: [{ head: '{}', content: '{}' }],
+    tests: [{ head: '{}', content: '{}' }],
+    blobs: [upload.sha256],
+    held: [upload.sha256],
+    idempotency: { key: 'k', spec_sha256: 's' },
+    queueMax: 9,
+    tenantQueueMax: 9,
+  };
+  const graded = { grading_id: 'g', program: 0, name: 'test 0', attempt: 1 };
   return [
     ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
     ['admit', admission(other)],
@@ -122,8 +141,25 @@ function everyCommand(): [string, unknown][] {
     ['admit', admission({ requested_spec: named })],
     ['specDigest', { tenant: 'acme', spec: named }],
     ['findByIdempotencyKey', { tenant: 'acme', key: 'k' }],
+    ['admitGrading', grading],
+    ['findGradingByKey', { tenant: 'acme', key: 'k' }],
+    ['gradingDigest', {}],
+    ['admit', admission({ ...newKey(), graded })],
+    ['admit', admission({ ...newKey(), graded })],
+    ['grading', grading],
+    ['gradings', { tenant: 'acme', limit: 9, before: null }],
+    ['runningGradings', null],
+    ['gradingWork', grading],
+    ['gradingProgram', { ...grading, position: 0 }],
+    ['gradingTest', { ...grading, position: 0 }],
+    ['gradedEnd', key],
+    ['requestGradingCancel', grading],
+    ['endGradedJob', { ...grading, ...graded, job_id: 'j', test: null, terminal_reason: null, at: at(1), isRun: true }],
+    ['endProgram', { ...grading, program: 0, status: 'cancelled', ended: '{}', at: at(1) }],
+    ['gradingEvents', { ...grading, after: 0, limit: 9 }],
+    ['deleteEndedGradings', { before: at(9_999), limit: 9 }],
     ['admit', admission({ start: { started_at: at(1), execution: EXECUTION } })],
-    ['queuedJobs', { exclude: [], held: new Map(), limit: 2, slots: 8, tenantSlots: null }],
+    ['queuedJobs', { exclude: [], held: new Map(), limit: 2, tests: 2, slots: 8, tenantSlots: null }],
     ['counts', null],
     ['currentJobs', 'acme'],
     ['start', startOf(key)],

@@ -7,6 +7,18 @@ export { blob, blobPiece } from './blobs/blobs.ts';
 export { attestation, outbox, resultOf } from './evidence/attestations.ts';
 export { artifacts } from './evidence/outcomes.ts';
 export { registeredKeys } from './evidence/signing-keys.ts';
+export { findGradingByKey } from './gradings/admission.ts';
+export { gradingDigest } from './gradings/digest.ts';
+export {
+  gradedEnd,
+  grading,
+  gradingEvents,
+  gradingProgram,
+  gradings,
+  gradingTest,
+  gradingWork,
+  runningGradings,
+} from './gradings/reading.ts';
 export { counts } from './health.ts';
 export { events } from './history/events.ts';
 export { findByIdempotencyKey } from './jobs/admission.ts';

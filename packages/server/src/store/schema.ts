@@ -5,7 +5,7 @@
  * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text, kept as it was
  * written.
  */
-import type { AuthMethod, JobStatus, Language, TerminalReason } from '@vouchbox/protocol';
+import type { AuthMethod, GradingStatus, JobStatus, Language, ProgramStatus, TerminalReason } from '@vouchbox/protocol';
 import type { Generated, Kysely } from 'kysely';
 
 /** A connection, or a transaction on one, on which the functions of the store run their queries. */
@@ -35,6 +35,80 @@ export interface Tables {
   job_blobs: JobBlobTable;
   objects: ObjectTable;
   object_uses: ObjectUseTable;
+  gradings: GradingTable;
+  grading_keys: GradingKeyTable;
+  grading_programs: GradingProgramTable;
+  grading_tests: GradingTestTable;
+  grading_jobs: GradingJobTable;
+  grading_events: GradingEventTable;
+  grading_blobs: GradingBlobTable;
+}
+
+interface GradingKeyColumns {
+  tenant: string;
+  grading_id: string;
+}
+
+export interface GradingTable extends GradingKeyColumns {
+  status: GradingStatus;
+  /** Who sent it, and in whose name its jobs are made. */
+  principal: string;
+  created_at: string;
+  finished_at: string | null;
+  cancellation_requested: number;
+  programs: number;
+  tests: number;
+  runs_ended: number;
+  /** The number of its last event. */
+  last_seq: number;
+  /** What holds for all its runs: JSON. */
+  common: string;
+}
+
+export interface GradingKeyTable extends GradingKeyColumns {
+  idempotency_key: string;
+  spec_sha256: string;
+}
+
+export interface GradingProgramTable extends GradingKeyColumns {
+  /** From 0, in the order in which they were sent. */
+  position: number;
+  status: ProgramStatus;
+  /** What its owner reads of it: JSON. */
+  state: string;
+  /** The program: JSON. */
+  content: string;
+}
+
+export interface GradingTestTable extends GradingKeyColumns {
+  position: number;
+  /** What every step asks of a test, without its texts: JSON. */
+  head: string;
+  /** Its texts, of which what is expected is told to nobody: JSON. */
+  content: string;
+}
+
+/** The jobs that were made of a grading. A job may be removed before its grading. */
+export interface GradingJobTable extends GradingKeyColumns, JobKeyColumns {
+  program: number;
+  /** What it does for its program. */
+  name: string;
+  /** From 1: a job that the service failed to run is made again. */
+  attempt: number;
+  /** Whether its end is among the events of the grading. */
+  is_ended: number;
+}
+
+export interface GradingEventTable extends GradingKeyColumns {
+  seq: number;
+  timestamp: string;
+  kind: string;
+  data: string;
+}
+
+/** The blobs that a grading keeps until it has ended. */
+export interface GradingBlobTable extends GradingKeyColumns {
+  blob_id: string;
 }
 
 interface JobKeyColumns {
@@ -69,6 +143,8 @@ export interface QueueTable extends JobKeyColumns {
   runtime: string | null;
   mem_mb: number;
   created_at: string;
+  /** Whether it is of a grading. */
+  is_test: number;
 }
 
 export interface JobSpecTable extends JobKeyColumns {

@@ -163,7 +163,7 @@ export function newKey(tenant = 'acme'): JobKey {
 
 /** The choice of a dispatcher that bounds no tenant. */
 export function choice(asked: Pick<QueueChoice, 'exclude' | 'limit'> & Partial<QueueChoice>): QueueChoice {
-  return { held: new Map(), slots: 10_000, tenantSlots: 10_000, ...asked };
+  return { held: new Map(), tests: 10_000, slots: 10_000, tenantSlots: 10_000, ...asked };
 }
 
 export function admission(changes: Partial<AdmitInput> = {}): AdmitInput {

@@ -3,7 +3,7 @@
  * refused before a byte of its body is read, and before a waiting client is told to continue. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
-import type { BodyOperationId } from '@vouchbox/protocol';
+import type { BodyOperationId, RequestBody } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import { parseStrictJson } from '../../ground/strict-json.ts';
 import { hasBody } from '../request/unread-body.ts';
@@ -29,7 +29,14 @@ const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(
 export async function readJsonBody(call: Call<JsonOperationId>): Promise<unknown> {
   checkMediaType(call.request.raw);
   using admitted = admitBody(call);
-  return await parseStrictJson(await readAdmitted(call, admitted), { approximateIn: 'limits' });
+  return await parseStrictJson(await readAdmitted(call, admitted), {
+    approximateIn: 'limits',
+    ...boundOf(call.operation.body),
+  });
+}
+
+function boundOf({ tokensMax }: RequestBody): { tokensMax?: number } {
+  return tokensMax === undefined ? {} : { tokensMax };
 }
 
 function readAdmitted(

@@ -3,6 +3,7 @@ import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@vouchbo
 import type { Access } from '../../access/authenticate.ts';
 import type { Tickets } from '../../access/tickets.ts';
 import type { Blobs } from '../../job/blobs/blobs.ts';
+import type { Gradings } from '../../job/gradings.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Metrics } from '../answer/metrics.ts';
@@ -22,6 +23,7 @@ export interface ServiceFacts {
 
 export interface RouteContext extends CallContext {
   readonly jobs: Jobs;
+  readonly gradings: Gradings;
   readonly blobs: Blobs;
   readonly access: Pick<Access, 'stands'>;
   readonly tickets: Tickets;

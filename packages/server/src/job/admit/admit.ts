@@ -7,6 +7,7 @@ import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { isOutput } from '../../store/blobs/blobs-named.ts';
 import type { AdmitResult } from '../../store/records/answers.ts';
+import type { GradedJob } from '../../store/records/inputs.ts';
 import type { JobSummary } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
@@ -78,11 +79,42 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     queueMax: options.queue.total,
     tenantQueueMax: options.queue.perTenant,
   });
+  if (result.kind === 'grading_over') throw new Error('no grading makes this job');
   return admitted(result);
 }
 
+/** A job that a grading makes: as any other, but without a key, and without a place of its own in the queue. */
+export interface GradedSubmission {
+  readonly tenant: string;
+  readonly spec: RequestedSpec;
+  readonly graded: GradedJob;
+}
+
+/**
+ * Stores the job of a grading, or finds the one that was stored before. Null if the grading makes no more jobs.
+ *
+ * @throws ServiceError as `admit` does
+ */
+export async function admitGraded(
+  { tenant, spec, graded }: GradedSubmission,
+  options: Pick<AdmitOptions, 'dispatcher' | 'own' | 'others' | 'ceilings' | 'checkFreeSpace'>,
+): Promise<string | null> {
+  const limits = fittingLimits(spec, options);
+  options.checkFreeSpace();
+  const result = await options.dispatcher.admit({
+    tenant,
+    ...nextPlace(Date.now()),
+    requested_spec: { ...spec, limits },
+    idempotency: null,
+    graded,
+    queueMax: Number.MAX_SAFE_INTEGER,
+    tenantQueueMax: Number.MAX_SAFE_INTEGER,
+  });
+  return result.kind === 'grading_over' ? null : admitted(result).answer.job_id;
+}
+
 /** The limits that the job gets on a node that can run it. */
-function fittingLimits(
+export function fittingLimits(
   spec: RequestedSpec,
   { own, ceilings, others }: Pick<AdmitOptions, 'own' | 'ceilings' | 'others'>,
 ): RequestedLimits {
@@ -140,7 +172,7 @@ async function isSame(
   return earlier.spec_sha256 === other;
 }
 
-function admitted(result: AdmitResult): Admitted {
+function admitted(result: Exclude<AdmitResult, { kind: 'grading_over' }>): Admitted {
   switch (result.kind) {
     case 'created':
     case 'replayed':
@@ -154,7 +186,7 @@ function admitted(result: AdmitResult): Admitted {
   }
 }
 
-function full(of: 'queue' | 'tenant'): ServiceError {
+export function full(of: 'queue' | 'tenant'): ServiceError {
   const retry = { retryAfterSeconds: queueRetrySeconds };
   return of === 'queue'
     ? new ServiceError('queue_full', ERRORS.queue_full.meaning, retry)
@@ -165,7 +197,7 @@ function workerUnavailable(message: string): ServiceError {
   return new ServiceError('worker_unavailable', message, { retryAfterSeconds: workerRetrySeconds });
 }
 
-function keyReused(): ServiceError {
+export function keyReused(): ServiceError {
   return new ServiceError('idempotency_key_reused', 'The Idempotency-Key was used for another job specification.');
 }
 

@@ -180,7 +180,7 @@ const PROBLEMS: { readonly [keyword in Misfit['keyword']]?: (allowed: unknown) =
   enum: (allowed) => `must be one of ${(allowed as string[]).join(', ')}`,
 };
 
-function problemOf({ keyword, allowed, unknown }: Misfit): string {
+export function problemOf({ keyword, allowed, unknown }: Misfit): string {
   const problem = PROBLEMS[keyword]?.(allowed) ?? 'does not fit the contract';
   return unknown === undefined ? problem : `${problem}, and ${quoted(unknown)} is not a known member`;
 }

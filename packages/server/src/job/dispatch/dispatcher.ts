@@ -37,6 +37,8 @@ export interface DispatcherOptions {
   /** How many jobs the free space allows in flight; throws if the file system cannot be asked. */
   readonly roomForJobs: () => number;
   readonly memory: JobMemory;
+  /** Jobs of gradings that may run at once: more of them than processors would slow each other down. */
+  readonly testsMax: number;
   /** What this node can run, for a store that several nodes share. */
   readonly abilities?: () => Abilities;
   /** How long started jobs may go on after the dispatcher was told to stop. */
@@ -154,6 +156,7 @@ export class Dispatcher implements AsyncDisposable {
       limit,
       slots,
       tenantSlots,
+      tests: this.#freeTests(),
       ...(abilities !== undefined && { abilities: abilities() }),
     });
     const left = this.#launchInTurn(jobs);
@@ -164,17 +167,19 @@ export class Dispatcher implements AsyncDisposable {
   /** Launches jobs and returns those that could not be. Other jobs may have started since these were chosen. */
   #launchInTurn(jobs: readonly ChosenJob[]): readonly ChosenJob[] {
     for (const [at, job] of jobs.entries()) {
-      if (!this.#loop.isGoing || this.#freeSlots() <= 0 || !this.#fits(job)) return jobs.slice(at);
+      const isTooMany = job.is_test === 1 && this.#freeTests() <= 0;
+      if (!this.#loop.isGoing || this.#freeSlots() <= 0 || isTooMany || !this.#fits(job)) return jobs.slice(at);
       this.#keep(launch(job, this.#dependencies()));
     }
     return [];
   }
 
   /** A parked cell for a submission that may start at once; null if it has to wait for anything. */
-  #cellAtOnce({ tenant, requested_spec }: AdmitInput): PreparedCell | null {
+  #cellAtOnce({ tenant, requested_spec, graded }: AdmitInput): PreparedCell | null {
     const { language, runtime, limits } = requested_spec;
     const { cells, concurrency: slots, tenantConcurrency: tenantSlots, memory } = this.#options;
     if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
+    if (graded !== undefined && this.#freeTests() <= 0) return null;
     if (memory.excess(limits.mem_mb) !== null || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
     if ((this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
     return cells.take({ language, runtime, owner: tenant });
@@ -205,6 +210,11 @@ export class Dispatcher implements AsyncDisposable {
     const free = Math.min(concurrency - this.#holding().length, 2 * concurrency - this.#launched.size);
     if (free <= 0 || !cells.isReady()) return 0;
     return Math.min(free, this.#room() - this.#launched.size);
+  }
+
+  /** How many more jobs of gradings may be launched now. */
+  #freeTests(): number {
+    return this.#options.testsMax - this.#holding().filter(({ job }) => job.is_test === 1).length;
   }
 
   /** How many jobs the free space allows in flight. */

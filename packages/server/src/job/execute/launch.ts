@@ -129,7 +129,15 @@ export function launchAtOnce(input: AdmitInput, cell: PreparedCell, dependencies
   const { tenant, job_id, created_at, requested_spec: spec } = input;
   const { language, runtime, limits } = spec;
   const answer = Promise.withResolvers<AdmitResult | null>();
-  const job = { tenant, job_id, language, runtime, mem_mb: limits.mem_mb, created_at };
+  const job = {
+    tenant,
+    job_id,
+    language,
+    runtime,
+    mem_mb: limits.mem_mb,
+    created_at,
+    is_test: input.graded === undefined ? 0 : 1,
+  };
   const launched = launchedJob(job, dependencies.log, async (control) => {
     const context = { ...contextOf(job, control, dependencies), spec };
     try {

@@ -11,6 +11,8 @@ export interface PersistOptions {
   readonly signal: AbortSignal;
   /** Attempts that may fail. Those that stored nothing for lack of space or of a connection are repeated without end. */
   readonly attemptsMax: number;
+  /** Whether the failure is an answer that no further attempt changes. */
+  readonly isFinal?: (error: unknown) => boolean;
   /** Called for every attempt that failed. */
   readonly failed: (error: unknown) => void;
 }
@@ -22,6 +24,7 @@ export async function persistently<T>(attempt: () => Promise<T>, options: Persis
     try {
       return await attempt();
     } catch (error) {
+      if (options.isFinal?.(error)) throw error;
       options.failed(error);
       if (!passes(error)) failures += 1;
       if (options.signal.aborted || failures >= options.attemptsMax) throw error;

@@ -45,7 +45,8 @@ test('a job that is not attested yet is kept, unless nothing is signed', async (
 test('the loop removes old jobs at the start, and stops when it is disposed', async () => {
   const old = await endedJob(9);
   const looked = Promise.withResolvers<void>();
-  const watched: Pick<Store, 'deleteEnded'> = {
+  const watched: Pick<Store, 'deleteEnded' | 'deleteEndedGradings'> = {
+    deleteEndedGradings: (input) => store.deleteEndedGradings(input),
     deleteEnded: async (input) => {
       const removed = await store.deleteEnded(input);
       looked.resolve();
@@ -64,7 +65,7 @@ test('a store that fails does not end the loop, which can still be stopped', asy
     asked.resolve();
     return Promise.reject(new Error('busy'));
   };
-  await using retention = createRetention({ store: { deleteEnded }, log, days: 8, unattested: 'kept' });
+  await using retention = createRetention({ store: { ...store, deleteEnded }, log, days: 8, unattested: 'kept' });
   retention.start();
   await expect(asked.promise).resolves.toBeUndefined();
 });

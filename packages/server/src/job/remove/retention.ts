@@ -1,5 +1,5 @@
 /**
- * Removes jobs whose retention is over, a few at a time, with all their data and their idempotency keys. A job that
+ * Removes jobs and gradings whose retention is over, a few at a time, with all their data and their idempotency keys. A job that
  * waits for its attestation is kept until it has one, unless signing is off.
  */
 
@@ -9,7 +9,7 @@ import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 
 export interface RetentionOptions {
-  readonly store: Pick<Store, 'deleteEnded'>;
+  readonly store: Pick<Store, 'deleteEnded' | 'deleteEndedGradings'>;
   readonly log: Log;
   /** For how long a job is kept after its end. */
   readonly days: number;
@@ -23,6 +23,8 @@ export interface RetentionOptions {
 const recheckMilliseconds = 600_000;
 /** Jobs of one transaction. It is small because no other write can happen meanwhile; large jobs count for more. */
 const stepJobsMax = 16;
+/** Gradings of one transaction: one may have thousands of rows. */
+const stepGradingsMax = 1;
 const millisecondsOfDay = 86_400_000;
 
 /** Removes old jobs from the loop's start until it is disposed. */
@@ -38,13 +40,15 @@ export function createRetention(options: RetentionOptions): StandingLoop {
   });
 }
 
-/** Removes all old jobs and returns their number. Other work runs between two steps. */
+/** Removes all old jobs, then gradings, and returns their number. Other work runs between two steps. */
 export async function removeOld({ store, days, unattested }: RetentionOptions, signal: AbortSignal): Promise<number> {
   const before = new Date(Date.now() - days * millisecondsOfDay).toISOString();
   let removed = 0;
   while (!signal.aborted) {
     const startedAt = performance.now();
-    const step = await store.deleteEnded({ before, limit: stepJobsMax, unattested });
+    const step =
+      (await store.deleteEnded({ before, limit: stepJobsMax, unattested })) ||
+      (await store.deleteEndedGradings({ before, limit: stepGradingsMax }));
     removed += step;
     if (step === 0) break;
     await pause(performance.now() - startedAt, signal);

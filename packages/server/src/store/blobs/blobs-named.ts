@@ -1,8 +1,8 @@
 /** Which blobs a specification names, by its text alone. */
-import type { ResolvedOutput, StoredFile, UploadedFile } from '@vouchbox/protocol';
+import type { HeldFile, ResolvedOutput, StoredFile, UploadedFile } from '@vouchbox/protocol';
 
 /** A file whose content is not in the specification. */
-export type NamedFile = UploadedFile | ResolvedOutput;
+export type NamedFile = UploadedFile | ResolvedOutput | HeldFile;
 
 export function isNamed(file: StoredFile): file is NamedFile {
   return 'blob' in file;
@@ -12,19 +12,24 @@ export function isOutput(file: StoredFile): file is ResolvedOutput {
   return 'from' in file;
 }
 
+/** Whether it is an input that only the service can name. */
+export function isHeld(file: StoredFile): file is HeldFile {
+  return 'held' in file;
+}
+
 /** The names by which to find the blobs of a specification's files, each once. */
 export function blobsNamed(files: readonly StoredFile[]): readonly string[] {
   return [...new Set(files.filter(isNamed).map(blobNameOf))];
 }
 
-/** The name by which to find the blob of a file: the digest of an upload, or that of an output with a word before it. */
+/** The name by which to find the blob of a file: the digest of an upload, or with a word before it that of what was copied. */
 export function blobNameOf(file: NamedFile): string {
-  return isOutput(file) ? copyNameOf(digestOf(file)) : digestOf(file);
+  return isOutput(file) || isHeld(file) ? copyNameOf(digestOf(file)) : digestOf(file);
 }
 
 /**
- * A copy of an output, which is kept for the jobs that name it, has a name that is no digest. So no caller finds it, and it
- * is no upload: whoever names the digest must be able to name the output.
+ * What is kept for the jobs that name it, a copy of an output or what a grading holds, has a name that is no digest. So no
+ * caller finds it, and it is no upload: whoever names the digest must be able to name the output.
  */
 export function copyNameOf(sha256: string): string {
   return `output:${sha256}`;

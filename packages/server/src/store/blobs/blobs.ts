@@ -3,10 +3,10 @@
  * is a row and its pieces. It is found by its digest only once it is whole, so a part of a file is never anyone's input. An
  * upload that was left half done, a copy that no job needs, and a blob that no job has named for long, are removed.
  */
-import { type SqlBool, sql } from 'kysely';
+import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredBlobRow } from '../records/rows.ts';
-import type { BlobPieceTable, BlobTable, StoreDatabase } from '../schema.ts';
+import type { BlobPieceTable, BlobTable, StoreDatabase, Tables } from '../schema.ts';
 
 /** One blob of one tenant. */
 export interface BlobKey {
@@ -117,6 +117,40 @@ const deleteBlob = prepared((db, { tenant, blob_id }: UploadKey) =>
 /** A digest is shorter. */
 const isCopy = sql<SqlBool>`length(sha256) > 64`;
 
+/** Whether a job or a grading that has not ended names the blob. */
+function isNeeded(row: ExpressionBuilder<Tables, 'blobs'>) {
+  const ofJobs = row
+    .selectFrom('job_blobs')
+    .innerJoin('jobs', (join) =>
+      join.onRef('jobs.tenant', '=', 'job_blobs.tenant').onRef('jobs.job_id', '=', 'job_blobs.job_id'),
+    )
+    .select('job_blobs.job_id')
+    .whereRef('job_blobs.tenant', '=', 'blobs.tenant')
+    .whereRef('job_blobs.blob_id', '=', 'blobs.blob_id')
+    .where('jobs.finished_at', 'is', null);
+  const ofGradings = row
+    .selectFrom('grading_blobs')
+    .innerJoin('gradings', (join) =>
+      join
+        .onRef('gradings.tenant', '=', 'grading_blobs.tenant')
+        .onRef('gradings.grading_id', '=', 'grading_blobs.grading_id'),
+    )
+    .select('grading_blobs.blob_id')
+    .whereRef('grading_blobs.tenant', '=', 'blobs.tenant')
+    .whereRef('grading_blobs.blob_id', '=', 'blobs.blob_id')
+    .where('gradings.finished_at', 'is', null);
+  return row.or([row.exists(ofJobs), row.exists(ofGradings)]);
+}
+
+const deleteUnneeded = prepared((db, { tenant, sha256 }: BlobKey) =>
+  db
+    .deleteFrom('blobs')
+    .where('tenant', '=', tenant)
+    .where('sha256', '=', sha256)
+    .where('is_whole', '=', sql.lit(1))
+    .where((row) => row.not(isNeeded(row))),
+);
+
 const selectUnused = prepared((db, { unusedSince, begunBefore, latest, limit }: UnusedBlobs & { latest: string }) =>
   db
     .selectFrom('blobs')
@@ -129,19 +163,7 @@ const selectUnused = prepared((db, { unusedSince, begunBefore, latest, limit }: 
         row.and([
           row('is_whole', '=', sql.lit(1)),
           row.or([row('used_at', '<', unusedSince), row.and([isCopy, row('used_at', '<', begunBefore)])]),
-          row.not(
-            row.exists(
-              row
-                .selectFrom('job_blobs')
-                .innerJoin('jobs', (join) =>
-                  join.onRef('jobs.tenant', '=', 'job_blobs.tenant').onRef('jobs.job_id', '=', 'job_blobs.job_id'),
-                )
-                .select('job_blobs.job_id')
-                .whereRef('job_blobs.tenant', '=', 'blobs.tenant')
-                .whereRef('job_blobs.blob_id', '=', 'blobs.blob_id')
-                .where('jobs.finished_at', 'is', null),
-            ),
-          ),
+          row.not(isNeeded(row)),
         ]),
       ]),
     )
@@ -233,6 +255,14 @@ export async function blobPiece(
 /** Keeps a blob for a job that was just stored; part of the transaction that accepts it. */
 export function nameBlob(db: StoreDatabase, { tenant, job_id }: JobKey, blob_id: string): void {
   insertName.send(db, { tenant, job_id, blob_id });
+}
+
+/** Removes uploads, so that nobody can name them from now on, unless something that has not ended does. */
+export function dropUploads(db: StoreDatabase, tenant: string, digests: readonly string[]): void {
+  deleteUnneeded.sendEach(
+    db,
+    digests.map((sha256) => ({ tenant, sha256 })),
+  );
 }
 
 /** Removes blobs that nobody uses, those first that were used longest ago. Returns how many; 0 means that none is left. */

@@ -10,13 +10,33 @@ interface Step {
 }
 
 function ended(db: StoreDatabase, { before, limit }: Step) {
-  return db
-    .selectFrom('jobs')
-    .select(['tenant', 'job_id', 'chain_seq'])
-    .where('finished_at', 'is not', null)
-    .where('finished_at', '<', before)
-    .orderBy('finished_at')
-    .limit(limit);
+  return (
+    db
+      .selectFrom('jobs')
+      .select(['tenant', 'job_id', 'chain_seq'])
+      .where('finished_at', 'is not', null)
+      .where('finished_at', '<', before)
+      // A grading that has not ended reads what its jobs did.
+      .where((row) =>
+        row.not(
+          row.exists(
+            row
+              .selectFrom('grading_jobs')
+              .innerJoin('gradings', (join) =>
+                join
+                  .onRef('gradings.tenant', '=', 'grading_jobs.tenant')
+                  .onRef('gradings.grading_id', '=', 'grading_jobs.grading_id'),
+              )
+              .select('grading_jobs.job_id')
+              .whereRef('grading_jobs.tenant', '=', 'jobs.tenant')
+              .whereRef('grading_jobs.job_id', '=', 'jobs.job_id')
+              .where('gradings.finished_at', 'is', null),
+          ),
+        ),
+      )
+      .orderBy('finished_at')
+      .limit(limit)
+  );
 }
 
 const selectEnded = {

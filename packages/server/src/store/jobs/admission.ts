@@ -9,10 +9,11 @@ import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
-import type { AdmitInput } from '../records/inputs.ts';
+import type { AdmitInput, GradedJob } from '../records/inputs.ts';
 import type { JobKey, JobSummary } from '../records/rows.ts';
 import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
 import { claim } from './claims.ts';
+import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { enqueue } from './queue.ts';
 import { submissionEvidence } from './submission-evidence.ts';
@@ -70,7 +71,11 @@ const insertSpec = prepared((db, row: JobSpecTable) =>
  * a repeated request is answered however full the queue is.
  */
 export async function admit(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
-  const refused = (await earlierAdmission(db, input)) ?? (await boundReached(db, input));
+  const { graded } = input;
+  const refused =
+    graded === undefined
+      ? ((await earlierAdmission(db, input)) ?? (await boundReached(db, input)))
+      : await earlierOfGrading(db, { tenant: input.tenant, ...graded });
   if (refused !== null) return refused;
   const { tenant, created_at, requested_spec } = input;
   const blobs = await usedBlobs(db, { tenant, files: requested_spec.files, at: created_at });
@@ -96,15 +101,31 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   return { kind: 'replayed', job: earlier.job };
 }
 
+async function earlierOfGrading(
+  db: StoreDatabase,
+  graded: GradedJob & { readonly tenant: string },
+): Promise<AdmitResult | null> {
+  const { job_id, isOver } = await earlierGraded(db, graded);
+  if (job_id === null) return isOver ? { kind: 'grading_over' } : null;
+  const job = await jobSummary(db, { tenant: graded.tenant, job_id });
+  return job === null ? { kind: 'grading_over' } : { kind: 'replayed', job };
+}
+
+/** How many places of the queue are taken, of one tenant and of all: jobs that wait, and one for each grading. */
+export async function queuedPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
+  const [jobs, more] = await Promise.all([queuedCounts(db, tenant), gradingPlaces(db, tenant)]);
+  return { ofTenant: jobs.ofTenant + more.ofTenant, all: jobs.all + more.all };
+}
+
 async function boundReached(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
-  const { ofTenant, all } = await queuedCounts(db, input.tenant);
+  const { ofTenant, all } = await queuedPlaces(db, input.tenant);
   if (ofTenant >= input.tenantQueueMax) return { kind: 'full', of: 'tenant' };
   if (all >= input.queueMax) return { kind: 'full', of: 'queue' };
   return null;
 }
 
 function accept(db: StoreDatabase, input: AdmitInput, blobs: NamedBlobs): AdmitResult {
-  const { tenant, job_id, created_at, requested_spec: spec, idempotency, start } = input;
+  const { tenant, job_id, created_at, requested_spec: spec, idempotency, start, graded } = input;
   const key = { tenant, job_id };
   const linked = linkBehind({ ...key, chain_seq: 0, chain_head: GENESIS_HASH }, firstEvents(input));
   const { language, runtime } = spec;
@@ -123,8 +144,11 @@ function accept(db: StoreDatabase, input: AdmitInput, blobs: NamedBlobs): AdmitR
     insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
     if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
+    if (graded !== undefined) recordGraded(db, { ...key, ...graded });
     insertEvents(db, linked);
-    if (start === undefined) enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
+    const is_test = graded === undefined ? 0 : 1;
+    if (start === undefined)
+      enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb, is_test });
     else startedAtOnce(db, tenant);
     if (start !== undefined) claim(db, key);
   });

@@ -96,12 +96,13 @@ const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requi
  * Goes through the tenant's queue in its order and stops as soon as it has found enough. What else it asks about a job is
  * asked in subqueries, and not in joins, which a planner could begin with all jobs of the tenant.
  */
-const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit: number }) =>
+const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit: number; tests: number }) =>
   db
     .selectFrom('queue')
-    .select(['tenant', 'job_id', 'language', 'runtime', 'mem_mb', 'created_at'])
+    .select(['tenant', 'job_id', 'language', 'runtime', 'mem_mb', 'created_at', 'is_test'])
     .where('tenant', '=', asked.tenant)
     .where('mem_mb', '<=', asked.memMbMax)
+    .where('is_test', '<=', asked.tests)
     .where((row) =>
       row.or([
         row.and([row('runtime', 'is', null), sql<boolean>`language = any(${asked.languages})`]),
@@ -135,7 +136,7 @@ const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit
 /** A tenant's oldest queued jobs that no node has taken and that this one can run. */
 export function unclaimedJobs(
   db: StoreDatabase,
-  asked: Abilities & { readonly tenant: string; readonly limit: number },
+  asked: Abilities & { readonly tenant: string; readonly limit: number; readonly tests: number },
 ): Promise<QueuedJob[]> {
   return selectUnclaimed.all(db, asked);
 }

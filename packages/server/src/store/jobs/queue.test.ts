@@ -99,8 +99,8 @@ test('the dispatcher gets what it needs: language, runtime and memory', async ()
   const db = connection.db;
   const [key] = await admitMany(db, 'acme', 1);
   const [job] = await chosenJobs(db, choice({ exclude: [], limit: 1 }));
-  const requested_spec = JSON.stringify(SPEC);
-  expect(job).toEqual({ ...key, language: 'python', runtime: null, mem_mb: 256, created_at: at(0), requested_spec });
+  const needs = { language: 'python', runtime: null, mem_mb: 256, is_test: 0 };
+  expect(job).toEqual({ ...key, ...needs, created_at: at(0), requested_spec: JSON.stringify(SPEC) });
 });
 
 test('the oldest queued job of any tenant sets the age of the queue', async () => {
@@ -114,7 +114,7 @@ test('the oldest queued job of any tenant sets the age of the queue', async () =
 test('a tenant may hold every slot until another tenant submits a job, and then all but one', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
-  const slots = { exclude: [], held: new Map(), limit: 4, slots: 4, tenantSlots: null };
+  const slots = { exclude: [], held: new Map(), limit: 4, tests: 4, slots: 4, tenantSlots: null };
   await admitMany(db, 'acme', 9);
   expect(await chosenJobs(db, slots)).toHaveLength(4);
   const [other] = (await admitMany(db, 'other', 1)) as [JobKey];
@@ -131,7 +131,7 @@ test('a tenant holds no more slots than the operator allows, including those jus
   await using connection = await emptyStore();
   const db = connection.db;
   const [first] = (await admitMany(db, 'acme', 9)) as [JobKey];
-  const asked = { limit: 8, slots: 9, tenantSlots: 2 };
+  const asked = { limit: 8, tests: 8, slots: 9, tenantSlots: 2 };
   expect(await chosenJobs(db, { ...asked, exclude: [], held: new Map() })).toHaveLength(2);
   expect(await chosenJobs(db, { ...asked, exclude: [first.job_id], held: new Map([['acme', 1]]) })).toHaveLength(1);
 });

@@ -25,6 +25,7 @@ const insertQueued = prepared((db, row: QueuedJob) =>
     runtime: row.runtime,
     mem_mb: row.mem_mb,
     created_at: row.created_at,
+    is_test: row.is_test,
   }),
 );
 
@@ -32,11 +33,12 @@ const deleteQueued = prepared((db, { tenant, job_id }: JobKey) =>
   db.deleteFrom('queue').where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
-const selectOldest = prepared((db, { tenant, limit }: { tenant: string; limit: number }) =>
+const selectOldest = prepared((db, { tenant, limit, tests }: { tenant: string; limit: number; tests: number }) =>
   db
     .selectFrom('queue')
-    .select(['tenant', 'job_id', 'language', 'runtime', 'mem_mb', 'created_at'])
+    .select(['tenant', 'job_id', 'language', 'runtime', 'mem_mb', 'created_at', 'is_test'])
     .where('tenant', '=', tenant)
+    .where('is_test', '<=', tests)
     .orderBy('created_at')
     .orderBy('job_id')
     .limit(limit),
@@ -77,7 +79,8 @@ export async function takeQueuedJobs(db: StoreDatabase, choice: QueueChoice): Pr
   const held = new Map(choice.held);
   for (;;) {
     const limit = choice.limit - taken.length;
-    const { jobs, ...answer } = await chosenJobs(db, { ...choice, exclude, held, limit });
+    const tests = choice.tests - taken.filter(({ is_test }) => is_test === 1).length;
+    const { jobs, ...answer } = await chosenJobs(db, { ...choice, exclude, held, limit, tests });
     const tried = await Promise.all(jobs.map((job) => Promise.all([takeFromQueue(db, job), withSpec(db, job)])));
     for (const [isTaken, job] of tried) {
       exclude.push(job.job_id);
@@ -105,13 +108,21 @@ async function chosenJobs(
     }),
   );
   const jobs: QueuedJob[] = [];
+  let { tests } = choice;
   while (jobs.length < choice.limit) {
     const next = firstInTurn(contenders, loadMax);
     if (next === null) break;
-    if (next.jobs === null) next.jobs = await jobsOf(db, next.tenant, choice);
-    else jobs.push(...takeTurn(next));
+    if (next.jobs === null) next.jobs = await jobsOf(db, next.tenant, { ...choice, tests });
+    else if (tests <= 0 && next.jobs[0]?.is_test === 1) next.jobs = next.jobs.filter(({ is_test }) => is_test === 0);
+    else {
+      const [job] = takeTurn(next);
+      if (job !== undefined) jobs.push(job);
+      tests -= job?.is_test ?? 0;
+    }
   }
-  return { jobs, isEmpty: contenders.every((contender) => contender.jobs?.length === 0), tenants };
+  // A test that must wait for others to end was not looked for.
+  const isEmpty = tests > 0 && contenders.every((contender) => contender.jobs?.length === 0);
+  return { jobs, isEmpty, tenants };
 }
 
 async function withSpec(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
@@ -121,7 +132,7 @@ async function withSpec(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
 /** A tenant's oldest jobs that the caller has not taken yet, up to one more than it can take. */
 async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): Promise<QueuedJob[]> {
   const { exclude, abilities } = choice;
-  const asked = { tenant, limit: choice.limit + exclude.length + 1 };
+  const asked = { tenant, limit: choice.limit + exclude.length + 1, tests: choice.tests > 0 ? 1 : 0 };
   const isShared = nodeOf(db) !== null && abilities !== undefined;
   const oldest = isShared ? await unclaimedJobs(db, { ...asked, ...abilities }) : await selectOldest.all(db, asked);
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
@@ -168,7 +179,7 @@ export function dequeue(db: StoreDatabase, key: JobKey): void {
 export async function oldestQueuedAt(db: StoreDatabase): Promise<string | null> {
   const oldest: string[] = [];
   for (const { tenant } of await waitingTenants(db)) {
-    oldest.push(...(await selectOldest.all(db, { tenant, limit: 1 })).map((job) => job.created_at));
+    oldest.push(...(await selectOldest.all(db, { tenant, limit: 1, tests: 1 })).map((job) => job.created_at));
   }
   return oldest.sort()[0] ?? null;
 }

@@ -248,5 +248,10 @@ create index object_uses_by_object on object_uses (tenant, object_id);
 `;
 
 export function tablesIn(spelling: Spelling): string {
-  return TABLES.replaceAll(/\{(\w+)\}/g, (_, name: keyof Spelling) => spelling[name]);
+  return spelled(TABLES, spelling);
+}
+
+/** Statements in the words of a kind of store. */
+export function spelled(statements: string, spelling: Spelling): string {
+  return statements.replaceAll(/\{(\w+)\}/g, (_, name: keyof Spelling) => spelling[name]);
 }

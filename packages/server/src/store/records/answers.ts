@@ -16,6 +16,8 @@ export type AdmitResult =
   | { readonly kind: 'created'; readonly job: JobSummary }
   | { readonly kind: 'replayed'; readonly job: JobSummary }
   | { readonly kind: 'key_reused' }
+  /** The grading that makes the job has ended, or is to end. */
+  | { readonly kind: 'grading_over' }
   /** The tenant does not have one of the blobs that the submission names. */
   | { readonly kind: 'blob_unavailable' }
   | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' };

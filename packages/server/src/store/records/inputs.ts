@@ -25,8 +25,18 @@ export interface AdmitInput extends JobKey {
   } | null;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
+  /** Given if a grading makes the job: then no bound of the queue is asked, and a job that was made before is answered. */
+  readonly graded?: GradedJob;
   /** Given if a slot and a cell are free for the job: the transaction that accepts it also starts it. */
   readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
+}
+
+/** What a job is to its grading: what it does for which program, and for which time. */
+export interface GradedJob {
+  readonly grading_id: string;
+  readonly program: number;
+  readonly name: string;
+  readonly attempt: number;
 }
 
 export interface StartInput extends JobKey {
@@ -61,6 +71,8 @@ export interface QueueChoice extends Shares {
   readonly held: ReadonlyMap<string, number>;
   /** How many more it can take. */
   readonly limit: number;
+  /** How many of them may be of gradings. */
+  readonly tests: number;
   /** What this node can run. Only a store that several nodes share looks at it. */
   readonly abilities?: Abilities;
 }

@@ -67,6 +67,8 @@ export interface QueuedJob extends JobKey {
   readonly runtime: string | null;
   readonly mem_mb: number;
   readonly created_at: string;
+  /** 1 if it is of a grading, else 0. */
+  readonly is_test: number;
 }
 
 /** A job that a process left `running`. */

@@ -4,16 +4,17 @@
  *
  * Large columns hold what is compressed already, so the server does not try to compress them again.
  */
-import { tablesIn } from '../../migrations/0004-tables.ts';
+import { type Spelling, tablesIn } from '../../migrations/0004-tables.ts';
 
-const tables = tablesIn({
+export const spelling: Spelling = {
   text: 'text collate "C"',
   long: 'bigint',
   bytes: 'bytea',
   small: '',
   large: '',
   ticketKey: 'tenant, ticket_sha256',
-});
+};
+const tables = tablesIn(spelling);
 
 /**
  * The version of the first schema. Nodes of the commit that is taken over count seven steps to the same tables: they may

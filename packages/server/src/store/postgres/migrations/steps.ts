@@ -3,9 +3,10 @@
  * while nodes of an earlier version live: see `take-step.ts`.
  */
 import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
+import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
-import { createTables, firstVersion } from './0004-schema.ts';
+import { createTables, firstVersion, spelling } from './0004-schema.ts';
 
 /**
  * - `expand` adds what earlier code does not notice: tables, columns that may be null or have a constant default. A
@@ -29,6 +30,7 @@ export interface PostgresStep extends Step {
 export const STEPS: readonly PostgresStep[] = [
   { name: '0004-schema', kind: 'expand', sql: createTables },
   { name: '0004-with-used-outputs', kind: 'expand', sql: findOutputs },
+  { name: '0004-with-verdicts', kind: 'expand', sql: gradingTablesIn(spelling) },
 ];
 
 const UNRELEASED = [

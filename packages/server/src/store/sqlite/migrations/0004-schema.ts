@@ -2,21 +2,22 @@
  * The store of receipt schema v4: the tenant leads every key, and every terminal job has a receipt, and is attested or
  * waits for its attestation. It makes every table and fills it from those of v0.3. Spec § Versioning 4.
  */
-import { tablesIn } from '../../migrations/0004-tables.ts';
+import { type Spelling, tablesIn } from '../../migrations/0004-tables.ts';
 import type { StoreDatabase } from '../../schema.ts';
 import { carryOver, setAside } from './0004-carry-over.ts';
 import { sealMissingReceipts } from './0004-missing-receipts.ts';
 import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
 
 /** In a table that is clustered by its key, a row of more than a quarter of a page takes a whole page. */
-const tables = tablesIn({
+export const spelling: Spelling = {
   text: 'text',
   long: 'integer',
   bytes: 'blob',
   small: ' strict, without rowid',
   large: ' strict',
   ticketKey: 'ticket_sha256',
-});
+};
+const tables = tablesIn(spelling);
 
 /** The migrator of earlier versions kept a lock in a table. */
 export const dropLock = 'drop table if exists schema_history_lock;\n';

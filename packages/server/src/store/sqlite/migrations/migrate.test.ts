@@ -166,6 +166,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
       language: 'bash',
       runtime: null,
       mem_mb: 256,
+      is_test: 0,
       created_at: '2025-03-01T12:00:10.000Z',
       requested_spec: expect.stringContaining('"language":"bash"') as string,
     });
@@ -255,9 +256,15 @@ describe('the jobs of v0.3', () => {
 });
 
 describe('a store of commit 6f6623a', () => {
+  const ADDED = [
+    'gradings',
+    ...['keys', 'programs', 'tests', 'jobs', 'events', 'blobs'].map((part) => `grading_${part}`),
+  ];
   const jobs = async ({ path }: TestStore) => {
     const rows = new Map(contentsOf(path));
-    for (const table of ['schema_history', 'schema_history_lock', 'probes']) rows.delete(table);
+    for (const table of ['schema_history', 'schema_history_lock', 'probes', ...ADDED]) rows.delete(table);
+    // A column that was added has its default.
+    for (const row of rows.get('queue') ?? []) Object.assign(row, { is_test: 0 });
     return rows;
   };
 
@@ -307,7 +314,7 @@ describe('a store of commit 6f6623a', () => {
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using testStore = await upgraded('v0.3');
-  const copy = `${testStore.path}.before-0004-with-used-outputs`;
+  const copy = `${testStore.path}.before-0004-with-verdicts`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });

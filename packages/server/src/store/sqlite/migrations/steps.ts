@@ -3,12 +3,13 @@
  * v0.3. A new store passes through all of them.
  */
 import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
+import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
 import { schemaOfV01 } from './0001-jobs.ts';
 import { schemaOfV03 } from './0003-receipts.ts';
-import { dropLock, fillV4, schemaOfV4 } from './0004-schema.ts';
+import { dropLock, fillV4, schemaOfV4, spelling } from './0004-schema.ts';
 
 export interface SqliteStep extends Step {
   /** Done after the statements, in the same transaction. */
@@ -20,6 +21,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0003-receipts', sql: schemaOfV03 },
   { name: '0004-schema', sql: schemaOfV4, fill: fillV4 },
   { name: '0004-with-used-outputs', sql: findOutputs },
+  { name: '0004-with-verdicts', sql: gradingTablesIn(spelling) },
 ];
 
 const UNRELEASED = [

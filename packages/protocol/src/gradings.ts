@@ -1,0 +1,157 @@
+/**
+ * A grading: programs against tests in one request, which the service makes into jobs. Its body, and what its owner reads of
+ * it. `grading.ts` has the judge. Spec § Gradings.
+ */
+import { BlobName } from './blob.ts';
+import { COMPARISONS } from './grading.ts';
+import { filesMax, gradingProgramsMax, gradingTestsMax, runtimeNameCharsMax } from './limits.ts';
+import { Sha256, Timestamp } from './spellings.ts';
+import { InputFile, LanguageName, LimitsInput, ProgramArguments, Requirements, UploadedFile } from './submission.ts';
+import { Nullable, type Static, Type } from './type.ts';
+
+const strict = { additionalProperties: false } as const;
+
+/** A text in the body, or one that was uploaded before. */
+export const GradingText = Type.Union([Type.String(), Type.Object({ blob: BlobName }, strict)]);
+export type GradingText = Static<typeof GradingText>;
+
+const Name = Type.String({ minLength: 1, maxLength: 256 });
+
+const Runtime = Type.Optional(
+  Nullable(Type.String({ minLength: 1, maxLength: runtimeNameCharsMax, description: 'Name of a runtime pack.' })),
+);
+
+export const GradingProgram = Type.Object(
+  { name: Type.Optional(Name), language: Type.String(), code: GradingText, runtime: Runtime },
+  strict,
+);
+export type GradingProgram = Static<typeof GradingProgram>;
+
+export const GradingTest = Type.Object(
+  {
+    name: Name,
+    stdin: Type.Optional(GradingText),
+    args: Type.Optional(ProgramArguments),
+    files: Type.Optional(Type.Array(Type.Union([InputFile, UploadedFile]), { maxItems: filesMax })),
+    expected: Type.Optional(GradingText),
+    compare: Type.Optional(Type.Enum([...COMPARISONS], { description: '`lines` if left out.' })),
+    points: Type.Optional(Type.Number({ minimum: 0, description: '1 if left out.' })),
+  },
+  strict,
+);
+export type GradingTest = Static<typeof GradingTest>;
+
+export const GradingChecker = Type.Object({ language: Type.String(), code: GradingText, runtime: Runtime }, strict);
+
+export const GradingSubmission = Type.Object(
+  {
+    programs: Type.Array(GradingProgram, { minItems: 1, maxItems: gradingProgramsMax }),
+    tests: Type.Array(GradingTest, {
+      minItems: 1,
+      maxItems: gradingTestsMax,
+      description: 'Each with a name that no other has. Every program runs against every test.',
+    }),
+    checker: Type.Optional(GradingChecker),
+    limits: Type.Optional(LimitsInput),
+    requirements: Type.Optional(Requirements),
+  },
+  strict,
+);
+export type GradingSubmission = Static<typeof GradingSubmission>;
+
+export const GRADING_STATUSES = ['running', 'finished', 'failed', 'cancelled'] as const;
+export type GradingStatus = (typeof GRADING_STATUSES)[number];
+
+export const PROGRAM_STATUSES = ['waiting', 'judged', 'failed', 'cancelled'] as const;
+export type ProgramStatus = (typeof PROGRAM_STATUSES)[number];
+
+const GradingId = Type.String({ description: 'The id of a grading: opaque, and no authorization by itself.' });
+
+/** What was said of a program, once its judge has ended. */
+export const ProgramVerdict = Type.Object({
+  accepted: Type.Boolean(),
+  points: Type.Number(),
+  points_max: Type.Number(),
+  job_id: Type.String({ description: 'The job that judged. Its attestation signs the verdict.' }),
+  receipt_sha256: Sha256,
+  verdict_sha256: Type.String({ description: 'The digest of `output/verdict.json`, an output of that job.' }),
+});
+export type ProgramVerdict = Static<typeof ProgramVerdict>;
+
+export const ProgramState = Type.Object({
+  name: Nullable(Type.String()),
+  language: LanguageName,
+  status: Type.Enum([...PROGRAM_STATUSES]),
+  verdict: Nullable(ProgramVerdict),
+  problem: Nullable(Type.String({ description: 'Why there is no verdict.' })),
+});
+export type ProgramState = Static<typeof ProgramState>;
+
+const lifecycle = {
+  grading_id: GradingId,
+  status: Type.Enum([...GRADING_STATUSES]),
+  created_at: Timestamp,
+  finished_at: Nullable(Timestamp),
+  cancellation_requested: Type.Boolean(),
+  programs: Type.Integer(),
+  tests: Type.Integer(),
+  runs: Type.Integer({ description: 'Tests of all programs together.' }),
+  runs_ended: Type.Integer(),
+};
+
+export const GradingItem = Type.Object(lifecycle);
+export type GradingItem = Static<typeof GradingItem>;
+
+export const GradingList = Type.Object({
+  items: Type.Array(GradingItem),
+  next_cursor: Nullable(Type.String({ description: 'Null on the last page.' })),
+});
+export type GradingList = Static<typeof GradingList>;
+
+const detailMembers = { ...lifecycle, graded: Type.Array(ProgramState, { description: 'As they were sent.' }) };
+
+export const GradingDetail = Type.Object(detailMembers);
+export type GradingDetail = Static<typeof GradingDetail>;
+
+/** Answer of DELETE: the grading as it now is, and whether it had already ended. */
+export const GradingCancellation = Type.Object({ ...detailMembers, already_terminal: Type.Boolean() });
+export type GradingCancellation = Static<typeof GradingCancellation>;
+
+/** Answer of POST: where the new (or the earlier) grading is. URLs are relative. */
+export const GradingAnswer = Type.Object({
+  grading_id: GradingId,
+  status: Type.Literal('running'),
+  created_at: Timestamp,
+  grading_url: Type.String({ format: 'uri-reference' }),
+  events_url: Type.String({ format: 'uri-reference' }),
+});
+export type GradingAnswer = Static<typeof GradingAnswer>;
+
+export const GRADING_EVENT_KINDS = ['job', 'program', 'finished'] as const;
+
+/** What happened in a grading: a job ended, a program was judged, or all of it is over. */
+export const GradingEvent = Type.Object({
+  seq: Type.Integer({ description: '1 for the first event of a grading.' }),
+  timestamp: Timestamp,
+  kind: Type.Enum([...GRADING_EVENT_KINDS]),
+  data: Type.Object({
+    program: Type.Optional(Type.Integer({ description: 'Its place in `programs`, from 0.' })),
+    name: Type.Optional(
+      Nullable(Type.String({ description: 'What the job did, such as `test 3`, or whose program it is.' })),
+    ),
+    test: Type.Optional(Nullable(Type.String({ description: 'The name of the test that the job ran.' }))),
+    job_id: Type.Optional(Type.String()),
+    terminal_reason: Type.Optional(Nullable(Type.String())),
+    language: Type.Optional(LanguageName),
+    status: Type.Optional(Type.String()),
+    verdict: Type.Optional(Nullable(ProgramVerdict)),
+    problem: Type.Optional(Nullable(Type.String())),
+  }),
+});
+export type GradingEvent = Static<typeof GradingEvent>;
+
+export const GradingEvents = Type.Object({
+  items: Type.Array(GradingEvent),
+  next_cursor: Nullable(Type.Integer({ description: 'Null once the last event was given.' })),
+});
+export type GradingEvents = Static<typeof GradingEvents>;

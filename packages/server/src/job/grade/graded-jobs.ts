@@ -1,0 +1,240 @@
+/**
+ * The jobs of a grading: what each is given, and what its end says. Whatever is expected of a program is an input that only
+ * the service can name.
+ */
+import { createHash } from 'node:crypto';
+import type { FoldedResult, GradingText, ProgramVerdict, Receipt, RequestedSpec, StoredFile } from '@vouchbox/protocol';
+import {
+  type CheckerRun,
+  compilerProblem,
+  GRADING_FILE,
+  type GradedTest,
+  type Grading,
+  JUDGE,
+  VERDICT_FILE,
+  type Verdict,
+} from '@vouchbox/protocol/grading';
+import { fileBytesMax, LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
+import { copyNameOf } from '../../store/blobs/blobs-named.ts';
+import type { GradingKey } from '../../store/records/gradings.ts';
+import type { JobKey } from '../../store/records/rows.ts';
+import type { Store } from '../../store/store.ts';
+import type { OutputCopies } from '../artifact-content.ts';
+import { blobContent } from '../blob-content.ts';
+import { type ResultOptions, result } from '../view/result.ts';
+import { digestIn, type GradingCommon, type StoredProgram, type TestContent, type TestHead } from './grading-body.ts';
+import type { JobEnd, PlannedJob, ProgramRun } from './program-run.ts';
+
+export interface GradedJobsOptions extends ResultOptions {
+  readonly store: ResultOptions['store'] &
+    Pick<Store, 'gradingProgram' | 'gradingTest' | 'gradedEnd' | 'blob' | 'blobPiece'>;
+  readonly blobs: OutputCopies;
+}
+
+/** A grading, and the parts of it that stay in memory. */
+export interface GradingParts extends GradingKey {
+  readonly common: GradingCommon;
+  readonly heads: readonly TestHead[];
+}
+
+/** The program cannot be graded, for a reason that its caller may know. */
+export class GradingProblem extends Error {}
+
+const PLAIN = { stdin: null, args: [], env: {}, files: [], outputs: [], runtime: null } as const;
+const NO_DEMANDS = { requirements: { minimum_isolation: 'none' }, limits: LIMIT_DEFAULTS } as const;
+/** What a job may have of each limit that a large grading needs. */
+const LARGE = { ...LIMIT_DEFAULTS, cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
+
+/** What the job is to run. @throws GradingProblem */
+export async function specOf(
+  grading: GradingParts,
+  planned: PlannedJob,
+  { run, ...options }: GradedJobsOptions & { readonly run: ProgramRun },
+): Promise<RequestedSpec> {
+  if (planned.test === null) return await judgeSpec(grading, run, options);
+  const { common } = grading;
+  const content = await testContent(grading, planned.test, options);
+  if (planned.purpose === 'test') {
+    const { language, runtime, code } = await programContent(grading, planned.program, options);
+    const { args, files } = content;
+    const { limits, requirements } = common;
+    const stdin = content.stdin === null ? null : await textOf(grading, content.stdin, options);
+    const given = { args, env: {}, files: files as StoredFile[], outputs: [], runtime, limits, requirements };
+    return { language, code: await textOf(grading, code, options), stdin, ...given };
+  }
+  const { checker } = common;
+  const end = run.endOf(planned.test);
+  if (checker === null || end === null) throw new Error('a checker has nothing to check');
+  const { language, runtime } = checker;
+  const output = (await resultOf({ tenant: grading.tenant, job_id: end.job_id }, options)).stdout;
+  const files = [
+    inline('input/stdin', content.stdin === null ? '' : await textOf(grading, content.stdin, options)),
+    await held('input/expected', { grading, text: content.expected ?? '' }, options),
+    inline('input/output', output),
+  ];
+  return {
+    ...PLAIN,
+    ...NO_DEMANDS,
+    args: [],
+    outputs: [],
+    language,
+    runtime,
+    code: await textOf(grading, checker.code, options),
+    files,
+  };
+}
+
+async function judgeSpec(grading: GradingParts, run: ProgramRun, options: GradedJobsOptions): Promise<RequestedSpec> {
+  const { language } = await programContent(grading, run.program, options);
+  const ends = run.ends();
+  const tests: GradedTest[] = [];
+  for (const [at, { test, check }] of ends.entries()) {
+    const { name, points, compare } = grading.heads[at] as TestHead;
+    const { expected } = await testContent(grading, at, options);
+    const { job_id, receipt_sha256, terminal_reason, exit_code, truncated } = test;
+    tests.push({
+      ...{ name, points, job_id, receipt_sha256, terminal_reason, exit_code, truncated },
+      stdout: (await resultOf({ tenant: grading.tenant, job_id }, options)).stdout,
+      expected: expected === null ? null : await textOf(grading, expected, { ...options, isHeld: true }),
+      compare,
+      checker: check === null ? null : checkerRun(check),
+    });
+  }
+  const document: Grading = { program: { language, code_sha256: ends[0]?.test.code_sha256 ?? null }, tests };
+  const text = JSON.stringify(document);
+  const file = await held(GRADING_FILE, { grading, text }, options);
+  const limits = Buffer.byteLength(text) > fileBytesMax ? LARGE : LIMIT_DEFAULTS;
+  return {
+    ...PLAIN,
+    ...NO_DEMANDS,
+    args: [],
+    language: 'python',
+    code: JUDGE,
+    files: [file],
+    outputs: [VERDICT_FILE],
+    limits,
+  };
+}
+
+function checkerRun({ job_id, receipt_sha256, code_sha256, terminal_reason, exit_code }: JobEnd): CheckerRun {
+  return { job_id, receipt_sha256, code_sha256: code_sha256 ?? '', terminal_reason, exit_code };
+}
+
+function inline(path: string, text: string): StoredFile {
+  return { path, content_base64: Buffer.from(text).toString('base64') };
+}
+
+/** An input whose content is told to nobody: it lies where no caller can name it. */
+async function held(
+  path: string,
+  { grading, text }: { readonly grading: GradingKey; readonly text: GradingText },
+  options: GradedJobsOptions,
+): Promise<StoredFile> {
+  const content = Buffer.from(await textOf(grading, text, { ...options, isHeld: true }));
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  await options.blobs.copy(grading.tenant, { sha256, bytesMax: content.length, chunks: inPieces(content) });
+  return { path, blob: `sha256:${sha256}`, held: true };
+}
+
+const pieceBytes = 256 * 1024;
+
+async function* inPieces(content: Buffer): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += pieceBytes) yield content.subarray(at, at + pieceBytes);
+}
+
+async function programContent(
+  { tenant, grading_id }: GradingKey,
+  position: number,
+  { store }: GradedJobsOptions,
+): Promise<StoredProgram> {
+  return JSON.parse((await store.gradingProgram({ tenant, grading_id, position })) ?? 'null') as StoredProgram;
+}
+
+async function testContent(
+  { tenant, grading_id }: GradingKey,
+  position: number,
+  { store }: GradedJobsOptions,
+): Promise<TestContent> {
+  return JSON.parse((await store.gradingTest({ tenant, grading_id, position })) ?? 'null') as TestContent;
+}
+
+/** @throws GradingProblem if it is no UTF-8 */
+async function textOf(
+  { tenant }: GradingKey,
+  text: GradingText,
+  { store, isHeld = false }: GradedJobsOptions & { readonly isHeld?: boolean },
+): Promise<string> {
+  if (typeof text === 'string') return text;
+  const sha256 = digestIn(text.blob);
+  const found = await store.blob({ tenant, sha256: isHeld ? copyNameOf(sha256) : sha256 });
+  if (found === null) throw new GradingProblem(`${text.blob} is not there any more`);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of blobContent(store, { tenant, sha256, ...found })) pieces.push(piece);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(pieces));
+  } catch (cause) {
+    throw new GradingProblem(`${text.blob} is not UTF-8`, { cause });
+  }
+}
+
+async function resultOf(key: JobKey, options: GradedJobsOptions): Promise<FoldedResult> {
+  const never = new AbortController().signal;
+  const { body } = await result(key, { waitSeconds: 0, signal: never }, options);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body.pieces()) pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
+  return JSON.parse(Buffer.concat(pieces).toString()) as FoldedResult;
+}
+
+/** Ends that say nothing of a program: the service could not run it, or stopped. */
+const FAILURES = new Set([
+  'bootstrap_failed',
+  'runtime_failed',
+  'server_restarted',
+  'server_shutdown',
+  'internal_error',
+]);
+/** How a program itself can end. */
+const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
+
+/** How a job ended; null if it has not. A job that is not there any more counts as one that the service failed to run. */
+export async function endOf(key: JobKey, options: GradedJobsOptions): Promise<JobEnd | null> {
+  const { job_id } = key;
+  const ended = await options.store.gradedEnd(key);
+  const unknown = { receipt_sha256: '', code_sha256: null, terminal_reason: null, exit_code: null, truncated: false };
+  if (ended === null) return { job_id, ...unknown, isFailure: true };
+  if (ended.receipt_json === null || ended.receipt_sha256 === null) return null;
+  const receipt = JSON.parse(ended.receipt_json) as Receipt;
+  const { terminal_reason, exit_code, receipt_sha256 } = ended;
+  const reason = terminal_reason ?? '';
+  const isJudgeable = ENDS.has(reason) && !(await isCompilerProblem(key, reason, options));
+  return {
+    job_id,
+    receipt_sha256,
+    code_sha256: receipt.code_sha256 ?? null,
+    // Without a reason, the judge says `not_run`.
+    terminal_reason: isJudgeable ? terminal_reason : null,
+    exit_code,
+    truncated: receipt.executor_output?.stdout.executor_truncated ?? ended.truncated,
+    isFailure: FAILURES.has(reason),
+  };
+}
+
+async function isCompilerProblem(key: JobKey, reason: string, options: GradedJobsOptions): Promise<boolean> {
+  if (reason === 'exited') return false;
+  const { violations, stderr } = await resultOf(key, options);
+  return compilerProblem({ terminal_reason: reason, violations, stderr }) !== null;
+}
+
+/** What the judge wrote; null if it wrote no verdict. */
+export async function verdictOf(
+  key: JobKey,
+  receipt_sha256: string,
+  options: GradedJobsOptions,
+): Promise<ProgramVerdict | null> {
+  const { status, artifacts } = await resultOf(key, options);
+  const written = artifacts.find(({ path }) => path === VERDICT_FILE);
+  if (status !== 'succeeded' || written === undefined) return null;
+  const said = JSON.parse(Buffer.from(written.content_base64, 'base64').toString()) as Verdict;
+  const { accepted, points, points_max } = said;
+  return { accepted, points, points_max, job_id: key.job_id, receipt_sha256, verdict_sha256: written.sha256 };
+}

@@ -1,0 +1,162 @@
+/**
+ * Turns the parsed body of POST /v1/gradings into the parts that are stored, or refuses it with the JSON pointer of the
+ * faulty member. Each program and each test is checked as the submission that will be made of it.
+ */
+import {
+  codeBytesMax,
+  fileBytesMax,
+  GradingSubmission,
+  type GradingTest,
+  type GradingText,
+  gradingExpectedBytesMax,
+  gradingRunsMax,
+  type JobSubmission,
+  misfitOf,
+  namedFilesTotalBytesMax,
+  type ProgramState,
+  type RequestedSpec,
+  stdinBytesMax,
+  streamBytesMax,
+} from '@vouchbox/protocol';
+import type { Comparison } from '@vouchbox/protocol/grading';
+import { ServiceError } from '../../ground/service-error.ts';
+import { refusal } from '../admit/refuse.ts';
+import { type ParsedSubmission, parseSubmission, problemOf } from '../admit/submission.ts';
+
+/** A program as its jobs need it. */
+export interface StoredProgram extends Pick<RequestedSpec, 'language' | 'runtime'> {
+  readonly code: GradingText;
+}
+
+/** What every step asks of a test. */
+export interface TestHead {
+  readonly name: string;
+  readonly points: number;
+  readonly compare: Comparison;
+}
+
+/** The texts of a test. */
+export interface TestContent extends Pick<ParsedSubmission, 'args' | 'files'> {
+  readonly stdin: GradingText | null;
+  readonly expected: GradingText | null;
+}
+
+/** What holds for all runs. */
+export interface GradingCommon extends Pick<RequestedSpec, 'limits' | 'requirements'> {
+  readonly checker: StoredProgram | null;
+}
+
+export interface ParsedTest {
+  readonly head: TestHead;
+  readonly content: TestContent;
+}
+
+export interface ParsedGrading {
+  readonly common: GradingCommon;
+  readonly programs: readonly { readonly state: ProgramState; readonly content: StoredProgram }[];
+  readonly tests: readonly ParsedTest[];
+}
+
+/** A blob that a grading names, and what it may have at most. */
+export interface NamedText {
+  readonly sha256: string;
+  readonly pointer: string;
+  readonly bytesMax: number;
+  /** Whether it is what a program is expected to print, so that it is kept from others. */
+  readonly isHeld: boolean;
+}
+
+/** @throws ServiceError `invalid_request`, `payload_too_large`, and as `parseSubmission` does */
+export function parseGrading(body: unknown): ParsedGrading {
+  const misfit = misfitOf(GradingSubmission, body);
+  if (misfit !== null) throw refusal('invalid_request', misfit.pointer, problemOf(misfit));
+  const submission = body as GradingSubmission;
+  const { programs, tests, checker, limits, requirements } = submission;
+  const runs = programs.length * tests.length;
+  if (runs > gradingRunsMax)
+    throw refusal('payload_too_large', '', `asks for ${runs} runs; at most ${gradingRunsMax} are allowed`);
+  const shared = { ...(limits && { limits }), ...(requirements && { requirements }) };
+  const common = specOf('', { language: 'python', code: ' ', ...shared });
+  const named = new Set<string>();
+  return {
+    common: {
+      limits: common.limits,
+      requirements: common.requirements,
+      checker: checker === undefined ? null : programOf('/checker', checker),
+    },
+    programs: programs.map(({ name = null, ...program }, index) => {
+      const content = programOf(`/programs/${index}`, program);
+      const { language } = content;
+      return { content, state: { name, language, status: 'waiting', verdict: null, problem: null } };
+    }),
+    tests: tests.map((test, index) => {
+      if (named.has(test.name)) throw refusal('invalid_request', `/tests/${index}/name`, 'is the name of two tests');
+      named.add(test.name);
+      return testOf(`/tests/${index}`, test, checker !== undefined);
+    }),
+  };
+}
+
+type Program = GradingSubmission['programs'][number];
+
+function programOf(pointer: string, { language, code, runtime = null }: Program): StoredProgram {
+  const spec = specOf(pointer, { language, code: typeof code === 'string' ? code : ' ', runtime });
+  return { language: spec.language, runtime: spec.runtime, code };
+}
+
+function testOf(pointer: string, test: GradingTest, isChecked: boolean): ParsedTest {
+  const { name, stdin = null, args = [], files = [], expected = null, compare = 'lines', points = 1 } = test;
+  const plain = typeof stdin === 'string' ? stdin : null;
+  const spec = specOf(pointer, { language: 'python', code: ' ', stdin: plain, args, files });
+  const bytesMax = isChecked ? fileBytesMax : streamBytesMax;
+  const bytes = typeof expected === 'string' ? Buffer.byteLength(expected) : 0;
+  const problem = `is ${bytes} bytes; at most ${bytesMax} are allowed`;
+  if (bytes > bytesMax) throw refusal('payload_too_large', `${pointer}/expected`, problem);
+  if (!(name + (typeof expected === 'string' ? expected : '')).isWellFormed())
+    throw refusal('invalid_request', pointer, 'holds a lone surrogate, which has no UTF-8 form');
+  return { head: { name, points, compare }, content: { stdin, args: spec.args, files: spec.files, expected } };
+}
+
+/** Checks a submission that is a part of the body: its refusals point into that part. */
+function specOf(pointer: string, submission: JobSubmission): ParsedSubmission {
+  try {
+    return parseSubmission(submission);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || pointer === '') throw error;
+    throw new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
+  }
+}
+
+/** The uploads that a grading names, and their bounds. */
+export function namedTexts({ common, programs, tests }: ParsedGrading): NamedText[] {
+  const text = (said: GradingText | null, pointer: string, bytesMax: number, isHeld = false): NamedText[] =>
+    said === null || typeof said === 'string' ? [] : [{ sha256: digestIn(said.blob), pointer, bytesMax, isHeld }];
+  const expectedMax = common.checker === null ? streamBytesMax : fileBytesMax;
+  return [
+    ...text(common.checker?.code ?? null, '/checker/code', codeBytesMax),
+    ...programs.flatMap(({ content }, index) => text(content.code, `/programs/${index}/code`, codeBytesMax)),
+    ...tests.flatMap(({ content }, index) => [
+      ...text(content.stdin, `/tests/${index}/stdin`, stdinBytesMax),
+      ...text(content.expected, `/tests/${index}/expected`, expectedMax, true),
+      ...content.files.flatMap((file, at) =>
+        'blob' in file ? text({ blob: String(file.blob) }, `/tests/${index}/files/${at}`, namedFilesTotalBytesMax) : [],
+      ),
+    ]),
+  ];
+}
+
+export function digestIn(blob: string): string {
+  return blob.slice('sha256:'.length);
+}
+
+/** @throws ServiceError `payload_too_large` if no judge can be given all that is expected */
+export function checkExpected({ tests }: ParsedGrading, sizes: ReadonlyMap<string, number>): void {
+  const bytes = tests.reduce((sum, { content: { expected } }) => {
+    if (expected === null) return sum;
+    return (
+      sum + (typeof expected === 'string' ? Buffer.byteLength(expected) : (sizes.get(digestIn(expected.blob)) ?? 0))
+    );
+  }, 0);
+  const problem = `expect ${bytes} bytes together; at most ${gradingExpectedBytesMax} are allowed`;
+  if (bytes > gradingExpectedBytesMax) throw refusal('payload_too_large', '/tests', problem);
+}

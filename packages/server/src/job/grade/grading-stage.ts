@@ -1,0 +1,289 @@
+/**
+ * Makes jobs of the rows of gradings as slots free, and follows each to its end. All that it knows is in the store: a
+ * restart, and another node that takes over, go on where the rows are. A tenant has at most as many jobs of gradings in the
+ * queue or running as there are slots; its gradings take turns, and the queue decides between tenants.
+ */
+import type { ProgramState } from '@vouchbox/protocol';
+import { ServiceError } from '../../ground/service-error.ts';
+import { pause } from '../../ground/waiting/pause.ts';
+import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
+import { within } from '../../ground/waiting/within.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import { type AdmitOptions, admitGraded } from '../admit/admit.ts';
+import { cancel } from '../dispatch/cancel.ts';
+import type { Dispatching } from '../dispatch/queue-only.ts';
+import { persistently } from '../finish/persistently.ts';
+import type { History } from '../history.ts';
+import type { Nudges } from '../nudges.ts';
+import { endOf, type GradedJobsOptions, GradingProblem, specOf, verdictOf } from './graded-jobs.ts';
+import { GradingWork, type NextJob } from './grading-work.ts';
+import type { JobEnd, PlannedJob, ProgramRun } from './program-run.ts';
+
+export interface GradingStageOptions
+  extends Omit<GradedJobsOptions, 'store' | 'history'>,
+    Pick<AdmitOptions, 'own' | 'others' | 'ceilings' | 'checkFreeSpace'> {
+  readonly store: Store;
+  readonly history: History;
+  readonly dispatcher: Pick<Dispatching, 'admit' | 'stop'>;
+  readonly nudges: Nudges;
+  /** The nudges of this process alone. */
+  readonly ownNudges: Nudges;
+  readonly log: Log;
+  /** How many jobs run at once, on all nodes. */
+  readonly slots: () => number;
+  /** Whether it is this node that does so. */
+  readonly isOurTurn: () => boolean;
+}
+
+/** How often it looks, if other nodes may have taken gradings in. */
+const lookMilliseconds = 5000;
+/** How long it waits after a failure of the store. */
+const failedMilliseconds = 1000;
+/** Gradings that are kept in memory, of one tenant and of all. */
+const gradingsOfTenantMax = 8;
+const gradingsMax = 64;
+/** How often what no failure of the store explains is tried again. */
+const attemptsMax = 8;
+
+export class GradingStage implements AsyncDisposable {
+  readonly #options: GradingStageOptions;
+  readonly #works = new Map<string, GradingWork>();
+  readonly #stopping = new AbortController();
+  readonly #loop = new StandingLoop((signal) => this.#lookWhenNudged(signal));
+  readonly #followed = new Set<Promise<void>>();
+  #turn = 0;
+
+  constructor(options: GradingStageOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to make jobs; without effect a second time. */
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Makes no more jobs. Those that were made go on, and are followed at the next start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop[Symbol.asyncDispose]();
+    await Promise.all(this.#followed);
+  }
+
+  async #lookWhenNudged(signal: AbortSignal): Promise<void> {
+    const { nudges, ownNudges, store, isOurTurn, log } = this.#options;
+    // What other nodes send arrives among the nudges of this process.
+    using nudge = ownNudges.next('gradings', signal);
+    try {
+      if (isOurTurn()) await this.#look();
+      else this.#works.clear();
+    } catch (error) {
+      log.error({ err: error }, 'gradings could not be read');
+      await pause(failedMilliseconds, signal);
+      nudges.send('gradings');
+    }
+    await (store.fleet ? within(nudge.arrived, lookMilliseconds, undefined) : nudge.arrived);
+  }
+
+  /** Takes in what has come or was cancelled since, and makes jobs. */
+  async #look(): Promise<void> {
+    const { store } = this.#options;
+    const running = await store.runningGradings();
+    const known = new Set(running.map(({ grading_id }) => grading_id));
+    for (const [id, work] of this.#works) if (!known.has(id) && work.underWay.size === 0) this.#works.delete(id);
+    for (const row of running) {
+      const work = this.#works.get(row.grading_id) ?? (this.#hasRoom(row.tenant) ? await this.#load(row) : null);
+      if (work === null || !row.cancellation_requested) continue;
+      work.isCancelled = true;
+      await this.#stopJobs(work);
+      await this.#settle(work);
+    }
+    this.#plan();
+  }
+
+  #hasRoom(tenant: string): boolean {
+    const ofTenant = [...this.#works.values()].filter((work) => work.tenant === tenant).length;
+    return ofTenant < gradingsOfTenantMax && this.#works.size < gradingsMax;
+  }
+
+  async #load(key: { tenant: string; grading_id: string }): Promise<GradingWork | null> {
+    const stored = await this.#options.store.gradingWork({ tenant: key.tenant, grading_id: key.grading_id });
+    if (stored === null) return null;
+    const work = new GradingWork(stored);
+    this.#works.set(work.grading_id, work);
+    return work;
+  }
+
+  /** Makes and follows jobs, gradings in turn, until slots or rows are used up. */
+  #plan(): void {
+    if (this.#stopping.signal.aborted || !this.#options.isOurTurn()) return;
+    const idle = new Set<GradingWork>();
+    for (;;) {
+      const work = this.#nextWork(idle);
+      if (work === null) return;
+      const next = work.next();
+      if (next === null) {
+        idle.add(work);
+        continue;
+      }
+      work.lastTurn = ++this.#turn;
+      work.underWay.set(next.planned, next.job_id);
+      const following = this.#follow(work, next).finally(() => this.#followed.delete(following));
+      this.#followed.add(following);
+    }
+  }
+
+  #nextWork(idle: ReadonlySet<GradingWork>): GradingWork | null {
+    const slots = Math.max(1, this.#options.slots());
+    const load = new Map<string, number>();
+    for (const { tenant, underWay } of this.#works.values()) load.set(tenant, (load.get(tenant) ?? 0) + underWay.size);
+    const open = [...this.#works.values()].filter((work) => !idle.has(work) && (load.get(work.tenant) ?? 0) < slots);
+    const [first] = open.toSorted(
+      (one, other) => one.underWay.size - other.underWay.size || one.lastTurn - other.lastTurn,
+    );
+    return first ?? null;
+  }
+
+  async #follow(work: GradingWork, next: NextJob): Promise<void> {
+    const { planned, run } = next;
+    const { signal } = this.#stopping;
+    try {
+      const job_id = next.job_id ?? (await this.#made(work, planned, run));
+      if (job_id !== null) await this.#followJob(work, { ...next, job_id });
+      else work.isCancelled = true;
+    } catch (error) {
+      if (signal.aborted) return;
+      await this.#fail(work, planned.program, error);
+    } finally {
+      work.underWay.delete(planned);
+      await this.#settle(work);
+      this.#plan();
+    }
+  }
+
+  /** The id of the job; null if the grading makes no more. */
+  async #made(work: GradingWork, planned: PlannedJob, run: ProgramRun): Promise<string | null> {
+    const { tenant, grading_id } = work;
+    const { program, name, attempt } = planned;
+    for (;;) {
+      try {
+        return await this.#persistently(async () => {
+          const spec = await specOf(work, planned, { ...this.#options, run });
+          return await admitGraded({ tenant, spec, graded: { grading_id, program, name, attempt } }, this.#options);
+        });
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.retryable) || work.isCancelled) throw error;
+        await pause((error.retryAfterSeconds ?? 1) * 1000, this.#stopping.signal);
+        this.#stopping.signal.throwIfAborted();
+      }
+    }
+  }
+
+  async #followJob(work: GradingWork, { planned, run, job_id }: NextJob & { readonly job_id: string }): Promise<void> {
+    const { history, store, nudges } = this.#options;
+    const { signal } = this.#stopping;
+    const { tenant, grading_id } = work;
+    const key = { tenant, job_id };
+    work.underWay.set(planned, job_id);
+    if (work.isCancelled) await this.#stopJob(work, job_id);
+    let end: JobEnd | null = null;
+    while (end === null) {
+      await history.ended(key, signal);
+      signal.throwIfAborted();
+      end = await this.#persistently(() => endOf(key, this.#options));
+    }
+    const verdict = planned.purpose === 'judge' ? await this.#verdict(key, end) : null;
+    const isFinal = run.ended(
+      planned,
+      planned.purpose === 'judge' && verdict === null ? { ...end, isFailure: true } : end,
+    );
+    const { program, name, attempt, test } = planned;
+    const { terminal_reason } = end;
+    const record = {
+      tenant,
+      grading_id,
+      program,
+      name,
+      attempt,
+      job_id,
+      terminal_reason,
+      at: new Date().toISOString(),
+    };
+    const said = {
+      test: test === null ? null : (work.heads[test]?.name ?? null),
+      isRun: planned.purpose === 'test' && isFinal,
+    };
+    await this.#persistently(() => store.endGradedJob({ ...record, ...said }));
+    nudges.send(`grading ${grading_id}`);
+    if (verdict !== null) await this.#endProgram(work, program, { status: 'judged', verdict, problem: null });
+    else if (planned.purpose === 'judge' && isFinal) throw new GradingProblem(`${job_id} gave no verdict`);
+  }
+
+  #verdict(key: { tenant: string; job_id: string }, end: JobEnd) {
+    if (end.terminal_reason === null) return null;
+    return this.#persistently(() => verdictOf(key, end.receipt_sha256, this.#options));
+  }
+
+  /** A program that cannot be graded ends with the reason, and the others go on. */
+  async #fail(work: GradingWork, program: number, error: unknown): Promise<void> {
+    const { log } = this.#options;
+    const isKnown = error instanceof GradingProblem || error instanceof ServiceError;
+    if (!isKnown) log.error({ err: error, grading_id: work.grading_id, program }, 'a program could not be graded');
+    const problem = isKnown ? error.message : 'The service failed.';
+    await this.#endProgram(work, program, { status: 'failed', verdict: null, problem });
+  }
+
+  async #endProgram(
+    work: GradingWork,
+    program: number,
+    end: Pick<ProgramState, 'verdict' | 'problem'> & { readonly status: 'judged' | 'failed' | 'cancelled' },
+  ): Promise<void> {
+    const { store, nudges, ownNudges } = this.#options;
+    const { tenant, grading_id } = work;
+    const { status, ...ended } = end;
+    const isOver = await this.#persistently(() =>
+      store.endProgram({
+        tenant,
+        grading_id,
+        program,
+        status,
+        ended: JSON.stringify(ended),
+        at: new Date().toISOString(),
+      }),
+    );
+    work.over(program);
+    nudges.send(`grading ${grading_id}`);
+    if (!isOver) return;
+    this.#works.delete(grading_id);
+    // There is room for another.
+    ownNudges.send('gradings');
+  }
+
+  /** Ends a grading that is to end, once none of its jobs is under way. */
+  async #settle(work: GradingWork): Promise<void> {
+    if (!work.isCancelled || work.underWay.size > 0 || this.#stopping.signal.aborted) return;
+    for (const program of [...work.waiting]) {
+      await this.#endProgram(work, program, { status: 'cancelled', verdict: null, problem: null });
+    }
+  }
+
+  async #stopJobs(work: GradingWork): Promise<void> {
+    for (const job_id of work.underWay.values()) if (job_id !== null) await this.#stopJob(work, job_id);
+  }
+
+  async #stopJob({ tenant, principal }: GradingWork, job_id: string): Promise<void> {
+    await cancel({ tenant, job_id, principal }, this.#options);
+  }
+
+  #persistently<T>(attempt: () => Promise<T>): Promise<T> {
+    const { log } = this.#options;
+    const failed = (error: unknown) => log.warn({ err: error }, 'a step of a grading is tried again');
+    const { signal } = this.#stopping;
+    return persistently(attempt, { signal, attemptsMax, failed, isFinal });
+  }
+}
+
+/** A refusal is an answer, and no failure. */
+function isFinal(error: unknown): boolean {
+  return error instanceof ServiceError || error instanceof GradingProblem;
+}

@@ -1,0 +1,88 @@
+/** One grading while the service goes on with it: which programs were begun, and which of its jobs are on their way. */
+import type { GradingWork as StoredWork } from '../../store/records/gradings.ts';
+import type { GradingParts } from './graded-jobs.ts';
+import type { GradingCommon, TestHead } from './grading-body.ts';
+import { type PlannedJob, ProgramRun } from './program-run.ts';
+
+/** A job that is to be made, or was made before and is to be followed. */
+export interface NextJob {
+  readonly run: ProgramRun;
+  readonly planned: PlannedJob;
+  /** Null if it is still to be made. */
+  readonly job_id: string | null;
+}
+
+/** Programs of one grading that are tested at the same time. A later one begins once an earlier one has nothing to make. */
+const programsAtOnce = 8;
+
+export class GradingWork implements GradingParts {
+  readonly tenant: string;
+  readonly grading_id: string;
+  readonly principal: string;
+  readonly common: GradingCommon;
+  readonly heads: readonly TestHead[];
+  /** Whether its end was asked for. */
+  isCancelled: boolean;
+  /** Jobs that are being made or followed, with their ids once they have one. */
+  readonly underWay = new Map<PlannedJob, string | null>();
+  /** When it last got a job; grows with each. */
+  lastTurn = 0;
+  readonly #waiting: number[];
+  readonly #begun = new Map<number, ProgramRun>();
+  readonly #made: NextJob[] = [];
+  readonly #jobs: StoredWork['jobs'];
+
+  constructor(stored: StoredWork) {
+    this.tenant = stored.tenant;
+    this.grading_id = stored.grading_id;
+    this.principal = stored.principal;
+    this.common = JSON.parse(stored.common) as GradingCommon;
+    this.heads = stored.heads.map((head) => JSON.parse(head) as TestHead);
+    this.isCancelled = stored.cancellation_requested;
+    this.#waiting = [...stored.statuses.entries()].flatMap(([at, status]) => (status === 'waiting' ? [at] : []));
+    this.#jobs = stored.jobs.toSorted((one, other) => one.attempt - other.attempt);
+    // What was made before is followed first, so that it is neither made again nor forgotten.
+    for (const program of new Set(this.#jobs.map((job) => job.program))) this.#begin(program);
+  }
+
+  /** The next job to make or to follow; null if there is none now. */
+  next(): NextJob | null {
+    const made = this.#made.shift();
+    if (made !== undefined) return made;
+    if (this.isCancelled) return null;
+    for (const run of this.#begun.values()) {
+      const planned = run.next();
+      if (planned !== null) return { run, planned, job_id: null };
+    }
+    const [program] = this.#waiting.filter((at) => !this.#begun.has(at));
+    if (program === undefined || this.#begun.size >= programsAtOnce) return null;
+    this.#begin(program);
+    return this.next();
+  }
+
+  /** Programs that have no end yet. */
+  get waiting(): readonly number[] {
+    return this.#waiting;
+  }
+
+  /** The program has its end. */
+  over(program: number): void {
+    this.#begun.delete(program);
+    const at = this.#waiting.indexOf(program);
+    if (at >= 0) this.#waiting.splice(at, 1);
+  }
+
+  #begin(program: number): void {
+    const run = new ProgramRun(program, { tests: this.heads.length, isChecked: this.common.checker !== null });
+    this.#begun.set(program, run);
+    const jobs = this.#jobs.filter((job) => job.program === program);
+    for (const { name, job_id } of jobs) {
+      const attempts = jobs.filter((job) => job.name === name);
+      // Only the last attempt counts: the others ended as failures of the service.
+      const last = attempts.at(-1);
+      if (last === undefined || last.job_id !== job_id) continue;
+      const planned = run.again(name, last.attempt);
+      if (planned !== null) this.#made.push({ run, planned, job_id });
+    }
+  }
+}

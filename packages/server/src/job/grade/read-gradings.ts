@@ -1,0 +1,115 @@
+/** Gradings as their owner reads them: now, or once they have ended or something happened. Spec § Gradings. */
+import type {
+  FilledQueryOf,
+  GradingCancellation,
+  GradingDetail,
+  GradingEvents,
+  GradingItem,
+  GradingList,
+} from '@vouchbox/protocol';
+import { Deadline } from '../../ground/waiting/deadline.ts';
+import { within } from '../../ground/waiting/within.ts';
+import type { GradingKey, GradingRow } from '../../store/records/gradings.ts';
+import type { Store } from '../../store/store.ts';
+import type { Nudges } from '../nudges.ts';
+import { gradingNotFound } from '../refusals.ts';
+import { decodeCursor, encodeCursor } from '../view/cursor.ts';
+
+export interface ReadGradingOptions {
+  readonly store: Pick<Store, 'grading' | 'gradings' | 'gradingEvents' | 'requestGradingCancel' | 'fleet'>;
+  readonly nudges: Nudges;
+  /** Aborts when the service stops. */
+  readonly shutdown: AbortSignal;
+}
+
+export interface GradingWait {
+  readonly waitSeconds: number;
+  /** Ends the wait early. */
+  readonly signal: AbortSignal;
+}
+
+/** How often a follower looks at the store, if other nodes may change the grading. */
+const lookMilliseconds = 2000;
+
+/** @throws ServiceError `grading_not_found` */
+export async function gradingDetail(
+  key: GradingKey,
+  wait: GradingWait,
+  options: ReadGradingOptions,
+): Promise<GradingDetail> {
+  return await onceIt(
+    (detail) => detail.finished_at !== null,
+    async () => {
+      const found = await options.store.grading(key);
+      if (found === null) throw gradingNotFound();
+      return { ...itemOf(found.row), graded: [...found.graded] };
+    },
+    { key, wait, ...options },
+  );
+}
+
+/** @throws ServiceError `grading_not_found` */
+export async function gradingEvents(
+  key: GradingKey,
+  { after, limit, ...wait }: GradingWait & { readonly after: number; readonly limit: number },
+  options: ReadGradingOptions,
+): Promise<GradingEvents> {
+  return await onceIt(
+    ({ items, next_cursor }) => items.length > 0 || next_cursor === null,
+    async () => {
+      const page = await options.store.gradingEvents({ ...key, after, limit });
+      if (page === null) throw gradingNotFound();
+      const { items, isComplete } = page;
+      return { items: [...items], next_cursor: isComplete ? null : (items.at(-1)?.seq ?? after) };
+    },
+    { key, wait, ...options },
+  );
+}
+
+/** Reads again whenever something happened in the grading, until it is enough or the wait is over. */
+async function onceIt<Answer>(
+  isEnough: (answer: Answer) => boolean,
+  read: () => Promise<Answer>,
+  { key, wait, nudges, store, shutdown }: ReadGradingOptions & { readonly key: GradingKey; readonly wait: GradingWait },
+): Promise<Answer> {
+  if (wait.waitSeconds === 0) return await read();
+  using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
+  for (;;) {
+    // Registered before it is read, so that a change meanwhile is not missed.
+    using nudge = nudges.next(`grading ${key.grading_id}`, deadline.signal);
+    const answer = await read();
+    if (isEnough(answer) || deadline.signal.aborted) return answer;
+    await (store.fleet ? within(nudge.arrived, lookMilliseconds, undefined) : nudge.arrived);
+  }
+}
+
+/** One page, newest first. Rejects as `decodeCursor` throws. */
+export async function listGradings(
+  tenant: string,
+  { limit, cursor }: FilledQueryOf<'listGradings'>,
+  { store }: ReadGradingOptions,
+): Promise<GradingList> {
+  const place = cursor === undefined ? null : decodeCursor(tenant, cursor);
+  const before = place && { created_at: place.created_at, grading_id: place.job_id };
+  // One more than requested shows whether there is a next page.
+  const rows = await store.gradings({ tenant, limit: limit + 1, before });
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  const next_cursor =
+    last === undefined ? null : encodeCursor(tenant, { created_at: last.created_at, job_id: last.grading_id });
+  return { items: rows.slice(0, limit).map(itemOf), next_cursor };
+}
+
+/** Asks for its end, which comes later. @throws ServiceError `grading_not_found` */
+export async function cancelGrading(key: GradingKey, options: ReadGradingOptions): Promise<GradingCancellation> {
+  const kind = await options.store.requestGradingCancel(key);
+  if (kind === 'not_found') throw gradingNotFound();
+  if (kind === 'requested') options.nudges.send('gradings');
+  const detail = await gradingDetail(key, { waitSeconds: 0, signal: options.shutdown }, options);
+  return { ...detail, already_terminal: kind === 'already_terminal' };
+}
+
+function itemOf(row: GradingRow): GradingItem {
+  const { grading_id, status, created_at, finished_at, cancellation_requested, programs, tests, runs_ended } = row;
+  const runs = programs * tests;
+  return { grading_id, status, created_at, finished_at, cancellation_requested, programs, tests, runs, runs_ended };
+}

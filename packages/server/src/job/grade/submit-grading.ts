@@ -1,0 +1,165 @@
+/** Turns a request into a grading, which is on disk before the client is answered, or into a refusal that stores nothing. */
+import { type GradingAnswer, gradingPath } from '@vouchbox/protocol';
+import type { Caller } from '../../ground/caller.ts';
+import type { AcceptedGrading, GradingAdmitted } from '../../store/gradings/admission.ts';
+import type { StoredBlobRow } from '../../store/records/rows.ts';
+import type { Store } from '../../store/store.ts';
+import { type AdmitOptions, fittingLimits, full, keyReused } from '../admit/admit.ts';
+import { blobUnavailable } from '../admit/named-inputs.ts';
+import { nextPlace } from '../admit/next-place.ts';
+import { refusal } from '../admit/refuse.ts';
+import type { OutputCopies } from '../artifact-content.ts';
+import { blobContent } from '../blob-content.ts';
+import type { Submission } from '../jobs.ts';
+import type { Nudges } from '../nudges.ts';
+import { shuttingDown } from '../refusals.ts';
+import { checkExpected, namedTexts, type ParsedGrading, parseGrading, type StoredProgram } from './grading-body.ts';
+
+export interface SubmitGradingOptions
+  extends Pick<AdmitOptions, 'own' | 'others' | 'ceilings' | 'queue' | 'checkFreeSpace' | 'shutdown'> {
+  readonly store: Pick<Store, 'admitGrading' | 'findGradingByKey' | 'gradingDigest' | 'blob' | 'blobPiece'>;
+  readonly blobs: OutputCopies;
+  readonly nudges: Pick<Nudges, 'send'>;
+}
+
+export interface SubmittedGrading {
+  readonly answer: GradingAnswer;
+  readonly replayed: boolean;
+}
+
+/**
+ * @throws ServiceError as `parseGrading` does; `idempotency_key_reused`, `blob_unavailable`,
+ * `insufficient_storage`, `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; what no node can
+ * run; `unauthorized` if the authority ended meanwhile
+ */
+export async function submitGrading(
+  caller: Caller,
+  { body, idempotencyKey: key, checkAuthority }: Submission,
+  options: SubmitGradingOptions,
+): Promise<SubmittedGrading> {
+  if (options.shutdown.aborted) throw shuttingDown();
+  const { store, queue, nudges } = options;
+  const { tenant, principal } = caller;
+  const parsed = parseGrading(body);
+  const idempotency = key === null ? null : { key, spec_sha256: await store.gradingDigest(parsed) };
+  const earlier = idempotency === null ? null : await store.findGradingByKey({ tenant, key: idempotency.key });
+  if (earlier !== null) {
+    await checkAuthority?.();
+    if (earlier.spec_sha256 !== idempotency?.spec_sha256) throw keyReused();
+    return { answer: answerOf(earlier), replayed: true };
+  }
+  const named = await checkedBlobs(tenant, parsed, store);
+  checkFit(parsed, options);
+  options.checkFreeSpace();
+  for (const upload of named.held) await holdText(tenant, upload, options);
+  await checkAuthority?.();
+  const { created_at, job_id } = nextPlace(Date.now());
+  const admitted = await store.admitGrading({
+    tenant,
+    principal,
+    grading_id: job_id.replace(/^job_/, 'grading_'),
+    created_at,
+    common: JSON.stringify(parsed.common),
+    programs: parsed.programs.map(({ state, content }) => textsOf(state, content)),
+    tests: parsed.tests.map(({ head, content }) => textsOf(head, content)),
+    blobs: named.plain,
+    held: named.held.map(({ sha256 }) => sha256),
+    idempotency,
+    queueMax: queue.total,
+    tenantQueueMax: queue.perTenant,
+  });
+  if (admitted.kind === 'created') nudges.send('gradings');
+  return submitted(admitted);
+}
+
+function textsOf(head: object, content: object) {
+  return { head: JSON.stringify(head), content: JSON.stringify(content) };
+}
+
+interface NamedUploads {
+  readonly plain: readonly string[];
+  readonly held: readonly Upload[];
+}
+
+interface Upload extends StoredBlobRow {
+  readonly sha256: string;
+}
+
+/** The uploads that the grading names, each once. Their sizes are compared with their bounds. */
+async function checkedBlobs(
+  tenant: string,
+  parsed: ParsedGrading,
+  { blob }: SubmitGradingOptions['store'],
+): Promise<NamedUploads> {
+  const named = namedTexts(parsed);
+  const uploads = new Map<string, Upload>();
+  for (const sha256 of new Set(named.map((text) => text.sha256))) {
+    const found = await blob({ tenant, sha256 });
+    if (found !== null) uploads.set(sha256, { sha256, ...found });
+  }
+  for (const { sha256, pointer, bytesMax } of named) {
+    const bytes = uploads.get(sha256)?.size_bytes;
+    if (bytes === undefined) throw refusal('blob_unavailable', pointer, 'is not a blob of the tenant');
+    const problem = `is ${bytes} bytes; at most ${bytesMax} are allowed`;
+    if (bytes > bytesMax) throw refusal('payload_too_large', pointer, problem);
+  }
+  checkExpected(parsed, new Map([...uploads].map(([sha256, { size_bytes }]) => [sha256, size_bytes])));
+  const held = new Set(named.filter(({ isHeld }) => isHeld).map(({ sha256 }) => sha256));
+  return {
+    plain: [...new Set(named.filter(({ isHeld }) => !isHeld).map(({ sha256 }) => sha256))],
+    held: [...uploads.values()].filter(({ sha256 }) => held.has(sha256)),
+  };
+}
+
+/** Copies an upload to where no caller can name it. */
+async function holdText(
+  tenant: string,
+  { sha256, ...upload }: Upload,
+  { store, blobs }: SubmitGradingOptions,
+): Promise<void> {
+  const chunks = blobContent(store, { tenant, sha256, ...upload });
+  await blobs.copy(tenant, { sha256, bytesMax: upload.size_bytes, chunks });
+}
+
+/** Every program, the checker and the judge must have a node that can run them. */
+function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOptions): void {
+  const { limits, requirements, checker } = common;
+  const judge = { language: 'python', runtime: null } as const;
+  const all: readonly Pick<StoredProgram, 'language' | 'runtime'>[] = [
+    ...programs.map(({ content }) => content),
+    ...(checker === null ? [] : [checker]),
+    judge,
+  ];
+  const kinds = new Map(all.map(({ language, runtime }) => [`${language} ${runtime}`, { language, runtime }]));
+  for (const kind of kinds.values()) {
+    fittingLimits(
+      { ...kind, limits, requirements, code: '', stdin: null, args: [], env: {}, files: [], outputs: [] },
+      options,
+    );
+  }
+}
+
+function submitted(admitted: GradingAdmitted): SubmittedGrading {
+  switch (admitted.kind) {
+    case 'created':
+    case 'replayed':
+      return { answer: answerOf(admitted.grading), replayed: admitted.kind === 'replayed' };
+    case 'key_reused':
+      throw keyReused();
+    case 'blob_unavailable':
+      throw blobUnavailable();
+    case 'full':
+      throw full(admitted.of);
+  }
+}
+
+/** Every request with one key gets this answer: what became of the grading since is for those who may read it. */
+function answerOf({ grading_id, created_at }: AcceptedGrading): GradingAnswer {
+  return {
+    grading_id,
+    status: 'running',
+    created_at,
+    grading_url: gradingPath('getGrading', grading_id),
+    events_url: gradingPath('gradingEvents', grading_id),
+  };
+}

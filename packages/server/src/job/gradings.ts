@@ -1,0 +1,41 @@
+/** Everything that a caller can do with gradings. A foreign and an unknown grading look the same. */
+import type { FilledQueryOf, GradingCancellation, GradingDetail, GradingEvents, GradingList } from '@vouchbox/protocol';
+import type { Caller } from '../ground/caller.ts';
+import { answered } from './answered.ts';
+import {
+  cancelGrading,
+  type GradingWait,
+  gradingDetail,
+  gradingEvents,
+  listGradings,
+  type ReadGradingOptions,
+} from './grade/read-gradings.ts';
+import { type SubmitGradingOptions, type SubmittedGrading, submitGrading } from './grade/submit-grading.ts';
+import type { Submission } from './jobs.ts';
+
+export interface Gradings {
+  /** Checks and stores a grading; durable when it resolves. */
+  submit(caller: Caller, submission: Submission): Promise<SubmittedGrading>;
+  list(caller: Caller, query: FilledQueryOf<'listGradings'>): Promise<GradingList>;
+  /** May wait for its end; the signal ends the wait early with what there is. */
+  detail(caller: Caller, grading_id: string, wait: GradingWait): Promise<GradingDetail>;
+  cancel(caller: Caller, grading_id: string): Promise<GradingCancellation>;
+  /** May wait for an event after the cursor; the signal ends the wait early with an empty page. */
+  events(
+    caller: Caller,
+    grading_id: string,
+    page: GradingWait & { after: number; limit: number },
+  ): Promise<GradingEvents>;
+}
+
+export type GradingsOptions = SubmitGradingOptions & ReadGradingOptions;
+
+export function createGradings(options: GradingsOptions): Gradings {
+  return {
+    submit: (caller, submission) => answered(submitGrading(caller, submission, options)),
+    list: ({ tenant }, query) => answered(listGradings(tenant, query, options)),
+    detail: ({ tenant }, grading_id, wait) => answered(gradingDetail({ tenant, grading_id }, wait, options)),
+    cancel: ({ tenant }, grading_id) => answered(cancelGrading({ tenant, grading_id }, options)),
+    events: ({ tenant }, grading_id, page) => answered(gradingEvents({ tenant, grading_id }, page, options)),
+  };
+}

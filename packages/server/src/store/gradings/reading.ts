@@ -1,0 +1,239 @@
+/** Gradings as their owner reads them, and as the service goes on with them. */
+import type { GradingEvent, ProgramState, ProgramStatus } from '@vouchbox/protocol';
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { GradingKey, GradingRow, GradingWork } from '../records/gradings.ts';
+import type { JobKey } from '../records/rows.ts';
+import type { GradingTable, StoreDatabase } from '../schema.ts';
+
+const ROW = [
+  'tenant',
+  'grading_id',
+  'status',
+  'principal',
+  'created_at',
+  'finished_at',
+  'cancellation_requested',
+  'programs',
+  'tests',
+  'runs_ended',
+] as const;
+
+const selectGrading = prepared((db, { tenant, grading_id }: GradingKey) =>
+  db
+    .selectFrom('gradings')
+    .select([...ROW, 'common', 'last_seq'])
+    .where('tenant', '=', tenant)
+    .where('grading_id', '=', grading_id),
+);
+
+const selectNewest = prepared((db, range: { tenant: string; created_at: string; grading_id: string; limit: number }) =>
+  db
+    .selectFrom('gradings')
+    .select(ROW)
+    .where('tenant', '=', range.tenant)
+    .where((row) => row(row.refTuple('created_at', 'grading_id'), '<', row.tuple(range.created_at, range.grading_id)))
+    .orderBy('created_at', 'desc')
+    .orderBy('grading_id', 'desc')
+    .limit(range.limit),
+);
+
+const selectRunning = prepared((db) =>
+  db.selectFrom('gradings').select(ROW).where('finished_at', 'is', null).orderBy('created_at').orderBy('grading_id'),
+);
+
+const selectPrograms = prepared((db, { tenant, grading_id }: GradingKey) =>
+  db
+    .selectFrom('grading_programs')
+    .select(['status', 'state'])
+    .where('tenant', '=', tenant)
+    .where('grading_id', '=', grading_id)
+    .orderBy('position'),
+);
+
+const selectHeads = prepared((db, { tenant, grading_id }: GradingKey) =>
+  db
+    .selectFrom('grading_tests')
+    .select('head')
+    .where('tenant', '=', tenant)
+    .where('grading_id', '=', grading_id)
+    .orderBy('position'),
+);
+
+const selectJobs = prepared((db, { tenant, grading_id }: GradingKey) =>
+  db
+    .selectFrom('grading_jobs')
+    .innerJoin('grading_programs', (join) =>
+      join
+        .onRef('grading_programs.tenant', '=', 'grading_jobs.tenant')
+        .onRef('grading_programs.grading_id', '=', 'grading_jobs.grading_id')
+        .onRef('grading_programs.position', '=', 'grading_jobs.program'),
+    )
+    .select([
+      'grading_jobs.program',
+      'grading_jobs.name',
+      'grading_jobs.attempt',
+      'grading_jobs.job_id',
+      'grading_jobs.is_ended',
+    ])
+    .where('grading_jobs.tenant', '=', tenant)
+    .where('grading_jobs.grading_id', '=', grading_id)
+    .where('grading_programs.status', '=', sql.lit('waiting')),
+);
+
+const selectProgram = prepared((db, { tenant, grading_id, position }: GradingKey & { position: number }) =>
+  db
+    .selectFrom('grading_programs')
+    .select('content')
+    .where('tenant', '=', tenant)
+    .where('grading_id', '=', grading_id)
+    .where('position', '=', position),
+);
+
+const selectTest = prepared((db, { tenant, grading_id, position }: GradingKey & { position: number }) =>
+  db
+    .selectFrom('grading_tests')
+    .select('content')
+    .where('tenant', '=', tenant)
+    .where('grading_id', '=', grading_id)
+    .where('position', '=', position),
+);
+
+const selectEvents = prepared((db, page: GradingKey & { after: number; limit: number }) =>
+  db
+    .selectFrom('grading_events')
+    .select(['seq', 'timestamp', 'kind', 'data'])
+    .where('tenant', '=', page.tenant)
+    .where('grading_id', '=', page.grading_id)
+    .where('seq', '>', page.after)
+    .orderBy('seq')
+    .limit(page.limit),
+);
+
+const selectEnd = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .leftJoin('receipts', (join) =>
+      join.onRef('receipts.tenant', '=', 'jobs.tenant').onRef('receipts.job_id', '=', 'jobs.job_id'),
+    )
+    .select([
+      'jobs.terminal_reason',
+      'jobs.exit_code',
+      'jobs.truncated',
+      'receipts.receipt_json',
+      'receipts.receipt_sha256',
+    ])
+    .where('jobs.tenant', '=', tenant)
+    .where('jobs.job_id', '=', job_id),
+);
+
+type Columns = Pick<GradingTable, (typeof ROW)[number]>;
+
+function rowOf({ cancellation_requested, ...row }: Columns): GradingRow {
+  return { ...row, cancellation_requested: cancellation_requested === 1 };
+}
+
+/** A grading with its programs as they were sent; null if the tenant has no such grading. */
+export async function grading(
+  db: StoreDatabase,
+  key: GradingKey,
+): Promise<{ readonly row: GradingRow; readonly graded: readonly ProgramState[] } | null> {
+  const found = await selectGrading.first(db, key);
+  if (found === null) return null;
+  const { common: _, last_seq: __, ...row } = found;
+  const programs = await selectPrograms.all(db, key);
+  const graded = programs.map(({ status, state }) => ({ ...(JSON.parse(state) as ProgramState), status }));
+  return { row: rowOf(row), graded };
+}
+
+export interface GradingListInput {
+  readonly tenant: string;
+  readonly limit: number;
+  /** Exclusive: gradings after this one; null for the first page. */
+  readonly before: { readonly created_at: string; readonly grading_id: string } | null;
+}
+
+/** Above every time and every id, which are ASCII. */
+const LAST = '\u{10ffff}';
+
+/** A tenant's gradings, newest first. */
+export async function gradings(db: StoreDatabase, input: GradingListInput): Promise<readonly GradingRow[]> {
+  const { tenant, limit, before } = input;
+  const place = before ?? { created_at: LAST, grading_id: LAST };
+  return (await selectNewest.all(db, { tenant, limit, ...place })).map(rowOf);
+}
+
+/** Every tenant's gradings that have not ended, in the order in which they came. */
+export async function runningGradings(db: StoreDatabase): Promise<readonly GradingRow[]> {
+  return (await selectRunning.all(db, {})).map(rowOf);
+}
+
+/** What is needed to go on with a grading; null if there is no such grading. */
+export async function gradingWork(db: StoreDatabase, key: GradingKey): Promise<GradingWork | null> {
+  const found = await selectGrading.first(db, key);
+  if (found === null) return null;
+  const { common, last_seq: _, ...row } = found;
+  const [heads, programs, jobs] = [
+    await selectHeads.all(db, key),
+    await selectPrograms.all(db, key),
+    await selectJobs.all(db, key),
+  ];
+  return {
+    ...rowOf(row),
+    common,
+    heads: heads.map(({ head }) => head),
+    statuses: programs.map(({ status }): ProgramStatus => status),
+    jobs: jobs.map(({ is_ended, ...job }) => ({ ...job, is_ended: is_ended === 1 })),
+  };
+}
+
+/** The program at this place: JSON. */
+export async function gradingProgram(
+  db: StoreDatabase,
+  key: GradingKey & { readonly position: number },
+): Promise<string | null> {
+  return (await selectProgram.first(db, key))?.content ?? null;
+}
+
+/** The texts of the test at this place: JSON. */
+export async function gradingTest(
+  db: StoreDatabase,
+  key: GradingKey & { readonly position: number },
+): Promise<string | null> {
+  return (await selectTest.first(db, key))?.content ?? null;
+}
+
+export interface GradingEventPage {
+  readonly items: readonly GradingEvent[];
+  /** Whether the grading has ended with nothing after this page. */
+  readonly isComplete: boolean;
+}
+
+/** A page of events; null if the tenant has no such grading. */
+export async function gradingEvents(
+  db: StoreDatabase,
+  page: GradingKey & { readonly after: number; readonly limit: number },
+): Promise<GradingEventPage | null> {
+  const found = await selectGrading.first(db, page);
+  if (found === null) return null;
+  const rows = await selectEvents.all(db, page);
+  const items = rows.map((row) => ({ ...row, data: JSON.parse(row.data) as object }) as unknown as GradingEvent);
+  const last = rows.at(-1)?.seq ?? page.after;
+  return { items, isComplete: found.finished_at !== null && last >= found.last_seq };
+}
+
+/** How a job ended, as far as its grading asks. */
+export interface GradedJobEnd {
+  readonly terminal_reason: string | null;
+  readonly exit_code: number | null;
+  readonly truncated: boolean;
+  /** Null until it has ended. */
+  readonly receipt_json: string | null;
+  readonly receipt_sha256: string | null;
+}
+
+/** Null if the tenant has no such job any more. */
+export async function gradedEnd(db: StoreDatabase, key: JobKey): Promise<GradedJobEnd | null> {
+  const found = await selectEnd.first(db, key);
+  return found && { ...found, truncated: found.truncated === 1 };
+}

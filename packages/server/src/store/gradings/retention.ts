@@ -1,0 +1,28 @@
+/** Removes gradings that are older than the operator wants to keep. Their jobs are removed as jobs are. */
+import { prepared } from '../prepared.ts';
+import type { GradingKey } from '../records/gradings.ts';
+import type { StoreDatabase } from '../schema.ts';
+
+const selectEnded = prepared((db, { before, limit }: { before: string; limit: number }) =>
+  db
+    .selectFrom('gradings')
+    .select(['tenant', 'grading_id'])
+    .where('finished_at', 'is not', null)
+    .where('finished_at', '<', before)
+    .orderBy('finished_at')
+    .limit(limit),
+);
+
+const deleteGrading = prepared((db, { tenant, grading_id }: GradingKey) =>
+  db.deleteFrom('gradings').where('tenant', '=', tenant).where('grading_id', '=', grading_id),
+);
+
+/** Removes gradings that ended before `before`, with all their rows. Returns how many; 0 means that none is left. */
+export async function deleteEndedGradings(
+  db: StoreDatabase,
+  step: { readonly before: string; readonly limit: number },
+): Promise<number> {
+  const ended = await selectEnded.all(db, step);
+  deleteGrading.sendEach(db, ended);
+  return ended.length;
+}

@@ -1,0 +1,95 @@
+/**
+ * Jobs that a grading makes of its rows. The row that says so is written in the transaction that accepts the job, so a
+ * process that dies between two jobs makes neither twice.
+ */
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { GradedJob } from '../records/inputs.ts';
+import type { JobKey } from '../records/rows.ts';
+import type { StoreDatabase } from '../schema.ts';
+
+const selectJob = prepared((db, row: GradedJob & { tenant: string }) =>
+  db
+    .selectFrom('grading_jobs')
+    .select('job_id')
+    .where('tenant', '=', row.tenant)
+    .where('grading_id', '=', row.grading_id)
+    .where('program', '=', row.program)
+    .where('name', '=', row.name)
+    .where('attempt', '=', row.attempt),
+);
+
+const selectOpen = prepared((db, { tenant, grading_id }: { tenant: string; grading_id: string }) =>
+  db
+    .selectFrom('gradings')
+    .select('grading_id')
+    .where('tenant', '=', tenant)
+    .where('grading_id', '=', grading_id)
+    .where('cancellation_requested', '=', sql.lit(0))
+    .where('finished_at', 'is', null),
+);
+
+const insertJob = prepared((db, row: GradedJob & JobKey) =>
+  db.insertInto('grading_jobs').values({
+    tenant: row.tenant,
+    grading_id: row.grading_id,
+    program: row.program,
+    name: row.name,
+    attempt: row.attempt,
+    job_id: row.job_id,
+    is_ended: 0,
+  }),
+);
+
+/** How many gradings have not ended, and how many of their jobs are queued. */
+const selectCounts = prepared((db, { tenant }: { tenant: string }) =>
+  db.selectNoFrom((row) => [
+    row
+      .selectFrom('gradings')
+      .select((count) => count.fn.countAll<number>().as('rows'))
+      .where('finished_at', 'is', null)
+      .as('gradings'),
+    row
+      .selectFrom('gradings')
+      .select((count) => count.fn.countAll<number>().as('rows'))
+      .where('finished_at', 'is', null)
+      .where('tenant', '=', tenant)
+      .as('gradings_of_tenant'),
+    row
+      .selectFrom('queue')
+      .select((count) => count.fn.countAll<number>().as('rows'))
+      .where('is_test', '=', sql.lit(1))
+      .as('tests'),
+    row
+      .selectFrom('queue')
+      .select((count) => count.fn.countAll<number>().as('rows'))
+      .where('is_test', '=', sql.lit(1))
+      .where('tenant', '=', tenant)
+      .as('tests_of_tenant'),
+  ]),
+);
+
+/** The job that was made before, and whether the grading makes more. */
+export async function earlierGraded(
+  db: StoreDatabase,
+  job: GradedJob & { readonly tenant: string },
+): Promise<{ readonly job_id: string | null; readonly isOver: boolean }> {
+  const earlier = await selectJob.first(db, job);
+  if (earlier !== null) return { job_id: earlier.job_id, isOver: false };
+  return { job_id: null, isOver: (await selectOpen.first(db, job)) === null };
+}
+
+/** Part of the transaction that accepts the job. */
+export function recordGraded(db: StoreDatabase, job: GradedJob & JobKey): void {
+  insertJob.send(db, job);
+}
+
+/** What is added to the numbers of queued jobs, so that each grading counts as one, whatever it has in the queue. */
+export async function gradingPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
+  const counts = await selectCounts.first(db, { tenant });
+  const number = (value: unknown) => Number(value ?? 0);
+  return {
+    ofTenant: number(counts?.gradings_of_tenant) - number(counts?.tests_of_tenant),
+    all: number(counts?.gradings) - number(counts?.tests),
+  };
+}

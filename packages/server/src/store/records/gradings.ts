@@ -1,0 +1,71 @@
+/** What the store is given and answers of gradings. It crosses threads, so it is plain data. */
+import type { GradingStatus, ProgramStatus } from '@vouchbox/protocol';
+import type { GradedJob } from './inputs.ts';
+
+export interface GradingKey {
+  readonly tenant: string;
+  readonly grading_id: string;
+}
+
+/** A program or a test: what every step asks of it, and what only its own jobs need. Both are JSON. */
+export interface GradingPart {
+  readonly head: string;
+  readonly content: string;
+}
+
+export interface GradingAdmission extends GradingKey {
+  readonly principal: string;
+  readonly created_at: string;
+  /** What holds for all runs: JSON. */
+  readonly common: string;
+  /** The head of a program is what its owner reads of it. */
+  readonly programs: readonly GradingPart[];
+  readonly tests: readonly GradingPart[];
+  /** The digests of the uploads that it names. */
+  readonly blobs: readonly string[];
+  /** The digests of those that were copied to where no caller can name them. The uploads are removed if nobody else uses them. */
+  readonly held: readonly string[];
+  readonly idempotency: { readonly key: string; readonly spec_sha256: string } | null;
+  readonly queueMax: number;
+  readonly tenantQueueMax: number;
+}
+
+/** A grading without its parts. */
+export interface GradingRow extends GradingKey {
+  readonly status: GradingStatus;
+  readonly principal: string;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+  readonly cancellation_requested: boolean;
+  readonly programs: number;
+  readonly tests: number;
+  readonly runs_ended: number;
+}
+
+/** What is needed to go on with a grading. */
+export interface GradingWork extends GradingRow {
+  readonly common: string;
+  /** The heads of its tests, in their order. */
+  readonly heads: readonly string[];
+  readonly statuses: readonly ProgramStatus[];
+  /** The jobs of programs that wait for their verdict, in no order. */
+  readonly jobs: readonly (Omit<GradedJob, 'grading_id'> & { readonly job_id: string; readonly is_ended: boolean })[];
+}
+
+/** The end of a job, for the grading that it belongs to. */
+export interface GradedEnd extends GradingKey, GradedJob {
+  readonly job_id: string;
+  /** The test that it ran; null if it ran none. */
+  readonly test: string | null;
+  readonly terminal_reason: string | null;
+  readonly at: string;
+}
+
+/** The end of a program. */
+export interface ProgramEnd extends GradingKey {
+  readonly program: number;
+  readonly status: Exclude<ProgramStatus, 'waiting'>;
+  /** The members that its end changes of what its owner reads: JSON. */
+  readonly ended: string;
+  readonly at: string;
+}

@@ -1,0 +1,404 @@
+/** Spec § Gradings: programs against tests in one request. */
+import { createHash } from 'node:crypto';
+import type { GradingDetail, GradingEvent } from '@vouchbox/protocol';
+import { openCredentials } from '@vouchbox/server';
+import { describe, expect, test } from 'vitest';
+import { type Answer, type RequestOptions, Rig, type Tenant, useRig } from '../rig/rig.ts';
+
+const rig = useRig({ provider: 'subprocess', concurrency: '2' });
+/** One place in the queue, one slot, and few requests. */
+const tight = useRig({ provider: 'subprocess', concurrency: '1', 'queue-max': '2', 'drain-seconds': '0' });
+
+const SUM = { language: 'python', code: 'print(sum(map(int, input().split())))' };
+const WRONG = { language: 'bash', code: 'echo 0' };
+const SLOW = { language: 'bash', code: 'sleep 300' };
+const TESTS = [
+  { name: 'small', stdin: '1 2', expected: '3' },
+  { name: 'large', stdin: '1000 2000', expected: '3000', points: 4 },
+];
+const LONG = { wall_seconds: 300, cpu_seconds: 100 };
+const ONE = { programs: [SUM], tests: TESTS };
+
+const refusalOf = ({ status, json }: Answer): [number, string] => [status, json.error?.code as string];
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+
+function submit(body: object, options: RequestOptions = {}, to: Rig = rig()): Promise<Answer> {
+  return to.request('/v1/gradings', { method: 'POST', body, ...options });
+}
+
+async function begun(body: object, to: Rig = rig(), options: RequestOptions = {}): Promise<string> {
+  const { json, status } = await submit(body, options, to);
+  expect([status, json]).toEqual([201, expect.objectContaining({ status: 'running' })]);
+  return json.grading_id as string;
+}
+
+async function graded(body: object, to: Rig = rig()): Promise<GradingDetail> {
+  return await to.alpha.client.waitForGrading(await begun(body, to));
+}
+
+const eventsOf = (id: string, to: Rig = rig()): Promise<GradingEvent[]> =>
+  Array.fromAsync(to.alpha.client.gradingEvents(id));
+
+/** Resolves with the id of the first job of a grading that runs. */
+async function runningJob(to: Rig, { client }: Tenant = to.alpha): Promise<string> {
+  for (;;) {
+    const { items } = await client.list({ status: ['running'] });
+    const [first] = items;
+    if (first !== undefined) return first.job_id;
+    await client
+      .result((await client.list({ limit: 1 })).items[0]?.job_id ?? '', { waitSeconds: 0.05 })
+      .catch(() => {});
+  }
+}
+
+/** The text of an output of a job. */
+async function outputOf(job_id: string): Promise<string> {
+  const { artifacts } = await rig().alpha.client.result(job_id);
+  return Buffer.from(artifacts[0]?.content_base64 ?? '', 'base64').toString();
+}
+
+describe('a grading', () => {
+  test('runs every program against every test, and the judge of each program writes its verdict', {
+    tags: ['Gradings-1', 'Gradings-3', 'Gradings-9', 'Gradings-9a'],
+  }, async () => {
+    const answer = await submit({ programs: [{ name: 'good', ...SUM }, WRONG], tests: TESTS });
+    const { grading_id, created_at } = answer.json;
+    const path = `/v1/gradings/${grading_id}`;
+    expect(answer.json).toEqual({
+      grading_id,
+      status: 'running',
+      created_at,
+      grading_url: path,
+      events_url: `${path}/events`,
+    });
+    expect([answer.headers.get('location'), answer.headers.get('idempotency-replayed')]).toEqual([path, 'false']);
+    const detail = await rig().alpha.client.waitForGrading(grading_id as string);
+    expect(detail).toMatchObject({ status: 'finished', programs: 2, tests: 2, runs: 4, runs_ended: 4 });
+    const [good, wrong] = detail.graded;
+    expect(good).toMatchObject({
+      name: 'good',
+      status: 'judged',
+      problem: null,
+      verdict: { accepted: true, points: 5 },
+    });
+    expect(wrong).toMatchObject({
+      name: null,
+      language: 'bash',
+      verdict: { accepted: false, points: 0, points_max: 5 },
+    });
+    const { job_id = '', verdict_sha256 } = good?.verdict ?? {};
+    const verdict = await outputOf(job_id);
+    expect(digestOf(verdict)).toBe(verdict_sha256);
+    const words = JSON.parse(verdict).tests.map((said: { verdict: string; name: string }) => [said.name, said.verdict]);
+    expect(words).toEqual([
+      ['small', 'accepted'],
+      ['large', 'accepted'],
+    ]);
+    expect((await rig().alpha.client.detail(job_id)).receipt_sha256).toBe(good?.verdict?.receipt_sha256);
+  });
+
+  test('asks a checker in place of a comparison', { tags: ['Gradings-1', 'Gradings-2', 'Gradings-2a'] }, async () => {
+    const checker = { language: 'bash', code: '[ "$(cat input/output)" -gt "$(cat input/expected)" ]' };
+    const {
+      graded: [one],
+    } = await graded({ programs: [SUM], tests: [{ name: 'a', stdin: '1 2', expected: '2' }], checker });
+    expect(one?.verdict).toMatchObject({ accepted: true });
+  });
+
+  test('takes texts that were uploaded, and gives a test its arguments and files', {
+    tags: ['Gradings-2', 'Gradings-2b'],
+  }, async () => {
+    const { client } = rig().alpha;
+    const [code, stdin, expected] = [
+      await client.upload('import sys; print(input(), sys.argv[1], open("input/f").read())'),
+      await client.upload('in'),
+      await client.upload('in arg file'),
+    ].map(({ blob }) => ({ blob }));
+    const files = [{ path: 'input/f', content_base64: Buffer.from('file').toString('base64') }];
+    const tests = [
+      { name: 'a', stdin, expected, args: ['arg'], files, compare: 'exact' },
+      { name: 'b', stdin, expected, args: ['x'], files },
+    ];
+    const detail = await graded({ programs: [{ language: 'python', code }], tests });
+    // `print` adds a line feed, which `exact` minds.
+    expect(detail.graded[0]?.verdict).toMatchObject({ points: 0 });
+    const again = await graded({
+      programs: [{ language: 'python', code }],
+      tests: [{ ...tests[0], expected: 'in arg file\n' }],
+    });
+    expect(again.graded[0]?.verdict).toMatchObject({ accepted: true });
+  });
+
+  test('is answered again with its key, and refused with another body', { tags: ['Gradings-4'] }, async () => {
+    const headers = { 'idempotency-key': 'grading-1' };
+    const first = await submit(ONE, { headers });
+    const same = { programs: [{ ...SUM, runtime: null }], tests: TESTS, requirements: { minimum_isolation: 'none' } };
+    const again = await submit(same, { headers });
+    expect([again.status, again.json, again.headers.get('idempotency-replayed')]).toEqual([201, first.json, 'true']);
+    expect(refusalOf(await submit({ ...ONE, programs: [WRONG] }, { headers }))).toEqual([
+      422,
+      'idempotency_key_reused',
+    ]);
+    expect((await submit(ONE, { headers, key: rig().beta.key })).json.grading_id).not.toBe(first.json.grading_id);
+    expect((await rig().post({ language: 'bash', code: 'true' }, { headers })).status).toBe(201);
+    const refused = { 'idempotency-key': 'grading-2' };
+    expect((await submit({ ...ONE, tests: [] }, { headers: refused })).status).toBe(400);
+    expect((await submit(ONE, { headers: refused })).status).toBe(201);
+  });
+
+  test('needs a credential that may submit and read, and cancels with one that may', {
+    tags: ['Gradings-5'],
+  }, async () => {
+    await using operator = await openCredentials({ dataDir: rig().dataDir });
+    const keyWith = async (...scopes: ('jobs:submit' | 'jobs:read' | 'jobs:cancel')[]) =>
+      (await operator.create({ tenant: 'alpha', principal: null, scopes, expires_at: null })).key;
+    const key = await keyWith('jobs:submit');
+    for (const lacking of [key, await keyWith('jobs:read')]) {
+      expect(refusalOf(await submit(ONE, { key: lacking }))).toEqual([403, 'insufficient_scope']);
+    }
+    const both = await keyWith('jobs:submit', 'jobs:read');
+    const { grading_id } = (await submit(ONE, { key: both })).json;
+    const cancel = (as: string) => rig().request(`/v1/gradings/${grading_id}`, { method: 'DELETE', key: as });
+    expect(refusalOf(await cancel(both))).toEqual([403, 'insufficient_scope']);
+    expect((await cancel(await keyWith('jobs:cancel'))).status).toBe(200);
+    expect(refusalOf(await rig().request('/v1/gradings', { key }))).toEqual([403, 'insufficient_scope']);
+  });
+
+  test('of another tenant looks unknown', { tags: ['Gradings-6'] }, async () => {
+    const id = await begun(ONE);
+    for (const [path, method] of [
+      ['', 'GET'],
+      ['', 'DELETE'],
+      ['/events', 'GET'],
+    ] as const) {
+      const ask = (grading: string, key: string) => rig().request(`/v1/gradings/${grading}${path}`, { method, key });
+      const [foreign, unknown] = [await ask(id, rig().beta.key), await ask('grading_x', rig().beta.key)];
+      expect(refusalOf(foreign)).toEqual([404, 'grading_not_found']);
+      expect(foreign.json.error.message).toBe(unknown.json.error.message);
+    }
+    expect((await rig().beta.client.gradings()).items.map(({ grading_id }) => grading_id)).not.toContain(id);
+    expect(await rig().alpha.client.waitForGrading(id)).toMatchObject({ status: 'finished' });
+  });
+
+  test('has one event for each job and each program, in order, and a last one', { tags: ['Gradings-11'] }, async () => {
+    const id = await begun({ programs: [{ name: 'good', ...SUM }, WRONG], tests: TESTS });
+    const events = await eventsOf(id);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.filter(({ kind }) => kind === 'job').map(({ data }) => [data.program, data.name, data.test])).toEqual(
+      expect.arrayContaining([
+        [0, 'test 0', 'small'],
+        [1, 'test 1', 'large'],
+        [0, 'judge', null],
+      ]),
+    );
+    expect(events.find(({ kind, data }) => kind === 'program' && data.program === 0)?.data).toMatchObject({
+      name: 'good',
+      status: 'judged',
+      verdict: { points: 5 },
+    });
+    expect(events.at(-1)).toMatchObject({ kind: 'finished', data: { status: 'finished' } });
+    expect(events).toHaveLength(4 + 2 + 2 + 1);
+    const page = await rig().request(`/v1/gradings/${id}/events?after=3&limit=2`);
+    expect(page.json).toMatchObject({ items: [{ seq: 4 }, { seq: 5 }], next_cursor: 5 });
+    const end = await rig().request(`/v1/gradings/${id}/events?after=${events.length}&wait_seconds=30`);
+    expect(end.json).toEqual({ items: [], next_cursor: null });
+  });
+
+  test('is listed newest first, in pages of its tenant', { tags: ['Gradings-10'] }, async () => {
+    const ids = [await begun(ONE), await begun(ONE), await begun(ONE)].toReversed();
+    const first = await rig().alpha.client.gradings({ limit: 2 });
+    expect(first.items.map(({ grading_id }) => grading_id)).toEqual(ids.slice(0, 2));
+    const second = await rig().request(`/v1/gradings?limit=1&cursor=${first.next_cursor}`);
+    expect(second.json.items[0]).toMatchObject({ grading_id: ids[2], programs: 1, runs: 2 });
+    expect('graded' in second.json.items[0]).toBe(false);
+    const foreign = await rig().request(`/v1/gradings?cursor=${first.next_cursor}`, { key: rig().beta.key });
+    expect(refusalOf(foreign)).toEqual([400, 'invalid_request']);
+    for (const id of ids) await rig().alpha.client.waitForGrading(id);
+  });
+});
+
+describe('what cannot be graded is refused, and nothing is stored:', { tags: ['Gradings-2b', 'Gradings-2c'] }, () => {
+  const tests = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `${at}` }));
+  const programs = (count: number) => Array.from({ length: count }, () => WRONG);
+  test.each<[string, object, number, string]>([
+    ['no test', { programs: [SUM], tests: [] }, 400, 'invalid_request'],
+    ['1,001 tests', { programs: [SUM], tests: tests(1001) }, 400, 'invalid_request'],
+    ['1,001 programs', { programs: programs(1001), tests: tests(1) }, 400, 'invalid_request'],
+    ['50,008 runs', { programs: programs(56), tests: tests(893) }, 413, 'payload_too_large'],
+    ['two tests of one name', { programs: [SUM], tests: [{ name: 'a' }, { name: 'a' }] }, 400, 'invalid_request'],
+    [
+      'an unknown language',
+      { programs: [{ language: 'cobol', code: '1' }], tests: tests(1) },
+      400,
+      'unsupported_language',
+    ],
+    ['an unknown pack', { programs: [{ ...SUM, runtime: 'nowhere' }], tests: tests(1) }, 422, 'runtime_unavailable'],
+    ['the network', { ...ONE, limits: { allow_network: true } }, 400, 'network_not_allowed'],
+    [
+      'an isolation that is not there',
+      { ...ONE, requirements: { minimum_isolation: 'hardware-vm' } },
+      422,
+      'minimum_isolation_unsatisfied',
+    ],
+    [
+      'an unknown upload',
+      { programs: [SUM], tests: [{ name: 'a', stdin: { blob: `sha256:${'0'.repeat(64)}` } }] },
+      422,
+      'blob_unavailable',
+    ],
+    [
+      'an input that no job takes',
+      { programs: [SUM], tests: [{ name: 'a', stdin: 'x'.repeat(2 ** 20 + 1) }] },
+      413,
+      'payload_too_large',
+    ],
+    [
+      'more than is recorded',
+      { programs: [SUM], tests: [{ name: 'a', expected: 'x'.repeat(2 ** 20 + 1) }] },
+      413,
+      'payload_too_large',
+    ],
+    ['an argument that would end', { programs: [SUM], tests: [{ name: 'a', args: ['\0'] }] }, 400, 'invalid_request'],
+  ])('%s', async (_name, body, status, code) => {
+    const before = (await rig().alpha.client.gradings({ limit: 1 })).items;
+    const answer = await submit(body);
+    expect(refusalOf(answer)).toEqual([status, code]);
+    expect((await rig().alpha.client.gradings({ limit: 1 })).items).toEqual(before);
+  });
+
+  test('an upload that is larger than what it stands for', async () => {
+    const { blob } = await rig().alpha.client.upload('x'.repeat(2 ** 20 + 1));
+    const answer = await submit({ programs: [SUM], tests: [{ name: 'a', stdin: { blob } }] });
+    expect(refusalOf(answer)).toEqual([413, 'payload_too_large']);
+    expect(answer.json.error.message).toMatch(/^\/tests\/0\/stdin is 1048577 bytes/);
+  });
+
+  test('the faulty part is named', async () => {
+    const { json } = await submit({ programs: [SUM], tests: [{ name: 'a' }, { name: 'b', args: ['x'.repeat(5000)] }] });
+    expect(json.error.message).toMatch(/^\/tests\/1\/args\/0 is 5000 bytes/);
+  });
+});
+
+test('50,000 runs are taken at once, and cancelled before they begin', {
+  tags: ['Gradings-2c', 'Gradings-12'],
+}, async () => {
+  const body = {
+    programs: Array.from({ length: 50 }, () => SLOW),
+    tests: Array.from({ length: 1000 }, (_, at) => ({ name: `${at}` })),
+    limits: LONG,
+  };
+  const id = await begun(body);
+  await rig().alpha.client.cancelGrading(id);
+  const detail = await rig().alpha.client.waitForGrading(id);
+  expect(detail).toMatchObject({ status: 'cancelled', runs: 50_000 });
+});
+
+describe('a cancellation', { tags: ['Gradings-12'] }, () => {
+  test('ends the jobs of a grading, makes no more, and may be sent again', async () => {
+    const id = await begun({ programs: [SLOW, SLOW], tests: [{ name: 'a' }, { name: 'b' }], limits: LONG });
+    await runningJob(rig());
+    const { client } = rig().alpha;
+    expect(await client.cancelGrading(id)).toMatchObject({ cancellation_requested: true, already_terminal: false });
+    const detail = await client.waitForGrading(id);
+    expect(detail).toMatchObject({ status: 'cancelled', graded: [{ status: 'cancelled' }, { status: 'cancelled' }] });
+    const events = await eventsOf(id);
+    const jobs = events.filter(({ kind }) => kind === 'job');
+    expect(jobs.length).toBeLessThanOrEqual(2);
+    for (const { data } of jobs) expect((await client.detail(data.job_id ?? '')).status).toBe('cancelled');
+    expect(await client.cancelGrading(id)).toMatchObject({ status: 'cancelled', already_terminal: true });
+  });
+});
+
+describe('what is expected', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
+  test('is told to nobody: not by the jobs that are given it, and not to whoever knows its digest', async () => {
+    const { client } = rig().alpha;
+    const secret = 'a text that only the grader knows';
+    const { blob } = await client.upload(secret);
+    const checker = { language: 'bash', code: 'grep -q knows input/expected' };
+    const {
+      graded: [one],
+    } = await graded({ programs: [WRONG], tests: [{ name: 'a', expected: { blob } }], checker });
+    expect(one?.verdict).toMatchObject({ accepted: true });
+    const reader = { language: 'bash', code: 'cat input/a', files: [{ path: 'input/a', blob }] };
+    expect(refusalOf(await rig().post(reader))).toEqual([422, 'blob_unavailable']);
+    await expect(client.download(blob)).rejects.toMatchObject({ code: 'blob_not_found' });
+    const judge = await client.detail(one?.verdict?.job_id ?? '');
+    expect(judge.requested_spec.files).toEqual([{ path: 'input/grading.json', blob: expect.any(String), held: true }]);
+    const [given] = judge.requested_spec.files ?? [];
+    const named = { path: 'input/a', blob: (given as { blob: string }).blob };
+    expect(refusalOf(await rig().post({ ...reader, files: [named] }))).toEqual([422, 'blob_unavailable']);
+    expect(refusalOf(await rig().post({ ...reader, files: [{ ...named, held: true }] }))).toEqual([
+      400,
+      'invalid_request',
+    ]);
+    const { items } = await client.list({ limit: 4 });
+    for (const { job_id } of items) {
+      const { receipt: _, ...told } = await client.detail(job_id);
+      expect(JSON.stringify([told, await Array.fromAsync(client.events(job_id))])).not.toContain('grader knows');
+      expect(JSON.stringify(told)).not.toContain(Buffer.from(secret).toString('base64').slice(4, -4));
+    }
+  });
+
+  test('may be named by whoever sends it, and by a test whose input it is', async () => {
+    const { client } = rig().alpha;
+    const { blob } = await client.upload('both an input and what is expected');
+    const CAT = { language: 'bash', code: 'cat' };
+    const tests = [{ name: 'a', stdin: { blob }, expected: { blob }, compare: 'exact' }];
+    expect((await graded({ programs: [CAT], tests })).graded[0]?.verdict).toMatchObject({ accepted: true });
+    expect((await client.download(blob)).bytes.length).toBe(34);
+  });
+});
+
+describe('in a full service', { tags: ['Gradings-7'] }, () => {
+  test('a grading takes one place of the queue, and other tenants have their turns beside it', async () => {
+    const { alpha, beta } = tight();
+    const tests = Array.from({ length: 1000 }, (_, at) => ({ name: `${at}` }));
+    const id = await begun({ programs: [{ language: 'bash', code: 'sleep 0.01' }], tests }, tight());
+    await runningJob(tight());
+    // One place is left, whatever the grading has in the queue.
+    const one = await beta.client.submit({ language: 'bash', code: 'echo beside' });
+    const { stdout } = await beta.client.waitForResult(one.job_id);
+    expect(stdout).toBe('beside\n');
+    const { runs_ended } = await alpha.client.grading(id);
+    expect(runs_ended).toBeLessThan(900);
+    const waiting = await alpha.client.list({ status: ['queued', 'running'] });
+    expect(waiting.items.length).toBeLessThanOrEqual(1);
+    await alpha.client.cancelGrading(id);
+    await alpha.client.waitForGrading(id);
+  });
+
+  test('a grading that finds no place is refused, and one that is sent again is answered', async () => {
+    const headers = { 'idempotency-key': 'full' };
+    const slow = { programs: [SLOW], tests: [{ name: 'a' }], limits: LONG };
+    const first = await begun(slow, tight(), { headers });
+    const second = await begun(slow, tight());
+    expect(refusalOf(await submit(slow, {}, tight()))).toEqual([503, 'queue_full']);
+    expect(refusalOf(await tight().post({ language: 'bash', code: 'true' }))).toEqual([503, 'queue_full']);
+    expect((await submit(slow, { headers }, tight())).json.grading_id).toBe(first);
+    for (const id of [first, second]) await tight().alpha.client.cancelGrading(id);
+    for (const id of [first, second]) await tight().alpha.client.waitForGrading(id);
+  });
+});
+
+test('a grading goes on when the service starts again, and makes no job twice', {
+  tags: ['Gradings-13', 'Gradings-9'],
+}, async () => {
+  const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
+  const first = await Rig.start(settings);
+  const tests = Array.from({ length: 6 }, (_, at) => ({ name: `${at}`, stdin: `${at} 1`, expected: `${at + 1}` }));
+  const id = await begun({ programs: [SUM, WRONG], tests }, first);
+  for await (const { kind } of first.alpha.client.gradingEvents(id)) if (kind === 'job') break;
+  const waited = first.request(`/v1/gradings/${id}?wait_seconds=300`);
+  await first.stop('kept');
+  expect(refusalOf(await waited)).toEqual([503, 'shutting_down']);
+  const second = await Rig.start(settings, first.dataDir);
+  const detail = await second.alpha.client.waitForGrading(id);
+  expect(detail).toMatchObject({ status: 'finished', runs_ended: 12, graded: [{ verdict: { points: 6 } }, {}] });
+  const jobs = (await eventsOf(id, second)).filter(({ kind }) => kind === 'job');
+  const whole = jobs
+    .filter(({ data }) => data.terminal_reason === 'exited')
+    .map(({ data }) => `${data.program} ${data.name}`);
+  expect(new Set(whole).size).toBe(14);
+  expect(whole).toHaveLength(14);
+  expect(await second.stop()).toEqual([]);
+});
