@@ -25,144 +25,89 @@ export type Instruments = ReturnType<typeof createInstruments>;
 /** Registers every meter, and every series whose labels are known at the start. */
 export function createInstruments(registry: Registry) {
   const registers = [registry];
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers });
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const histogram = <Label extends string>(name: string, help: string, buckets: number[], ...labelNames: Label[]) =>
+    new Histogram({ name, help, labelNames, buckets, registers });
   const instruments = {
-    build: new Gauge({
-      name: 'svc_build_info',
-      help: 'Always 1; the labels say what runs.',
-      labelNames: ['version', 'backend', 'isolation_class'],
-      registers,
-    }),
+    build: gauge('svc_build_info', 'Always 1; the labels say what runs.', 'version', 'backend', 'isolation_class'),
     uptime: gauge('svc_uptime_seconds', 'For how long the service has been running.'),
     draining: gauge('svc_draining', '1 while the service is stopping.'),
     storeReady: gauge('svc_store_ready', '1 if the store answered this scrape; otherwise its series are missing.'),
-    jobsAdmitted: new Counter({
-      name: 'svc_jobs_admitted_total',
-      help: 'Jobs stored, without replays of an idempotency key.',
-      labelNames: ['language'],
-      registers,
-    }),
-    jobsEnded: new Counter({
-      name: 'svc_jobs_ended_total',
-      help: 'Jobs that became terminal.',
-      labelNames: ['language', 'status'],
-      registers,
-    }),
-    jobDuration: new Histogram({
-      name: 'svc_job_duration_seconds',
-      help: 'Run time of programs that ran.',
-      labelNames: ['language'],
-      buckets: jobSeconds,
-      registers,
-    }),
-    queueSeconds: new Histogram({
-      name: 'svc_job_queue_seconds',
-      help: 'From the submission of a job to its start.',
-      buckets: requestSeconds,
-      registers,
-    }),
+    jobsAdmitted: counter('svc_jobs_admitted_total', 'Jobs stored, without replays of an idempotency key.', 'language'),
+    jobsEnded: counter('svc_jobs_ended_total', 'Jobs that became terminal.', 'language', 'status'),
+    jobDuration: histogram('svc_job_duration_seconds', 'Run time of programs that ran.', jobSeconds, 'language'),
+    queueSeconds: histogram('svc_job_queue_seconds', 'From the submission of a job to its start.', requestSeconds),
     queued: gauge('svc_jobs_queued', 'Jobs that wait for a slot.'),
     queueCapacity: gauge('svc_queue_capacity', 'Jobs that may wait for a slot.'),
     oldestQueued: gauge('svc_queue_oldest_age_seconds', 'Age of the oldest job that waits; 0 where none does.'),
     running: gauge('svc_jobs_running', 'Jobs that run.'),
     slots: gauge('svc_job_slots', 'Jobs that may run at once.'),
-    fleetNodes: new Gauge({
-      name: 'svc_fleet_nodes',
-      help: 'Living nodes of a service that has several, by role.',
-      labelNames: ['role'],
-      registers,
-    }),
+    fleetNodes: gauge('svc_fleet_nodes', 'Living nodes of a service that has several, by role.', 'role'),
     fleetSlots: gauge('svc_fleet_job_slots', 'Jobs that all living nodes may run at once.'),
     fleetClaims: gauge('svc_fleet_claims', 'Jobs that living nodes have taken and that have not ended.'),
-    lateBeats: new Counter({
-      name: 'svc_node_lease_renewals_late_total',
-      help: 'Renewals of the lease of this node that came more than a second late.',
-      registers,
-    }),
-    recoveredJobs: new Counter({
-      name: 'svc_fleet_jobs_recovered_total',
-      help: 'Jobs of nodes that were gone which this node ended, or gave back to the queue.',
-      registers,
-    }),
+    lateBeats: counter(
+      'svc_node_lease_renewals_late_total',
+      'Renewals of the lease of this node that came more than a second late.',
+    ),
+    recoveredJobs: counter(
+      'svc_fleet_jobs_recovered_total',
+      'Jobs of nodes that were gone which this node ended, or gave back to the queue.',
+    ),
     outbox: gauge('svc_attestation_outbox_depth', 'Terminal jobs whose attestation is not stored yet.'),
     contentsToMove: gauge('svc_object_store_contents_to_move', 'Large contents that are not in the object store yet.'),
     objectsToRemove: gauge('svc_object_store_objects_to_remove', 'Objects that no job uses and that are still stored.'),
-    objectProblems: new Counter({
-      name: 'svc_object_store_problems_total',
-      help: 'Objects that were needed and were missing, or not what was put there.',
-      labelNames: ['problem'],
-      registers,
-    }),
-    sandboxPrepare: new Histogram({
-      name: 'svc_sandbox_prepare_seconds',
-      help: 'Time until a cell was ready for its program, or had failed.',
-      labelNames: ['result'],
-      buckets: prepareSeconds,
-      registers,
-    }),
-    parkedCells: new Gauge({
-      name: 'svc_parked_cells',
-      help: 'Parked cells.',
-      labelNames: ['language'],
-      registers,
-    }),
+    objectProblems: counter(
+      'svc_object_store_problems_total',
+      'Objects that were needed and were missing, or not what was put there.',
+      'problem',
+    ),
+    sandboxPrepare: histogram(
+      'svc_sandbox_prepare_seconds',
+      'Time until a cell was ready for its program, or had failed.',
+      prepareSeconds,
+      'result',
+    ),
+    parkedCells: gauge('svc_parked_cells', 'Parked cells.', 'language'),
     parkedBytes: gauge('svc_parked_bytes', 'Memory of parked cells.'),
     parkedBytesMax: gauge('svc_parked_limit_bytes', 'Memory that parked cells may take.'),
-    cellsTaken: new Counter({
-      name: 'svc_cells_taken_total',
-      help: 'Cells that jobs got: `parked` had waited, `awaited` was already being made, `cold` was made for the job.',
-      labelNames: ['how'],
-      registers,
-    }),
-    cellsLost: new Counter({
-      name: 'svc_parked_cells_lost_total',
-      help: 'Cells that no job got: they `died` while parked, their runtime `changed`, or they were `surplus`.',
-      labelNames: ['why'],
-      registers,
-    }),
-    storeCommit: new Histogram({
-      name: 'svc_store_commit_seconds',
-      help: 'Time until a change of a job was on disk, including the wait for the writer.',
-      buckets: commitSeconds,
-      registers,
-    }),
-    permits: new Gauge({
-      name: 'svc_permits_in_use',
-      help: 'Permits held.',
-      labelNames: ['kind'],
-      registers,
-    }),
-    permitsMax: new Gauge({
-      name: 'svc_permits_limit',
-      help: 'Permits that may be held.',
-      labelNames: ['kind'],
-      registers,
-    }),
-    requests: new Counter({
-      name: 'svc_http_requests_total',
-      help: 'Requests answered.',
-      labelNames: ['method', 'route', 'status'],
-      registers,
-    }),
-    requestDuration: new Histogram({
-      name: 'svc_http_request_duration_seconds',
-      help: 'From the head of a request to the last byte of its answer; waits and streams included.',
-      labelNames: ['method', 'route'],
-      buckets: requestSeconds,
-      registers,
-    }),
-    headsRefused: new Counter({
-      name: 'svc_http_heads_refused_total',
-      help: 'Requests refused before they were parsed: heads that break HTTP, or are too large or too slow.',
-      labelNames: ['status'],
-      registers,
-    }),
-    connectionsRefused: new Counter({
-      name: 'svc_http_connections_refused_total',
-      help: 'Connections refused or closed for lack of room.',
-      registers,
-    }),
-    cpu: new Counter({ name: 'process_cpu_seconds_total', help: 'CPU time of this process.', registers }),
+    cellsTaken: counter(
+      'svc_cells_taken_total',
+      'Cells that jobs got: `parked` had waited, `awaited` was already being made, `cold` was made for the job.',
+      'how',
+    ),
+    cellsLost: counter(
+      'svc_parked_cells_lost_total',
+      'Cells that no job got: they `died` while parked, their runtime `changed`, or they were `surplus`.',
+      'why',
+    ),
+    storeCommit: histogram(
+      'svc_store_commit_seconds',
+      'Time until a change of a job was on disk, including the wait for the writer.',
+      commitSeconds,
+    ),
+    permits: gauge('svc_permits_in_use', 'Permits held.', 'kind'),
+    permitsMax: gauge('svc_permits_limit', 'Permits that may be held.', 'kind'),
+    requests: counter('svc_http_requests_total', 'Requests answered.', 'method', 'route', 'status'),
+    requestDuration: histogram(
+      'svc_http_request_duration_seconds',
+      'From the head of a request to the last byte of its answer; waits and streams included.',
+      requestSeconds,
+      'method',
+      'route',
+    ),
+    headsRefused: counter(
+      'svc_http_heads_refused_total',
+      'Requests refused before they were parsed: heads that break HTTP, or are too large or too slow.',
+      'status',
+    ),
+    connectionsRefused: counter(
+      'svc_http_connections_refused_total',
+      'Connections refused or closed for lack of room.',
+    ),
+    cpu: counter('process_cpu_seconds_total', 'CPU time of this process.'),
     memory: gauge('process_resident_memory_bytes', 'Resident memory of this process.'),
     heap: gauge('nodejs_heap_size_used_bytes', 'Used heap of this process.'),
     startTime: gauge('process_start_time_seconds', 'When this process started, as seconds of the Unix epoch.'),
