@@ -9,7 +9,7 @@ import pytest
 
 from service import ROOT
 from vouchbox import contract
-from vouchbox.failures import FAILURES_BY_CODE
+from vouchbox.failures import FAILURES_BY_CODE, ServiceFailure
 
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "packages/protocol/openapi.json").read_text())
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
@@ -34,6 +34,11 @@ def test_every_event_has_the_members_of_the_contract() -> None:
 
 def test_every_code_of_the_contract_has_a_class_and_no_other() -> None:
     assert set(FAILURES_BY_CODE) == set(SCHEMAS["ErrorEnvelope"]["properties"]["error"]["properties"]["code"]["enum"])
+
+
+@pytest.mark.parametrize(("code", "failure"), FAILURES_BY_CODE.items())
+def test_a_failure_means_what_the_contract_says(code: str, failure: type[ServiceFailure]) -> None:
+    assert f"`{code}`: {failure.__doc__}" in json.dumps(DOCUMENT, ensure_ascii=False)
 
 
 def test_the_statuses_are_those_of_the_contract() -> None:

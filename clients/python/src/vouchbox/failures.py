@@ -65,7 +65,7 @@ class Unauthorized(ServiceFailure):
 
 
 class InsufficientScope(ServiceFailure):
-    """The credential lacks the scope of the route."""
+    """The credential lacks a scope that the request needs."""
 
 
 class JobNotFound(ServiceFailure):
