@@ -79,6 +79,8 @@ const KINDS: readonly Kind[] = [
     },
   },
   { list: 'A migration of the store', neighbour: new RegExp(SCHEMA_NAME) },
+  { list: 'The wording of an error', neighbour: /\bqueue_full\b/ },
+  { list: 'How a stream is resumed', neighbour: /\b(STREAM_CLOSE_CODES|streamAddress|openEventStream)\b/ },
 ];
 
 /** The sources that run in production and were written by hand, with their text. */
