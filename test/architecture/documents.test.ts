@@ -23,7 +23,7 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     architecture.indexOf('## Code map'),
     architecture.indexOf('## What never happens'),
   );
-  const [, ofPackages = '', ofServer = ''] = codeMap.split(/^\|[- |]+\|$/m);
+  const [, ofPackages = '', ofServer = '', ofSandbox = ''] = codeMap.split(/^\|[- |]+\|$/m);
   const named = (rows: string) => [...rows.matchAll(/^\| `([^`]+?)\/?` \|/gm)].map(([, name = '']) => name);
   const foldersOf = (path: string) =>
     readdirSync(join(root, path), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
@@ -40,9 +40,18 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     expect(named(ofServer).toSorted()).toEqual([...foldersOf('packages/server/src'), 'service.ts'].toSorted());
   });
 
-  test('names every folder in sandbox/, http/ and store/, and job/ has the stages of the table above', () => {
+  test('names every folder of sandbox/, and every folder in them', () => {
+    const at = 'packages/server/src/sandbox';
+    expect(named(ofSandbox)).toHaveLength(foldersOf(at).length);
+    for (const folder of foldersOf(at)) {
+      const row = ofSandbox.split('\n').find((line) => line.startsWith(`| \`${folder}/\``)) ?? '';
+      expect(foldersOf(join(at, folder)).filter((name) => !row.includes(`\`${name}/\``))).toEqual([]);
+    }
+  });
+
+  test('names every folder in http/ and store/, and job/ has the stages of the table above', () => {
     const rowOf = (folder: string) => ofServer.split('\n').find((row) => row.startsWith(`| \`${folder}/\``)) ?? '';
-    for (const folder of ['sandbox', 'http', 'store']) {
+    for (const folder of ['http', 'store']) {
       const unnamed = foldersOf(`packages/server/src/${folder}`).filter(
         (name) => !rowOf(folder).includes(`\`${name}/\``),
       );
