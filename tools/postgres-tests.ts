@@ -3,16 +3,16 @@ const STORE = 'packages/server/src/store';
 
 /** What `npm test` runs on PostgreSQL: all of the store, and of the contract what depends most on it. */
 export const ON_POSTGRES = [
-  `${STORE}/{access,blobs,copying,evidence,history,jobs,objects,reading,postgres}/**/*.test.ts`,
+  `${STORE}/{access,blobs,copying,evidence,gradings,history,jobs,objects,reading,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
-  'test/contract/{cancellation,database-gone,idempotency,list,nodes,replay,roles,start-waits}.test.ts',
+  'test/contract/{cancellation,database-gone,gradings-nodes,idempotency,list,nodes,replay,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',
 ];
 
 /** What runs on nothing else. */
 export const ONLY_POSTGRES = [
   `${STORE}/{copying,postgres}/**/*.test.ts`,
-  'test/contract/{database-gone,nodes,roles,start-waits}.test.ts',
+  'test/contract/{database-gone,gradings-nodes,nodes,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',
 ];
 

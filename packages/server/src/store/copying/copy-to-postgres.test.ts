@@ -47,6 +47,26 @@ beforeEach(async () => {
   await store.completeUpload(upload);
   const files = [{ path: 'input/a', blob: `sha256:${upload.sha256}` }];
   await admitJob(store, { ...newKey(), requested_spec: { ...admission().requested_spec, files } });
+  const part = { head: '{}', content: JSON.stringify(STRANGE) };
+  const grading = {
+    tenant: 'acme',
+    grading_id: 'grading_1',
+    principal: 'p',
+    created_at: at(0),
+    common: '{}',
+    held: [],
+  };
+  const bounds = { queueMax: 99, tenantQueueMax: 99, idempotency: { key: 'k', spec_sha256: 'd'.repeat(64) } };
+  await store.admitGrading({ ...grading, ...bounds, programs: [part], tests: [part], blobs: [upload.sha256] });
+  await admitJob(store, { ...newKey(), graded: { grading_id: 'grading_1', program: 0, name: 'test 0', attempt: 1 } });
+  await store.endProgram({
+    tenant: 'acme',
+    grading_id: 'grading_1',
+    program: 0,
+    status: 'failed',
+    ended: '{}',
+    at: at(1),
+  });
   await source.close();
   using database = new DatabaseSync(source.path);
   const receipt = database.prepare('select receipt_sha256 from receipts').get();
@@ -89,7 +109,8 @@ describe('a copy to PostgreSQL', () => {
     ).map(({ name }) => String(name));
     expect(sums.map(({ table }) => table).toSorted()).toEqual(tables.toSorted());
     for (const { table, rows } of sums) expect(onSource(`select 1 from ${table}`)).toHaveLength(rows);
-    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(23);
+    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(24);
+    expect(sums.filter(({ table, rows }) => table.startsWith('grading') && rows === 0)).toEqual([]);
     for (const { table, rows } of sums)
       expect(told.findLast((progress) => progress.table === table)).toEqual({ table, rows, copied: rows });
   });
