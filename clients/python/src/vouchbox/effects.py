@@ -1,8 +1,8 @@
 """What a flow asks of the code that drives it.
 
 Everything that the client does is written once, as generators that do no input or output. They yield effects: a request to
-send, a pause, a turn to wait for, a callback to call, a value to hand out. `client.py` and `async_client.py` carry effects out, the one by waiting
-and the other by awaiting, and send back the results.
+send, a pause, a turn to wait for, a callback to call, a value to hand out. `client.py` and `async_client.py` carry effects
+out, the one by waiting and the other by awaiting, and send back the results.
 """
 
 from __future__ import annotations
