@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 
 from vouchbox import Client, Retry, TransportFailure
 
-RESULT = {
+RESULT: dict[str, Any] = {
     "job_id": "job_1",
     "status": "succeeded",
     "exit_code": 0,
@@ -37,7 +37,7 @@ class Hostile(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(answer: Answer) -> Iterator[Hostile]:
+def serving(answer: Answer) -> Generator[Hostile]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             server.seen += 1

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from importlib.resources import files as resources
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .failures import TransportFailure
 
@@ -63,8 +63,8 @@ def check_facts(body: Mapping[str, Any]) -> None:
 
 
 def _wrong_event(body: Mapping[str, Any]) -> str | None:
-    events = body.get("events")
-    for event in events if isinstance(events, list) else ():
+    events: Any = body.get("events")
+    for event in cast("list[dict[str, Any]]", events) if isinstance(events, list) else ():
         wrong = _wrong_in(event.get("data"), _forms()["events"].get(event["kind"], ""), f"event {event['seq']}")
         if wrong is not None:
             return wrong
@@ -76,15 +76,16 @@ def _wrong_in(value: Any, form: Any, name: str) -> str | None:
     if isinstance(form, str):
         return None if form == "" or any(_LETTERS[letter](value) for letter in form) else name
     if isinstance(form, list):
-        return _wrong_in_list(value, form, name)
+        return _wrong_in_list(value, cast("list[Any]", form), name)
     if not isinstance(value, dict):
         return name
+    given = cast("dict[str, Any]", value)
     for key, member in form.items():
         at = key.removesuffix("?")
         if key == "*":
-            wrong = next((found for each in value if (found := _wrong_in(value[each], member, each))), None)
-        elif at in value:
-            wrong = _wrong_in(value[at], member, at)
+            wrong = next((found for each in given if (found := _wrong_in(given[each], member, each))), None)
+        elif at in given:
+            wrong = _wrong_in(given[at], member, at)
         else:
             wrong = at if at == key else None
         if wrong is not None:
@@ -97,4 +98,4 @@ def _wrong_in_list(value: Any, form: list[Any], name: str) -> str | None:
         return None if value is None else _wrong_in(value, form[0], name)
     if not isinstance(value, list):
         return name
-    return next((found for item in value if (found := _wrong_in(item, form[0], name))), None)
+    return next((found for item in cast("list[Any]", value) if (found := _wrong_in(item, form[0], name))), None)

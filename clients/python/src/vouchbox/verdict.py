@@ -60,8 +60,11 @@ def _line(test: Mapping[str, Any], word: str) -> dict[str, Any]:
 def _is_same(said: Any, made: Mapping[str, Any]) -> bool:
     """Sums of points may differ in their last digits, by the order in which they were added."""
     sums = ("points", "points_max")
-    if not isinstance(said, dict) or said.keys() != made.keys():
+    if not isinstance(said, dict):
         return False
-    if not all(isinstance(said[name], int | float) and math.isclose(said[name], made[name], rel_tol=1e-6) for name in sums):
+    given = cast("dict[str, Any]", said)
+    if given.keys() != made.keys():
         return False
-    return all(said[name] == made[name] for name in made if name not in sums)
+    if not all(isinstance(given[name], int | float) and math.isclose(given[name], made[name], rel_tol=1e-6) for name in sums):
+        return False
+    return all(given[name] == made[name] for name in made if name not in sums)
