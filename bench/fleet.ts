@@ -176,8 +176,8 @@ const commitsMax = 2;
 const jobsAlone = 50;
 
 /**
- * The commits that a job waits for. No other job shares them, because there is one at a time. Output that a program
- * wrote some time before its end is stored before, in a commit that nobody waits for.
+ * The commits that a job waits for. No other job shares them, because there is one at a time. Output from some time
+ * before the end of a program is in an earlier commit, which nobody waits for.
  */
 async function pathOfOneJob(server: PostgresServer): Promise<Measurement> {
   const url = await newSchema(server.url);

@@ -1,7 +1,7 @@
 /** One figure beside its baseline, and how it is printed. */
 
 export interface Measurement {
-  /** What was measured, in a few words. */
+  /** The measured thing, in a few words. */
   readonly what: string;
   readonly value: number;
   /** Empty for a count of what `what` names. */

@@ -106,7 +106,7 @@ export function clientTypes(): string {
     ...words,
     ...bodies,
     CANCELLATION,
-    `/** What each kind of event says. */\nexport interface EventData {\n${kinds.join('\n')}\n}\n`,
+    `/** The data of each kind of event. */\nexport interface EventData {\n${kinds.join('\n')}\n}\n`,
     'export type EventKind = keyof EventData;\n',
     EVENTS,
   ].join('\n');

@@ -35,7 +35,7 @@ export interface TreeCopy extends AsyncDisposable {
   replaced(file: string, text: string): Disposable;
 }
 
-/** What the set-up built: without it cells would be made in another way than usual. */
+/** The files that the set-up built: without them cells would be made in another way than usual. */
 const BUILT = 'packages/server/native';
 
 /** Everything that git tracks or would track, with what was installed and built for the original. */

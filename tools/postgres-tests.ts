@@ -29,7 +29,7 @@ export const CONTRACT_NOT_ON_POSTGRES = [
   'test/contract/{hostile-service,locked-packs,new-pack,pack-languages,program-surroundings,program-words}.test.ts',
 ];
 
-/** What these tests need. */
+/** The needs of these tests. */
 export const POSTGRES_SETUP = {
   globalSetup: ['test/rig/postgres-of-the-run.ts'],
   setupFiles: ['packages/server/test/on-postgres.ts', 'test/rig/on-postgres.ts'],

@@ -13,7 +13,7 @@ const EXAMPLES = join(ROOT, 'examples');
 
 interface Example {
   readonly file: string;
-  /** What it prints if it works. */
+  /** The output of a working example. */
   readonly prints: readonly RegExp[];
   /** Whether it needs packages that this project does not have. */
   readonly brings?: true;

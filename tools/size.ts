@@ -62,7 +62,7 @@ function each(count: (kind: Kind) => number): Lines {
   return Object.fromEntries(KINDS.map((kind) => [kind, count(kind)])) as Lines;
 }
 
-/** What has more lines than it may. */
+/** The rooms that have more lines than they may. */
 export function excesses(lines: Lines, max: Partial<Lines> = LINES_MAX): string[] {
   return KINDS.filter((kind) => lines[kind] > (max[kind] ?? Number.POSITIVE_INFINITY)).map(
     (kind) => `production has ${lines[kind]} lines of ${kind}, of at most ${max[kind]}: see tools/size.ts`,

@@ -22,7 +22,7 @@ export interface AttackingTenant {
   readonly running: string;
 }
 
-/** What an attack has done so far. */
+/** The figures of an attack so far. */
 export interface Done {
   readonly connections: number;
   readonly bytes: number;

@@ -7,7 +7,7 @@ import type { WorkName } from './work.ts';
 
 export interface Construct {
   readonly name: string;
-  /** What it should make cheaper. */
+  /** The work that the construct should make cheaper. */
   readonly work: WorkName;
   readonly without: readonly Change[];
 }

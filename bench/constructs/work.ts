@@ -24,7 +24,7 @@ const HELLO = 'echo hello';
 /** A mebibyte of output in lines of 64 characters. */
 const LONG = 'head -c 1024000 /dev/zero | tr "\\0" o | fold -w 63';
 
-/** What is measured. Each takes the tree of the service's sources. */
+/** The kinds of measured work. Each takes the tree of the service's sources. */
 export const WORKS = {
   'list of 50': (tree) => requests(tree, { code: HELLO, count: 50, paths: () => ['/v1/jobs'] }),
   'long result': (tree) =>
@@ -42,7 +42,7 @@ const jobsAtOnce = 4;
 interface Asked {
   readonly code: string;
   readonly count: number;
-  /** What is read of these jobs. */
+  /** The reads of these jobs. */
   readonly paths: (ids: readonly string[]) => readonly string[];
 }
 

@@ -67,7 +67,7 @@ export async function* claims(server: string): AsyncGenerator<Measurement> {
   }
 }
 
-/** What the server would write to its disk later must not be measured. */
+/** Writes that the server makes to its disk later must not be measured. */
 async function checkpoint(server: string): Promise<void> {
   await using session = await Session.open(server, {});
   await session.execute({ sql: 'checkpoint', parameters: [] });
@@ -146,6 +146,6 @@ async function fill(url: string, jobsOfTenant: number): Promise<void> {
   for (const table of TABLES) session.send({ sql: copies(table), parameters: [jobsOfTenant] });
   session.send({ sql: 'update tenants set queued = $1', parameters: [jobsOfTenant] });
   await session.commit();
-  // What the server would do about it later must not be measured.
+  // Work that the server does about it later must not be measured.
   for (const table of [...TABLES, 'tenants']) await session.execute({ sql: `vacuum analyze ${table}`, parameters: [] });
 }

@@ -65,7 +65,7 @@ export async function databaseCounters(url: string, pid: number): Promise<Databa
   };
 }
 
-/** What was counted from one moment to another. Connections are those at the end. */
+/** The counts from one moment to another. Connections are those at the end. */
 export function between(before: DatabaseCounters, after: DatabaseCounters): DatabaseCounters {
   const names = Object.keys(before) as (keyof DatabaseCounters)[];
   const counted = names.map((name) => [name, after[name] - before[name]] as const);

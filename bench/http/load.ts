@@ -33,7 +33,7 @@ export interface Driven {
   readonly milliseconds: number;
 }
 
-/** What is held now. */
+/** The responses that are held now. */
 export interface Held {
   /** Connections on which an answer of status 200 is being read. */
   readonly transfers: number;

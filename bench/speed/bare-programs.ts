@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What can be run without the service. */
+/** The programs that run without the service. */
 export const BARE = {
   python: ['/usr/bin/python3', '-c', 'print("hello")'],
   node: [process.execPath, '-e', 'console.log("hello")'],

@@ -1,4 +1,4 @@
-/** What one service's cells have on the host, counted by the kernel. */
+/** Everything on the host that belongs to the cells of one service, counted by the kernel. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { groupMembers, groupNames } from '../../test/hostile/host-groups.ts';

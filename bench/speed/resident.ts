@@ -8,8 +8,8 @@ const present = 0x8000_0000;
 const upperFrameBits = 0x007f_ffff;
 
 /**
- * Resident memory of these processes, in MiB. A page that several of them have mapped, or one of them several times, is
- * there once and counts once. One that others have mapped, too, counts whole. Only root is told which pages they are.
+ * Resident memory of these processes, in MiB. A page counts once, however often these processes have mapped it, and
+ * whole, even if other processes have mapped it too. Only root is told which pages they are.
  */
 export function residentTogetherMib(pids: readonly number[]): number {
   const frames = new Set<number>();

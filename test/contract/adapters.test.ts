@@ -392,7 +392,7 @@ describe('in place of SandboxFusion', () => {
   test.each([
     ['no code', {}, 'code'],
     ['code of another type', { code: 5 }, 'code'],
-    ['a limit that is no number', { code: '1', run_timeout: 'soon' }, 'run_timeout'],
+    ['a limit that is not a number', { code: '1', run_timeout: 'soon' }, 'run_timeout'],
   ])('%s is answered with 422, as SandboxFusion does', async (_what, body, member) => {
     const { status, json } = await run(body);
     expect([status, json.detail[0].loc]).toEqual([422, ['body', member]]);

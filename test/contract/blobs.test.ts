@@ -98,7 +98,7 @@ describe('an upload', () => {
     expect(await statusOf(digestOf(known))).toBe(200);
   });
 
-  test('an address that is no digest is refused', async () => {
+  test('an address that is not a digest is refused', async () => {
     const bytes = randomBytes(3);
     for (const sha256 of [digestOf(bytes).toUpperCase(), 'x', '..%2f..%2fetc', digestOf(bytes).slice(1)]) {
       expect(refusalOf(await put(bytes, { sha256 }))).toEqual([400, 'invalid_request']);

@@ -48,7 +48,7 @@ const METHODS = {
   getMetrics: ['serviceMetrics'],
 } as const satisfies Record<OperationId, readonly (keyof ServiceClient)[]>;
 
-/** What is made of several operations, or is about those that were made. */
+/** The client's calls that make several operations, or are about operations that were made. */
 const COMPOSED = ['grade', 'run', 'runs', 'verify', 'workspace'] as const;
 
 test('the client has a method for every operation of the contract, and few others', () => {

@@ -30,7 +30,7 @@ const tight = useRig({
 const full = useRig({ provider: 'subprocess', 'free-space-reserve-mb': '1000000000' });
 const spent = useRig({ provider: 'subprocess', 'rate-per-second': '0.01', 'rate-burst': '1' });
 
-/** What a refusal says. */
+/** The members of a refusal. */
 interface Refusal {
   readonly status: number;
   readonly retryAfter: string | null;

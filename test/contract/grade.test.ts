@@ -128,7 +128,7 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
       Array.from({ length: 40 }, (_, at) => ({ name: `${at}`, expected: 'x'.repeat(MIB) })),
       /at most 67108864 can be judged together/,
     ],
-    ['points that are no number', [{ name: 'a', points: Number.NaN }], /^test a: its points/],
+    ['points that are not a number', [{ name: 'a', points: Number.NaN }], /^test a: its points/],
     ['text without a form in UTF-8', [{ name: 'a', expected: '\ud800' }], /^test a: .* no UTF-8 form/],
   ])('refuses %s, before any job', async (_what, tests, message) => {
     const { client } = rig().alpha;

@@ -348,7 +348,7 @@ test('E-12 a refusal before any request is counted under its status, and ends it
   expect([400, 405, 417, 431].map(grown)).toEqual([2, 1, 1, 1]);
 });
 
-test('E-03 a body that ends before its declared length is no request, and leaves nothing', {
+test('E-03 a body that ends before its declared length is not a request, and leaves nothing', {
   tags: ['E-03'],
 }, async () => {
   const before = await rig().jobCount();

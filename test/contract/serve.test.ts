@@ -384,7 +384,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
 
   test('a malformed store', async () => {
     const file = freshDirectory();
-    writeFileSync(file, 'this is no database, and it is longer than a header of one '.repeat(10));
+    writeFileSync(file, 'this is not a database, and it is longer than a header of one '.repeat(10));
     await expectLine({ ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${file}` }, /^vouchbox: /);
   });
 

@@ -35,7 +35,7 @@ export interface Run {
   readonly onOutcome: (outcome: Outcome) => void;
 }
 
-/** Only ends what hangs. */
+/** This bound only ends a run that hangs. */
 const cellMillisecondsMax = 240_000;
 
 /** What happens to the service in each part of a run, in this order. */

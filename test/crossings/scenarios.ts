@@ -102,7 +102,7 @@ printf 'two\\xff\\0\\r\\n\\xfe' > output/deep/er/b.bin
 echo no > other`),
       outputs: ['output/**'],
     },
-    // A file that is no text: a change of any byte is seen.
+    // A file that is not text: a change of any byte is seen.
     sees: { ...SUCCEEDED, stdout: '', files: { 'output/a.txt': 'one\n', 'output/deep/er/b.bin': 'two\xff\0\r\n\xfe' } },
     essential: ['files'],
     act: 'nothing',

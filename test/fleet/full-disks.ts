@@ -51,7 +51,7 @@ export async function fillDatabase(
 ): Promise<string[]> {
   disk.shrink();
   try {
-    // Until its log needs a new file, the database goes on. How long that takes is no promise.
+    // Until its log needs a new file, the database goes on. How long that takes is not a promise.
     await until(async () => {
       const answered = await outcome(node.url ?? '', workload);
       return answered === 'accepted' ? null : answered;

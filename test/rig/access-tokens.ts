@@ -9,7 +9,7 @@ export interface TokenClaims {
   readonly tenant?: unknown;
   readonly scope?: string;
   readonly subject?: string;
-  /** From now; negative for an expired token. */
+  /** Seconds from now; negative for an expired token. */
   readonly lifetimeSeconds?: number;
   /** Added to the header, or replacing its members. */
   readonly header?: Readonly<Record<string, unknown>>;

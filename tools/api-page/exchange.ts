@@ -6,7 +6,7 @@ export type ExchangeName = OperationId | 'refusal';
 
 export interface Exchange {
   readonly command: string;
-  /** What came back: a status line, headers, an empty line and the body. For a stream, what the command printed. */
+  /** The answer: a status line, headers, an empty line and the body. For a stream, what the command printed. */
   readonly answer: string;
 }
 

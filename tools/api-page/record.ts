@@ -58,13 +58,13 @@ class Recorder implements AsyncDisposable {
     this.exchanges[name] = { command: example.command, answer };
   }
 
-  /** What a command prints that is not curl. */
+  /** The output of a command other than curl. */
   async #printed(command: string): Promise<string> {
     const { stdout } = await run('bash', ['-c', command], { env: this.#environment });
     return stdout.trimEnd();
   }
 
-  /** What curl got, with its head. */
+  /** The answer that curl got, with its head. */
   async #answered({ command, shown }: Example): Promise<string> {
     const head = join(this.#directory, 'head');
     const printed = await this.#printed(command.replace(/^curl -s/m, `curl -s -D ${head}`));

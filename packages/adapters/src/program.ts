@@ -14,7 +14,7 @@ export interface NamedFile {
 export interface Program {
   readonly language: string;
   readonly code: string;
-  /** The name of the file that the code is in there; it matters only if there are others. */
+  /** The name that the other system gives the file with the code; it matters only beside other files. */
   readonly name: string;
   readonly stdin?: string | undefined;
   readonly args: readonly string[];

@@ -96,7 +96,7 @@ class Watch {
     this.signal = given === undefined ? this.#silent.signal : AbortSignal.any([this.#silent.signal, given]);
   }
 
-  /** What the work gives, or the failure that its end means. */
+  /** The result of the work, or the failure that its end means. */
   async over<T>(work: Promise<T>): Promise<T> {
     const late = new TransportFailure('timeout', 'nothing more comes of GET /v1/blobs');
     const timer = setTimeout(() => this.#silent.abort(late), this.#milliseconds);

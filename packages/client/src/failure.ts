@@ -24,7 +24,7 @@ export class ServiceFailure extends Error implements ServiceFailureFields {
   declare readonly requestId: string | null;
   /** Seconds of `Retry-After`; null if the service named none. */
   declare readonly retryAfterSeconds: number | null;
-  /** The job that was accepted before a run failed; null if none was, or it was no run. */
+  /** The job that was accepted before a run failed; null if none was, or it was not a run. */
   job_id: string | null = null;
 
   constructor(message: string, fields: ServiceFailureFields) {
@@ -55,7 +55,7 @@ export class TransportFailure extends Error {
   declare readonly status: number | null;
   /** Seconds of `Retry-After`, if there were any: proxies send it too. */
   declare readonly retryAfterSeconds: number | null;
-  /** The job that was accepted before a run failed; null if none was, or it was no run. */
+  /** The job that was accepted before a run failed; null if none was, or it was not a run. */
   job_id: string | null = null;
 
   constructor(reason: TransportFailureReason, message: string, options: TransportFailureOptions = {}) {

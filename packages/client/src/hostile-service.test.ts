@@ -56,7 +56,7 @@ describe('an answer that cannot be right', () => {
     },
   );
 
-  test('an answer that was cut short, or is no JSON, is refused', async () => {
+  test('an answer that was cut short, or is not JSON, is refused', async () => {
     await using cut = await scriptedService([cutShort('{}')]);
     await expect(clientOf(cut).detail('job_1')).rejects.toMatchObject({
       reason: expect.stringMatching(/truncated|network/),

@@ -20,7 +20,7 @@ type IdOf<R extends Route> = { [Id in OperationId]: RouteOf<Id> extends R ? Id :
 /** What an operation is called with: its job, its query and its body where it has them. */
 export type CallOf<R extends Route> = {
   readonly signal?: AbortSignal | undefined;
-  /** What is undefined is not sent. A list is one parameter, its words between commas. */
+  /** A parameter that is undefined is not sent. A list is one parameter, its words between commas. */
   readonly query?: { readonly [Name in keyof QueryOf<IdOf<R>>]: Readonly<QueryOf<IdOf<R>>[Name]> | undefined };
   readonly body?: BodyOf<IdOf<R>>;
   readonly idempotencyKey?: string | null;
@@ -47,7 +47,7 @@ type AnyCall = CallOf<'POST /v1/jobs'> & {
   readonly bytes?: Uint8Array<ArrayBuffer>;
 };
 
-/** What checks an answer. A page loads it with the first answer. */
+/** The check of an answer. A page loads it with the first answer. */
 export const answerCheck = () => import('./answer-check.ts');
 
 /** Sends the request once. */

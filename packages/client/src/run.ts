@@ -152,7 +152,7 @@ async function contentOf(session: Session, { path, content_base64, size_bytes, s
   throw new TransportFailure('digest', `${path} is of other bytes`);
 }
 
-/** Text that is no base64 is no content: it has another digest than any that is stated. */
+/** Text that is not base64 is not content: it has another digest than any that is stated. */
 function textOfBase64(text: string): string {
   try {
     return atob(text);

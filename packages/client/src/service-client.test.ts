@@ -256,7 +256,7 @@ describe('paging', () => {
 describe('readiness', () => {
   const checks = { store: true, provider: true, free_space: true, accepting: false };
 
-  test('is an answer also from a service that is not ready', async () => {
+  test('is answered, too, by a service that is not ready', async () => {
     await using service = await scriptedService([json({ status: 'unready', checks }, 503)]);
     expect(await clientOf(service).readiness()).toEqual({ status: 'unready', checks });
     expect(service.seen).toHaveLength(1);

@@ -20,7 +20,7 @@ export interface ClientOptions extends Endpoint {
   readonly legacy?: 'none' | 'key-in-stream-url';
 }
 
-/** What a service says of itself, as far as its calls depend on it. */
+/** The part of a service's own description on which calls depend. */
 export interface ServiceFacts {
   readonly features: readonly string[];
   /** How many runs one tenant may have open; null if the service does not say. */
@@ -29,7 +29,7 @@ export interface ServiceFacts {
 
 export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly policy: RetryPolicy;
-  /** What the service can do, once it is asked. */
+  /** The abilities of the service, once it was asked. */
   facts: Promise<ServiceFacts> | null;
   readonly turns: Turns;
 }

@@ -1,6 +1,6 @@
 /**
  * The differences between a service that is alone with its store and one whose nodes share it: two values of one shape, of
- * which the start makes one. No other code asks which of the two it is.
+ * which the start makes one. Stages of a job ask `store.fleet` only for what one node does for the others.
  */
 import type { NodeRole, ServiceStatus } from '@vouchbox/protocol';
 import { type CredentialRows, rememberedRows, sharedRows } from './access/credential-rows.ts';

@@ -49,7 +49,7 @@ const PACES = {
   others: { madeAtOnce: 2, quietMilliseconds: 0 },
 };
 
-/** What a node has that runs programs. Disposing ends the parked cells, and not the provider. */
+/** The parts of a node that runs programs. Disposing ends the parked cells, and not the provider. */
 export interface OpenCells extends Pick<OpenSandbox, 'provider' | 'passedOver'>, AsyncDisposable {
   readonly health: ProviderHealth;
   readonly parked: ParkedCells;

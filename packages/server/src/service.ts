@@ -210,7 +210,7 @@ function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandb
   return config.roles.includes('executor') ? openSandboxOf(config, instance) : Promise.resolve(null);
 }
 
-/** What takes long to load is loaded once the threads of the store have work: another processor would idle until then. */
+/** Modules that take long to load are loaded once the threads of the store have work: another processor would idle until then. */
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);
@@ -223,7 +223,7 @@ interface Retained extends Pick<RetentionOptions, 'log' | 'isOurTurn'> {
   readonly objectStore: ObjectStore | null;
 }
 
-/** What knows the contents that lie outside of the store. */
+/** Opens the object store, if there is one, and the contents in it. */
 async function openObjects({ config, nudges, log }: Pick<Retained, 'config' | 'nudges' | 'log'>): Promise<Outside> {
   const opened = await openObjectStore(config.objectStore);
   const objectStore = opened && noticeReturn(opened, () => nudges.send('objects'));

@@ -17,7 +17,7 @@ import { type Check, type Facts, failed, passed } from './report.ts';
 /** Far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
 export const publicKeyBytesMax = 64 * 1024;
 
-/** What the caller knows from elsewhere. */
+/** The facts that the caller knows from elsewhere. */
 export interface Expectation {
   readonly tenant: string;
   /** Without it, the signed statement decides which job it is about. */

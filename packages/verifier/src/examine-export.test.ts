@@ -18,7 +18,7 @@ function whole(): Map<string, Uint8Array<ArrayBuffer>> {
   return exportOf(job) as Map<string, Uint8Array<ArrayBuffer>>;
 }
 
-/** What failed, by name. */
+/** The checks that failed, by name. */
 function failures({ files, attestation, record, program }: Examination): string[] {
   const all = [...files, ...attestation, ...record, ...program];
   return all.filter(({ state }) => state === 'failed').map(({ name }) => name);

@@ -39,7 +39,7 @@ export interface ExaminedCheck {
   readonly detail: string;
 }
 
-/** What is known from elsewhere. */
+/** The facts that are known from elsewhere. */
 export interface ExaminationOptions {
   /** PEM texts of the pinned keys. With none, the key in the export is used, and the verdict can be no better than `whole`. */
   readonly publicKeys: readonly string[];

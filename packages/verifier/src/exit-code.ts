@@ -15,7 +15,7 @@ export const EXIT = {
   policy: 5,
   /** The history, the receipt, the files and their lists contradict one another: something was changed or is missing. */
   record: 6,
-  /** What was given has a form that no export has: foreign, special or too large files, or no manifest. Nothing was verified. */
+  /** The input has a form that no export has: foreign, special or too large files, or no manifest. Nothing was verified. */
   notAnExport: 7,
   /** A problem of the verifier itself. */
   internal: 70,

@@ -77,7 +77,7 @@ interface Place {
   readonly bounds: ExportBounds;
 }
 
-/** What an export has of a file, or what is wrong with it. It is read to the size that it had when it was opened. */
+/** A file as the export has it, or the fault of the file. It is read to the size that it had when it was opened. */
 function readPlainFile(file: string, { path, bounds }: Place): Content | string {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

@@ -3,7 +3,7 @@ import { printable, printableJson } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import type { Check, Facts, Report } from './report.ts';
 
-/** What is written to stdout and to stderr. */
+/** The texts for stdout and stderr. */
 export interface Shown {
   readonly stdout: string;
   readonly stderr: string;

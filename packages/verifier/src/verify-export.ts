@@ -23,7 +23,7 @@ import { parseLines } from './history.ts';
 import type { Policy } from './policy.ts';
 import { type Check, checked, exitCodeOf, failed, passed, type Report, refusal } from './report.ts';
 
-/** What is known from elsewhere. */
+/** The facts that are known from elsewhere. */
 export interface ExportExpectation {
   /** PEM texts of the pinned keys; null for one that was too large to read. */
   readonly publicKeys: readonly (string | null)[];

@@ -151,7 +151,7 @@ function keyText(count: number): string {
   return count === 1 ? 'One key is pinned.' : `${count} keys are pinned: one that signed is enough.`;
 }
 
-/** What was typed; undefined for nothing. */
+/** The typed text; undefined if there is none. */
 function expected(id: string): string | undefined {
   return byId<HTMLInputElement>(id).value.trim() || undefined;
 }

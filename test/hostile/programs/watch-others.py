@@ -52,7 +52,7 @@ def read_events():
             print(f"saw {names.get(watch)} {name} {mask:#x}", flush=True)
 
 
-# What it opened itself is no news.
+# Files that it opened itself are no news.
 while True:
     try:
         os.read(queue, 1 << 16)

@@ -25,7 +25,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | None = None
     wait_seconds: float = 0.0
-    """Seconds that the service was asked to wait. The answer may take so much longer."""
+    """Seconds that the service was asked to wait. The answer may take that much longer."""
 
 
 @dataclass(frozen=True, slots=True)

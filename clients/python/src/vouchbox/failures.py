@@ -38,7 +38,7 @@ class ServiceFailure(VouchboxError):
         self.retry_after_seconds = retry_after_seconds
         """Seconds of `Retry-After`; None if the service named none."""
         self.job_id: str | None = None
-        """The job that was accepted before a run failed; None if none was, or it was no run."""
+        """The job that was accepted before a run failed; None if none was, or it was not a run."""
 
     def __str__(self) -> str:
         return f"{self.code}: {self.args[0]}"
@@ -229,7 +229,7 @@ class TransportFailure(VouchboxError):
         self.retry_after_seconds = retry_after_seconds
         """Seconds of `Retry-After`, if there were any: proxies send it too."""
         self.job_id: str | None = None
-        """The job that was accepted before a run failed; None if none was, or it was no run."""
+        """The job that was accepted before a run failed; None if none was, or it was not a run."""
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.args[0]}"

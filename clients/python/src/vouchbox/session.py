@@ -20,7 +20,7 @@ from .turns import Turns
 
 @dataclass(frozen=True, slots=True)
 class ServiceFacts:
-    """What a service says of itself, as far as its calls depend on it."""
+    """The part of a service's own description on which calls depend."""
 
     features: frozenset[str] = frozenset()
     runs_max: int | None = None
@@ -29,7 +29,7 @@ class ServiceFacts:
 
 @dataclass(slots=True)
 class Session:
-    """What every flow needs to know."""
+    """The facts that every flow needs."""
 
     base_url: str
     api_key: str = field(repr=False)

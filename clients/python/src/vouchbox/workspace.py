@@ -173,7 +173,7 @@ def verify_steps(workspace: WorkspaceState) -> Flow[None]:
 
 
 def in_workspace(program: str, language: str) -> str:
-    """The program that copies its input to its output, works there, and then is the given one."""
+    """A program that copies its input to its output, works there, and then becomes the given program."""
     match language:
         case "python":
             return _PYTHON.format(program=json.dumps(program, ensure_ascii=False))

@@ -6,7 +6,7 @@ import { JOB_STATUSES, LANGUAGES, LIMIT_NAMES } from '@vouchbox/protocol/vocabul
 import type { Command, Option } from 'commander';
 import { shellWord } from '../terminal/shell-word.ts';
 
-/** What the shell is to read. */
+/** The script that the shell reads. */
 export function completionScript(shell: Shell, program: Command): string {
   return SCRIPTS[shell](`\n${linesOf(program, '').join('\n')}`);
 }

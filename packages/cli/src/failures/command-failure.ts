@@ -3,5 +3,5 @@ export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
 }
 
-/** What a service gave is not what it was asked for. */
+/** The service's answer does not fit the request. */
 export class WrongAnswer extends CommandFailure {}

@@ -24,7 +24,7 @@ export interface ExportOrigin {
 /** Takes a file in pieces, and says what it was. */
 export type BlobReader = (pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>;
 
-/** What was exported. */
+/** An export, and what it lacks. */
 export interface Exported {
   /** Paths of uploaded files that are not stored any more, and so not in the directory. The receipt has their digests. */
   readonly missing: readonly string[];

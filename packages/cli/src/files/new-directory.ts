@@ -50,7 +50,7 @@ function taken(target: string): UsageError {
   return new UsageError(`${target} exists already; name another with --output`);
 }
 
-/** Relative, and spelled in the one way that cannot mean another place. */
+/** A relative path, in the one spelling that cannot mean another place. */
 function isBelow(path: string): boolean {
   return path.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0]/.test(path);
 }

@@ -135,7 +135,7 @@ function asText(answer: JobAnswer): string {
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** What a model gives to get further than a limit. */
+/** The argument by which a model raises a limit. */
 const ARGUMENTS: Readonly<Record<string, string>> = { wall_time: 'timeout_seconds', memory: 'memory_mb' };
 
 function violationLine({ type, message, limit, phase }: JobAnswer['violations'][number]): string {

@@ -60,7 +60,7 @@ export function mcpConfiguration(program: ConfiguredProgram, options: AccessOpti
   return EXIT.ok;
 }
 
-/** What the settings name. @throws UsageError for an unknown profile, or for two services */
+/** The service and the key that the settings name. @throws UsageError for an unknown profile, or for two services */
 function configured({ url, profile }: AccessOptions): { readonly url: string | null; readonly profile: string | null } {
   if (url !== undefined && profile !== undefined)
     throw new UsageError('--url and --profile name two services; give one');

@@ -3,7 +3,7 @@ import { OperatorError, offerNewPacks, packsDirectoryOf, runningServices } from 
 import { note } from '../terminal/print.ts';
 import { isSame } from './administered-service.ts';
 
-/** What is known of a pack that was built. */
+/** The facts about a pack that was built. */
 interface BuiltPack {
   readonly name: string;
   readonly digest: string;

@@ -73,7 +73,7 @@ export async function copyStoreTo(target: string, options: CopyStoreOptions): Pr
   return EXIT.ok;
 }
 
-/** What a store says of itself is for the person who named it. */
+/** The message of a store is for the person who named it. */
 function rethrowInWords(error: unknown): never {
   if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
   throw error;

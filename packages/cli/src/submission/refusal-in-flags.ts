@@ -8,7 +8,7 @@ import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import type { SubmissionOptions } from './submission-options.ts';
 
-/** What was typed. */
+/** The words that were typed. */
 export interface Typed {
   readonly file: string;
   readonly options: SubmissionOptions;

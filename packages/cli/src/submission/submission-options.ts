@@ -38,7 +38,7 @@ export interface SubmissionOptions {
   readonly minimumIsolation?: IsolationClass;
 }
 
-/** What the names of programs end with. */
+/** The endings of the names of programs. */
 const ENDINGS: Readonly<Record<Language, readonly string[]>> = {
   python: ['.py'],
   node: ['.js', '.mjs', '.cjs'],

@@ -45,7 +45,7 @@ export function endOnBrokenPipe(): void {
   });
 }
 
-/** What `work` resolves to; null if it fails because of an interrupt. */
+/** Resolves to the result of `work`; null if it fails because of an interrupt. */
 export async function unlessInterrupted<Result>(
   asked: AbortSignal,
   work: (asked: AbortSignal) => Promise<Result>,

@@ -1,4 +1,4 @@
-/** What was submitted. */
+/** The submission of a job. */
 import type { OutputName, StoredSpec } from '@vouchbox/client';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { Link } from 'wouter';
@@ -35,7 +35,7 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
   );
 }
 
-/** What an input is that another job made, as a link to that job. */
+/** An input that another job made, as a link to that job. */
 function outputOf({ job_id, path }: OutputName) {
   return <Link href={`/jobs/${job_id}`}>{`${printable(path)} of ${job_id}`}</Link>;
 }

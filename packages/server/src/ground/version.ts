@@ -1,4 +1,4 @@
-/** What the package says of itself. */
+/** The package's own manifest. */
 import { readFileSync } from 'node:fs';
 
 const { version, peerDependencies } = JSON.parse(

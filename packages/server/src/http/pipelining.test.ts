@@ -57,7 +57,7 @@ test.each([
   using stack = new DisposableStack();
   for (let index = 0; index < 20; index += 1) {
     const raw = stack.use(await RawSocket.open(server.port));
-    // What comes is read and discarded: keeping it would make this test slow.
+    // The answers are read and discarded: keeping them would make this test slow.
     raw.socket.removeAllListeners('data');
     if (isPaused) raw.socket.pause();
     else raw.socket.resume();

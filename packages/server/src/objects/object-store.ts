@@ -1,7 +1,7 @@
 /** A store for bytes outside of the database: what the service needs of it, and why it may fail. */
 
 export interface ObjectStore {
-  /** What operators call it: scheme, host, bucket and prefix, and no secret. */
+  /** Its name for operators: scheme, host, bucket and prefix, and no secret. */
   readonly name: string;
   /** Puts bytes, and replaces what has this key. */
   put(key: string, bytes: Uint8Array): Promise<void>;

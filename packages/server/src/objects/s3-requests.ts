@@ -80,7 +80,7 @@ async function readUpTo(response: Response, bytesMax: number): Promise<Uint8Arra
   return Buffer.concat(chunks);
 }
 
-/** What went wrong, in the words of the system: never the address, which the caller has already. */
+/** The fault, in the words of the system: never the address, which the caller has already. */
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && thrown.name === 'TimeoutError') return 'it took too long';
   const cause = thrown instanceof Error ? thrown.cause : undefined;

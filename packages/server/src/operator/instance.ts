@@ -15,7 +15,7 @@ const ID = /^[0-9a-f]{32}\n$/;
 
 /** Holds its name on this host until it is disposed. */
 export interface Instance extends Disposable {
-  /** What `instanceName` makes the name from. */
+  /** The text from which `instanceName` makes the name. */
   readonly id: string;
 }
 

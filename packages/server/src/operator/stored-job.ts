@@ -35,7 +35,7 @@ export interface StoredJob extends JobKey {
   readonly artifacts: readonly StoredArtifact[];
 }
 
-/** What is read of a store while it is open. */
+/** The reads of a store while it is open. */
 export interface OpenStoredJob {
   readonly job: StoredJob;
   /** A file that it names, by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */

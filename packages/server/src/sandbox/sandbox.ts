@@ -210,7 +210,7 @@ export class BootstrapError extends Error {
   }
 }
 
-/** What makes cells answered nothing, and was killed. Another may do the same work. */
+/** The process that makes cells answered nothing and was killed. Another may do its work. */
 export class Unanswered extends NotReadyInTime {
   override readonly name = 'Unanswered';
 }

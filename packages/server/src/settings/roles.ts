@@ -1,4 +1,4 @@
-/** What this node does, of `SERVICE_ROLES`. */
+/** The roles of this node, from `SERVICE_ROLES`. */
 import { NODE_ROLES, type NodeRole, printable } from '@vouchbox/protocol/vocabulary';
 import { StartError } from '../ground/start-error.ts';
 
@@ -9,7 +9,7 @@ const HINT = { hint: `give one or more of ${NODE_ROLES.join(', ')}, separated by
 /**
  * The roles of a list with commas, in the order of `NODE_ROLES`.
  *
- * @throws StartError if the list names none, or something that is no role
+ * @throws StartError if the list names none, or something that is not a role
  */
 export function parseRoles(text: string): readonly NodeRole[] {
   const words = text

@@ -62,7 +62,7 @@ export interface MetricsSources {
   isDraining(): boolean;
   /** Rejects if the store cannot be asked. */
   counts(): Promise<JobCounts>;
-  /** What waits for the object store. Absent if there is none. */
+  /** The contents and objects that wait for the object store. Absent if there is none. */
   objectCounts?(): Promise<ObjectCounts>;
   /** How often a needed object was missing, or was not the one that was put there. */
   objectProblems(): Readonly<Record<'missing' | 'damaged', number>>;

@@ -23,7 +23,7 @@ export class Checker {
 
   /**
    * Reads and unpacks what was given.
-   * @throws IntakeProblem with the reason why it is no export
+   * @throws IntakeProblem with the reason why it is not an export
    */
   async take(dropped: readonly DroppedFile[]): Promise<Files> {
     const answer = await this.#ask({ kind: 'take', dropped });
@@ -74,7 +74,7 @@ interface TrustedTypes {
 }
 
 /**
- * The script of the page, as a thread. It is no module there: a page that was opened from a disk has an origin of its own
+ * The script of the page, as a thread. It is not a module there: a page that was opened from a disk has an origin of its own
  * that may load none. The policy of the page allows workers of its own making alone, and names who may give an address
  * to a worker; nothing else in the page does.
  */

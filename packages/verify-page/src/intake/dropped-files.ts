@@ -6,7 +6,7 @@ import type { DroppedFile } from './export-files.ts';
 export async function droppedFiles(transfer: DataTransfer): Promise<readonly DroppedFile[]> {
   const items = Array.from(transfer.items).filter(({ kind }) => kind === 'file');
   const waiting = items.map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  // What was not dropped from a disk has no entry.
+  // An item that was not dropped from a disk has no entry.
   if (waiting.length === 0) return chosenFiles(transfer.files);
   const files: DroppedFile[] = [];
   for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {

@@ -35,7 +35,7 @@ export async function readZip(bytes: Uint8Array<ArrayBuffer>): Promise<Map<strin
   return files;
 }
 
-/** What the central directory lists. */
+/** An entry of the central directory. */
 function entriesOf(bytes: Uint8Array): Entry[] {
   const view = viewOf(bytes);
   const end = endOf(view);

@@ -67,7 +67,7 @@ function culprits(findings: Findings): HTMLElement | null {
   );
 }
 
-/** What failed, each with the file that it is about. */
+/** The failures, each with the file that it is about. */
 function failures({ files, attestation, record, program, graph }: Findings): [file: string, check: ExaminedCheck][] {
   const own = (check: ExaminedCheck): [string, ExaminedCheck] => [check.name, check];
   const of =

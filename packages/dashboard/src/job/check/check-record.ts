@@ -6,7 +6,7 @@ import { canonicalJson, decodeBase64, type ExportSource, exportFiles, type Store
 import type { JobEvent } from '@vouchbox/protocol';
 import { type Check, checkRecord, EXIT, ownBytes, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
 
-/** What is checked beside the events. */
+/** The parts of a record that are checked beside the events. */
 export interface RecordToCheck {
   readonly job_id: string;
   /** The caller's tenant. */

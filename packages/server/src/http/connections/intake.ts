@@ -29,7 +29,7 @@ export class Intake {
   readonly #options: IntakeOptions;
   /** Passes bytes to the parser. */
   readonly #parse: (bytes: Buffer) => void;
-  /** What has arrived and was not passed to the parser. */
+  /** The bytes that have arrived and were not passed to the parser. */
   #rest: Buffer = Buffer.alloc(0);
   /** The last bytes that were passed: a head may end across two reads. */
   #shown = '';

@@ -55,7 +55,7 @@ describe('strangers of one peer', () => {
   });
 });
 
-describe('strangers of all peers', () => {
+describe('strangers, counted over all peers', () => {
   const strangers = (count: number) => many(count, (at) => connection({ peer: `peer ${at}`, restsFor: at }));
 
   test('strangers leave the reserve to callers', () => {

@@ -1,4 +1,4 @@
-/** What the handlers are built from. */
+/** The parts of the service that handlers use. */
 import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@vouchbox/protocol';
 import type { Access } from '../../access/authenticate.ts';
 import type { Tickets } from '../../access/tickets.ts';
@@ -11,7 +11,7 @@ import type { CallContext } from '../call/call.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { WebSockets } from '../stream/websocket.ts';
 
-/** What the service says about itself. */
+/** The facts that the service states about itself. */
 export interface ServiceFacts {
   capabilities(): Capabilities;
   status(): Promise<ServiceStatus>;

@@ -14,10 +14,10 @@ const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining
 /** The largest message that is read from a client. Clients may send none, and a stream that gets one is closed. */
 const messageBytesMax = 125;
 
-/** What came with a handshake. */
+/** The parts of a handshake. */
 interface Handshake {
   readonly socket: Socket;
-  /** What the client sent after it. */
+  /** The bytes that the client sent after it. */
   readonly head: Buffer;
 }
 

@@ -18,7 +18,7 @@ const CORES = availableParallelism();
 export class ConfinedCell implements PreparedCell {
   readonly #options: CellOptions;
   readonly #begun: Bootstrapped;
-  /** What goes with the cell. */
+  /** The resources that end with the cell. */
   readonly #runs = new DisposableStack();
   readonly #gone: () => Promise<void>;
 

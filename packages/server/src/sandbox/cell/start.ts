@@ -25,7 +25,7 @@ export interface Start {
   readonly ended: Promise<void>;
   /** Kills what waits to be ready, so that `end` need not wait for it. */
   kill(): void;
-  /** What each part of it printed before its program ran, for the operator. */
+  /** The output of each part of it before its program ran, for the operator. */
   said(): readonly string[];
   /** Kills all its processes, and resolves once no process, group or file of the cell is left. */
   end(): Promise<void>;
@@ -51,7 +51,7 @@ export interface WantedLimits {
 export interface LimitsInForce {
   readonly guest: ProcessLimits;
   readonly group: GroupLimits;
-  /** What was asked for in the end: no less than what the waiting cell held. */
+  /** The requested limits: none is less than the waiting cell held. */
   readonly asked: Pick<WantedLimits, 'fileBytes' | 'guestProcesses' | 'memoryBytes' | 'processes'>;
   /** Memory of the runtime itself in the group, measured before the program runs. It does not count as the job's. */
   readonly ownMemoryBytes: number;

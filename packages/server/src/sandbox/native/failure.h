@@ -5,7 +5,7 @@
 /* Of the line, and of any reason that a program keeps. */
 enum { REASON_BYTES_MAX = 512 };
 
-/* What the line begins with. */
+/* The beginning of the line. */
 extern const char *speaker;
 /* The descriptor that it is written to: standard error or, in a cell that is being made, the launcher. */
 extern int failures;

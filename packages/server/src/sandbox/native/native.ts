@@ -13,7 +13,7 @@ const NATIVES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', '
 const DIRECTORY = new URL('../../../native/', import.meta.url);
 const LIST = new URL('digests.json', DIRECTORY);
 
-/** What is said of programs, by path: `ARCHITECTURE/NAME`. */
+/** The facts about programs, by path: `ARCHITECTURE/NAME`. */
 type Digests = Readonly<Record<string, { readonly sha256: string }>>;
 
 /** The path of a compiled one for this architecture, whether or not it is there. Only this function knows where they are. */

@@ -50,7 +50,7 @@ enum { PATH_BYTES_MAX = 4096, PIPE_BYTES_MIN = 65536, LIST_MAX = 256 };
 
 static const unsigned long PLAIN = MS_NOSUID | MS_NODEV;
 
-/* What the words say. */
+/* The values that the words give. */
 static const char *cell, *rootfs, *work, *hidden, *groups[LIST_MAX], *trees[LIST_MAX];
 static int group_count, tree_count, shares_kernel, has_loopback, pipe_bytes;
 static uid_t root;

@@ -12,7 +12,7 @@ const NEWEST_PART = 0.3;
 /** A parked cell. */
 export interface Parked {
   readonly cell: PreparedCell;
-  /** What it was made of, as `CellOrigin` says. */
+  /** The parts that it was made of, as `CellOrigin` says. */
   readonly madeOf: string;
   readonly bytes: number;
   /** Aborted when a job wants it. */

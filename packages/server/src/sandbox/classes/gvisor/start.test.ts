@@ -8,7 +8,7 @@ import { installed } from '../../kernel/host/executable.ts';
 import { nativePath } from '../../native/native.ts';
 
 const ROOT_UID = '2000000000';
-/** Only ends what hangs. */
+/** This bound only ends a start that hangs. */
 const MILLISECONDS_MAX = 60_000;
 
 let directory: string;

@@ -52,7 +52,7 @@ export interface LaunchRequest {
 export interface LauncherOptions {
   /** The built launcher. */
   readonly program: string;
-  /** What its cells are, for whoever lists the processes of the host. */
+  /** The name of its cells, for whoever lists the processes of the host. */
   readonly kind?: string;
   /** Lines, as `configuration.c` reads them. */
   readonly configuration: readonly string[];

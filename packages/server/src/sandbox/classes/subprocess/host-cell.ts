@@ -50,7 +50,7 @@ export interface HostCellOptions {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What a cell is made of when it waits. */
+/** The parts of a waiting cell. */
 interface Parts {
   readonly language: Language;
   readonly posture: Posture;

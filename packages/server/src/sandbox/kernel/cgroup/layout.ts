@@ -8,7 +8,7 @@ import type { GroupRoot } from './cgroup.ts';
 import { groupRootV1, type V1Controllers } from './group-v1.ts';
 import { groupRootV2, SUPERVISOR } from './group-v2.ts';
 
-/** What was found, in words for the operator; `usable` is null if no limits can be held here. */
+/** The layout in words for the operator; `usable` is null if no limits can be held here. */
 export interface CgroupLayout {
   readonly version: 'v1' | 'v2' | 'hybrid' | 'none';
   readonly usable: { readonly v1: V1Controllers } | { readonly v2: string } | null;

@@ -73,7 +73,10 @@ static void close_pipes(const struct pipes *pipes, enum kind kind)
     if (kind == COPIED) close(pipes->tell[1]), close(pipes->hear[0]);
 }
 
-/* The way up from process 1. From a copy's cell it says whose message it is: process 1 is not a clone of the launcher. */
+/*
+ * The way up from process 1. A copy's cell also names the sender of a message, because its process 1 is not a clone of the
+ * launcher.
+ */
 static void open_way_up(enum kind kind, int *up)
 {
     const int yes = 1;

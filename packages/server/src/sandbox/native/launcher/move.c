@@ -74,7 +74,7 @@ static void await_parent(const int *ends)
         if (errno != EINTR) fail("cannot wait: %m");
 }
 
-/* What is left to do once it is in the cell. */
+/* The steps that are left once it is in the cell. */
 static void settle(const int *files, const int *ends)
 {
     register_sequences();

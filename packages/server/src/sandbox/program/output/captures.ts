@@ -16,7 +16,7 @@ export class Captures {
     pipes.stderr.on('data', (chunk: Buffer) => this.#stderr.write(chunk));
   }
 
-  /** What was observed of each stream. Both must have ended. */
+  /** The observations of each stream. Both must have ended. */
   end(): ExecutorOutput {
     return { stdout: this.#stdout.end(), stderr: this.#stderr.end() };
   }

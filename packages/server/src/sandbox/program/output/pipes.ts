@@ -29,7 +29,7 @@ export interface PipedProcess {
   readonly child: ChildProcess;
   /** Rejects if the process ends before the pipes are opened. It is then not left alive. */
   readonly pipes: Promise<Pipes>;
-  /** What it printed before it took its own ends, which explains an early end. Complete at its `close`. */
+  /** Its output before it took its own ends, which explains an early end. Complete at its `close`. */
   readonly said: () => string;
 }
 

@@ -52,7 +52,7 @@ export class Probes implements Disposable {
     return { spoke: waiting.spoke.promise, ended: waiting.ended.promise };
   }
 
-  /** What a probe said. @throws Error with what went wrong */
+  /** The answer of a probe. @throws Error with what went wrong */
   async probed(...words: readonly string[]): Promise<string> {
     const { said, ok, signal } = await this.begin(words).ended;
     if (!ok) throw new Error(said || `the trial was ended by ${signal ?? 'an error'}`);
