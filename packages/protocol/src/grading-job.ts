@@ -1,0 +1,241 @@
+/** The jobs of a grading: what each is given, and how it ended as far as the grading reads it. */
+import { compilerProblem, type SaidViolation } from './grading.ts';
+import { CHECKED_FILES, COMPARER } from './grading-judge.ts';
+import {
+  type GraderProgram,
+  type GradingPlan,
+  type PlannedProgram,
+  type PlannedTest,
+  wallFor,
+} from './grading-plan.ts';
+import type { Account, CheckRecord, Comparing, ExitCodes, JobRecord, RunRecord, SaidPoints } from './grading-record.ts';
+import type { Receipt } from './receipt.ts';
+import type { JobSubmission, LimitsInput } from './submission.ts';
+
+/** A text of a job. What is expected is `secret`: no other principal may name it, and exports leave it out. */
+export type JobText = (
+  | { readonly text: string }
+  | { readonly sha256: string; readonly size_bytes: number }
+  | { readonly from: { readonly job_id: string; readonly path: string } }
+) & { readonly secret?: true };
+
+export interface PlannedSubmission {
+  readonly language: string;
+  readonly code: string;
+  readonly runtime?: string | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly stdin?: JobText | undefined;
+  readonly files?: readonly ({ readonly path: string } & JobText)[] | undefined;
+  readonly outputs: readonly string[];
+  readonly limits?: LimitsInput | undefined;
+  readonly requirements?: JobSubmission['requirements'];
+  readonly build?: { readonly options?: readonly string[] | undefined } | undefined;
+  readonly product?: { readonly job_id: string } | undefined;
+  readonly large_outputs?: { readonly stdout: string; readonly max_bytes: number } | undefined;
+  readonly interactor?: Omit<PlannedSubmission, 'stdin' | 'interactor'> | undefined;
+}
+
+export interface PlannedJob {
+  /** No other job for the same program has it. */
+  readonly name: string;
+  readonly role: 'build' | 'validate' | 'test' | 'check' | 'judge';
+  /** Whether it is the same for every program: it is made once, and its end is given to all. */
+  readonly shared: boolean;
+  readonly test: number | null;
+  readonly submission: PlannedSubmission;
+}
+
+/** A file that a job was given or left. `text` of one that may hold points. */
+export interface EndedFile {
+  readonly path: string;
+  readonly sha256: string;
+  readonly text?: string | undefined;
+}
+
+/** How a job ended, of its receipt and its record. */
+export interface JobEnd extends JobRecord {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether some of stdout is not in its record. */
+  readonly truncated: boolean;
+  readonly violations: readonly SaidViolation[];
+  readonly code_sha256: string | null;
+  readonly stdin_sha256: string | null;
+  /** Of all bytes that it wrote to stdout. */
+  readonly stdout_sha256: string | null;
+  readonly cpu_limit_ms: number | null;
+  readonly usage: {
+    readonly cpu_ms: number | null;
+    readonly wall_ms: number | null;
+    readonly memory_peak_bytes: number | null;
+  };
+  readonly account: Account;
+  readonly inputs: readonly EndedFile[];
+  readonly outputs: readonly EndedFile[];
+  /** Of the other job of a pair. */
+  readonly peer?: JobEnd | undefined;
+}
+
+/** Where a test sends what it prints. */
+export const STDOUT_FILE = 'output/stdout';
+
+const COMPILED: ReadonlySet<string> = new Set(['c', 'cpp', 'java']);
+
+export function isCompiled({ language }: Pick<PlannedProgram, 'language'>): boolean {
+  return COMPILED.has(language);
+}
+
+export function jobRecord({ job_id, receipt_sha256, terminal_reason, exit_code }: JobEnd): JobRecord {
+  return { job_id, receipt_sha256, terminal_reason, exit_code };
+}
+
+const LIMITS: ReadonlySet<string | null> = new Set(['wall_limit', 'cpu_limit', 'memory_limit']);
+
+/** What became of a compiler in a job that compiles and runs. */
+export function compilerOf(end: JobEnd): RunRecord['compiler'] {
+  if (compilerProblem(end) !== null) return 'limit';
+  return end.terminal_reason === 'compile_failed' ? 'error' : null;
+}
+
+/** What became of it in a job that only compiles. */
+export function builderOf(end: JobEnd): RunRecord['compiler'] {
+  return LIMITS.has(end.terminal_reason) ? 'limit' : compilerOf(end);
+}
+
+/** `isAlone`: no compiler worked in this job. */
+export function runRecord(end: JobEnd, isAlone: boolean): RunRecord {
+  const { cpu_ms, wall_ms, memory_peak_bytes } = end.usage;
+  const usage = isAlone ? { cpu_ms, wall_ms, memory_peak_bytes, account: end.account } : NO_USAGE;
+  return { ...jobRecord(end), compiler: isAlone ? null : compilerOf(end), ...usage };
+}
+
+const NO_USAGE = { cpu_ms: null, wall_ms: null, memory_peak_bytes: null, account: null } as const;
+
+export function checkRecord(end: JobEnd, codes: ExitCodes): CheckRecord {
+  return { ...jobRecord(end), code_sha256: end.code_sha256, codes, said: saidBy(end, codes) };
+}
+
+/** Points that a checker gave: after `points` at the start of stderr, or in the files of the Kattis format. */
+function saidBy({ stderr, outputs }: JobEnd, codes: ExitCodes): SaidPoints | null {
+  if (codes === 'testlib') {
+    const [, text] = /^points[ \t]+(\S{1,100})/.exec(stderr) ?? [];
+    return text === undefined ? null : { kind: 'points', text };
+  }
+  for (const [path, kind] of SCORE_FILES) {
+    const text = outputs.find((file) => file.path === path)?.text;
+    if (text !== undefined) return { kind, text: text.trim().slice(0, 100) };
+  }
+  return null;
+}
+
+/** The feedback directory of the Kattis format is `output/`. */
+export const SCORE_FILES = [
+  ['output/score.txt', 'points'],
+  ['output/score_multiplier.txt', 'part'],
+] as const;
+
+/** Limits of the programs of a grader: far above what they need, since a test is lost if they meet one. */
+export const GRADER_LIMITS: LimitsInput = { cpu_seconds: 30, wall_seconds: wallFor(30), mem_mb: 512, max_file_mb: 64 };
+
+/** What a program of the grader brings back: points in the Kattis format, and what an interactor keeps. */
+const outputsOf = ({ codes }: GraderProgram) => (codes === 'kattis' ? ['output/**'] : []);
+
+interface Checked {
+  readonly test: PlannedTest;
+  readonly stdin: JobText;
+  readonly output: JobText;
+  readonly product: PlannedSubmission['product'];
+}
+
+/** A checker with what it finds in its files, and their names in the order of its protocol. */
+export function checkerSubmission(plan: GradingPlan, checker: GraderProgram, given: Checked): PlannedSubmission {
+  const { test, stdin, output, product } = given;
+  const expected = expectedOf(test);
+  const files = [
+    { path: CHECKED_FILES.stdin, ...stdin },
+    { path: CHECKED_FILES.output, ...output },
+    { path: CHECKED_FILES.expected, ...expected },
+  ];
+  const kattis = checker.codes === 'kattis';
+  const named = kattis
+    ? [CHECKED_FILES.stdin, CHECKED_FILES.expected, 'output/']
+    : [CHECKED_FILES.stdin, CHECKED_FILES.output, CHECKED_FILES.expected];
+  const args = [...named, ...(checker.args ?? []), ...(test.checker_args ?? [])];
+  return { ...graderSubmission(plan, checker, product), args, files, ...(kattis && { stdin: output }) };
+}
+
+export function graderSubmission(
+  { requirements }: GradingPlan,
+  program: GraderProgram,
+  product: PlannedSubmission['product'],
+): PlannedSubmission {
+  const { language, code, runtime, args, limits } = program;
+  const limited = { ...GRADER_LIMITS, ...limits };
+  return { language, code, runtime, args, product, limits: limited, requirements, outputs: outputsOf(program) };
+}
+
+/** Compares two texts in a job of its own. */
+export function comparerSubmission(test: PlannedTest, output: JobText, compare: Comparing): PlannedSubmission {
+  return {
+    language: 'python',
+    code: COMPARER,
+    args: [JSON.stringify(compare)],
+    files: [
+      { path: CHECKED_FILES.output, ...output },
+      { path: CHECKED_FILES.expected, ...expectedOf(test) },
+    ],
+    outputs: [],
+    limits: { cpu_seconds: 60, wall_seconds: wallFor(60), mem_mb: 512 },
+  };
+}
+
+export function expectedOf({ expected = { text: '' } }: PlannedTest): JobText {
+  return { ...expected, secret: true };
+}
+
+export function buildSubmission(
+  { requirements }: GradingPlan,
+  { language, code, runtime, files = {}, options }: PlannedProgram,
+): PlannedSubmission {
+  const list = Object.entries(files).map(([path, text]) => ({ path, ...text }));
+  return { language, code, runtime, files: list, outputs: [], requirements, build: { options } };
+}
+
+/** What a service says of a job that ended, as far as a grading reads it. */
+export interface EndedJob extends Pick<JobRecord, 'job_id' | 'terminal_reason' | 'exit_code'> {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  readonly violations: readonly SaidViolation[];
+  readonly receipt: Partial<Receipt> & {
+    readonly receipt_sha256: string;
+    readonly large_outputs?: readonly EndedFile[];
+  };
+}
+
+/** `textOf` reads an output of the job that may hold points. */
+export function endOf(job: EndedJob, textOf: (path: string) => string | undefined = () => undefined): JobEnd {
+  const { job_id, terminal_reason, exit_code, stdout, stderr, violations, receipt } = job;
+  const { executor_output, effective_limits, resource_usage } = receipt;
+  const cpuSeconds = effective_limits?.cpu_seconds ?? null;
+  const outputs = (receipt.output_artifacts ?? []).map(({ path, sha256 }) => ({ path, sha256, text: textOf(path) }));
+  return {
+    job_id,
+    receipt_sha256: receipt.receipt_sha256,
+    terminal_reason,
+    exit_code,
+    stdout,
+    stderr,
+    truncated: executor_output?.stdout.executor_truncated ?? job.truncated,
+    violations,
+    code_sha256: receipt.code_sha256 ?? null,
+    stdin_sha256: receipt.stdin_sha256 ?? null,
+    stdout_sha256: executor_output?.stdout.raw_sha256 ?? null,
+    cpu_limit_ms: cpuSeconds === null ? null : cpuSeconds * 1000,
+    usage: resource_usage ?? { cpu_ms: null, wall_ms: null, memory_peak_bytes: null },
+    account: resource_usage === undefined ? null : 'cell',
+    inputs: receipt.input_artifacts ?? [],
+    outputs: [...outputs, ...(receipt.large_outputs ?? [])],
+  };
+}

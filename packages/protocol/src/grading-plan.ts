@@ -1,0 +1,166 @@
+/**
+ * A grading as its caller plans it: programs of the grader, tests, groups and limits. `grading-steps.ts` makes jobs of it
+ * for one program after the other.
+ */
+import { COMPARISONS } from './grading.ts';
+import type { Comparing, ExitCodes, GroupRecord } from './grading-record.ts';
+import { LIMIT_DEFAULTS } from './limits.ts';
+import type { JobSubmission, LimitsInput } from './submission.ts';
+
+/** A text, or the digest of a blob of the tenant. Only what is given as a text can be compared in the judge's own job. */
+export type PlanText = { readonly text: string } | { readonly sha256: string; readonly size_bytes: number };
+
+export interface PlannedProgram {
+  readonly language: string;
+  readonly code: string;
+  readonly runtime?: string | undefined;
+  readonly files?: Readonly<Record<string, PlanText>> | undefined;
+  /** Of its build. */
+  readonly options?: readonly string[] | undefined;
+}
+
+/** A checker, an interactor or a validator. */
+export interface GraderProgram extends PlannedProgram {
+  /** `testlib` if left out. */
+  readonly codes?: ExitCodes | undefined;
+  /** After those that name its files. */
+  readonly args?: readonly string[] | undefined;
+  readonly limits?: LimitsInput | undefined;
+}
+
+export interface PlannedGroup {
+  readonly name: string;
+  readonly score?: 'sum' | 'minimum' | undefined;
+  /** Of a group whose smallest part counts; without it, the points of its tests together. */
+  readonly points?: number | undefined;
+  /** Groups that are listed before it. If not all of their tests are accepted, those of this one are skipped. */
+  readonly after?: readonly string[] | undefined;
+  /** Whether the first test that wins nothing ends the group. */
+  readonly stop?: boolean | undefined;
+}
+
+export interface PlannedTest {
+  readonly name: string;
+  readonly group?: string | undefined;
+  readonly stdin?: PlanText | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly files?: Readonly<Record<string, PlanText>> | undefined;
+  readonly expected?: PlanText | undefined;
+  readonly compare?: Comparing | undefined;
+  readonly points?: number | undefined;
+  /** For its checker, after those of all tests. */
+  readonly checker_args?: readonly string[] | undefined;
+}
+
+export interface GradingPlan {
+  readonly tests: readonly PlannedTest[];
+  /** Without groups, all tests are one, whose points are added up. */
+  readonly groups?: readonly PlannedGroup[] | undefined;
+  /** Of that one group. */
+  readonly stop?: boolean | undefined;
+  readonly checker?: GraderProgram | undefined;
+  readonly interactor?: GraderProgram | undefined;
+  readonly validators?: readonly GraderProgram[] | undefined;
+  /** Of the program. `wall_seconds` is far above `cpu_seconds` if it is left out. */
+  readonly limits?: LimitsInput | undefined;
+  readonly requirements?: JobSubmission['requirements'];
+  /** How much a test may print. */
+  readonly output_bytes?: number | undefined;
+}
+
+const testsMax = 1000;
+const pointsMax = 1e9;
+/** The room of an output, unless more is expected. */
+const outputBytesUsual = 8 * 1024 * 1024;
+export const outputBytesMost = 64 * 1024 * 1024;
+
+/** What is wrong with a plan; null if a verdict can come of it. Sizes of texts are those of the submissions. */
+export function planProblem({ tests, groups, output_bytes = 1 }: GradingPlan): string | null {
+  if (tests.length === 0) return 'a grading needs at least one test';
+  if (tests.length > testsMax) return `a grading has ${tests.length} tests; at most ${testsMax} are allowed`;
+  if (!(output_bytes >= 1 && output_bytes <= outputBytesMost)) return `output_bytes is from 1 to ${outputBytesMost}`;
+  const names = new Set<string>();
+  for (const test of tests) {
+    if (names.has(test.name)) return `two tests have the same name: ${test.name}`;
+    names.add(test.name);
+    const problem = testProblem(test);
+    if (problem !== null) return `test ${test.name}: ${problem}`;
+  }
+  return groups === undefined ? null : groupsProblem(groups, tests);
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+function testProblem({ name, expected, compare, points = 1 }: PlannedTest): string | null {
+  const text = expected !== undefined && 'text' in expected ? expected.text : '';
+  if (LONE_SURROGATE.test(name + text)) return 'its name or what it expects has no UTF-8 form';
+  if (!arePoints(points)) return 'its points must be a number, and not negative';
+  return isComparing(compare ?? 'lines') ? null : `compare is one of ${COMPARISONS.join(', ')}, or floats`;
+}
+
+function arePoints(points: number): boolean {
+  return points >= 0 && points <= pointsMax;
+}
+
+function isComparing(compare: Comparing): boolean {
+  if (typeof compare === 'string') return COMPARISONS.includes(compare);
+  const { absolute = 0, relative = 0 } = compare.floats;
+  return absolute >= 0 && relative >= 0 && Number.isFinite(absolute) && Number.isFinite(relative);
+}
+
+function groupsProblem(groups: readonly PlannedGroup[], tests: readonly PlannedTest[]): string | null {
+  const before = new Set<string>();
+  const filled = new Set(tests.map(({ group }) => group));
+  for (const { name, after = [], points = 0 } of groups) {
+    if (before.has(name)) return `two groups have the same name: ${name}`;
+    if (LONE_SURROGATE.test(name)) return `the name of group ${name} has no UTF-8 form`;
+    if (!filled.has(name)) return `group ${name} has no test`;
+    if (!arePoints(points)) return `group ${name}: its points must be a number, and not negative`;
+    const missing = after.find((other) => !before.has(other));
+    if (missing !== undefined) return `group ${name} comes after ${missing}, which is not listed before it`;
+    before.add(name);
+  }
+  const stray = tests.find(({ group }) => group === undefined || !before.has(group));
+  return stray === undefined ? null : `test ${stray.name} is in no group that is listed`;
+}
+
+export function sizeOfText(text: PlanText | undefined): number {
+  if (text === undefined) return 0;
+  return 'text' in text ? new TextEncoder().encode(text.text).length : text.size_bytes;
+}
+
+/** How much a test may print. */
+export function outputRoom({ output_bytes }: GradingPlan, { expected }: PlannedTest): number {
+  if (output_bytes !== undefined) return output_bytes;
+  return Math.min(outputBytesMost, Math.max(outputBytesUsual, 2 * sizeOfText(expected)));
+}
+
+/**
+ * The limits of the program. Its wall limit is a guard against programs that sleep, so a busy host must not let a program
+ * meet it that still has processor time.
+ */
+export function limitsOf({ limits = {} }: GradingPlan): LimitsInput {
+  if (limits.wall_seconds !== undefined) return limits;
+  return { ...limits, wall_seconds: wallFor(limits.cpu_seconds ?? LIMIT_DEFAULTS.cpu_seconds) };
+}
+
+export function wallFor(cpuSeconds: number): number {
+  return Math.max(10, 3 * cpuSeconds + 2);
+}
+
+/** The groups as the judge gets them. */
+export function groupsOf({ groups, tests, stop = false }: GradingPlan): readonly GroupRecord[] {
+  if (groups === undefined) return [{ name: ALL_TESTS, score: 'sum', points: 0, after: [], stop }];
+  return groups.map(({ name, score = 'sum', points, after = [], stop = false }) => {
+    const own = tests.reduce((sum, test) => sum + (test.group === name ? (test.points ?? 1) : 0), 0);
+    return { name, score, points: points ?? own, after, stop };
+  });
+}
+
+/** The group of a plan without groups. */
+export const ALL_TESTS = 'all';
+
+export function groupOf({ group }: PlannedTest, groups: readonly GroupRecord[]): string {
+  return group ?? (groups[0] as GroupRecord).name;
+}

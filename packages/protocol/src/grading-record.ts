@@ -1,0 +1,136 @@
+/**
+ * What the judge of version 2 reads and writes. Everything in a verdict is of a signed record that it names, or follows
+ * from such records by the rules of `grading-score.ts`. docs/GRADING.md.
+ */
+import { type Comparison, TEST_VERDICTS } from './grading.ts';
+
+export const VERDICT_SCHEMA_2 = 'urn:svc:verdict:v2';
+
+export const TEST_VERDICTS_2 = [...TEST_VERDICTS, 'partial', 'compile_limit', 'invalid_input', 'skipped'] as const;
+export type TestVerdict2 = (typeof TEST_VERDICTS_2)[number];
+
+/** How two texts are compared. With `floats`, numbers may differ by either tolerance, and all else is compared as words. */
+export type Comparing = Comparison | { readonly floats: FloatTolerance };
+export interface FloatTolerance {
+  readonly absolute?: number;
+  readonly relative?: number;
+}
+
+/** How a program of the grader says what it found: by the exit codes of testlib, or by 42 and 43. */
+export const EXIT_CODES = ['testlib', 'kattis'] as const;
+export type ExitCodes = (typeof EXIT_CODES)[number];
+
+/**
+ * Whose processor time and memory are meant: of the program's cell, in which a small process 1 runs beside it, or of the
+ * program as the kernel of its gVisor guest counts it. Null where they are not the program's alone.
+ */
+export type Account = 'cell' | 'guest' | null;
+
+/** A job that was run for a verdict, as its receipt states it. */
+export interface JobRecord {
+  readonly job_id: string;
+  readonly receipt_sha256: string;
+  readonly terminal_reason: string | null;
+  readonly exit_code: number | null;
+}
+
+/** A run of the program. Its times are null where a compiler worked in the same job. */
+export interface RunRecord extends JobRecord {
+  /** What became of a compiler: an error in the program, a limit that it met, or null if it did its work elsewhere or well. */
+  readonly compiler: 'error' | 'limit' | null;
+  readonly cpu_ms: number | null;
+  readonly wall_ms: number | null;
+  readonly memory_peak_bytes: number | null;
+  readonly account: Account;
+}
+
+/** Points that a checker gave: as a number, or as a part of the test's points. */
+export interface SaidPoints {
+  readonly kind: 'points' | 'part';
+  readonly text: string;
+}
+
+/** A program of the grader that judged a test: a checker, a comparer, an interactor or a validator. */
+export interface CheckRecord extends JobRecord {
+  readonly code_sha256: string | null;
+  readonly codes: ExitCodes;
+  readonly said: SaidPoints | null;
+}
+
+export interface BuildRecord extends JobRecord {
+  readonly compiler: 'error' | 'limit' | null;
+}
+
+export interface GroupRecord {
+  readonly name: string;
+  readonly score: 'sum' | 'minimum';
+  /** What a group counts whose smallest part counts. */
+  readonly points: number;
+  readonly after: readonly string[];
+  readonly stop: boolean;
+}
+
+interface TestRecord {
+  readonly name: string;
+  readonly group: string;
+  readonly compare: Comparing;
+  /** Null if the program was not run in it. */
+  readonly run: RunRecord | null;
+  /** An earlier run, which met its wall limit while it had less than half of its processor time. */
+  readonly starved: RunRecord | null;
+  readonly check: CheckRecord | null;
+  readonly validations: readonly CheckRecord[];
+  readonly stdin_sha256: string | null;
+}
+
+/** A test as the judge gets it. */
+export interface JudgedTest extends TestRecord {
+  readonly points: number;
+  /** Whether some of the output is unknown. */
+  readonly is_cut: boolean;
+  /** The texts that the judge compares, or commits to; null where a job of its own compares them. */
+  readonly stdout: string | null;
+  readonly expected: string | null;
+  /** Their digests, where the judge is not given the texts. */
+  readonly stdout_sha256: string | null;
+  readonly expected_sha256: string | null;
+}
+
+export interface JudgedProgram {
+  readonly language: string;
+  readonly code_sha256: string | null;
+  /** The job that compiled it once; null if each test did, and where there is nothing to compile. */
+  readonly build: BuildRecord | null;
+}
+
+/** Everything that the judge reads. */
+export interface Grading2 {
+  readonly program: JudgedProgram;
+  readonly groups: readonly GroupRecord[];
+  readonly tests: readonly JudgedTest[];
+}
+
+export interface TestResult2 extends TestRecord {
+  readonly verdict: TestVerdict2;
+  readonly points: number;
+  readonly points_max: number;
+  readonly stdout_sha256: string | null;
+  readonly expected_sha256: string | null;
+}
+
+export interface GroupResult extends Omit<GroupRecord, 'points'> {
+  readonly passed: boolean;
+  readonly points: number;
+  readonly points_max: number;
+}
+
+/** The verdict as the judge writes it. */
+export interface Verdict2 {
+  readonly schema: typeof VERDICT_SCHEMA_2;
+  readonly program: JudgedProgram;
+  readonly accepted: boolean;
+  readonly points: number;
+  readonly points_max: number;
+  readonly groups: readonly GroupResult[];
+  readonly tests: readonly TestResult2[];
+}

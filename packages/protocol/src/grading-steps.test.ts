@@ -1,0 +1,229 @@
+/** The steps of a grading, with programs that end as each case says. */
+import { describe, expect, test } from 'vitest';
+import { type JobEnd, type PlannedJob, STDOUT_FILE } from './grading-job.ts';
+import { CHECKED_FILES, COMPARER, JUDGE_2 } from './grading-judge.ts';
+import { type GradingPlan, type PlannedProgram, planProblem } from './grading-plan.ts';
+import type { Grading2 } from './grading-record.ts';
+import { type Abilities, nextJobs } from './grading-steps.ts';
+
+const ALL: Abilities = { large_outputs: true, build: true };
+const NONE: Abilities = { large_outputs: false, build: false };
+const PYTHON: PlannedProgram = { language: 'python', code: 'program' };
+const CPP: PlannedProgram = { language: 'cpp', code: 'program' };
+
+/** An end of a job that went well. */
+function ended(name: string, more: Partial<JobEnd> = {}): JobEnd {
+  return {
+    job_id: `job of ${name}`,
+    receipt_sha256: 'a'.repeat(64),
+    terminal_reason: 'exited',
+    exit_code: 0,
+    stdout: '',
+    stderr: '',
+    truncated: false,
+    violations: [],
+    code_sha256: 'c'.repeat(64),
+    stdin_sha256: null,
+    stdout_sha256: 'd'.repeat(64),
+    cpu_limit_ms: 2000,
+    usage: { cpu_ms: 10, wall_ms: 20, memory_peak_bytes: 30 },
+    account: 'cell',
+    inputs: [],
+    outputs: [],
+    ...more,
+  };
+}
+
+interface Drive {
+  readonly program?: PlannedProgram;
+  readonly abilities?: Abilities;
+  /** How the jobs of these names end; the others go well. */
+  readonly ends?: Readonly<Record<string, Partial<JobEnd>>>;
+}
+
+/** Drives a grading to its end. Gives the names of each round, all jobs, and what the judge is given. */
+function drive(plan: GradingPlan, { program = PYTHON, abilities = ALL, ends: said = {} }: Drive = {}) {
+  expect(planProblem(plan)).toBeNull();
+  const ends = new Map<string, JobEnd>();
+  const rounds: string[][] = [];
+  const jobs = new Map<string, PlannedJob>();
+  for (;;) {
+    const due = nextJobs({ plan, program, ends, abilities });
+    rounds.push(due.map(({ name }) => name));
+    for (const job of due) {
+      expect(ends.has(job.name)).toBe(false);
+      jobs.set(job.name, job);
+      ends.set(job.name, ended(job.name, said[job.name]));
+    }
+    const judge = jobs.get('judge');
+    if (judge === undefined) continue;
+    expect(nextJobs({ plan, program, ends, abilities })).toEqual([]);
+    const [file] = judge.submission.files ?? [];
+    const given: Grading2 = JSON.parse(file !== undefined && 'text' in file ? file.text : '');
+    return { rounds, jobs, given, submission: (name: string) => jobs.get(name)?.submission };
+  }
+}
+
+const text = (text: string) => ({ text });
+const two: GradingPlan = {
+  tests: [
+    { name: 'one', stdin: text('1'), expected: text('2') },
+    { name: 'two', expected: text('3') },
+  ],
+};
+
+test('small tests run at once, and the judge compares', () => {
+  const { rounds, given, submission } = drive(two, { ends: { 'test 1': { stdout: '2\n' } } });
+  expect(rounds).toEqual([['test 1', 'test 2'], ['judge']]);
+  expect(submission('judge')).toMatchObject({ language: 'python', code: JUDGE_2 });
+  expect(given.tests[0]).toMatchObject({ stdout: '2\n', expected: '2', run: { cpu_ms: 10, account: 'cell' } });
+  expect(submission('test 1')).toMatchObject({ stdin: text('1'), large_outputs: { stdout: STDOUT_FILE } });
+  expect(JSON.stringify(submission('test 1'))).not.toContain('secret');
+});
+
+test('a compiled program is built once, and its tests start the product', () => {
+  const { rounds, submission, given } = drive(two, { program: { ...CPP, options: ['-O3'] } });
+  expect(rounds).toEqual([['build'], ['test 1', 'test 2'], ['judge']]);
+  expect(submission('build')).toMatchObject({ code: 'program', build: { options: ['-O3'] } });
+  expect(submission('test 2')).toMatchObject({ code: 'program', product: { job_id: 'job of build' } });
+  expect(given.program.build).toMatchObject({ job_id: 'job of build', compiler: null });
+});
+
+test.each([
+  [{ terminal_reason: 'compile_failed', stderr: 'main.cpp:1:1: error: no' }, 'error'],
+  [{ terminal_reason: 'cpu_limit' }, 'limit'],
+])('a build that fails runs no test', (end, compiler) => {
+  const { rounds, given } = drive(two, { program: CPP, ends: { build: { ...end, exit_code: null } } });
+  expect(rounds).toEqual([['build'], ['judge']]);
+  expect([given.program.build?.compiler, given.tests.map(({ run }) => run)]).toEqual([compiler, [null, null]]);
+});
+
+test('where nothing can be built, the times of a test are not known', () => {
+  const { rounds, given } = drive(two, { program: CPP, abilities: NONE });
+  expect(rounds).toEqual([['test 1', 'test 2'], ['judge']]);
+  expect(given.tests[0]?.run).toMatchObject({ cpu_ms: null, wall_ms: null, memory_peak_bytes: null, account: null });
+});
+
+describe('the wall limit', () => {
+  const met = { terminal_reason: 'wall_limit', exit_code: null };
+  test('is three times the processor time and more', () => {
+    const { submission } = drive({ ...two, limits: { cpu_seconds: 4 } });
+    expect(submission('test 1')?.limits).toEqual({ cpu_seconds: 4, wall_seconds: 14 });
+  });
+  test('is met twice before it counts, if there was no processor', () => {
+    const { rounds, given } = drive(two, { ends: { 'test 1': met } });
+    expect(rounds).toEqual([['test 1', 'test 2'], ['test 1 again'], ['judge']]);
+    expect(given.tests[0]).toMatchObject({
+      starved: { job_id: 'job of test 1' },
+      run: { job_id: 'job of test 1 again' },
+    });
+  });
+  test('counts at once if half of the processor time was used', () => {
+    const used = { cpu_ms: 1000, wall_ms: 1, memory_peak_bytes: 1 };
+    const { rounds, given } = drive(two, { ends: { 'test 1': { ...met, usage: used } } });
+    expect([rounds.length, given.tests[0]?.starved]).toEqual([2, null]);
+  });
+});
+
+describe('a large text', () => {
+  const large = 'x'.repeat(2 << 20);
+  test('is compared in a job of its own, by digest', () => {
+    const plan: GradingPlan = { tests: [{ name: 'one', expected: text(large), compare: { floats: { absolute: 1 } } }] };
+    const kept = { truncated: true, outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
+    const check = { exit_code: 42, inputs: [{ path: CHECKED_FILES.expected, sha256: 'f'.repeat(64) }] };
+    const { rounds, submission, given } = drive(plan, { ends: { 'test 1': kept, 'check 1': check } });
+    expect(rounds).toEqual([['test 1'], ['check 1'], ['judge']]);
+    expect(submission('check 1')).toMatchObject({ code: COMPARER, args: ['{"floats":{"absolute":1}}'] });
+    expect(submission('check 1')?.files).toEqual([
+      { path: CHECKED_FILES.output, from: { job_id: 'job of test 1', path: STDOUT_FILE } },
+      { path: CHECKED_FILES.expected, text: large, secret: true },
+    ]);
+    expect(given.tests[0]).toMatchObject({
+      is_cut: false,
+      stdout: null,
+      expected: null,
+      stdout_sha256: 'd'.repeat(64),
+      expected_sha256: 'f'.repeat(64),
+      check: { codes: 'kattis', exit_code: 42 },
+    });
+  });
+  test('of which a part is lost is not compared', () => {
+    const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
+    expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
+  });
+  test('that is no text is compared by its bytes', () => {
+    const kept = { stdout: '\ufffd', outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
+    expect(drive(two, { ends: { 'test 1': kept } }).rounds[1]).toEqual(['check 1']);
+  });
+});
+
+test('checkers and validators are built once, shared by all programs, and find their files by their protocol', () => {
+  const plan: GradingPlan = {
+    ...two,
+    checker: { ...CPP, args: ['exact'] },
+    validators: [{ ...PYTHON, codes: 'kattis' }],
+  };
+  const ends = { 'validate 1 by 1': { exit_code: 42 }, 'check 1': { exit_code: 7, stderr: 'points 0.5 half\n' } };
+  const { rounds, jobs, submission, given } = drive(plan, { ends });
+  expect(rounds).toEqual([
+    ['validate 1 by 1', 'validate 2 by 1'],
+    ['test 1'],
+    ['build checker'],
+    ['check 1'],
+    ['judge'],
+  ]);
+  expect([...jobs.values()].flatMap(({ name, shared }) => (shared ? [name] : []))).toEqual([
+    'validate 1 by 1',
+    'validate 2 by 1',
+    'build checker',
+  ]);
+  expect(submission('check 1')).toMatchObject({
+    args: ['input/stdin', 'input/output', 'input/expected', 'exact'],
+    product: { job_id: 'job of build checker' },
+  });
+  expect(given.tests[0]?.check?.said).toEqual({ kind: 'points', text: '0.5' });
+  expect(given.tests[1]).toMatchObject({ run: null, validations: [{ exit_code: 0, codes: 'kattis' }] });
+});
+
+test('a checker of the Kattis format reads the output, and leaves its points in a file', () => {
+  const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
+  const score = { path: 'output/score.txt', sha256: 'f'.repeat(64), text: '3\n' };
+  const { submission, given } = drive(plan, {
+    ends: { 'test 1': { stdout: '5' }, 'check 1': { exit_code: 42, outputs: [score] } },
+  });
+  expect(submission('check 1')).toMatchObject({
+    args: ['input/stdin', 'input/expected', 'output/'],
+    stdin: text('5'),
+    outputs: ['output/**'],
+  });
+  expect(given.tests[0]?.check?.said).toEqual({ kind: 'points', text: '3' });
+});
+
+describe('groups', () => {
+  const tests = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => ({ name, group: name[0], expected: text('1') }));
+  const groups = [{ name: 'a', stop: true }, { name: 'b', after: ['a'] }, { name: 'c' }];
+  const right = { stdout: '1' };
+  test('stop at the first failure, and skip what depends on them', () => {
+    const { rounds, given } = drive({ tests, groups }, { ends: { 'test 1': right, 'test 2': { stdout: '2' } } });
+    expect(rounds).toEqual([['test 1', 'test 5'], ['test 2'], ['judge']]);
+    expect(given.tests.map(({ run }) => run !== null)).toEqual([true, true, false, false, true]);
+  });
+  test('go on with what depends on them once all have passed', () => {
+    const ends = { 'test 1': right, 'test 2': right, 'test 3': right };
+    const { rounds } = drive({ tests, groups }, { ends });
+    expect(rounds).toEqual([['test 1', 'test 5'], ['test 2'], ['test 3'], ['test 4'], ['judge']]);
+  });
+});
+
+test.each<[GradingPlan, RegExp]>([
+  [{ tests: [] }, /at least one test/],
+  [{ tests: [{ name: 'a' }, { name: 'a' }] }, /same name: a/],
+  [{ tests: [{ name: 'a', points: -1 }] }, /^test a: its points/],
+  [{ tests: [{ name: 'a', expected: text('\ud800') }] }, /no UTF-8 form/],
+  [{ tests: [{ name: 'a', compare: { floats: { absolute: -1 } } }] }, /compare is one of/],
+  [{ tests: [{ name: 'a' }], groups: [{ name: 'x' }] }, /group x has no test/],
+  [{ tests: [{ name: 'a', group: 'y' }], groups: [] }, /test a is in no group/],
+  [{ tests: [{ name: 'a', group: 'x' }], groups: [{ name: 'x', after: ['x'] }] }, /comes after x/],
+])('a plan that no verdict can come of is refused', (plan, problem) => {
+  expect(planProblem(plan)).toMatch(problem);
+});

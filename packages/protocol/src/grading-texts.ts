@@ -1,0 +1,49 @@
+/** The texts of a test: which of them the judge itself compares, and where the others are. */
+import { type JobEnd, type JobText, STDOUT_FILE } from './grading-job.ts';
+import type { PlannedTest } from './grading-plan.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** How large both texts of a test may be together in the judge's one file, as JSON: the fewer tests, the larger. */
+export function inlineRoom(tests: number): number {
+  return Math.max(32 * KIB, Math.min(MIB, Math.floor((32 * MIB) / tests)));
+}
+
+/** Sizes of the texts of tests and ends: a grading is looked at once for each job that ends. */
+const sizes = new WeakMap<object, number>();
+
+function jsonBytes(of: PlannedTest | JobEnd, text: string): number {
+  const bytes = sizes.get(of) ?? new TextEncoder().encode(JSON.stringify(text)).length;
+  sizes.set(of, bytes);
+  return bytes;
+}
+
+/** Whether the judge itself can compare: both texts are known here, and small. Bytes that are no text are not known. */
+export function isInline(test: PlannedTest, end: JobEnd, room: number): boolean {
+  const { expected } = test;
+  if (expected === undefined || !('text' in expected)) return false;
+  if (jsonBytes(end, end.stdout) + jsonBytes(test, expected.text) > room) return false;
+  const isExact = !end.stdout.includes('\ufffd') || keptOutput(end) === undefined;
+  return !end.truncated && isExact;
+}
+
+/** What is expected, if the judge is given it as a text. */
+export function inlineExpected(test: PlannedTest, room: number): string | null {
+  const { expected } = test;
+  return expected !== undefined && 'text' in expected && jsonBytes(test, expected.text) <= room ? expected.text : null;
+}
+
+function keptOutput(end: JobEnd) {
+  return end.outputs.find(({ path }) => path === STDOUT_FILE);
+}
+
+/** Some of the output is unknown if its record was cut and it was not kept whole. */
+export function isCut(end: JobEnd): boolean {
+  return end.truncated && keptOutput(end) === undefined;
+}
+
+export function outputOf(end: JobEnd): JobText {
+  if (keptOutput(end) === undefined) return { text: end.stdout };
+  return { from: { job_id: end.job_id, path: STDOUT_FILE } };
+}
