@@ -137,11 +137,11 @@ async function observed(
 interface JobCost {
   /** In the node's process, on all its threads, without signing. */
   readonly nodeMs: number;
-  /** In the cell and whoever makes, limits and removes it. */
+  /** The time of the cell, and of the processes that make, limit and remove it. */
   readonly cellMs: number;
-  /** In the database's processes. */
+  /** The time of the database's processes. */
   readonly databaseMs: number;
-  /** In the node that signs. */
+  /** The time of the node that signs. */
   readonly signMs: number;
   /** From `commit` to its answer, without a processor: the database's disk and the network. */
   readonly commitLatencyMs: number;

@@ -35,7 +35,7 @@ async function tryAll(hostileClass: HostileClass): Promise<{ tried: number; held
   return { tried: cases.length, held: outcomes.filter(Boolean).length, accepted };
 }
 
-/** Tries cases, so many at a time, and says which of them held. */
+/** Tries cases, this many at a time, and says which of them held. */
 async function inTurns(cases: readonly HostileCase[], target: Target, atOnce: number): Promise<boolean[]> {
   const outcomes: boolean[] = [];
   const rest = cases.values();

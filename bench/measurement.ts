@@ -4,7 +4,7 @@ export interface Measurement {
   /** The measured thing, in a few words. */
   readonly what: string;
   readonly value: number;
-  /** Empty for a count of what `what` names. */
+  /** Empty if the value counts the things that `what` names. */
   readonly unit: 'ms' | 'µs' | '/s' | 'KiB' | 'MiB' | 'MiB/s' | 'cases' | 'left' | '' | '%';
   /** The same work without the service, in the same run. */
   readonly baseline: { readonly what: string; readonly value: number };

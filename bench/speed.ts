@@ -15,7 +15,7 @@ import { idleMemory, startTime } from './speed/own.ts';
 import { burst, latency, throughput } from './speed/runs.ts';
 import { manyStored } from './speed/stores.ts';
 
-/** Just below what is stored of a stream, in lines that fit the record caps. */
+/** Just below the most that is stored of a stream, in lines that fit the record caps. */
 const MEBIBYTE: JobSubmission = { language: 'python', code: 'print((("x" * 1023) + "\\n") * 1023)' };
 
 /** The figures of a service with the namespace class alone. */

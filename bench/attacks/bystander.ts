@@ -21,7 +21,7 @@ export interface Experience {
   readonly wallLateness: number;
   /** Resident, at most. */
   readonly memory: number;
-  /** The percentage of the main thread's working time in which others had the cores. */
+  /** The percentage of the main thread's working time in which other processes had the cores. */
   readonly coreWait: number;
 }
 

@@ -95,7 +95,7 @@ class Queue implements AsyncDisposable {
     return queue;
   }
 
-  /** One claim. Then what was taken leaves the queue, and as many others join it. */
+  /** One claim. Afterwards the claimed jobs leave the queue, and as many new ones join it. */
   async turn(round: number): Promise<void> {
     const began = performance.now();
     const { jobs } = await this.#change([], ({ db }) => takeQueuedJobs(db, CHOICE));

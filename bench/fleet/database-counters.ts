@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Session } from '../../packages/server/src/store/postgres/connection.ts';
 import { cpuSeconds, processorSeconds } from '../http/processes.ts';
 
-/** Loads what counts statements. */
+/** Loads the extension that counts statements. */
 export const COUNTING = { shared_preload_libraries: 'pg_stat_statements' };
 
 export interface DatabaseCounters {

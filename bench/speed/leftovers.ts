@@ -10,7 +10,7 @@ export const leftovers: Figures = { what: '1,000 used cells left', measure: meas
 const clientsCount = 8;
 const quietMillisecondsMax = 10_000;
 
-/** Without those of parked cells. */
+/** The count without parked cells. */
 async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Promise<readonly Measurement[]> {
   const clients = Array.from({ length: clientsCount }, () => openJobClient({ port, key: KEY }));
   const bash: JobSubmission = hello('bash');

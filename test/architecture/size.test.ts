@@ -36,7 +36,7 @@ describe('the lines of each room', () => {
     expect([...linesOfRooms(root)]).toEqual([[room, expect.objectContaining({ [kind]: 3 })]]);
   });
 
-  test('has what a tool wrote apart, and nothing of what is installed', () => {
+  test('counts generated files apart, and no installed ones', () => {
     plant('packages/client/src/a.ts', '/** `npm run openapi` writes this file. */\n');
     plant('packages/cli/node_modules/other/a.ts', 'one\n');
     expect([...linesOfRooms(root)]).toEqual([

@@ -15,7 +15,7 @@ import { Rig, useRig } from '../rig/rig.ts';
 const bash = { language: 'bash', code: 'true' } as const;
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
-/** Signs, and has room. */
+/** A service that signs, and has room. */
 const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'drain-seconds': '0' });
 /** A service that does not sign, and has room for one of each. */
 const tight = useRig({

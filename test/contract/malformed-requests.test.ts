@@ -369,7 +369,7 @@ describe('E-17 many requests in a row on one connection', { tags: ['E-17'] }, ()
     const paths = Array.from({ length: requests }, (_, index) => (index % 2 === 0 ? '/v1/whoami' : '/v1/jobs?limit=0'));
     using raw = await RawSocket.open(limited().port);
     const answers = await raw.send(paths.map((path) => get(path, HOST + KEY)).join('')).answers(requests);
-    // Each answer belongs to its own request: the path's answer, or that the budget is spent.
+    // Each answer belongs to its own request: it is the answer of the path, or says that the budget is spent.
     const ownStatuses = paths.map((path) => [path === '/v1/whoami' ? 200 : 400, 429]);
     expect(answers.filter(({ status }, index) => !ownStatuses[index]?.includes(status))).toEqual([]);
     const served = answers.filter(({ status }) => status !== 429).length;
@@ -377,7 +377,7 @@ describe('E-17 many requests in a row on one connection', { tags: ['E-17'] }, ()
     expect([burst, burst + 1, burst + 2]).toContain(served);
     const ids = new Set(answers.map(({ headers }) => headers['x-request-id']));
     expect(ids.size).toBe(requests);
-    // Other tenants pay nothing for it.
+    // Other tenants lose no budget by it.
     expect((await limited().request('/v1/whoami', { key: limited().beta.key })).status).toBe(200);
   });
 });

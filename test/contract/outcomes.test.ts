@@ -127,7 +127,7 @@ while True:
 });
 
 describe('mem_mb', () => {
-  /** This is so much that memory decides, on a slow host too. */
+  /** The program writes so much that memory runs out first, even on a slow host. */
   const ample = { cpu_seconds: 60, wall_seconds: 120 };
   const oomKilled = { status: 'oom_killed', exit_code: null, signal: null, terminal_reason: 'memory_limit' };
 

@@ -108,7 +108,7 @@ test('RST-01: a stop under load refuses, answers, closes and ends everything, an
     expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
     expect(kinds).not.toContain('finished');
   }
-  // Only the programs are left, and the stop would wait for them.
+  // Only programs are left, for which the stop would wait.
   for (const id of running) await client.cancel(id);
   expect(await stopped).toEqual([]);
 

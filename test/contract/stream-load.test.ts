@@ -105,7 +105,7 @@ describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
     await append(served, key, { count, text: 'x'.repeat(16_000) });
     reads = 0;
     await expect.poll(() => served.server.permits.held('stream'), { timeout: 60_000 }).toBe(0);
-    // A kernel holds a few megabytes for a connection, of the many that there are.
+    // A kernel holds only a few megabytes for each of the many connections.
     expect(reads * pages).toBeLessThan(count / 2);
 
     // Meanwhile and afterwards others read, and the slow one resumes after its cursor.

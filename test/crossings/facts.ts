@@ -19,7 +19,7 @@ export interface Facts {
   readonly files: Readonly<Record<string, string>>;
   /** The verdict of each test of a grading, in its order. */
   readonly verdicts: readonly string[];
-  /** How many jobs there are after all that was sent. */
+  /** The number of jobs after all requests of the scenario. */
   readonly jobs: number;
 }
 

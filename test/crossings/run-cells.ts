@@ -191,7 +191,7 @@ function secondsSince(started: number): number {
   return (performance.now() - started) / 1000;
 }
 
-/** Does the work for each item, so many at a time. */
+/** Does the work for each item, this many at a time. */
 async function inTurns<Item>(items: readonly Item[], atOnce: number, work: (item: Item) => Promise<void>) {
   const waiting = items.values();
   const worker = async () => {

@@ -72,7 +72,7 @@ export class Followers {
   }
 }
 
-/** Adds what one connection brings until it ends. */
+/** Adds the events of one connection until it ends. */
 async function readStream(url: string, { job_id, events }: Followed): Promise<void> {
   const { stream_url } = await crashClient(url).streamTicket(job_id);
   const address = new URL(stream_url, url.replace('http', 'ws'));

@@ -22,7 +22,7 @@ import { TRIALS } from './within/trials.ts';
 /** Not below `node_modules`, which `npm ci` removes. */
 const CACHE = join(tmpdir(), 'vouchbox-hosts');
 const START_SECONDS_MAX = 300;
-/** Only ends what hangs: trials have bounds of their own. */
+/** This bound only ends a hung trial: trials have bounds of their own. */
 const SECONDS_MAX = 90 * 60;
 
 const USAGE = `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N] [NAME…]
@@ -66,7 +66,7 @@ function say(line: string): void {
 /** How a host was tried. */
 interface Tried {
   readonly host: Host;
-  /** Ids of the trials that did not hold, or that it did not come to. */
+  /** Ids of the trials that did not hold, or were not reached. */
   readonly missed: readonly string[];
   readonly seconds: number;
 }

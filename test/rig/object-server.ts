@@ -22,7 +22,7 @@ const startMillisecondsMax = 60_000;
 export interface ObjectServer extends AsyncDisposable {
   /** A bucket of its own for each call. */
   newBucket(): Promise<S3Place>;
-  /** Refuses connections as a server that is gone, until `accept`. It goes on behind that, so this is quick. */
+  /** Refuses connections, like a server that is gone, until `accept`. The process goes on, so that neither takes long. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
   /** Kills it as a crash does. It can be started again. */

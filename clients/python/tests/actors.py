@@ -76,7 +76,7 @@ class AsyncActor:
 
 
 def _called(workspace: object, client: object, call: str) -> Callable[..., Any]:
-    """The method of the workspace, where there is one and it has it, or of the client."""
+    """The method of the workspace, if there is one with that method; else the client's method."""
     return getattr(workspace, call, None) or getattr(client, call)
 
 

@@ -72,7 +72,7 @@ class FaultProxy:
         self.faults.append(Fault(what, int(what.get("count", 1))))
 
     def take(self, operation: str) -> dict[str, Any]:
-        """The fault for a request, which is used up by it; none is an empty one."""
+        """The fault for a request, which uses it up; an empty fault if there is none."""
         with self._lock:
             for fault in self.faults:
                 if fault.what["on"] == operation and fault.left > 0:

@@ -1,4 +1,4 @@
-"""What this package says of the contract is what the contract says of itself."""
+"""This package describes the contract as the contract describes itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/** Runs a submission to its end, and says what another system's interface needs to know of it. */
+/** Runs a submission to its end, and returns the facts that another system's interface needs. */
 import type { ServiceClient } from '@vouchbox/client';
 import type {
   Artifact,

@@ -22,7 +22,7 @@ export async function doctorCommand({ json, ...options }: DoctorCommandOptions):
   return isFit(report) ? EXIT.ok : EXIT.failed;
 }
 
-/** A node that runs no programs needs what is left of the checks. */
+/** A node that runs no programs needs the checks that are left. */
 function isFit({ makes_cells, usable, checks }: DoctorReport): boolean {
   return makes_cells ? usable !== null : checks.every(({ result }) => result !== 'fail');
 }

@@ -37,7 +37,7 @@ export function checkAnswer<Answer>(route: string, answer: unknown, job_id?: str
   return answer as Answer;
 }
 
-/** @throws TransportFailure `undecodable` if it says that it is about another job than this one */
+/** @throws TransportFailure `undecodable` if the answer names another job than this one */
 export function checkAbout({ job_id: about = '' }: { readonly job_id?: string }, job_id: string): void {
   if (about !== '' && about !== job_id) refuse(`the service answers about another job than ${job_id}`);
 }

@@ -76,7 +76,7 @@ export async function* pieces(
       yield value;
     }
   } finally {
-    // Whoever stops early wants no more of it.
+    // A reader that stops early needs no more of the file.
     watch.stop();
   }
   if (hash.digest('hex') === sha256) return;

@@ -50,7 +50,7 @@ const idleMillisecondsMax = 1000;
 /** A refused WebSocket hides the reason. If the service does not give one otherwise, the next try waits a second. */
 const refusedMilliseconds = 1000;
 
-/** After so many connections that did not open, without a reason from the service, something between refuses them. */
+/** After this many connections that did not open, without a reason from the service, a proxy must be refusing them. */
 const unopenedMax = 2;
 
 /** Yields each event after `after` once, in order, and returns after `finished`. */

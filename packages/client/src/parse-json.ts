@@ -1,4 +1,4 @@
-/** JSON from others. */
+/** JSON that another program wrote. */
 
 /** The value of a JSON text, or of its UTF-8; undefined if it is not JSON. */
 export function parseJson(text: string | Uint8Array): unknown {

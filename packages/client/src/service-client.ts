@@ -108,7 +108,7 @@ export interface ServiceClient {
    * named it for some time, which the capabilities say.
    */
   upload(content: FileContent, options?: CallOptions): Promise<StoredBlob>;
-  /** A file that was uploaded, by its `sha256:…`, compared with it. */
+  /** Fetches an uploaded file by its `sha256:…`, and compares its digest with that name. */
   download(blob: string, options?: CallOptions): Promise<ExactBytes>;
   /**
    * Downloads a blob piece by piece, so that a large file is never whole in memory. `hash` is `createHash('sha256')` in

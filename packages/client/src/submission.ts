@@ -1,4 +1,4 @@
-/** Turns what a caller says of a program into the body that the contract takes. Spec § Job submission. */
+/** Turns a caller's words about a program into the body that the contract takes. Spec § Job submission. */
 import type {
   InputFile,
   IsolationClass,
@@ -40,7 +40,7 @@ export interface ProgramOptions {
   readonly limits?: LimitsInput | undefined;
 }
 
-/** The submission of some code, or a given submission with what is said beside it. */
+/** The submission of some code, or a given submission with the members that are given beside it. */
 export async function submissionOf(program: string | JobSubmission, options: ProgramOptions): Promise<JobSubmission> {
   const { files, minimumIsolation, ...said } = options;
   const others = {

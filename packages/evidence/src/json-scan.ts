@@ -93,7 +93,7 @@ export class JsonScan {
   }
 
   /**
-   * Reads on for so many bytes; true once everything was read.
+   * Reads this many bytes further; true once everything was read.
    *
    * @throws JsonProblem
    */

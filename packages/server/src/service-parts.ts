@@ -95,7 +95,7 @@ interface JobParts {
   readonly objectStore: ObjectStore | null;
   readonly objects: ObjectContents;
   readonly membership: Membership;
-  /** What is known of the signing in this service; null if the operator has turned it off. */
+  /** The facts about signing in this service; null if the operator has turned it off. */
   readonly signing: Signing | null;
   readonly keys: PublicKeys;
   readonly telemetry: OpenTelemetry;

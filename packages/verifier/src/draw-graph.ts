@@ -10,7 +10,7 @@ interface Place {
   readonly id: string;
   /** The edge over which it was reached; null for the job that the graph is about. */
   readonly edge: GraphEdge | null;
-  /** Before the line, and before those below it. */
+  /** The text before a node's line, and before the lines below it. */
   readonly first: string;
   readonly rest: string;
   readonly depth: number;

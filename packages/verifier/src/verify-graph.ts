@@ -154,7 +154,7 @@ function withEdges(
   return { job_id, state, detail, status, inputs: inputs.map((input) => edgeOf(receipt, input, nodes)) };
 }
 
-/** Compares the digest and the size of a file in the receipt of the job that was given it with those in the other. */
+/** Compares a file's digest and size in two receipts: that of the job that read it, and that of the job that made it. */
 function edgeOf(receipt: StoredReceipt | null, input: GraphInput, nodes: ReadonlyMap<string, Node>): GraphEdge {
   const given = recordOf(receipt, 'input_artifacts', input.path);
   if (given === null) return { ...input, sha256: null, problem: `the receipt has no ${input.path}` };

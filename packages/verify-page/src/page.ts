@@ -39,7 +39,7 @@ class Page {
   readonly #report = byId('report');
   readonly #title = document.title;
   #taken: Taken | null = null;
-  /** Reads what was given last. */
+  /** Reads the files that were given last. */
   #checker: Checker | null = null;
   /** The number of the latest examination. An earlier one that ends later is not shown. */
   #turn = 0;

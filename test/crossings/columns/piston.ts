@@ -23,11 +23,11 @@ function bodyOf({ scenario: { program } }: Crossing) {
   };
 }
 
-/** Piston says by a letter pair and a message what a status says here. */
+/** Piston has a pair of letters and a message in place of our status. */
 function seenOf({ status, json }: AdapterAnswer): Seen {
   if (status >= 500) return { status: endWithoutResult(json.message) };
   if (status !== 200) throw new Error(`HTTP ${status}: ${JSON.stringify(json).slice(0, 300)}`);
-  // Piston reports the failure of a compiler as both stages, with the code 1 for whatever it was.
+  // Piston reports the failure of a compiler in both stages, and always with the code 1.
   if (json.compile && json.compile.status !== null) return { status: 'failed', stdout: json.compile.stdout };
   const { stdout, stderr, code, signal, message, status: letters } = json.run;
   const truncated = /output is cut/.test(message ?? '');

@@ -117,7 +117,7 @@ def _blocking(flow: Callable[Concatenate[C, P], Flow[T]]) -> Callable[Concatenat
 
 
 def _iterating(stream: Callable[Concatenate[C, P], Stream[T]]) -> Callable[Concatenate[_Driver[C], P], Iterator[T]]:
-    """The method that iterates over what a flow hands out."""
+    """The method that iterates over the values that a flow hands out."""
 
     @functools.wraps(stream)
     def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:

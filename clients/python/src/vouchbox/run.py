@@ -100,7 +100,7 @@ class _Run:
         return (yield from wait(self.session, submitted.job_id))
 
     def _waited(self) -> Flow[Result]:
-        """In one request, where the service can wait in it."""
+        """Uses one request, if the service can wait in it."""
         is_held = yield from supports(self.session, "submission_wait")
         submitted = yield from self._submit(WAIT_SECONDS if is_held else None)
         if submitted.result is not None and submitted.result.is_terminal:

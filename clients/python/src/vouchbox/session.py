@@ -39,7 +39,7 @@ class Session:
     facts: ServiceFacts | None = None
     """What the service says of itself, once it was asked."""
     asking: Turns = field(default_factory=Turns)
-    """Who asks what the service says of itself: one, and the rest wait for the answer."""
+    """The turn to ask for the service's own description: one caller asks, and the rest wait for the answer."""
     runs: Turns = field(default_factory=Turns)
 
     def __post_init__(self) -> None:

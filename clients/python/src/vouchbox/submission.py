@@ -1,4 +1,4 @@
-"""Turns what a caller says of a program into the body that the contract takes."""
+"""Turns a caller's words about a program into the body that the contract takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def submission_of(
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
 ) -> JobSubmission:
-    """The submission of some code, or a given submission with what is said beside it."""
+    """The submission of some code, or a given submission with the members that are given beside it."""
     said = {
         "language": language,
         "files": None if files is None else _input_files(files),

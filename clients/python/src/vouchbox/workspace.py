@@ -80,7 +80,7 @@ class WorkspaceState:
         )
 
     def kept_digest(self) -> str:
-        """The digest of what the last step left that was kept; of no files before the first."""
+        """The digest of the files that the last kept step left; before the first step, that of no files."""
         return next((step.output_digest for step in reversed(self.steps) if step.was_kept), files_digest(()))
 
 

@@ -156,7 +156,7 @@ async function endedOrProblem(
   try {
     return await endedJob(client, detail, read);
   } catch (error) {
-    // What the service did not answer says nothing of the job.
+    // A request without an answer says nothing about the job.
     if (error instanceof AdapterError && error.cause === undefined) return { problem: error.message };
     throw error;
   }

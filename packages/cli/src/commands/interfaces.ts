@@ -7,7 +7,7 @@ import type { McpOptions } from '../mcp/mcp.ts';
 import type { AccessOptions } from '../service/service-access.ts';
 import { collect, ending, port, withAccess, withJson } from './options.ts';
 
-/** Named here, because what they name is loaded with its command. */
+/** The names stand here, because the code behind them is loaded with its command. */
 const ADAPTER_NAMES: AdapterName[] = ['piston', 'judge0', 'sandbox-fusion'];
 const CONFIGURED_PROGRAMS: ConfiguredProgram[] = ['claude', 'cursor', 'vscode'];
 

@@ -32,7 +32,7 @@ export const EXPORT_EXIT = {
   refused: 3,
   /** The service: no answer came, or it broke off. It may come later. */
   unanswered: 4,
-  /** The service: what came is not what was asked for. */
+  /** The service's answer does not fit the request. */
   wrongAnswer: 5,
   cancelled: 130,
 } as const;

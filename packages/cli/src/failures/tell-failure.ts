@@ -6,7 +6,7 @@ import { CommandFailure } from './command-failure.ts';
 import { EXIT } from './exit-code.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Far above what any of our messages has. */
+/** Far above the length of any of our messages. */
 const lineCharactersMax = 4096;
 
 /**

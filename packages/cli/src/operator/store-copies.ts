@@ -1,4 +1,4 @@
-/** `vouchbox backup`, `restore` and `copy-store`: copies of the store, and what is made of them. */
+/** `vouchbox backup`, `restore` and `copy-store`: copies of the store, and stores made of copies. */
 
 import { resolve } from 'node:path';
 import {

@@ -33,7 +33,7 @@ function apart(text: string): string {
   return text.replaceAll(/^vouchbox:/gm, '\\u{76}ouchbox:');
 }
 
-/** Once there is room again, or nobody reads any more. */
+/** Resolves once there is room again, or nobody reads any more. */
 async function drained(target: OutputTarget): Promise<void> {
   try {
     await once(target, 'drain');

@@ -8,7 +8,7 @@ interface JobSearchProps {
   readonly onSeek: (sought: string) => void;
 }
 
-/** Ids are opaque. This is only what no id lacks. */
+/** Ids are opaque. This is only the form that every id has. */
 const JOB_ID = /^job_[\w-]{8,}$/;
 
 export function JobSearch({ sought, onSeek }: JobSearchProps) {

@@ -13,7 +13,7 @@ const newestMilliseconds = 3000;
 
 export interface LoadedJobs {
   readonly jobs: readonly JobListItem[];
-  /** Whether there are no older ones. */
+  /** Whether all jobs were loaded. */
   readonly isComplete: boolean;
   readonly isLoading: boolean;
   readonly error: unknown;

@@ -3,7 +3,7 @@ import { clockOf, timeOfDayOf } from '../words/amounts.ts';
 
 interface MomentProps {
   readonly at: string | null | undefined;
-  /** Whether the date is left out, for what was just now. */
+  /** Whether the date is left out, for a moment just past. */
   readonly isTimeOfDay?: boolean;
 }
 

@@ -4,7 +4,7 @@ import { type ReactNode, useId } from 'react';
 interface PanelProps {
   readonly title: string;
   readonly actions?: ReactNode;
-  /** Whether it takes the whole width where others stand side by side. */
+  /** Whether the panel takes the whole width where other panels stand side by side. */
   readonly isWide?: boolean;
   readonly children: ReactNode;
 }

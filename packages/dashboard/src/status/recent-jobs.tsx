@@ -8,7 +8,7 @@ import { useCaller } from '../session/session.ts';
 import { Outcomes } from './outcomes.tsx';
 import { TimeChart } from './time-chart.tsx';
 
-/** How many jobs, and milliseconds between two questions. */
+/** The number of jobs, and the milliseconds between two requests. */
 const jobsMax = 200;
 const askedMilliseconds = 5000;
 

@@ -25,7 +25,7 @@ export interface CredentialKind {
   resolve(token: string): Promise<Caller | ServiceError | null>;
   /** Whether a caller of this kind may still act. The caller has not expired: that was checked. */
   stands(caller: Caller): Promise<boolean>;
-  /** See `Access`. A kind whose identifiers never come to mean another credential leaves out both. */
+  /** See `Access`. A kind leaves out both members if its identifiers never come to mean another credential. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
   /** See `Access`. A kind whose credentials never end early leaves it out. */

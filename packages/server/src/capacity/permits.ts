@@ -33,7 +33,7 @@ export interface Permits {
   take(kind: PermitKind, tenant: string, giveWay: GiveWay): Permit;
   /** How many are held now. */
   held(kind: PermitKind): number;
-  /** Whether more than half of all are held: then what is slow must not stay. */
+  /** Whether more than half of all permits are held: slow holders must then give way. */
   isCrowded(kind: PermitKind): boolean;
 }
 

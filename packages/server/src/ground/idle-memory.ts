@@ -8,7 +8,7 @@ import { getHeapStatistics } from 'node:v8';
 /** Until the first collection: the start takes more memory than most later work. */
 const firstLookMilliseconds = 3000;
 const lookMilliseconds = 60_000;
-/** A thread that did so little between two checks is idle: a collection takes longer than that. */
+/** A thread that worked less than this between two checks is idle: a collection takes longer. */
 const idleMillisecondsMax = 25;
 /** A smaller gain is not worth a collection. */
 const grownBytesMin = 2 * 2 ** 20;

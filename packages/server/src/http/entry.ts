@@ -48,7 +48,7 @@ export function entryHook(options: EntryOptions): (request: FastifyRequest, repl
   };
 }
 
-/** Rejects with what refuses the caller. */
+/** Rejects with the refusal of the caller. */
 async function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptions): Promise<void> {
   reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
   const isHandshake = isStreamHandshake(request.raw);

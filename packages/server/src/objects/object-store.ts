@@ -3,7 +3,7 @@
 export interface ObjectStore {
   /** Its name for operators: scheme, host, bucket and prefix, and no secret. */
   readonly name: string;
-  /** Puts bytes, and replaces what has this key. */
+  /** Puts bytes under a key, and replaces an object with that key. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** All bytes of an object. Fails as `damaged` if it has more than `bytesMax`, without reading them. */
   get(key: string, bytesMax: number): Promise<Uint8Array>;

@@ -215,7 +215,7 @@ export class Unanswered extends NotReadyInTime {
   override readonly name = 'Unanswered';
 }
 
-/** Whether a cell could not be built because what makes it answered nothing. */
+/** Whether a cell could not be built because the process that makes cells did not answer. */
 export function wasUnanswered(error: unknown): boolean {
   return error instanceof BootstrapError && error.cause instanceof Unanswered;
 }

@@ -9,7 +9,7 @@ export interface ObjectStoreConfig {
   readonly region: string;
   readonly accessKey: string;
   readonly secretKey: string;
-  /** Contents of at least so many bytes are moved there. */
+  /** Contents of at least this many bytes are moved there. */
   readonly bytesMin: number;
 }
 

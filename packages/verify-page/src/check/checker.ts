@@ -43,7 +43,7 @@ export class Checker {
     await this.#waiting.at(-1)?.promise;
   }
 
-  /** Ends the thread, whatever it does. Nothing that was asked is answered any more. */
+  /** Ends the thread, whatever it does. Open requests get no answer. */
   stop(): void {
     this.#worker.terminate();
   }

@@ -86,7 +86,7 @@ function failures({ files, attestation, record, program, graph }: Findings): [fi
   return [...all.filter(([, { state }]) => state === 'failed'), ...ofGraph];
 }
 
-/** The file that a check is about, where it is not that of its group. */
+/** The file that a check is about, if it differs from the file of its group. */
 const FILES: Readonly<Record<string, string>> = {
   key: 'your key',
   subject_digest: 'result.json',

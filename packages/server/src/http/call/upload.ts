@@ -11,7 +11,7 @@ import { ClientGone, refuseEncoded } from './body.ts';
 import type { Call } from './call.ts';
 
 export interface Upload extends Disposable {
-  /** The most that may come: what the head declares, if it declares a length. */
+  /** The most bytes that may come: as many as the head declares, if it declares a length. */
   readonly bytesMax: number;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
@@ -37,7 +37,7 @@ export function uploadOf(call: Call<'putBlob'>, turns: Turns): Upload {
   };
 }
 
-/** Rejects with the signal's reason, and is nobody's concern if nobody waits for it. */
+/** Rejects with the signal's reason. Nobody has to wait for it. */
 function rejectionOf(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});

@@ -23,7 +23,7 @@ const freshMilliseconds = 1000;
 /** A stranger that made more requests than this on one connection may have to give way between two of them. */
 const requestsMany = 8;
 
-/** A tenant with at most this many connections keeps one for so long after its last request. */
+/** A tenant with at most this many connections keeps one for this long after its last request. */
 const callerFew = 8;
 const callerRestMilliseconds = 5000;
 

@@ -196,7 +196,7 @@ describe('random bytes', () => {
       fc.asyncProperty(bent, async (bytes) => {
         using raw = await RawSocket.open(server.port);
         raw.send(bytes);
-        // An incomplete request ends here, with whatever is answered to it.
+        // An incomplete request ends here, with its answer.
         raw.socket.end();
         for (const answer of await raw.untilClosed()) {
           expect(answer.status).toBeLessThan(500);

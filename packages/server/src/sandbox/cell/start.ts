@@ -23,7 +23,7 @@ export interface Start {
   readonly ready: Promise<WaitingCell>;
   /** Resolves once process 1 has ended, or has nothing more to do. Never rejects. */
   readonly ended: Promise<void>;
-  /** Kills what waits to be ready, so that `end` need not wait for it. */
+  /** Kills the processes that are not ready yet, so that `end` need not wait for them. */
   kill(): void;
   /** The output of each part of it before its program ran, for the operator. */
   said(): readonly string[];

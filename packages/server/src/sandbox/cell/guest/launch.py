@@ -56,7 +56,7 @@ def take_words(told):
 
 
 def report(error):
-    """Prints what the program did not catch, by the program's hook, which may fail itself."""
+    """Prints an exception that the program did not catch, by the program's hook, which may fail itself."""
     # This file's frame is left out, so that a traceback starts with the program's own code.
     trace = error.__traceback__
     error.__traceback__ = trace.tb_next if trace is not None else None

@@ -32,7 +32,7 @@ export async function holdMemory<Result>(
     const more = missing(memoryBytes);
     if (more > 0) memoryBytes += more;
     else {
-      // The kernel could not take back in time what it counts as pages of files.
+      // The kernel could not take back pages of files in time.
       await delay(1);
       memoryBytes += MIB;
     }

@@ -57,7 +57,7 @@ static void open_pipes(struct pipes *pipes, enum kind kind)
         open_pipe(ends);
         pipes->cells[stream] = ends[stream == 0 ? 0 : 1];
         pipes->services[stream] = ends[stream == 0 ? 1 : 0];
-        /* A program of another user opens its own ends again by path, as /dev/stdin. */
+        /* A program of another user reopens its own ends by path, such as /dev/stdin. */
         fchmod(ends[0], 0666);
     }
     if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);

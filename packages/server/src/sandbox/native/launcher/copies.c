@@ -117,7 +117,7 @@ static void await_template(const struct configuration *configuration)
             said[length > 0 ? length : 0] = '\0';
             if (length == 1 && said[0] == 'm') map_users(configuration, &template);
             else if (length > 0) fail("the template cannot be started: %.*s", (int)strcspn(said, "\n"), said);
-            /* It is executed now: what it says next comes from itself. */
+            /* The template is executed now: its next message comes from the template itself. */
             else close(template.up), template.up = -1;
         } else if (waits[1].revents != 0) {
             if (recv(template_socket, said, 1, 0) == 1 && said[0] == 'u') return;

@@ -39,7 +39,7 @@ extern long PyLong_AsLong(PyObject *);
 extern void PyErr_Clear(void), PyErr_WriteUnraisable(PyObject *);
 extern ssize_t PyGC_Collect(void);
 extern int PyGC_Enable(void);
-/* Not in every Python: since 3.13, and since 3.11. */
+/* Older Pythons lack these: the first came with 3.13, the second with 3.11. */
 extern void PyErr_FormatUnraisable(const char *, ...) __attribute__((weak));
 extern const unsigned long Py_Version __attribute__((weak));
 
@@ -57,7 +57,7 @@ static struct module modules[MODULES_MAX];
 static int module_count;
 static unsigned long long libraries_before;
 static int is_remembered;
-static struct module *builtins, *sys; /* The last two of them. */
+static struct module *builtins, *sys; /* The last two of the modules. */
 static PyObject *const none = &_Py_NoneStruct;
 static PyObject *kept, *threads, *collector, *sys_names, *builtin_names;
 /* Made before the fork, because making a new text would write to Python's caches. */

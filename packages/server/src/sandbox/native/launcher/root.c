@@ -47,7 +47,7 @@ static void keep_layer(struct tree *tree, int number)
     show(directory[0] == '\0' ? "/" : directory, at, MS_RDONLY | MS_NOSUID | MS_NODEV);
 }
 
-/* On files that only stand for them. */
+/* The devices are mounted on files that only stand for them. */
 static void keep_devices(void)
 {
     make_directory(DEVICES + 1, 0755, 0);
