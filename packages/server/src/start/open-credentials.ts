@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Credentials, createCredentials } from '../operator/credentials.ts';
 import { OperatorError } from '../operator/operator-error.ts';
 import { requireData, requireStore } from '../operator/require-store.ts';
-import { servedCredentials } from '../operator/served-credentials.ts';
+import { servedCredentials } from '../operator/served.ts';
 import { checkDataDirectory } from '../settings/data-directory.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
 import { StoreError } from '../store/store-error.ts';

@@ -5,8 +5,8 @@
 import { namedFilesTotalBytesMax } from '@vouchbox/protocol';
 import { StartError } from '../ground/start-error.ts';
 import { sayReasons } from '../sandbox/classes/reasons.ts';
+import type { TakenPacks } from '../sandbox/packs/load-packs.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
-import type { TakenPacks } from '../sandbox/packs/taken-packs.ts';
 import { hostPosture } from '../sandbox/prove/doctor/host-posture.ts';
 import { NoProviderError, type Opened, openProvider } from '../sandbox/prove/preflight.ts';
 import type { Provider } from '../sandbox/sandbox.ts';

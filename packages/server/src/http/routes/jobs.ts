@@ -1,12 +1,11 @@
 /** Operations on jobs. `entry.ts` has settled who the caller is and what it may do. Spec § Endpoints. */
 
 import type { Handlers } from '../call/call.ts';
-import { sendJsonText } from '../call/respond.ts';
+import { sendBody, sendJsonText } from '../call/respond.ts';
 import type { RouteContext } from './context.ts';
-import { replayHandler } from './replay.ts';
-import { resultHandler } from './result.ts';
 import { streamHandler, ticketHandler } from './stream.ts';
 import { submitHandler } from './submission.ts';
+import { Waiting } from './waiting.ts';
 
 type JobOperation =
   | 'submitJob'
@@ -28,8 +27,26 @@ export function jobHandlers(context: RouteContext): Handlers<JobOperation> {
       return sendJsonText(call, 200, await jobs.detail(call.caller, call.job_id));
     },
     cancelJob: async (call) => sendJsonText(call, 200, await jobs.cancel(call.caller, call.job_id)),
-    getResult: resultHandler(jobs),
-    replayEvents: replayHandler(jobs),
+    async getResult(call) {
+      const { wait_seconds: waitSeconds } = call.readQuery();
+      const waiting = new Waiting(call, waitSeconds);
+      const { body } = await waiting.ask(
+        (signal) => jobs.result(call.caller, call.job_id, { waitSeconds, signal }),
+        ({ hasEnded }) => hasEnded,
+      );
+      waiting.over(body);
+      return sendBody(call, 200, body);
+    },
+    async replayEvents(call) {
+      const { wait_seconds: waitSeconds, ...page } = call.readQuery();
+      const waiting = new Waiting(call, waitSeconds);
+      const { body } = await waiting.ask(
+        (signal) => jobs.replay(call.caller, call.job_id, { ...page, wait: { waitSeconds, signal } }),
+        ({ isEmpty }) => !isEmpty,
+      );
+      waiting.over(body);
+      return sendBody(call, 200, body);
+    },
     mintStreamTicket: ticketHandler(context),
     streamEvents: streamHandler(context),
   };

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTestStore } from '../../../test/job-rig.ts';
 import { createLog } from '../../telemetry/log/log.ts';
 import { type Credentials, createCredentials } from '../credentials.ts';
-import { servedCredentials } from '../served-credentials.ts';
+import { servedCredentials } from '../served.ts';
 import { isServed } from './ask-service.ts';
 import { requestBytesMax } from './messages.ts';
 import { OperatorSocket } from './operator-socket.ts';

@@ -8,7 +8,7 @@ import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { StartError } from '../../ground/start-error.ts';
 import { parseStrictJson } from '../../ground/strict-json.ts';
-import type { TakenPacks } from '../../sandbox/packs/taken-packs.ts';
+import type { TakenPacks } from '../../sandbox/packs/load-packs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Credentials } from '../credentials.ts';
 import { OperatorError } from '../operator-error.ts';

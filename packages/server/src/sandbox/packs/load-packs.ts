@@ -1,5 +1,6 @@
 /** Loads the packs at the start of a service: the newest version of each pack, if its tree is intact. */
 import { existsSync } from 'node:fs';
+import type { RuntimePack } from '@vouchbox/protocol';
 import type { Pack } from '../cell/pack.ts';
 import { newestPacks, packOf, packPlaces } from './pack-store.ts';
 import { verifyPack } from './verify-pack.ts';
@@ -12,6 +13,14 @@ export interface PackLeftOut {
 
 export interface LoadedPacks {
   readonly packs: readonly Pack[];
+  readonly leftOut: readonly PackLeftOut[];
+}
+
+/** The result of offering the packs that were built since the service started. */
+export interface TakenPacks {
+  /** All that is offered now, each with the languages that passed their canaries. */
+  readonly offered: readonly RuntimePack[];
+  /** New, and not offered, or not with every language. */
   readonly leftOut: readonly PackLeftOut[];
 }
 

@@ -1,4 +1,5 @@
-/** The credentials of a running service, asked over its operator's socket. */
+/** The credentials and the packs of a running service, asked over its operator's socket. */
+import type { TakenPacks } from '../sandbox/packs/load-packs.ts';
 import type { Credentials } from './credentials.ts';
 import { askService, isServed } from './socket/ask-service.ts';
 import type { OperatorRequest } from './socket/messages.ts';
@@ -12,4 +13,12 @@ export async function servedCredentials(dataDir: string): Promise<Credentials | 
     async (details: Parameters<Credentials[Ask]>[0]) =>
       (await askService(dataDir, { ask, with: details } as OperatorRequest)) as never;
   return { create: asking('create'), list: asking('list'), rotate: asking('rotate'), revoke: asking('revoke') };
+}
+
+/**
+ * The service of this data directory looks at its packs again, proves those that are new, and offers them.
+ * @throws OperatorError if none answers, or it cannot be done
+ */
+export async function offerNewPacks(dataDir: string): Promise<TakenPacks> {
+  return (await askService(dataDir, { ask: 'takePacks', with: {} })) as TakenPacks;
 }
