@@ -32,7 +32,7 @@ describe('a library that a program missed', () => {
     expect(said).toBe('cv2 is in a pack: --runtime vision, or --runtime more');
   });
 
-  test('is said to be in no listed pack, beside the packs that do not list their libraries', () => {
+  test('is said to be in no listed pack, and the packs without a list are named', () => {
     const packs = [
       { ...pack, name: 'system' },
       { ...pack, name: 'old' },

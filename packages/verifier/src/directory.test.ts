@@ -172,7 +172,7 @@ describe('a directory that cannot be read', () => {
     expect(await verify(key)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOTDIR') });
   });
 
-  test('has a file of another length than it says, as one that is written to, and nothing of it is believed', () => {
+  test('is refused if a file has another length than it states, as a file that is being written', () => {
     const path = directory();
     // A file of the kernel claims to be empty, and is not.
     const mount = `mount --bind /proc/version "$1/input/a.csv" && exec "$0" directory "$1" --public-key "$2" --tenant acme`;

@@ -149,7 +149,7 @@ describe('a body of less than the least rate', () => {
     expect([second.isClosed, server.permits.held('body')]).toEqual([false, 1]);
   });
 
-  test('is read for as long as any other if it is fast enough, or if there is room', {
+  test('may take as long as any other body if it is fast enough, or if there is room', {
     tags: ['Limits-8a'],
   }, async () => {
     await using server = await openServer({ bounds, permits: { body: { total: 1, perTenant: 1 } } });

@@ -110,7 +110,7 @@ describe.runIf(hasEveryPack).each(['namespace', 'gvisor'] as const)('python-data
     expect(posture.runtime_pack).toEqual({ name: facts.name, version: facts.version, digest: facts.digest });
   });
 
-  it('saves the figures that are open when they are shown, and keeps files that are there', async () => {
+  it('saves the open figures when they are shown, and overwrites no file', async () => {
     const code = `
 import os, matplotlib.pyplot as plt
 open('output/figure-1.png', 'w').write('own')
