@@ -300,7 +300,6 @@ describe('a verdict', () => {
     ],
     ['an input that is too large', ['sum.py', '--tests', 'large'], /test big: its input has 1048577 bytes/],
     ['an empty program', ['empty.py', '--tests', 'tests'], /the program is empty/],
-    ['a wrong number of jobs', ['sum.py', '--tests', 'tests', '--jobs', '0'], /from 1 to 999/],
   ])('%s is wrong usage', async (_what, words, says) => {
     const { code, stderr } = await graded(...words);
     expect([code, stderr]).toEqual([2, expect.stringMatching(says)]);

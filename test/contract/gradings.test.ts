@@ -129,6 +129,24 @@ describe('a grading', () => {
     expect(again.graded[0]?.verdict).toMatchObject({ accepted: true });
   });
 
+  test('gives each run the files and variables of its program, and outputs of jobs', {
+    tags: ['Gradings-2a'],
+  }, async () => {
+    const made = await rig().run({ language: 'bash', code: 'printf made > output/a', outputs: ['output/a'] });
+    const from = { job_id: made.job_id, path: 'output/a' };
+    const files = [{ path: 'input/lib', content_base64: Buffer.from('lib').toString('base64') }];
+    const code = 'printf "$(cat input/lib) $(cat input/a) $WHO"';
+    const program = { language: 'bash', code, env: { WHO: 'me' }, files };
+    const tests = [{ name: 'a', files: [{ path: 'input/a', from }], expected: 'lib made me' }];
+    expect((await graded({ programs: [program], tests })).graded[0]?.verdict).toMatchObject({ accepted: true });
+    const clash = [{ name: 'a', files: [{ path: 'input/lib', from }] }];
+    expect(refusalOf(await submit({ programs: [program], tests: clash }))).toEqual([400, 'invalid_request']);
+    const gone = [{ name: 'a', files: [{ path: 'input/a', from: { ...from, path: 'output/b' } }] }];
+    const refused = await submit({ programs: [program], tests: gone });
+    expect(refusalOf(refused)).toEqual([422, 'input_unavailable']);
+    expect(refused.json.error.message).toMatch(/^\/tests\/0\/files\/0\/from names no output/);
+  });
+
   test('is answered again with its key, and refused with another body', { tags: ['Gradings-4'] }, async () => {
     const headers = { 'idempotency-key': 'grading-1' };
     const first = await submit(ONE, { headers });

@@ -139,8 +139,7 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
 /** A server whose jobs refuse: it answers as a stage below HTTP would, by the one method that answers it. */
 function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
   const refused = Object.fromEntries(methods.map((name) => [name, refusalOf(code)]));
-  // Files of a grading name no outputs.
-  return { server: { jobs: refused, gradings: code === 'input_unavailable' ? {} : refused } };
+  return { server: { jobs: refused, gradings: refused } };
 }
 
 function refusalOf(code: ErrorCode): () => Promise<never> {

@@ -166,7 +166,7 @@ const GRADING_ROWS: Readonly<Record<keyof Required<GradeOptions>, Feature | Else
   signal: 'cancelled',
   minimumIsolation: 'test/contract/grade.test.ts',
   checker: 'test/contract/grade.test.ts',
-  concurrency: 'test/contract/grade.test.ts',
+  idempotencyKey: 'test/contract/gradings.test.ts',
   onTest: 'test/contract/grade.test.ts',
 };
 

@@ -4,7 +4,6 @@
  */
 import type { Comparison, GradeResult, GradeTest, RunResult, ServiceClient } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';
-import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { writeExport } from './files/export-origin.ts';
@@ -24,8 +23,6 @@ export interface GradeCommandOptions
   readonly tests: string;
   readonly checker?: string;
   readonly compare: Comparison;
-  /** How many tests run at the same time. */
-  readonly jobs: string;
   /** The directory to make. */
   readonly output?: string;
   readonly json?: true;
@@ -42,7 +39,6 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   });
   const tests = await readTests(options.tests, options.compare);
   const checker = options.checker === undefined ? undefined : await readChecker(options.checker);
-  const concurrency = concurrencyOf(options.jobs);
   if (options.output !== undefined) await checkNew(options.output);
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'on');
@@ -54,9 +50,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     ...(requirements && { requirements }),
   };
   const graded = await unlessInterrupted(interrupts.asked, (signal) =>
-    service.client
-      .grade(program, { tests, checker, concurrency, signal, onTest: clampNotes(limits) })
-      .catch(rethrowInWords),
+    service.client.grade(program, { tests, checker, signal, onTest: clampNotes(limits) }).catch(rethrowInWords),
   );
   if (graded === null) {
     note('interrupted: there is no verdict');
@@ -92,18 +86,12 @@ function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: Ru
 function rethrowInWords(error: unknown): never {
   if (error instanceof TypeError && error.name === 'GradingRefusal')
     throw new UsageError(error.message, { cause: error });
-  if (error instanceof RangeError) throw new CommandFailure(error.message, { cause: error });
   throw error;
 }
 
 async function readChecker(file: string) {
   const { language, code } = await readSubmission(file, { file: [], env: [], output: [], limit: [] });
   return { language, code };
-}
-
-function concurrencyOf(text: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError(`--jobs ${text}: give a number from 1 to 999`);
-  return Number(text);
 }
 
 /** The verdict, and the evidence of every job that it stands on, without the program and the tests. */

@@ -225,6 +225,17 @@ export interface GradingSubmission {
           /** `sha256:` and the SHA-256 of a file as 64 lower-case hex digits. */
           blob: string;
         };
+    /**
+     * Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones
+     * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
+     * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
+     * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
+     * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+     * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
+     */
+    env?: Record<string, string>;
+    /** As of a job; those of a program go to each of its tests. */
+    files?: Array<InputFile | UploadedFile | OutputFile>;
     /** Name of a runtime pack. */
     runtime?: string | null;
   };
@@ -244,6 +255,17 @@ export interface GradingProgram {
         /** `sha256:` and the SHA-256 of a file as 64 lower-case hex digits. */
         blob: string;
       };
+  /**
+   * Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones
+   * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
+   * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
+   * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
+   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
+   */
+  env?: Record<string, string>;
+  /** As of a job; those of a program go to each of its tests. */
+  files?: Array<InputFile | UploadedFile | OutputFile>;
   /** Name of a runtime pack. */
   runtime?: string | null;
 }
@@ -258,7 +280,8 @@ export interface GradingTest {
       };
   /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
   args?: Array<string>;
-  files?: Array<InputFile | UploadedFile>;
+  /** As of a job; those of a program go to each of its tests. */
+  files?: Array<InputFile | UploadedFile | OutputFile>;
   expected?:
     | string
     | {
@@ -875,7 +898,7 @@ export interface CancellationAnswer extends JobDetail {
   already_terminal: boolean;
 }
 
-/** What each kind of event says. */
+/** The data of each kind of event. */
 export interface EventData {
   queued: {
     language: Language;

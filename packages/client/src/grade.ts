@@ -1,36 +1,34 @@
 /**
- * Grading a program against tests that it does not see. Each test is a job of its own, in a cell of its own: none sees
- * another, and none sees the expected output. A last job judges, and its output is the verdict, signed by the service
- * like any result. Loaded when it is first used.
+ * Grading a program against tests that it does not see, in one request: the service makes a job of each test, and a last
+ * one that judges. Its output is the verdict, signed by the service like any result. Loaded when it is first used.
  */
-import {
-  type CheckerRun,
-  type Comparison,
-  compilerProblem,
-  GRADING_FILE,
-  type GradedTest,
-  type Grading,
-  JUDGE,
-  VERDICT_FILE,
-  type Verdict,
-} from '@vouchbox/protocol/grading';
-import type { JobSubmission, StoredBlob } from './contract-types.ts';
-import type { Sha256 } from './digest.ts';
-import { TransportFailure } from './failure.ts';
-import { BOUNDS, type Checker, checkGrading, type GradeTest } from './grade-test.ts';
+import { type Comparison, compilerProblem, type Verdict } from '@vouchbox/protocol/grading';
+import type {
+  GradingDetail,
+  GradingEvent,
+  GradingProgram,
+  GradingSubmission,
+  GradingTest,
+  JobSubmission,
+  StoredBlob,
+} from './contract-types.ts';
+import { definedEntries } from './defined-entries.ts';
+import { randomKey, type Sha256 } from './digest.ts';
+import { ServiceFailure, TransportFailure } from './failure.ts';
+import { type Checker, checkGrading, type GradeTest } from './grade-test.ts';
+import type { SubmitGradingOptions, SubmittedGrading } from './gradings.ts';
 import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
-import { verdictOf } from './verdict.ts';
+import type { submissionOf } from './submission.ts';
+import { type GradingJobs, verdictOf } from './verdict.ts';
 
 export { cancelGrading, gradingEvents, listGradings, readGrading, submitGrading, waitForGrading } from './gradings.ts';
 
 export interface GradeOptions
   extends CallOptions,
-    Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation'> {
+    Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation' | 'idempotencyKey'> {
   readonly tests: readonly GradeTest[];
   readonly checker?: Checker | undefined;
-  /** How many tests run at the same time, at least 1. Default 4. */
-  readonly concurrency?: number | undefined;
   /** Called as each test has run, before the verdict. */
   readonly onTest?: ((name: string, run: RunResult) => unknown) | undefined;
 }
@@ -39,6 +37,7 @@ export interface GradeResult {
   readonly verdict: Verdict;
   /** The exact bytes of the verdict: an output file of the job that judged. */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly grading_id: string;
   /** The job that judged. Its attestation is the signature of the verdict. */
   readonly job_id: string;
   readonly receipt_sha256: string;
@@ -48,147 +47,169 @@ export interface GradeResult {
 
 export type { Checker, Comparison, GradeTest, Verdict };
 
-type Run = (program: string | JobSubmission, options: RunOptions) => Promise<RunResult>;
-
 /** What a grading needs of a client. */
 export interface GradingClient {
-  readonly run: Run;
+  readonly submitGrading: (grading: GradingSubmission, options: SubmitGradingOptions) => Promise<SubmittedGrading>;
+  readonly gradingEvents: (grading_id: string, options: CallOptions) => AsyncGenerator<GradingEvent, void>;
+  readonly waitForGrading: (grading_id: string, options: CallOptions) => Promise<GradingDetail>;
+  readonly cancelGrading: (grading_id: string) => Promise<unknown>;
   readonly upload: (content: string, options: CallOptions) => Promise<StoredBlob>;
+  /** A job that has ended, as `run` would have told it. */
+  readonly ended: (job_id: string, options: CallOptions & Pick<RunOptions, 'limits'>) => Promise<RunResult>;
+  readonly submissionOf: typeof submissionOf;
   readonly sha256: Sha256;
 }
 
 /**
- * @throws TypeError before the first job, if there are no tests, two of one name, or one that no job can take
- * @throws TransportFailure `undecodable` if the verdict is not one of this grading
- * @throws RangeError if a judge cannot be given all that the program wrote
+ * @throws TypeError before the request, if there are no tests, two of one name, or one that no job can take
+ * @throws TransportFailure `undecodable` if the verdict is not one of this grading; `unstructured` if the service has no
+ * gradings
  */
 export async function gradeProgram(
   client: GradingClient,
   program: string | JobSubmission,
   options: GradeOptions,
 ): Promise<GradeResult> {
-  const { run } = client;
-  const { tests } = options;
   checkGrading(program, options);
-  const graded = await inTurns(tests, options.concurrency ?? 4, (test) => runTest(run, program, { test, options }));
-  const [first] = graded;
-  const language = options.language ?? (typeof program === 'string' ? 'python' : program.language);
-  const grading: Grading = {
-    program: { language, code_sha256: first?.code_sha256 ?? null },
-    tests: graded.map(({ test }) => test),
-  };
-  const judged = await judge(client, grading, options);
-  const bytes = judged.files.get(VERDICT_FILE);
-  if (bytes === undefined || judged.status !== 'succeeded') {
-    throw new TransportFailure('undecodable', `${judged.job_id} gave no verdict: ${judged.stderr.slice(-500)}`);
+  const { signal, idempotencyKey = randomKey() } = options;
+  const sent = await bodyOf(program, options, client);
+  let body = sent;
+  let grading_id: string | null = null;
+  try {
+    body = await withUploads(client, sent, options);
+    ({ grading_id } = await client.submitGrading(body, { idempotencyKey, signal }));
+    const jobs = await jobsOf(client, grading_id, options);
+    return await resultOf(client, await client.waitForGrading(grading_id, { signal }), { sent, jobs });
+  } catch (error) {
+    if (error instanceof ServiceFailure && grading_id === null)
+      throw error.code === 'route_not_found' ? tooOld(error) : error;
+    // What was broken off may be the request itself: then its key names the grading. This error says more than another.
+    await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
+    throw error;
   }
-  const verdict = await verdictOf(bytes, grading, client.sha256);
-  const notRun = new Map(graded.flatMap(({ test, notRun }) => (notRun === null ? [] : [[test.name, notRun]])));
-  return { verdict, bytes, job_id: judged.job_id, receipt_sha256: judged.receipt_sha256, notRun };
 }
 
-/** What a job may have of each limit that a large grading needs; a ceiling that is lower holds. */
-const LARGE = { cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
-
-/** Runs the judge. A grading that is too large to be sent with its job is uploaded before. */
-async function judge({ run, upload }: GradingClient, grading: Grading, { signal }: CallOptions): Promise<RunResult> {
-  const text = JSON.stringify(grading);
-  const bytes = new TextEncoder().encode(text).length;
-  if (bytes > BOUNDS.blobBytesMax) {
-    const most = `at most ${BOUNDS.blobBytesMax} can be judged together`;
-    throw new RangeError(`there is no verdict: what the program wrote and should write has ${bytes} bytes; ${most}`);
-  }
-  const given = { language: 'python', outputs: [VERDICT_FILE], signal };
-  if (bytes <= BOUNDS.fileBytesMax) return await run(JUDGE, { ...given, files: { [GRADING_FILE]: text } });
-  const files = { [GRADING_FILE]: await upload(text, { signal }) };
-  return await run(JUDGE, { ...given, files, limits: LARGE });
+function tooOld(cause: ServiceFailure): TransportFailure {
+  const message = 'this service has no gradings: a newer one makes the jobs of a grading itself';
+  return new TransportFailure('unstructured', message, { status: cause.status, cause });
 }
 
-interface Graded {
-  readonly test: GradedTest;
-  readonly code_sha256: string | undefined;
-  /** Why it is `not_run`; null if it ran. */
-  readonly notRun: string | null;
+async function abandon(
+  client: GradingClient,
+  { body, idempotencyKey, grading_id }: { body: GradingSubmission; idempotencyKey: string; grading_id: string | null },
+): Promise<void> {
+  await client.cancelGrading(grading_id ?? (await client.submitGrading(body, { idempotencyKey })).grading_id);
 }
 
-/** Runs one test, and its checker if there is one and the program ended well. */
-async function runTest(
-  run: Run,
+/** The request with every text in it. */
+async function bodyOf(
   program: string | JobSubmission,
-  { test, options }: { readonly test: GradeTest; readonly options: GradeOptions },
-): Promise<Graded> {
-  const { language, limits, runtime, minimumIsolation, signal, checker, onTest } = options;
-  const { name, stdin, args, files, expected, compare = 'lines', points = 1 } = test;
-  const given = { language, limits, runtime, minimumIsolation, signal, stdin, args, files, outputs: [] };
-  const ended = await run(program, given);
-  await onTest?.(name, ended);
-  const notRun = problemOf(ended);
-  const truncated = isStdoutCut(ended);
-  const isChecked = checker !== undefined && ended.status === 'succeeded' && !truncated;
-  const record = {
-    name,
-    points,
-    job_id: ended.job_id,
-    receipt_sha256: ended.receipt_sha256,
-    // Without a reason, the judge says `not_run`.
-    terminal_reason: notRun === null ? ended.terminal_reason : null,
-    exit_code: ended.exit_code,
-    truncated,
-    stdout: ended.stdout,
-    expected: expected ?? null,
-    compare,
-    checker: isChecked ? await checkerRun(run, checker, { test, output: ended.stdout, signal }) : null,
+  { tests, checker, language, limits, runtime, minimumIsolation }: GradeOptions,
+  { submissionOf }: GradingClient,
+): Promise<GradingSubmission> {
+  const given = await submissionOf(program, { language, limits, runtime, minimumIsolation });
+  const { code, env, files, stdin, args } = given;
+  const programs = [defined({ language: given.language, code, env, files, runtime: given.runtime })];
+  const made = tests.map(async ({ name, expected, compare, points, ...test }) => {
+    const { stdin: input = stdin, args: words = args, files: own } = await submissionOf('', test);
+    return defined({
+      name,
+      stdin: input ?? undefined,
+      args: words,
+      files: own,
+      expected,
+      compare,
+      points,
+    }) as GradingTest;
+  });
+  const { limits: held, requirements } = given;
+  const body = {
+    programs: programs as GradingProgram[],
+    tests: await Promise.all(made),
+    checker,
+    limits: held,
+    requirements,
   };
-  return { test: record, code_sha256: ended.receipt.code_sha256, notRun };
+  return defined(body) as GradingSubmission;
+}
+
+function defined(members: object): object {
+  return Object.fromEntries(definedEntries(members));
+}
+
+/** Characters of all texts that are sent with the request. JSON may spell each with several bytes. */
+const sentCharsMax = 4 * 1024 * 1024;
+
+/** Uploads the longest texts until the others fit the request. */
+async function withUploads(
+  client: GradingClient,
+  { programs, tests, ...rest }: GradingSubmission,
+  { signal }: CallOptions,
+): Promise<GradingSubmission> {
+  const copy = { ...rest, programs: programs.map((one) => ({ ...one })), tests: tests.map((one) => ({ ...one })) };
+  const places = [
+    ...copy.programs.map((holder) => ({ holder, name: 'code' })),
+    ...copy.tests.flatMap((holder) => ['stdin', 'expected'].map((name) => ({ holder, name }))),
+  ] as { readonly holder: Record<string, unknown>; readonly name: string }[];
+  const texts = places.filter(({ holder, name }) => typeof holder[name] === 'string');
+  const lengthOf = ({ holder, name }: (typeof texts)[number]) => (holder[name] as string).length;
+  let left = texts.reduce((sum, text) => sum + lengthOf(text), 0);
+  for (const text of texts.sort((one, other) => lengthOf(other) - lengthOf(one))) {
+    if (left <= sentCharsMax) break;
+    left -= lengthOf(text);
+    const { blob } = await client.upload(text.holder[text.name] as string, { signal });
+    text.holder[text.name] = { blob };
+  }
+  return copy;
+}
+
+async function jobsOf(client: GradingClient, grading_id: string, options: GradeOptions): Promise<GradingJobs> {
+  const { signal, limits, onTest } = options;
+  const tests = new Map<string, string>();
+  const others = new Set<string>();
+  for await (const { kind, data } of client.gradingEvents(grading_id, { signal })) {
+    const { name = '', test = null, job_id = '' } = data;
+    if (kind !== 'job') continue;
+    if (test === null || !name?.startsWith('test ')) {
+      others.add(job_id);
+      continue;
+    }
+    tests.set(test, job_id);
+    if (onTest) await onTest(test, await client.ended(job_id, { signal, limits }));
+  }
+  return { tests, others };
+}
+
+async function resultOf(
+  client: GradingClient,
+  { grading_id, graded }: GradingDetail,
+  { sent, jobs }: { readonly sent: GradingSubmission; readonly jobs: GradingJobs },
+): Promise<GradeResult> {
+  const [said] = graded;
+  if (!said?.verdict || !jobs.others.has(said.verdict.job_id)) {
+    throw new TransportFailure(
+      'undecodable',
+      `${grading_id} gave no verdict: ${said?.problem ?? said?.status ?? 'no program'}`,
+    );
+  }
+  const { job_id, receipt_sha256, verdict_sha256 } = said.verdict;
+  const judged = await client.ended(job_id, {});
+  const bytes = judged.files.get('output/verdict.json');
+  if (bytes === undefined || (await client.sha256(bytes)) !== verdict_sha256)
+    throw new TransportFailure('undecodable', `${job_id} has another verdict than the grading says`);
+  const verdict = await verdictOf(bytes, { sent, jobs }, client.sha256);
+  const notRun = new Map<string, string>();
+  for (const { name, verdict: word, job_id: run } of verdict.tests)
+    if (word === 'not_run') notRun.set(name, await problemOf(client, run));
+  return { verdict, bytes, grading_id, job_id, receipt_sha256, notRun };
 }
 
 /** How a program itself can end. With any other reason it did not run, or not to an end of its own. */
 const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
 
-/** Why there is nothing to judge; null if there is. */
-function problemOf(ended: RunResult): string | null {
-  const { job_id, status, terminal_reason } = ended;
-  if (terminal_reason === null || !ENDS.has(terminal_reason)) {
-    return `${job_id} ended as ${status}: ${terminal_reason ?? 'no reason is recorded'}`;
-  }
-  return compilerProblem(ended);
-}
-
-/** Whether some of the output that is judged is unknown. What a compiler or the program said on stderr does not count. */
-function isStdoutCut({ receipt, truncated }: RunResult): boolean {
-  return receipt.executor_output?.stdout.executor_truncated ?? truncated;
-}
-
-async function checkerRun(
-  run: Run,
-  { language, code }: Checker,
-  {
-    test,
-    output,
-    signal,
-  }: { readonly test: GradeTest; readonly output: string; readonly signal: AbortSignal | undefined },
-): Promise<CheckerRun> {
-  const files = { stdin: test.stdin ?? '', expected: test.expected ?? '', output };
-  const { job_id, receipt_sha256, receipt, terminal_reason, exit_code } = await run(code, {
-    language,
-    files,
-    outputs: [],
-    signal,
-  });
-  return { job_id, receipt_sha256, code_sha256: receipt.code_sha256 ?? '', terminal_reason, exit_code };
-}
-
-/** Does the work for each item, at most so many at the same time. The results have the order of the items. */
-async function inTurns<Item, Result>(
-  items: readonly Item[],
-  concurrency: number,
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const waiting = items.entries();
-  const worker = async () => {
-    for (const [index, item] of waiting) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, items.length)) }, worker));
-  return results;
+/** Why nothing is known of the program. */
+async function problemOf(client: GradingClient, job_id: string): Promise<string> {
+  const { status, terminal_reason, violations, stderr } = await client.ended(job_id, {});
+  const compiler = ENDS.has(terminal_reason ?? '') ? compilerProblem({ terminal_reason, violations, stderr }) : null;
+  return compiler ?? `${job_id} ended as ${status}: ${terminal_reason ?? 'no reason is recorded'}`;
 }

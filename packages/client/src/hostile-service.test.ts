@@ -141,38 +141,58 @@ describe('a verdict', () => {
     points: 1,
     points_max: 1,
     job_id: 'job_1',
-    receipt_sha256: 'r1',
+    receipt_sha256: 'a'.repeat(64),
     stdout_sha256: sha256('3\n'),
     expected_sha256: sha256('3'),
     checker: null,
   };
   const VERDICT = {
     schema: 'urn:svc:verdict:v1',
-    program: { language: 'python', code_sha256: 'c' },
+    program: { language: 'python', code_sha256: sha256('print(3)') },
     accepted: true,
     points: 1,
     points_max: 1,
     tests: [line],
   };
 
-  /** Runs any program as job_1, and a judge that writes this verdict as job_2. */
+  /** A grading whose one test is job_1, and whose judge is job_2 and writes this verdict. */
   function judging(verdict: string): Promise<ScriptedService> {
     const content = Buffer.from(verdict);
+    const verdict_sha256 = sha256(verdict);
     const file = {
       path: 'output/verdict.json',
       content_base64: content.toString('base64'),
       size_bytes: content.length,
-      sha256: sha256(verdict),
+      sha256: verdict_sha256,
     };
+    const timestamp = '2026-01-01T00:00:00.000Z';
+    const job = (seq: number, name: string, test: string | null, job_id: string) => {
+      const data = { program: 0, name, test, job_id, terminal_reason: 'exited' };
+      return { seq, timestamp, kind: 'job', data };
+    };
+    const said = { accepted: true, points: 1, points_max: 1, job_id: 'job_2', receipt_sha256: 'r2', verdict_sha256 };
+    const graded = [{ name: null, language: 'python', status: 'judged', verdict: said, problem: null }];
+    const grading = {
+      ...{ grading_id: 'grading_1', status: 'finished', created_at: timestamp, finished_at: timestamp },
+      ...{ cancellation_requested: false, programs: 1, tests: 1, runs: 1, runs_ended: 1, graded },
+    };
+    const urls = { grading_url: '/v1/gradings/grading_1', events_url: '/v1/gradings/grading_1/events' };
     return scriptedService([
-      (response, { method, url, body }) => {
-        if (url === '/v1/capabilities') return json({ features: ['submission_wait'] })(response);
-        const job_id = body.includes('grading.json') || url.includes('job_2') ? 'job_2' : 'job_1';
+      (response, { method, url }) => {
+        if (method === 'POST') {
+          return json({ grading_id: 'grading_1', status: 'running', created_at: timestamp, ...urls }, 201)(response);
+        }
+        if (url.includes('/events'))
+          return json({ items: [job(1, 'test 0', 'one', 'job_1'), job(2, 'judge', null, 'job_2')], next_cursor: null })(
+            response,
+          );
+        if (url.includes('/gradings/')) return json(grading)(response);
+        const job_id = url.includes('job_2') ? 'job_2' : 'job_1';
         const ended = { job_id, status: 'succeeded', terminal_reason: 'exited', exit_code: 0 };
-        const receipt = { receipt_sha256: job_id.replace('job_', 'r'), code_sha256: 'c' };
-        if (method === 'GET') return json(whole(DETAIL, { ...ended, receipt }))(response);
-        const result = whole(RESULT, { ...ended, stdout: '3\n', artifacts: job_id === 'job_2' ? [file] : [] });
-        json({ job_id, status: 'queued', result }, 201)(response);
+        const receipt = { receipt_sha256: 'r', code_sha256: 'c' };
+        const artifacts = job_id === 'job_2' ? [file] : [];
+        if (url.includes('/result')) return json(whole(RESULT, { ...ended, stdout: '3\n', artifacts }))(response);
+        json(whole(DETAIL, { ...ended, receipt }))(response);
       },
     ]);
   }
@@ -187,9 +207,11 @@ describe('a verdict', () => {
 
   test.each<[string, unknown]>([
     ['names another job', { ...VERDICT, tests: [{ ...line, job_id: '../../ESCAPED' }] }],
-    ['names another receipt', { ...VERDICT, tests: [{ ...line, receipt_sha256: 'r9' }] }],
+    ['names no receipt', { ...VERDICT, tests: [{ ...line, receipt_sha256: 'r9' }] }],
+    ['judges another program', { ...VERDICT, program: { language: 'python', code_sha256: sha256('print(4)') } }],
+    ['expects another output', { ...VERDICT, tests: [{ ...line, expected_sha256: sha256('4') }] }],
     ['names another test', { ...VERDICT, tests: [{ ...line, name: 'x\u001b]0;pwn\u0007' }] }],
-    ['judges another output', { ...VERDICT, tests: [{ ...line, stdout_sha256: sha256('4') }] }],
+    ['judges no output', { ...VERDICT, tests: [{ ...line, stdout_sha256: '4' }] }],
     ['has a checker that did not run', { ...VERDICT, tests: [{ ...line, checker: { job_id: '../x' } }] }],
     ['gives points for nothing', { ...VERDICT, points: 9 }],
     ['accepts what was refused', { ...VERDICT, tests: [{ ...line, verdict: 'wrong_answer', points: 0 }], points: 0 }],

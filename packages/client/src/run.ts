@@ -120,7 +120,7 @@ async function abandon(
 }
 
 /** A terminal result, with its files as bytes, and what the receipt says of how the program ran. */
-async function runResultOf(
+export async function runResultOf(
   session: Session,
   { artifacts, ...folded }: FoldedResult,
   asked: LimitsInput = {},

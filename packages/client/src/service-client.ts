@@ -31,15 +31,15 @@ import type {
 import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
 import type { TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
-import type { GradeOptions, GradeResult } from './grade.ts';
+import type { GradeOptions, GradeResult, GradingClient } from './grade.ts';
 import type { SubmitGradingOptions, SubmittedGrading } from './gradings.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { listAll, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import { orOlder, tooOld } from './older-route.ts';
 import { read, repeated } from './operation.ts';
-import { type RunOptions, type RunResult, runProgram } from './run.ts';
+import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
 import { type ClientOptions, openSession } from './session.ts';
-import type { FileContent } from './submission.ts';
+import { type FileContent, submissionOf } from './submission.ts';
 import type { OpenRuns } from './turns.ts';
 import type { Verified } from './verify-record.ts';
 import type { Workspace } from './workspace.ts';
@@ -66,10 +66,10 @@ export interface ServiceClient {
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<RunResult>;
   /**
-   * Grades a program against tests that it does not see, each in a job of its own. The verdict is the output of one more job,
-   * and so signed.
+   * Grades a program against tests that it does not see, in one request. The service runs each test in a job of its own, and
+   * the verdict is the output of one more job, and so signed. Ending the call by its signal cancels the grading.
    * @throws TypeError before the first job, if there are no tests, two of one name, or one that no job can take
-   * @throws RangeError if the program wrote more than a judge can be given
+   * @throws TransportFailure `undecodable` if there is no verdict, with the reason
    */
   grade(program: string | JobSubmission, options: GradeOptions): Promise<GradeResult>;
   /** An empty workspace: files that stay between runs, on the caller's side. */
@@ -175,11 +175,14 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   };
 
   const grades = () => import('./grade.ts');
+  const ended: GradingClient['ended'] = async (job_id, { signal, limits }) =>
+    runResultOf(session, await result(session, job_id, { signal }), limits);
   const client: ServiceClient = {
     runs: session.turns,
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
-    grade: async (program, grading) => (await grades()).gradeProgram({ ...session, ...client }, program, grading),
+    grade: async (program, grading) =>
+      (await grades()).gradeProgram({ ...session, ...client, ended, submissionOf }, program, grading),
     verify: async (job_id, reading = {}) =>
       (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),

@@ -40,6 +40,7 @@ export const GRADING_OPERATIONS = {
       'runtime_unavailable',
       'minimum_isolation_unsatisfied',
       'blob_unavailable',
+      'input_unavailable',
       'idempotency_key_reused',
       'tenant_capacity_exhausted',
       'queue_full',

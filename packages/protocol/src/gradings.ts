@@ -6,7 +6,14 @@ import { BlobName } from './blob.ts';
 import { COMPARISONS } from './grading.ts';
 import { filesMax, gradingProgramsMax, gradingTestsMax, runtimeNameCharsMax } from './limits.ts';
 import { Sha256, Timestamp } from './spellings.ts';
-import { InputFile, LanguageName, LimitsInput, ProgramArguments, Requirements, UploadedFile } from './submission.ts';
+import {
+  LanguageName,
+  LimitsInput,
+  ProgramArguments,
+  ProgramVariables,
+  Requirements,
+  SubmittedFile,
+} from './submission.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -21,8 +28,22 @@ const Runtime = Type.Optional(
   Nullable(Type.String({ minLength: 1, maxLength: runtimeNameCharsMax, description: 'Name of a runtime pack.' })),
 );
 
+const Files = Type.Optional(
+  Type.Array(SubmittedFile, {
+    maxItems: filesMax,
+    description: 'As of a job; those of a program go to each of its tests.',
+  }),
+);
+
 export const GradingProgram = Type.Object(
-  { name: Type.Optional(Name), language: Type.String(), code: GradingText, runtime: Runtime },
+  {
+    name: Type.Optional(Name),
+    language: Type.String(),
+    code: GradingText,
+    env: Type.Optional(ProgramVariables),
+    files: Files,
+    runtime: Runtime,
+  },
   strict,
 );
 export type GradingProgram = Static<typeof GradingProgram>;
@@ -32,7 +53,7 @@ export const GradingTest = Type.Object(
     name: Name,
     stdin: Type.Optional(GradingText),
     args: Type.Optional(ProgramArguments),
-    files: Type.Optional(Type.Array(Type.Union([InputFile, UploadedFile]), { maxItems: filesMax })),
+    files: Files,
     expected: Type.Optional(GradingText),
     compare: Type.Optional(Type.Enum([...COMPARISONS], { description: '`lines` if left out.' })),
     points: Type.Optional(Type.Number({ minimum: 0, description: '1 if left out.' })),
@@ -41,7 +62,8 @@ export const GradingTest = Type.Object(
 );
 export type GradingTest = Static<typeof GradingTest>;
 
-export const GradingChecker = Type.Object({ language: Type.String(), code: GradingText, runtime: Runtime }, strict);
+const { name: _, ...checkerMembers } = GradingProgram.properties;
+export const GradingChecker = Type.Object(checkerMembers, strict);
 
 export const GradingSubmission = Type.Object(
   {

@@ -22,7 +22,6 @@ export function addGrade(program: Command): void {
     .option('--checker <file>', 'a program that judges each output, in place of a comparison')
     .addOption(new Option('--compare <how>', 'what of an output counts').choices([...COMPARISONS]).default('lines'))
     .option('--output <directory>', 'write the verdict with the evidence of every job here')
-    .option('--jobs <number>', 'how many tests run at the same time', '4')
     .option('--language <language>', 'the language of the program; default: by the name of its file')
     .option('--json', 'print the verdict as JSON')
     .addHelpText('after', HELP)

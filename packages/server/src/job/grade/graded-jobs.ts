@@ -14,7 +14,7 @@ import {
   VERDICT_FILE,
   type Verdict,
 } from '@vouchbox/protocol/grading';
-import { fileBytesMax, LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
+import { blobBytesMax, fileBytesMax, LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
 import { copyNameOf } from '../../store/blobs/blobs-named.ts';
 import type { GradingKey } from '../../store/records/gradings.ts';
 import type { JobKey } from '../../store/records/rows.ts';
@@ -55,19 +55,21 @@ export async function specOf(
   const { common } = grading;
   const content = await testContent(grading, planned.test, options);
   if (planned.purpose === 'test') {
-    const { language, runtime, code } = await programContent(grading, planned.program, options);
-    const { args, files } = content;
+    const { language, runtime, env, code, files } = await programContent(grading, planned.program, options);
+    const { args } = content;
     const { limits, requirements } = common;
     const stdin = content.stdin === null ? null : await textOf(grading, content.stdin, options);
-    const given = { args, env: {}, files: files as StoredFile[], outputs: [], runtime, limits, requirements };
+    const all = [...files, ...content.files] as StoredFile[];
+    const given = { args, env, files: all, outputs: [], runtime, limits, requirements };
     return { language, code: await textOf(grading, code, options), stdin, ...given };
   }
   const { checker } = common;
   const end = run.endOf(planned.test);
   if (checker === null || end === null) throw new Error('a checker has nothing to check');
-  const { language, runtime } = checker;
+  const { language, runtime, env } = checker;
   const output = (await resultOf({ tenant: grading.tenant, job_id: end.job_id }, options)).stdout;
   const files = [
+    ...(checker.files as StoredFile[]),
     inline('input/stdin', content.stdin === null ? '' : await textOf(grading, content.stdin, options)),
     await held('input/expected', { grading, text: content.expected ?? '' }, options),
     inline('input/output', output),
@@ -79,6 +81,7 @@ export async function specOf(
     outputs: [],
     language,
     runtime,
+    env,
     code: await textOf(grading, checker.code, options),
     files,
   };
@@ -102,8 +105,11 @@ async function judgeSpec(grading: GradingParts, run: ProgramRun, options: Graded
   }
   const document: Grading = { program: { language, code_sha256: ends[0]?.test.code_sha256 ?? null }, tests };
   const text = JSON.stringify(document);
+  const bytes = Buffer.byteLength(text);
+  const most = `at most ${blobBytesMax} can be judged together`;
+  if (bytes > blobBytesMax) throw new GradingProblem(`what it wrote and should write has ${bytes} bytes; ${most}`);
   const file = await held(GRADING_FILE, { grading, text }, options);
-  const limits = Buffer.byteLength(text) > fileBytesMax ? LARGE : LIMIT_DEFAULTS;
+  const limits = bytes > fileBytesMax ? LARGE : LIMIT_DEFAULTS;
   return {
     ...PLAIN,
     ...NO_DEMANDS,

@@ -12,7 +12,6 @@ import {
   gradingRunsMax,
   type JobSubmission,
   misfitOf,
-  namedFilesTotalBytesMax,
   type ProgramState,
   type RequestedSpec,
   stdinBytesMax,
@@ -24,7 +23,7 @@ import { refusal } from '../admit/refuse.ts';
 import { type ParsedSubmission, parseSubmission, problemOf } from '../admit/submission.ts';
 
 /** A program as its jobs need it. */
-export interface StoredProgram extends Pick<RequestedSpec, 'language' | 'runtime'> {
+export interface StoredProgram extends Pick<ParsedSubmission, 'language' | 'runtime' | 'env' | 'files'> {
   readonly code: GradingText;
 }
 
@@ -99,9 +98,10 @@ export function parseGrading(body: unknown): ParsedGrading {
 
 type Program = GradingSubmission['programs'][number];
 
-function programOf(pointer: string, { language, code, runtime = null }: Program): StoredProgram {
-  const spec = specOf(pointer, { language, code: typeof code === 'string' ? code : ' ', runtime });
-  return { language: spec.language, runtime: spec.runtime, code };
+function programOf(pointer: string, { code, ...program }: Program): StoredProgram {
+  const spec = specOf(pointer, { ...program, code: typeof code === 'string' ? code : ' ' });
+  const { language, runtime, env, files } = spec;
+  return { language, runtime, env, files, code };
 }
 
 function testOf(pointer: string, test: GradingTest, isChecked: boolean): ParsedTest {
@@ -117,17 +117,30 @@ function testOf(pointer: string, test: GradingTest, isChecked: boolean): ParsedT
   return { head: { name, points, compare }, content: { stdin, args: spec.args, files: spec.files, expected } };
 }
 
-/** Checks a submission that is a part of the body: its refusals point into that part. */
+/** Checks a submission that is a part of the body. */
 function specOf(pointer: string, submission: JobSubmission): ParsedSubmission {
   try {
     return parseSubmission(submission);
   } catch (error) {
-    if (!(error instanceof ServiceError) || pointer === '') throw error;
-    throw new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
+    throw pointing(pointer, error);
   }
 }
 
-/** The uploads that a grading names, and their bounds. */
+/** Does what may refuse a part of the body: the refusal then points into that part. */
+export async function inPart<Answer>(pointer: string, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    throw pointing(pointer, error);
+  }
+}
+
+function pointing(pointer: string, error: unknown): unknown {
+  if (!(error instanceof ServiceError) || !/^(\/|the body)/.test(error.message) || pointer === '') return error;
+  return new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
+}
+
+/** The uploads that a grading names in place of texts, and their bounds. */
 export function namedTexts({ common, programs, tests }: ParsedGrading): NamedText[] {
   const text = (said: GradingText | null, pointer: string, bytesMax: number, isHeld = false): NamedText[] =>
     said === null || typeof said === 'string' ? [] : [{ sha256: digestIn(said.blob), pointer, bytesMax, isHeld }];
@@ -138,9 +151,6 @@ export function namedTexts({ common, programs, tests }: ParsedGrading): NamedTex
     ...tests.flatMap(({ content }, index) => [
       ...text(content.stdin, `/tests/${index}/stdin`, stdinBytesMax),
       ...text(content.expected, `/tests/${index}/expected`, expectedMax, true),
-      ...content.files.flatMap((file, at) =>
-        'blob' in file ? text({ blob: String(file.blob) }, `/tests/${index}/files/${at}`, namedFilesTotalBytesMax) : [],
-      ),
     ]),
   ];
 }

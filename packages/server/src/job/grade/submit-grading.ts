@@ -8,17 +8,18 @@ import { type AdmitOptions, fittingLimits, full, keyReused } from '../admit/admi
 import { blobUnavailable } from '../admit/named-inputs.ts';
 import { nextPlace } from '../admit/next-place.ts';
 import { refusal } from '../admit/refuse.ts';
-import type { OutputCopies } from '../artifact-content.ts';
 import { blobContent } from '../blob-content.ts';
 import type { Submission } from '../jobs.ts';
 import type { Nudges } from '../nudges.ts';
 import { shuttingDown } from '../refusals.ts';
 import { checkExpected, namedTexts, type ParsedGrading, parseGrading, type StoredProgram } from './grading-body.ts';
+import { type FilesOptions, withFiles } from './grading-files.ts';
 
 export interface SubmitGradingOptions
-  extends Pick<AdmitOptions, 'own' | 'others' | 'ceilings' | 'queue' | 'checkFreeSpace' | 'shutdown'> {
-  readonly store: Pick<Store, 'admitGrading' | 'findGradingByKey' | 'gradingDigest' | 'blob' | 'blobPiece'>;
-  readonly blobs: OutputCopies;
+  extends Omit<FilesOptions, 'store'>,
+    Pick<AdmitOptions, 'own' | 'others' | 'ceilings' | 'queue' | 'checkFreeSpace' | 'shutdown'> {
+  readonly store: FilesOptions['store'] &
+    Pick<Store, 'admitGrading' | 'findGradingByKey' | 'gradingDigest' | 'blob' | 'blobPiece'>;
   readonly nudges: Pick<Nudges, 'send'>;
 }
 
@@ -40,17 +41,18 @@ export async function submitGrading(
   if (options.shutdown.aborted) throw shuttingDown();
   const { store, queue, nudges } = options;
   const { tenant, principal } = caller;
-  const parsed = parseGrading(body);
-  const idempotency = key === null ? null : { key, spec_sha256: await store.gradingDigest(parsed) };
+  const sent = parseGrading(body);
+  const idempotency = key === null ? null : { key, spec_sha256: await store.gradingDigest(sent) };
   const earlier = idempotency === null ? null : await store.findGradingByKey({ tenant, key: idempotency.key });
   if (earlier !== null) {
     await checkAuthority?.();
     if (earlier.spec_sha256 !== idempotency?.spec_sha256) throw keyReused();
     return { answer: answerOf(earlier), replayed: true };
   }
-  const named = await checkedBlobs(tenant, parsed, store);
-  checkFit(parsed, options);
+  const named = await checkedBlobs(tenant, sent, store);
+  checkFit(sent, options);
   options.checkFreeSpace();
+  const { parsed, names } = await withFiles(caller, sent, options);
   for (const upload of named.held) await holdText(tenant, upload, options);
   await checkAuthority?.();
   const { created_at, job_id } = nextPlace(Date.now());
@@ -62,7 +64,7 @@ export async function submitGrading(
     common: JSON.stringify(parsed.common),
     programs: parsed.programs.map(({ state, content }) => textsOf(state, content)),
     tests: parsed.tests.map(({ head, content }) => textsOf(head, content)),
-    blobs: named.plain,
+    blobs: [...named.plain, ...names],
     held: named.held.map(({ sha256 }) => sha256),
     idempotency,
     queueMax: queue.total,

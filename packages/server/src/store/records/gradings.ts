@@ -21,7 +21,7 @@ export interface GradingAdmission extends GradingKey {
   /** The head of a program is what its owner reads of it. */
   readonly programs: readonly GradingPart[];
   readonly tests: readonly GradingPart[];
-  /** The digests of the uploads that it names. */
+  /** What the blobs are found by that it names: uploads, and copies of outputs. */
   readonly blobs: readonly string[];
   /** The digests of those that were copied to where no caller can name them. The uploads are removed if nobody else uses them. */
   readonly held: readonly string[];
