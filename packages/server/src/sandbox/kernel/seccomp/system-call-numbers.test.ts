@@ -36,7 +36,7 @@ function resolved(architecture: KnownArchitecture, names: readonly string[]): Re
 }
 
 describe('the calls of the filter', () => {
-  it('are in one list each', () => {
+  it('are each in exactly one list', () => {
     const all = [...ALLOWED_CALLS, ...REFUSED_CALLS, ...UNKNOWN_CALLS];
     expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([]);
   });
