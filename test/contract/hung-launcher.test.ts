@@ -87,7 +87,7 @@ describe('a launcher that hangs', () => {
       const { result } = await rig().ended(json.job_id);
       expect(result).toMatchObject({ status: 'succeeded', stdout: '2\n' });
     }
-    // Launchers that nobody asked for anything may hang on.
+    // Launchers without a request may go on hanging.
     const after = launchers();
     expect(before.filter((pid) => !after.includes(pid)).length).toBeGreaterThanOrEqual(LANGUAGES.length);
   });

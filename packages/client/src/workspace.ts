@@ -53,7 +53,7 @@ export interface Workspace {
   /** The steps so far, in their order. */
   readonly steps: readonly Step[];
   /**
-   * Recomputes the record of every step, and that each was given what the last kept one left.
+   * Recomputes the record of every step, and checks that each step got the files that the last kept step left.
    * @throws EvidenceFailure for the first that does not hold
    */
   verify(options?: CallOptions): Promise<void>;

@@ -42,7 +42,7 @@ function rolesOf({ roles, signs }: NodeStatus, isSigning: boolean): string {
   return roles.map((role) => (role === 'signer' && isSigning && !signs ? 'signer (cannot sign)' : role)).join(', ');
 }
 
-/** How many jobs it runs of those that it may run at once, and in what cells. */
+/** The jobs that a node runs, the most that it may run, and the class of its cells. */
 function workOf({ isolation_class, claims, slots }: NodeStatus): string {
   return isolation_class === null ? 'no programs' : `${claims} of ${amountOf(slots, 'job')}, ${isolation_class}`;
 }

@@ -10,7 +10,7 @@ import { readTarget } from './target.ts';
 /** Header lines of one request. Clients and proxies together send some thirty. */
 export const headerLinesMax = 128;
 
-/** Headers that mean something here or to a proxy and have one value: a second line contradicts the first. */
+/** Headers with one value that this service or a proxy acts on: a second line contradicts the first. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',

@@ -63,7 +63,7 @@ afterEach(async () => {
   await parked[Symbol.asyncDispose]();
 });
 
-/** Waits until everything has happened that takes no time. */
+/** Waits until all pending callbacks have run. */
 async function settled(): Promise<void> {
   for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve));
 }

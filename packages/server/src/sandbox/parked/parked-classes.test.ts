@@ -59,7 +59,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     return new ParkedCells({ source, provider, bytesMax, pace: { madeAtOnce: 1, quietMilliseconds: 0 }, onProblem });
   }
 
-  /** Whether a cell of each usual language waits, or more of one that was asked for twice at once. */
+  /** Whether one cell of each usual language waits, or more of a language that was asked for twice at once. */
   const isFull = () =>
     parked.facts().cells.size === 3 && [...parked.facts().cells.values()].every((count) => count >= 1);
   const waiting = (language: Language) => parked.facts().cells.get(language);

@@ -65,7 +65,8 @@ const OPTIONS: Readonly<Record<number, readonly number[]>> = {
   // SOL_SOCKET: reuse, type, error, route, broadcast, buffers, keep-alive, out-of-band, linger, reuse of ports, credentials, low
   // water marks, time limits, accepting, time stamps, protocol, domain, security.
   1: [2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 17, 18, 19, 20, 21, 29, 30, 31, 34, 35, 38, 39, 42, 59],
-  // IPPROTO_IP: type of service, hop limit, addresses of packets, discovery of sizes, errors, receiving the first two.
+  // IPPROTO_IP: type of service, hop limit, addresses of packets, discovery of sizes, errors, and whether the hop limit and the
+  // type of service are received.
   0: [1, 2, 8, 10, 11, 12, 13, 14],
   // IPPROTO_TCP: no delay, segments, cork, keep-alive, retries, lingering, deferring, window, info, acknowledging, time
   // limit, low water.

@@ -306,7 +306,7 @@ void confine(const struct configuration *configuration, enum kind kind) __attrib
 void make_mounts(const struct configuration *configuration, uid_t root);
 /* In a cell's own process namespace: makes its /proc, over the maker's. */
 void make_own_proc(const struct configuration *configuration);
-/* Covers what tells about the host or steers it. */
+/* Covers files that tell about the host or steer it. */
 void cover_kernel_files(const struct configuration *configuration);
 
 /* In a template, before it is asked: the data of its executable becomes memory without a file. */
