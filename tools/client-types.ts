@@ -37,7 +37,7 @@ interface Schema {
   readonly description?: string;
 }
 
-/** Lists of words that have a name. A shorter list comes before one that has its words, too. */
+/** Lists of words that have a name. A list comes before longer lists that contain it. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   TerminalStatus: TERMINAL_STATUSES,
   JobStatus: JOB_STATUSES,

@@ -28,7 +28,7 @@ export async function startTime(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** Without parked cells: the service's process and all its helpers. A page that they share is there once and counts once. */
+/** Without parked cells: the service's process and all its helpers. A page that they share counts once. */
 export async function idleMemory(): Promise<readonly Measurement[]> {
   const measurements: Measurement[] = [];
   // The first start after a change of the sources compiles them, and holds the compiler.

@@ -11,7 +11,7 @@ const neverLoaded = /\/client\/src\/(grade|older-server|verify-record|workspace)
 /** Every view has a client: all of it is one file, also what a client loads later. It compresses better than its parts do. */
 const client = /\/client\/src\//;
 
-/** Leaves out of the files what no view ever loads. What the client imports of it by name is nothing. */
+/** Leaves out of the files the modules that no view ever loads. The names that the client imports from them are then null. */
 function leaveOut(): Plugin {
   const nothing = 'export const olderReplay = null, olderResult = null;';
   return { name: 'leave-out', load: (id) => (neverLoaded.test(id) ? nothing : null) };

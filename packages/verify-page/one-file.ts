@@ -22,7 +22,7 @@ export function oneFile(): Plugin {
   return {
     name: 'one-file',
     generateBundle: {
-      // After Vite's own, which writes the HTML.
+      // This runs after Vite's own step, which writes the HTML.
       order: 'post',
       handler(_options, bundle) {
         const script = onlyOne(bundle, (file) => file.type === 'chunk');

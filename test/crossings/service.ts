@@ -140,7 +140,7 @@ export class Service implements AsyncDisposable {
   async #run(node: Node): Promise<void> {
     const settings = { ...COMMON, ...this.#settings, 'data-dir': node.dataDir, port: node.port };
     const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    // In the environment: the keys of all tenants are longer than a word may be.
+    // The keys of all tenants are too long for a word of the command line, and so are in the environment.
     node.process = new Command(['serve', ...words], { env: { SERVICE_LEGACY_KEYS: this.#keys } });
     const [, url = ''] = await node.process.shows(/^listening on (http:\S+)/m);
     node.url = url;

@@ -34,7 +34,7 @@ class Podman {
 
   /** Builds from a directory, showing what is said. */
   build(directory: string): void {
-    // Where this runs it may not be possible to run a container; the build then has a root of its own alone.
+    // This machine may not be able to run a container; the build then only has a root of its own.
     const words = ['build', '--isolation', 'chroot', '--network', 'host', '--pull=missing', '--layers=false'];
     const file = ['--file', join(directory, 'deploy/Containerfile')];
     const { status } = spawnSync('podman', [...this.#words, ...words, ...file, '--tag', NAME, directory], {

@@ -55,7 +55,7 @@ function isBelow(path: string): boolean {
   return path.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0]/.test(path);
 }
 
-/** Makes a failure of ours of one of the file system. What the pieces of a file throw stays as it is. */
+/** Turns a failure of the file system into one of the command. An error of a file's pieces stays as it is. */
 type Here = <T>(work: Promise<T>) => Promise<T>;
 
 function newDirectory(root: string, here: Here): NewDirectory {

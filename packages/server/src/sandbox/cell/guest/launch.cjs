@@ -63,7 +63,7 @@ function nameSource() {
 function endAtOnce() {
   const exit = process.exit.bind(process);
   process.on('beforeExit', () => {
-    // Another listener may give it more to do.
+    // Another listener may give the program more to do.
     if (process.listenerCount('beforeExit') === 1) exit();
   });
 }

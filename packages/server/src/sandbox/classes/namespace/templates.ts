@@ -137,7 +137,7 @@ export class Templates implements AsyncDisposable {
   }
 }
 
-/** Puts a row last, and leaves the first one out where there are too many. */
+/** Puts a row last, and drops the first one if there are too many. */
 function remember<Row>(rows: Map<string, Row>, key: string, row: Row): void {
   rows.delete(key);
   rows.set(key, row);
