@@ -67,6 +67,7 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   runtime: 'library_pack',
   requirements: 'test/contract/submission.test.ts',
   limits: 'wall_seconds',
+  interactor: 'test/contract/interaction.test.ts',
 };
 
 /** Every language is in a row, or in the tests of the packs. */

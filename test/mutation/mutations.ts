@@ -243,8 +243,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'specifications are compared after their limits were brought down',
     falsifies: ['Submit-1a'],
     file: `${SERVER}/job/admit/admit.ts`,
-    from: 'lookedUp({ tenant, key, spec }, options)',
-    to: 'lookedUp({ tenant, key, spec: { ...spec, limits: clampLimits(spec.limits, options.ceilings) } }, options)',
+    from: 'spec: { ...program, files:',
+    to: 'spec: { ...program, limits: clampLimits(program.limits, options.ceilings), files:',
   },
   {
     name: 'an Idempotency-Key of any length is taken',
@@ -257,14 +257,14 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'one tenant may fill the whole queue',
     falsifies: ['Submit-6a', 'Errors-17'],
     file: `${SERVER}/store/jobs/admission.ts`,
-    from: "if (ofTenant >= input.tenantQueueMax) return { kind: 'full', of: 'tenant' };",
+    from: "if (ofTenant + more > input.tenantQueueMax) return { kind: 'full', of: 'tenant' };",
     to: '',
   },
   {
     name: 'the queue has no bound',
     falsifies: ['Submit-6', 'Errors-18'],
     file: `${SERVER}/store/jobs/admission.ts`,
-    from: "if (all >= input.queueMax) return { kind: 'full', of: 'queue' };",
+    from: "if (all + more > input.queueMax) return { kind: 'full', of: 'queue' };",
     to: '',
   },
   {

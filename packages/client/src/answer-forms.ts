@@ -64,6 +64,7 @@ const REQUESTED_SPEC = {
   'runtime?': 'sz',
   'requirements?': { minimum_isolation: 's' },
   'limits?': { 'wall_seconds?': 'n', 'cpu_seconds?': 'n', 'mem_mb?': 'n', 'max_pids?': 'n', 'max_file_mb?': 'n' },
+  'interaction?': { peer: 'j', role: 's' },
 } as const;
 const RECEIPT = {
   'schema_version?': 'i',
@@ -87,6 +88,7 @@ const RECEIPT = {
   'env_sha256?': 'sz',
   'policy_sha256?': 's',
   'requested_limits?': REQUESTED_LIMITS,
+  'interaction?': { peer: 'j', role: 's', 'stdin?': { bytes_delivered: 'i', raw_sha256: 's' }, 'end?': 's' },
   'truncated?': 'b',
   'output?': {
     encoding: 's',
@@ -130,6 +132,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     'stream_url?': 's',
     'history_url?': 's',
     'result_url?': 's',
+    'interaction?': { peer: 'j', role: 's' },
     'result?': RESULT,
   },
   'GET /v1/jobs': {

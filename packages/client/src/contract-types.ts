@@ -106,8 +106,6 @@ export interface JobSubmission {
   language: string;
   /** Source; at most 1 MiB as UTF-8. */
   code: string;
-  /** At most 1 MiB as UTF-8; without it, or null, stdin is at its end. */
-  stdin?: string | null;
   /** Files in base64 have at most 4 MiB in total; with those that are named, at most 64 MiB. */
   files?: Array<InputFile | UploadedFile | OutputFile>;
   /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
@@ -130,6 +128,48 @@ export interface JobSubmission {
     minimum_isolation?: IsolationClass;
   };
   limits?: LimitsInput;
+  /** At most 1 MiB as UTF-8; without it, or null, stdin is at its end. */
+  stdin?: string | null;
+  /**
+   * A second program: the standard output of each is the standard input of the other while both run. It
+   * becomes a job of its own, and the submission then has no `stdin`.
+   */
+  interactor?: Interactor;
+}
+
+export interface Interactor {
+  /** `python`, `node`, `bash`, `typescript`, or the language of a runtime pack; see capabilities. */
+  language: string;
+  /** Source; at most 1 MiB as UTF-8. */
+  code: string;
+  /** Files in base64 have at most 4 MiB in total; with those that are named, at most 64 MiB. */
+  files?: Array<InputFile | UploadedFile | OutputFile>;
+  /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
+  args?: Array<string>;
+  /**
+   * Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones
+   * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
+   * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
+   * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
+   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
+   */
+  env?: Record<string, string>;
+  /** Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total. */
+  outputs?: Array<string>;
+  /** Name of a runtime pack, from capabilities; null counts as left out. */
+  runtime?: string | null;
+  requirements?: {
+    /** The weakest isolation that will do; refused where the service has less. */
+    minimum_isolation?: IsolationClass;
+  };
+  limits?: LimitsInput;
+}
+
+export interface Interaction {
+  /** A job id: opaque, and no authorization by itself. */
+  peer: string;
+  role: 'program' | 'interactor';
 }
 
 export interface InputFile {
@@ -423,6 +463,7 @@ export interface SubmissionAnswer {
   history_url: string;
   /** Relative to the service. */
   result_url: string;
+  interaction?: Interaction;
   result?: FoldedResult;
 }
 
@@ -512,6 +553,7 @@ export interface StoredSpec {
     max_pids?: number;
     max_file_mb?: number;
   };
+  interaction?: Interaction;
 }
 
 export interface RequestedLimits {
@@ -588,6 +630,16 @@ export interface Receipt {
   env_sha256?: string | null;
   policy_sha256?: string;
   requested_limits?: RequestedLimits;
+  interaction?: {
+    /** A job id: opaque, and no authorization by itself. */
+    peer: string;
+    role: 'program' | 'interactor';
+    stdin?: {
+      bytes_delivered: number;
+      raw_sha256: string;
+    };
+    end?: 'first' | 'second' | 'deadlock';
+  };
   truncated?: boolean;
   output?: OutputEvidence;
   input_artifacts?: Array<ArtifactRecord>;

@@ -51,6 +51,8 @@ import {
 import {
   HeldFile,
   InputFile,
+  Interaction,
+  Interactor,
   JobSubmission,
   LimitsInput,
   OutputFile,
@@ -64,6 +66,8 @@ import type { TSchema } from './type.ts';
 
 export const COMPONENT_SCHEMAS = {
   JobSubmission,
+  Interactor,
+  Interaction,
   InputFile,
   UploadedFile,
   OutputFile,

@@ -7,7 +7,7 @@ import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { type OBSERVED_MEMBERS, OUTPUT_ENCODING } from './receipt-format.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
-import { RequestedLimitsSchema } from './submission.ts';
+import { Interaction, RequestedLimitsSchema } from './submission.ts';
 import { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 
 export const LimitEnforcementSchema = Type.Object(
@@ -41,6 +41,27 @@ export type StreamTelemetry = Static<typeof StreamTelemetry>;
 
 export const ExecutorOutput = Type.Object({ stdout: StreamTelemetry, stderr: StreamTelemetry });
 export type ExecutorOutput = Static<typeof ExecutorOutput>;
+
+/** What another program's output was delivered to the standard input of this one: always its first bytes. */
+export const DeliveredInput = Type.Object({ bytes_delivered: Type.Integer(), raw_sha256: Sha256 });
+export type DeliveredInput = Static<typeof DeliveredInput>;
+
+/**
+ * How a program's part of an interaction ended: before the other's, after it, or by a wall limit while both waited for
+ * each other.
+ */
+export const INTERACTION_ENDS = ['first', 'second', 'deadlock'] as const;
+
+/** What was observed of an interaction; absent if the program did not run. */
+export const ObservedInteraction = Type.Object({ stdin: DeliveredInput, end: Type.Enum([...INTERACTION_ENDS]) });
+export type ObservedInteraction = Static<typeof ObservedInteraction>;
+
+const { stdin, end } = ObservedInteraction.properties;
+export const ReceiptInteraction = Type.Object({
+  ...Interaction.properties,
+  stdin: Type.Optional(stdin),
+  end: Type.Optional(end),
+});
 
 /** Observed wall time, CPU time and memory; a member is null if it could not be read. */
 export const ResourceUsage = Type.Object({
@@ -97,6 +118,8 @@ const recordMembers = {
   env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,
   requested_limits: RequestedLimitsSchema,
+  /** Only of a job whose program talks to that of another. */
+  interaction: Type.Optional(ReceiptInteraction),
   truncated: Type.Boolean(),
   output: OutputEvidence,
   input_artifacts: Type.Array(ArtifactRecord),

@@ -158,48 +158,67 @@ export const LimitsInput = Type.Object(
 );
 export type LimitsInput = Static<typeof LimitsInput>;
 
+/** Members of a submission that its interactor has as well. */
+const programMembers = {
+  language: Type.String({
+    description: '`python`, `node`, `bash`, `typescript`, or the language of a runtime pack; see capabilities.',
+  }),
+  code: Type.String({ minLength: 1, description: 'Source; at most 1 MiB as UTF-8.' }),
+  files: Type.Optional(
+    Type.Array(SubmittedFile, {
+      maxItems: filesMax,
+      description: 'Files in base64 have at most 4 MiB in total; with those that are named, at most 64 MiB.',
+    }),
+  ),
+  args: Type.Optional(ProgramArguments),
+  env: Type.Optional(ProgramVariables),
+  outputs: Type.Optional(
+    Type.Array(OutputPath, {
+      maxItems: filesMax,
+      description: 'Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total.',
+    }),
+  ),
+  runtime: Type.Optional(
+    Nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: runtimeNameCharsMax,
+        description: 'Name of a runtime pack, from capabilities; null counts as left out.',
+      }),
+    ),
+  ),
+  requirements: Type.Optional(Requirements),
+  limits: Type.Optional(LimitsInput),
+};
+
+/** A program that the submitted one talks to. It is a job of its own. */
+export const Interactor = Type.Object(programMembers, {
+  ...strict,
+  description:
+    'A second program: the standard output of each is the standard input of the other while both run. It becomes a job of ' +
+    'its own, and the submission then has no `stdin`.',
+});
+export type Interactor = Static<typeof Interactor>;
+
 /**
  * What a client sends. `language` is a free string here, so that an unknown one is answered `unsupported_language` and
  * not as a schema error. The server checks sizes after decoding, in bytes of UTF-8.
  */
 export const JobSubmission = Type.Object(
   {
-    language: Type.String({
-      description: '`python`, `node`, `bash`, `typescript`, or the language of a runtime pack; see capabilities.',
-    }),
-    code: Type.String({ minLength: 1, description: 'Source; at most 1 MiB as UTF-8.' }),
+    ...programMembers,
     stdin: Type.Optional(
       Nullable(Type.String({ description: 'At most 1 MiB as UTF-8; without it, or null, stdin is at its end.' })),
     ),
-    files: Type.Optional(
-      Type.Array(SubmittedFile, {
-        maxItems: filesMax,
-        description: 'Files in base64 have at most 4 MiB in total; with those that are named, at most 64 MiB.',
-      }),
-    ),
-    args: Type.Optional(ProgramArguments),
-    env: Type.Optional(ProgramVariables),
-    outputs: Type.Optional(
-      Type.Array(OutputPath, {
-        maxItems: filesMax,
-        description: 'Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total.',
-      }),
-    ),
-    runtime: Type.Optional(
-      Nullable(
-        Type.String({
-          minLength: 1,
-          maxLength: runtimeNameCharsMax,
-          description: 'Name of a runtime pack, from capabilities; null counts as left out.',
-        }),
-      ),
-    ),
-    requirements: Type.Optional(Requirements),
-    limits: Type.Optional(LimitsInput),
+    interactor: Type.Optional(Interactor),
   },
   strict,
 );
 export type JobSubmission = Static<typeof JobSubmission>;
+
+/** The other job of a pair whose programs talk to each other, and which of the two this one is. */
+export const Interaction = Type.Object({ peer: JobId, role: Type.Enum(['program', 'interactor']) });
+export type Interaction = Static<typeof Interaction>;
 
 export const RequestedLimitsSchema = Type.Object(
   Object.fromEntries(LIMIT_NAMES.map((name) => [name, Type.Number()])) as Record<
@@ -223,6 +242,7 @@ export const RequestedSpec = Type.Object({
   runtime: Nullable(Type.String()),
   requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),
   limits: RequestedLimitsSchema,
+  interaction: Type.Optional(Interaction),
 });
 export type RequestedSpec = Static<typeof RequestedSpec>;
 
@@ -241,5 +261,7 @@ export const SubmissionAnswer = Type.Object({
   stream_url: RelativeUrl,
   history_url: RelativeUrl,
   result_url: RelativeUrl,
+  /** Where the submission has an interactor. */
+  interaction: Type.Optional(Interaction),
 });
 export type SubmissionAnswer = Static<typeof SubmissionAnswer>;

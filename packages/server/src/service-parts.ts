@@ -143,7 +143,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     keys,
     isSigning: parts.signing !== null,
     dispatcher,
-    own: cells,
+    own: cells && { ...cells, room: config },
     ceilings,
     queue,
     others,

@@ -110,7 +110,7 @@ export class JobRig implements AsyncDisposable {
       log: silent,
       ...options,
       ...shared,
-      own: { provider: this.provider, health: cells },
+      own: { provider: this.provider, health: cells, room: { concurrency: 4, concurrentMemMbMax: 2048 } },
       dispatcher: this.dispatcher,
       shutdown: this.shutdown.signal,
     });

@@ -72,12 +72,11 @@ class Requirements(TypedDict, total=False):
     minimum_isolation: IsolationClass
 
 
-class JobSubmission(TypedDict):
-    """The body of `POST /v1/jobs`."""
+class Interactor(TypedDict):
+    """A second program: the standard output of each is the standard input of the other."""
 
     language: str
     code: str
-    stdin: NotRequired[str | None]
     files: NotRequired[list[InputFile | UploadedFile | OutputFile]]
     args: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
@@ -85,6 +84,20 @@ class JobSubmission(TypedDict):
     runtime: NotRequired[str | None]
     requirements: NotRequired[Requirements]
     limits: NotRequired[LimitsInput]
+
+
+class JobSubmission(Interactor):
+    """The body of `POST /v1/jobs`."""
+
+    stdin: NotRequired[str | None]
+    interactor: NotRequired[Interactor]
+
+
+class Interaction(TypedDict):
+    """The other job of a pair whose programs talk to each other, and which of the two this one is."""
+
+    peer: str
+    role: Literal["program", "interactor"]
 
 
 class Violation(TypedDict):

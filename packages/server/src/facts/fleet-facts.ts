@@ -81,7 +81,7 @@ export function othersOf(fleet: Fleet): readonly OtherExecutor[] {
   return fleet.nodes().flatMap(({ node, facts }) => {
     if (node === fleet.node || !facts?.executor) return [];
     const { concurrent_mem_mb_max: memMbMax, has_loopback: hasLoopback, ready: isReady, ...executor } = facts.executor;
-    return [{ ...executor, memMbMax, isReady, hasLoopback }];
+    return [{ ...executor, memMbMax, concurrentMemMbMax: memMbMax, isReady, hasLoopback }];
   });
 }
 

@@ -53,8 +53,10 @@ export function createHistory(store: Store, nudges: Nudges): History {
     },
     async start(input) {
       const started = await store.start(input);
-      if (started) changed(input);
-      return started;
+      if (!started) return false;
+      changed(input);
+      if (input.interactor !== undefined) changed({ ...input, job_id: input.interactor.job_id });
+      return true;
     },
     async append(key, events) {
       const appended = await store.append(key, events);
@@ -70,8 +72,10 @@ export function createHistory(store: Store, nudges: Nudges): History {
     },
     async requestCancel(input) {
       const result = await store.requestCancel(input);
-      if (result.kind === 'cancelled') ended(input);
-      if (result.kind === 'running') changed(input);
+      if (result.kind !== 'cancelled' && result.kind !== 'running') return result;
+      const told = result.kind === 'cancelled' ? ended : changed;
+      told(input);
+      if (result.peer !== undefined) told({ ...input, job_id: result.peer });
       return result;
     },
     tail: (key, from) => tail({ store, nudges, key, ...from }),

@@ -36,7 +36,11 @@ export function observedHistory(history: History, { store, observer, log }: Obse
     ...history,
     async admit(input) {
       const result = await committed(history.admit(input));
-      if (result.kind === 'created') observer.jobAdmitted(result.job);
+      if (result.kind !== 'created') return result;
+      observer.jobAdmitted(result.job);
+      const { interactor } = input;
+      if (interactor !== undefined)
+        observer.jobAdmitted({ ...result.job, ...interactor, ...interactor.requested_spec });
       return result;
     },
     start: (input) => committed(history.start(input)),
@@ -48,7 +52,9 @@ export function observedHistory(history: History, { store, observer, log }: Obse
     },
     async requestCancel(input) {
       const result = await committed(history.requestCancel(input));
-      if (result.kind === 'cancelled') tellEnd(input);
+      if (result.kind !== 'cancelled') return result;
+      tellEnd(input);
+      if (result.peer !== undefined) tellEnd({ ...input, job_id: result.peer });
       return result;
     },
   };

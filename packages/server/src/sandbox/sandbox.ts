@@ -20,6 +20,7 @@ import type {
   IsolationClass,
   Language,
   LimitEnforcement,
+  ObservedInteraction,
   ObservedMembers,
   OutputRecord,
   RequestedLimits,
@@ -52,6 +53,14 @@ export interface Program {
   readonly files: readonly InputContent[];
   readonly outputs: readonly string[];
   readonly limits: RequestedLimits;
+  /** Given if it talks to another program, which is released in the same turn of the event loop. It then has no stdin. */
+  readonly interaction?: InteractionSide;
+}
+
+/** One of two programs that talk: see `program/interaction.ts`, which makes both sides. */
+export interface InteractionSide {
+  /** The program has ended, or never ran: the other finds the end of its input. Idempotent. */
+  gone(): void;
 }
 
 /**
@@ -99,6 +108,8 @@ export interface Collection {
   readonly output: ExecutorOutput;
   readonly violations: readonly Violation[];
   readonly artifacts: readonly CollectedArtifact[];
+  /** Of a program that talked to another. */
+  readonly interaction?: ObservedInteraction;
 }
 
 /** A cell that waits. Disposing it, at any step, kills everything inside and leaves nothing behind. */

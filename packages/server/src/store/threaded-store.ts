@@ -7,6 +7,7 @@ import type { Fleet, FleetCommands } from './fleet.ts';
 import { partsOf } from './history/output-run.ts';
 import { KeptLists } from './kept/kept-lists.ts';
 import { ShortResults } from './kept/short-results.ts';
+import type { AdmitInput, StartInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 import { nameOfJob } from './records/rows.ts';
 import type { Store } from './store.ts';
@@ -124,12 +125,12 @@ function runsOver(change: Change, fleet: Fleet | null): Runs {
       const result = await change('admit', input);
       // A queued job of a shared store may be run and ended by any node.
       const isOurs = fleet === null || input.start !== undefined;
-      if (result.kind === 'created' && isOurs) underWay.add(nameOfJob(input));
+      if (result.kind === 'created' && isOurs) for (const job of bothOf(input)) underWay.add(nameOfJob(job));
       return result;
     },
     async start(input) {
       const isStarted = await change('start', input);
-      if (isStarted) underWay.add(nameOfJob(input));
+      if (isStarted) for (const job of bothOf(input)) underWay.add(nameOfJob(job));
       return isStarted;
     },
     append: (key, events) => change('append', { key, events: partsOf(events) }),
@@ -141,7 +142,9 @@ function runsOver(change: Change, fleet: Fleet | null): Runs {
     },
     async requestCancel(input) {
       const result = await change('requestCancel', input);
-      if (result.kind === 'cancelled') underWay.delete(nameOfJob(input));
+      if (result.kind !== 'cancelled') return result;
+      underWay.delete(nameOfJob(input));
+      if (result.peer !== undefined) underWay.delete(nameOfJob({ ...input, job_id: result.peer }));
       return result;
     },
     isUnderWay: (key) => underWay.has(nameOfJob(key)),
@@ -152,6 +155,11 @@ function runsOver(change: Change, fleet: Fleet | null): Runs {
       return removed;
     },
   };
+}
+
+/** The job, and the interactor's if there is one. */
+function bothOf({ tenant, job_id, interactor }: AdmitInput | StartInput): JobKey[] {
+  return [{ tenant, job_id }, ...(interactor === undefined ? [] : [{ tenant, job_id: interactor.job_id }])];
 }
 
 /** A piece of an upload is moved and not copied. A view of a buffer that has more in it is copied. */

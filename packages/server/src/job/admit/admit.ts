@@ -2,30 +2,41 @@
  * Turns a request into a row, which is on disk before the client is answered, or into a refusal that stores nothing.
  * Spec § POST /v1/jobs.
  */
-import { ERRORS, jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@vouchbox/protocol';
+import {
+  ERRORS,
+  jobPath,
+  type RequestedLimits,
+  type RequestedSpec,
+  type StoredFile,
+  type SubmissionAnswer,
+} from '@vouchbox/protocol';
 import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { isOutput } from '../../store/blobs/blobs-named.ts';
 import type { AdmitResult } from '../../store/records/answers.ts';
 import type { GradedJob } from '../../store/records/inputs.ts';
-import type { JobSummary } from '../../store/records/rows.ts';
+import type { JobSummary, ListPlace } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Cells } from '../execute/cells.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
-import { type Executor, fitOf } from './fit.ts';
+import { type Executor, fitOf, fitOfBoth } from './fit.ts';
 import { blobUnavailable, type CopyOptions, copyOutputs, type Resolved, resolvedFiles } from './named-inputs.ts';
 import { nextPlace } from './next-place.ts';
 import { clampLimits, type ProviderFacts } from './policy.ts';
-import { parseSubmission } from './submission.ts';
+import { INTERACTOR, type ParsedProgram, parseSubmission } from './submission.ts';
 
 export interface AdmitOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'inputs'>;
   /** Stores a submission, and starts its job at once if it can. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
   /** What this node can run, and whether it can make cells now; null if it runs no programs. */
-  readonly own: { readonly provider: ProviderFacts; readonly health: Pick<Cells, 'isReady'> } | null;
+  readonly own: {
+    readonly provider: ProviderFacts;
+    readonly health: Pick<Cells, 'isReady'>;
+    readonly room: { readonly concurrency: number; readonly concurrentMemMbMax: number };
+  } | null;
   /** The other living nodes that run jobs. */
   readonly others: () => readonly Executor[];
   readonly ceilings: RequestedLimits;
@@ -58,35 +69,41 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
   if (options.shutdown.aborted) throw shuttingDown();
   const { tenant } = caller;
   const key = submission.idempotencyKey;
-  const parsed = parseSubmission(submission.body);
-  const files = await resolvedFiles({ caller, key, files: parsed.files }, options);
-  const spec = { ...parsed, files: files.map(({ file }) => file) };
-  const { idempotency, earlier } = await lookedUp({ tenant, key, spec }, options);
+  const { interactor: other, ...parsed } = parseSubmission(submission.body);
+  const program = await resolvedProgram(parsed, { caller, key, at: '' }, options);
+  const interactor = other ? await resolvedProgram(other, { caller, key, at: INTERACTOR }, options) : null;
+  const asked: Keyed = { tenant, key, program, interactor };
+  const { idempotency, earlier } = await lookedUp(asked, options);
   if (earlier !== null) {
     await submission.checkAuthority?.();
-    if (!(await isSame({ tenant, spec, files }, { idempotency, earlier }, options))) throw keyReused();
-    return { answer: answerOf(earlier.job), replayed: true };
+    if (!(await isSame(asked, { idempotency, earlier }, options))) throw keyReused();
+    return { answer: answerOf(earlier.job, earlier.peer), replayed: true };
   }
-  const limits = fittingLimits(spec, options);
+  const limited = withFittingLimits({ program: program.spec, interactor: interactor?.spec ?? null }, options);
   options.checkFreeSpace();
-  await copyOutputs(tenant, files, options);
+  await copyAll(asked, options);
   await submission.checkAuthority?.();
+  const now = Date.now();
+  const places = [nextPlace(now), nextPlace(now)] as const;
+  const jobs = jobsOf(limited, places);
   const result = await options.dispatcher.admit({
     tenant,
-    ...nextPlace(Date.now()),
-    requested_spec: { ...spec, limits },
+    ...places[0],
+    ...jobs,
     idempotency,
     queueMax: options.queue.total,
     tenantQueueMax: options.queue.perTenant,
   });
   if (result.kind === 'grading_over') throw new Error('no grading makes this job');
-  return admitted(result);
+  return admitted(result, 'interactor' in jobs ? jobs.interactor.job_id : null);
 }
 
 /** A job that a grading makes: as any other, but without a key, and without a place of its own in the queue. */
 export interface GradedSubmission {
   readonly tenant: string;
   readonly spec: RequestedSpec;
+  /** Of a program that the job's own talks to. */
+  readonly interactor?: RequestedSpec;
   readonly graded: GradedJob;
 }
 
@@ -96,59 +113,115 @@ export interface GradedSubmission {
  * @throws ServiceError as `admit` does
  */
 export async function admitGraded(
-  { tenant, spec, graded }: GradedSubmission,
+  { tenant, spec, interactor, graded }: GradedSubmission,
   options: Pick<AdmitOptions, 'dispatcher' | 'own' | 'others' | 'ceilings' | 'checkFreeSpace'>,
 ): Promise<string | null> {
-  const limits = fittingLimits(spec, options);
+  const limited = withFittingLimits({ program: spec, interactor: interactor ?? null }, options);
   options.checkFreeSpace();
+  const now = Date.now();
+  const places = [nextPlace(now), nextPlace(now)] as const;
   const result = await options.dispatcher.admit({
     tenant,
-    ...nextPlace(Date.now()),
-    requested_spec: { ...spec, limits },
+    ...places[0],
+    ...jobsOf(limited, places),
     idempotency: null,
     graded,
     queueMax: Number.MAX_SAFE_INTEGER,
     tenantQueueMax: Number.MAX_SAFE_INTEGER,
   });
-  return result.kind === 'grading_over' ? null : admitted(result).answer.job_id;
+  return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;
 }
 
-/** The limits that the job gets on a node that can run it. */
-export function fittingLimits(
-  spec: RequestedSpec,
-  { own, ceilings, others }: Pick<AdmitOptions, 'own' | 'ceilings' | 'others'>,
-): RequestedLimits {
-  const [first, ...more] = [...executorOf(own, ceilings), ...others()];
-  // An executor that is started next may be able to run it, so this says nothing about the job.
-  if (first === undefined) throw workerUnavailable('No node that runs programs is alive.');
-  const { isReady, memMbMax } = fitOf(spec, [first, ...more]);
-  if (!isReady) throw workerUnavailable('No cell can be made at present.');
-  return clampLimits(spec.limits, { ...ceilings, mem_mb: Math.min(ceilings.mem_mb, memMbMax) });
+/** A program of a submission, with what its files stand for. */
+interface ResolvedProgram {
+  readonly spec: RequestedSpec;
+  readonly files: readonly Resolved[];
 }
 
-function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLimits): readonly Executor[] {
-  if (own === null) return [];
-  const { languages, runtime_packs, isolation_class } = own.provider;
-  return [{ languages, runtime_packs, isolation_class, memMbMax, isReady: own.health.isReady() }];
+async function resolvedProgram(
+  program: ParsedProgram,
+  asked: Omit<Parameters<typeof resolvedFiles>[0], 'files'>,
+  options: AdmitOptions,
+): Promise<ResolvedProgram> {
+  const files = await resolvedFiles({ ...asked, files: program.files }, options);
+  return { spec: { ...program, files: files.map(({ file }) => file) }, files };
 }
 
 interface Keyed {
   readonly tenant: string;
   /** Null if the client sent none. */
   readonly key: string | null;
-  readonly spec: RequestedSpec;
+  readonly program: ResolvedProgram;
+  /** Null if the submission has none. */
+  readonly interactor: ResolvedProgram | null;
+}
+
+interface Specs {
+  readonly program: RequestedSpec;
+  readonly interactor: RequestedSpec | null;
+}
+
+/** The specifications with the limits that the jobs get on a node that can run them. */
+export function withFittingLimits(
+  { program, interactor }: Specs,
+  { own, ceilings, others }: Pick<AdmitOptions, 'own' | 'ceilings' | 'others'>,
+): Specs {
+  const [first, ...more] = [...executorOf(own, ceilings), ...others()];
+  // An executor that is started next may be able to run it, so this says nothing about the job.
+  if (first === undefined) throw workerUnavailable('No node that runs programs is alive.');
+  const executors = [first, ...more] as const;
+  const { isReady, memMbMax } =
+    interactor === null ? fitOf(program, executors) : fitOfBoth([program, interactor], executors);
+  if (!isReady) throw workerUnavailable('No cell can be made at present.');
+  const bounds = { ...ceilings, mem_mb: Math.min(ceilings.mem_mb, memMbMax) };
+  const limited = (spec: RequestedSpec) => ({ ...spec, limits: clampLimits(spec.limits, bounds) });
+  return { program: limited(program), interactor: interactor && limited(interactor) };
+}
+
+function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLimits): readonly Executor[] {
+  if (own === null) return [];
+  const { languages, runtime_packs, isolation_class } = own.provider;
+  const { concurrency: slots, concurrentMemMbMax } = own.room;
+  const isReady = own.health.isReady();
+  return [{ languages, runtime_packs, isolation_class, memMbMax, slots, concurrentMemMbMax, isReady }];
+}
+
+/** What is stored of one job or of two. Those of two name each other first of all: the store finds a peer by that. */
+function jobsOf({ program, interactor }: Specs, [one, other]: readonly [ListPlace, ListPlace]) {
+  if (interactor === null) return { requested_spec: program };
+  return {
+    requested_spec: { interaction: { peer: other.job_id, role: 'program' as const }, ...program },
+    interactor: {
+      job_id: other.job_id,
+      requested_spec: { interaction: { peer: one.job_id, role: 'interactor' as const }, ...interactor },
+    },
+  };
+}
+
+async function copyAll({ tenant, program, interactor }: Keyed, options: AdmitOptions): Promise<void> {
+  await copyOutputs(tenant, [...program.files, ...(interactor?.files ?? [])], options);
 }
 
 type Earlier = NonNullable<Awaited<ReturnType<Store['findByIdempotencyKey']>>>;
 
+/** What the digest of a submission is made of. */
+function digested({ tenant, program, interactor }: Keyed) {
+  return { tenant, spec: program.spec, ...(interactor !== null && { interactor: interactor.spec }) };
+}
+
+function filesOf({ program, interactor }: Keyed): readonly StoredFile[] {
+  return [...program.spec.files, ...(interactor?.spec.files ?? [])];
+}
+
 /**
  * The digest that the key stands for from now on, and the job it stood for before. The store is asked for both at once.
  */
-async function lookedUp({ tenant, key, spec }: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
+async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
+  const { tenant, key } = asked;
   if (key === null) return { idempotency: null, earlier: null };
-  const filesBy = spec.files.some(isOutput) ? 'digests' : 'content';
+  const filesBy = filesOf(asked).some(isOutput) ? 'digests' : 'content';
   const [spec_sha256, earlier] = await Promise.all([
-    store.specDigest({ tenant, spec, filesBy }),
+    store.specDigest({ ...digested(asked), filesBy }),
     store.findByIdempotencyKey({ tenant, key }),
   ]);
   if (spec_sha256 === null) throw blobUnavailable();
@@ -160,23 +233,29 @@ async function lookedUp({ tenant, key, spec }: Keyed, { store }: Pick<AdmitOptio
  * of the other form is that of the earlier one, and that of contents needs the bytes.
  */
 async function isSame(
-  { tenant, spec, files }: { tenant: string; spec: RequestedSpec; files: readonly Resolved[] },
+  asked: Keyed,
   { idempotency, earlier }: { idempotency: { spec_sha256: string }; earlier: Earlier },
   options: AdmitOptions,
 ): Promise<boolean> {
   if (earlier.spec_sha256 === idempotency.spec_sha256) return true;
-  if (spec.files.length === 0) return false;
-  const hasOutputs = spec.files.some(isOutput);
-  if (hasOutputs) await copyOutputs(tenant, files, options);
-  const other = await options.store.specDigest({ tenant, spec, filesBy: hasOutputs ? 'content' : 'digests' });
+  const files = filesOf(asked);
+  if (files.length === 0) return false;
+  const hasOutputs = files.some(isOutput);
+  if (hasOutputs) await copyAll(asked, options);
+  const other = await options.store.specDigest({
+    ...digested(asked),
+    filesBy: hasOutputs ? 'content' : 'digests',
+  });
   return earlier.spec_sha256 === other;
 }
 
-function admitted(result: Exclude<AdmitResult, { kind: 'grading_over' }>): Admitted {
+/** `peer` is the interactor's job, if there is one. */
+function admitted(result: Exclude<AdmitResult, { kind: 'grading_over' }>, peer: string | null): Admitted {
   switch (result.kind) {
     case 'created':
+      return { answer: answerOf(result.job, peer), replayed: false };
     case 'replayed':
-      return { answer: answerOf(result.job), replayed: result.kind === 'replayed' };
+      return { answer: answerOf(result.job, result.peer), replayed: true };
     case 'key_reused':
       throw keyReused();
     case 'blob_unavailable':
@@ -202,7 +281,7 @@ export function keyReused(): ServiceError {
 }
 
 /** Every submission with one key gets this answer: what became of the job since is for those who may read it. */
-function answerOf({ job_id, created_at }: JobSummary): SubmissionAnswer {
+function answerOf({ job_id, created_at }: JobSummary, peer: string | null): SubmissionAnswer {
   return {
     job_id,
     status: 'queued',
@@ -210,5 +289,6 @@ function answerOf({ job_id, created_at }: JobSummary): SubmissionAnswer {
     stream_url: jobPath('streamEvents', job_id),
     history_url: jobPath('replayEvents', job_id),
     result_url: jobPath('getResult', job_id),
+    ...(peer !== null && { interaction: { peer, role: 'program' } }),
   };
 }

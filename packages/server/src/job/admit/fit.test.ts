@@ -7,6 +7,8 @@ const SMALL: Executor = {
   languages: ['python', 'bash'],
   runtime_packs: [],
   isolation_class: 'linux-shared-kernel',
+  slots: 2,
+  concurrentMemMbMax: 2048,
   memMbMax: 256,
   isReady: true,
 };

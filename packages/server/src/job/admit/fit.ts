@@ -5,12 +5,18 @@
 import type { RequestedSpec } from '@vouchbox/protocol';
 import { satisfiesIsolation } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
+import { PAIR_SLOTS } from '../../store/records/rows.ts';
 import { checkPolicy, type ProviderFacts } from './policy.ts';
+import { refusal } from './refuse.ts';
+import { INTERACTOR } from './submission.ts';
 
 /** A node that runs jobs. */
 export interface Executor extends ProviderFacts {
   /** The most MiB that one of its jobs may have. */
   readonly memMbMax: number;
+  /** How many jobs it runs at once, and the most MiB that they may have together. */
+  readonly slots: number;
+  readonly concurrentMemMbMax: number;
   /** Whether it can make cells now. */
   readonly isReady: boolean;
 }
@@ -23,10 +29,38 @@ export interface Fit {
   readonly memMbMax: number;
 }
 
-/** @throws ServiceError as `checkPolicy` does, if no executor can run it */
-export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]]): Fit {
+/** @throws ServiceError as `checkPolicy` does, if no executor can run it. `at` is its pointer in the submission */
+export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at = ''): Fit {
   const fitting = executors.filter((executor) => canRun(spec, executor));
-  if (fitting.length === 0) throw refusalOf(spec, executors);
+  if (fitting.length === 0) throw refusalOf(spec, executors, at);
+  return fitAmong(fitting);
+}
+
+/**
+ * The same of two specifications that one executor must run at the same time. Each gets at most half of its memory.
+ *
+ * @throws ServiceError as `fitOf` does; `runtime_unavailable` if none has two slots, or none can run both
+ */
+export function fitOfBoth(
+  [program, interactor]: readonly [RequestedSpec, RequestedSpec],
+  executors: readonly [Executor, ...Executor[]],
+): Fit {
+  fitOf(program, executors);
+  fitOf(interactor, executors, INTERACTOR);
+  const fitting = executors.filter((executor) => canRun(program, executor) && canRun(interactor, executor));
+  const paired = fitting.filter(({ slots }) => slots >= PAIR_SLOTS);
+  const lacks = fitting.length === 0 ? 'can run it beside the program' : 'that can run both has two slots';
+  if (paired.length === 0) throw refusal('runtime_unavailable', INTERACTOR, `is not available: no node ${lacks}`);
+  return fitAmong(
+    paired.map(({ memMbMax, concurrentMemMbMax, ...executor }) => ({
+      ...executor,
+      concurrentMemMbMax,
+      memMbMax: Math.min(memMbMax, Math.floor(concurrentMemMbMax / PAIR_SLOTS)),
+    })),
+  );
+}
+
+function fitAmong(fitting: readonly Executor[]): Fit {
   return {
     isReady: fitting.some(({ isReady }) => isReady),
     memMbMax: Math.max(...fitting.map(({ memMbMax }) => memMbMax)),
@@ -57,10 +91,10 @@ function canRun(spec: RequestedSpec, executor: Executor): boolean {
 }
 
 /** The demands that no node meets, or else those that this node does not meet and others do. */
-function refusalOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]]): unknown {
+function refusalOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at: string): unknown {
   for (const facts of [togetherOf(executors), executors[0]]) {
     try {
-      checkPolicy(spec, facts);
+      checkPolicy(spec, facts, at);
     } catch (error) {
       return error;
     }

@@ -16,6 +16,8 @@ interface Submitted {
   /** Null if the client sent none. */
   readonly key: string | null;
   readonly files: readonly SubmittedFile[];
+  /** The pointer of the program whose files they are; that of the body if left out. */
+  readonly at?: string;
 }
 
 /** A file, and how many bytes it stands for. */
@@ -30,7 +32,7 @@ export interface Resolved {
  * @throws ServiceError `insufficient_scope`, `blob_unavailable`, `input_unavailable`, `payload_too_large`
  */
 export async function resolvedFiles(
-  { caller, key, files }: Submitted,
+  { caller, key, files, at = '' }: Submitted,
   { store }: { readonly store: Pick<Store, 'inputs'> },
 ): Promise<readonly Resolved[]> {
   const naming = files.filter(isNaming);
@@ -41,13 +43,13 @@ export async function resolvedFiles(
   const inputs = new Map(naming.map((file, index) => [file, found[index] ?? null]));
   const all = files.map((file, index) => {
     const input = inputs.get(file as NamingFile);
-    if (input === null) throw unavailable(file as NamingFile, index, mayReadJobs);
+    if (input === null) throw unavailable(file as NamingFile, `${at}/files/${index}`, mayReadJobs);
     return resolved(file, input);
   });
   const total = all.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   if (total <= namedFilesTotalBytesMax) return all;
   const problem = `have ${total} bytes together; at most ${namedFilesTotalBytesMax} are allowed`;
-  throw refusal('payload_too_large', '/files', problem);
+  throw refusal('payload_too_large', `${at}/files`, problem);
 }
 
 function isNaming(file: SubmittedFile): file is NamingFile {
@@ -66,8 +68,8 @@ function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
 }
 
 /** The refusal does not tell whether other tenants have the blob, or whether it ever existed. */
-function unavailable(file: NamingFile, index: number, mayReadJobs: boolean): ServiceError {
-  const pointer = `/files/${index}/${'from' in file ? 'from' : 'blob'}`;
+function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): ServiceError {
+  const pointer = `${at}/${'from' in file ? 'from' : 'blob'}`;
   if ('from' in file)
     return refusal('input_unavailable', pointer, 'names no output of a job of the tenant that has ended');
   const also = mayReadJobs ? ' or an output' : '; an output can be named with the scope "jobs:read"';

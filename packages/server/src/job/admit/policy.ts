@@ -24,18 +24,18 @@ export function clampLimits(limits: RequestedLimits, ceilings: RequestedLimits):
 }
 
 /**
- * Refuses what the provider cannot run.
+ * Refuses what the provider cannot run. `at` is the pointer of the program in the submission.
  *
  * @throws ServiceError `runtime_unavailable` or `minimum_isolation_unsatisfied`.
  */
-export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts): void {
+export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts, at = ''): void {
   if (spec.runtime !== null) {
-    checkPack(spec.runtime, spec.language, provider);
+    checkPack(spec.runtime, spec.language, provider, at);
   } else if (!provider.languages.includes(spec.language)) {
     const known = provider.languages.join(', ');
     throw refusal(
       'runtime_unavailable',
-      '/language',
+      `${at}/language`,
       `${spec.language} is not available on this service; it has ${known}`,
     );
   }
@@ -43,23 +43,23 @@ export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts): void 
   if (!satisfiesIsolation(provider.isolation_class, minimum_isolation)) {
     throw refusal(
       'minimum_isolation_unsatisfied',
-      '/requirements/minimum_isolation',
+      `${at}/requirements/minimum_isolation`,
       `${minimum_isolation} is not satisfied by ${provider.isolation_class}, which this service runs jobs in`,
     );
   }
 }
 
-function checkPack(name: string, language: Language, provider: ProviderFacts): void {
+function checkPack(name: string, language: Language, provider: ProviderFacts, at: string): void {
   const pack = provider.runtime_packs.find((candidate) => candidate.name === name);
   if (pack === undefined) {
     const known = provider.runtime_packs.map((each) => each.name).join(', ') || 'none';
     throw refusal(
       'runtime_unavailable',
-      '/runtime',
+      `${at}/runtime`,
       `${quoted(name)} is not a runtime pack of this service; it has ${known}`,
     );
   }
   if (!pack.languages.includes(language)) {
-    throw refusal('runtime_unavailable', '/runtime', `${quoted(name)} does not run ${language}`);
+    throw refusal('runtime_unavailable', `${at}/runtime`, `${quoted(name)} does not run ${language}`);
   }
 }

@@ -8,6 +8,7 @@ import {
   FRACTIONAL_LIMITS,
   fileBytesMax,
   filesTotalBytesMax,
+  type Interactor,
   JobSubmission,
   LANGUAGES,
   type Language,
@@ -31,8 +32,12 @@ import {
 import { quoted, refusal } from './refuse.ts';
 
 /** A specification whose files may name outputs that were not looked up yet. */
-export interface ParsedSubmission extends Omit<RequestedSpec, 'files'> {
+export interface ParsedProgram extends Omit<RequestedSpec, 'files'> {
   readonly files: readonly SubmittedFile[];
+}
+
+export interface ParsedSubmission extends ParsedProgram {
+  readonly interactor?: ParsedProgram;
 }
 
 /**
@@ -42,32 +47,45 @@ export interface ParsedSubmission extends Omit<RequestedSpec, 'files'> {
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
 export function parseSubmission(body: unknown): ParsedSubmission {
-  const submission = fitting(body);
-  const language = knownLanguage(submission.language);
-  if (submission.limits?.allow_network === true) {
-    throw refusal('network_not_allowed', '/limits/allow_network', 'must not be true: egress is never granted');
+  const { interactor, stdin = null, ...submission } = fitting(body);
+  if (stdin !== null) {
+    if (interactor !== undefined)
+      throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
+    checkText('/stdin', stdin, stdinBytesMax);
   }
-  checkText('/code', submission.code, codeBytesMax);
-  if (typeof submission.stdin === 'string') checkText('/stdin', submission.stdin, stdinBytesMax);
-  if (typeof submission.runtime === 'string') checkText('/runtime', submission.runtime, Number.POSITIVE_INFINITY);
+  const program = { ...parsedProgram(submission, ''), stdin };
+  return interactor === undefined ? program : { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
+}
+
+/** The pointer of the member that has the other program of a pair. */
+export const INTERACTOR = '/interactor';
+
+/** `at` is the pointer of the program. */
+function parsedProgram(submission: Interactor, at: string): ParsedProgram {
+  const language = knownLanguage(submission.language, at);
+  if (submission.limits?.allow_network === true) {
+    throw refusal('network_not_allowed', `${at}/limits/allow_network`, 'must not be true: egress is never granted');
+  }
+  checkText(`${at}/code`, submission.code, codeBytesMax);
+  if (typeof submission.runtime === 'string') checkText(`${at}/runtime`, submission.runtime, Number.POSITIVE_INFINITY);
   return {
     language,
     code: submission.code,
-    stdin: submission.stdin ?? null,
-    args: checkedArguments(submission.args ?? []),
-    env: checkedVariables(submission.env ?? {}),
-    files: checkedFiles(submission.files ?? []),
-    outputs: checkedOutputs(submission.outputs ?? []),
+    stdin: null,
+    args: checkedArguments(submission.args ?? [], at),
+    env: checkedVariables(submission.env ?? {}, at),
+    files: checkedFiles(submission.files ?? [], at),
+    outputs: checkedOutputs(submission.outputs ?? [], at),
     runtime: submission.runtime ?? null,
     requirements: { minimum_isolation: submission.requirements?.minimum_isolation ?? 'none' },
     limits: completeLimits(submission.limits ?? {}),
   };
 }
 
-function knownLanguage(name: string): Language {
+function knownLanguage(name: string, at: string): Language {
   const language = LANGUAGES.find((known) => known === name);
   if (language !== undefined) return language;
-  throw refusal('unsupported_language', '/language', `${quoted(name)} is not one of ${LANGUAGES.join(', ')}`);
+  throw refusal('unsupported_language', `${at}/language`, `${quoted(name)} is not one of ${LANGUAGES.join(', ')}`);
 }
 
 /** Bounds a text in bytes of UTF-8 after decoding, the size of a file that holds it. */
@@ -82,17 +100,17 @@ function checkSize(pointer: string, bytes: number, bytesMax: number): void {
   throw refusal('payload_too_large', pointer, `is ${bytes} bytes after decoding; at most ${bytesMax} are allowed`);
 }
 
-function checkedArguments(args: readonly string[]): string[] {
-  checkWords('/args', new Map(args.map((word, index) => [`/args/${index}`, word])));
+function checkedArguments(args: readonly string[], at: string): string[] {
+  checkWords(`${at}/args`, new Map(args.map((word, index) => [`${at}/args/${index}`, word])));
   return [...args];
 }
 
-function checkedVariables(env: Readonly<Record<string, string>>): Record<string, string> {
+function checkedVariables(env: Readonly<Record<string, string>>, at: string): Record<string, string> {
   for (const name of Object.keys(env)) {
     const problem = variableProblem(name);
-    if (problem !== null) throw refusal('invalid_request', `/env/${name}`, problem);
+    if (problem !== null) throw refusal('invalid_request', `${at}/env/${name}`, problem);
   }
-  checkWords('/env', new Map(Object.entries(env).map(([name, value]) => [`/env/${name}`, value])));
+  checkWords(`${at}/env`, new Map(Object.entries(env).map(([name, value]) => [`${at}/env/${name}`, value])));
   return { ...env };
 }
 
@@ -107,29 +125,29 @@ function checkWords(pointer: string, words: ReadonlyMap<string, string>): void {
   checkSize(pointer, total, wordsTotalBytesMax);
 }
 
-function checkedFiles(files: readonly SubmittedFile[]): readonly SubmittedFile[] {
+function checkedFiles(files: readonly SubmittedFile[], at: string): readonly SubmittedFile[] {
   const wrong = pathsProblem(
     files.map((file) => file.path),
     'input',
   );
-  if (wrong !== null) throw refusal('invalid_request', `/files/${wrong.index}/path`, wrong.problem);
+  if (wrong !== null) throw refusal('invalid_request', `${at}/files/${wrong.index}/path`, wrong.problem);
   let total = 0;
   for (const [index, file] of files.entries()) {
     const problem = 'from' in file ? pathProblem(file.from.path, 'output') : null;
-    if (problem !== null) throw refusal('invalid_request', `/files/${index}/from/path`, problem);
+    if (problem !== null) throw refusal('invalid_request', `${at}/files/${index}/from/path`, problem);
     if (!('content_base64' in file)) continue;
-    const pointer = `/files/${index}/content_base64`;
+    const pointer = `${at}/files/${index}/content_base64`;
     const bytes = decodedBytes(pointer, file.content_base64);
     checkSize(pointer, bytes, fileBytesMax);
     total += bytes;
   }
-  checkSize('/files', total, filesTotalBytesMax);
+  checkSize(`${at}/files`, total, filesTotalBytesMax);
   return files;
 }
 
-function checkedOutputs(outputs: readonly string[]): string[] {
+function checkedOutputs(outputs: readonly string[], at: string): string[] {
   const wrong = outputsProblem(outputs);
-  if (wrong !== null) throw refusal('invalid_request', `/outputs/${wrong.index}`, wrong.problem);
+  if (wrong !== null) throw refusal('invalid_request', `${at}/outputs/${wrong.index}`, wrong.problem);
   return [...outputs];
 }
 

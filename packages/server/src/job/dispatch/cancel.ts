@@ -24,10 +24,13 @@ export async function cancel(
   key: JobKey & { readonly principal: string },
   { history, dispatcher, nudges }: CancelOptions,
 ): Promise<{ already_terminal: boolean }> {
-  const { kind } = await history.requestCancel({ ...key, at: new Date().toISOString() });
+  const { kind, ...result } = await history.requestCancel({ ...key, at: new Date().toISOString() });
   if (kind === 'not_found') throw jobNotFound();
-  dispatcher.stop(key.job_id, 'cancelled');
-  // It may run on another node.
-  if (kind === 'running') nudges.send(`stop ${key.job_id}`);
+  const peers = 'peer' in result && result.peer !== undefined ? [result.peer] : [];
+  for (const job_id of [key.job_id, ...peers]) {
+    dispatcher.stop(job_id, 'cancelled');
+    // It may run on another node.
+    if (kind === 'running') nudges.send(`stop ${job_id}`);
+  }
   return { already_terminal: kind === 'already_terminal' };
 }

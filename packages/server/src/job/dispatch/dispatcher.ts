@@ -14,11 +14,12 @@ import { within } from '../../ground/waiting/within.ts';
 import type { PreparedCell, StopCause } from '../../sandbox/sandbox.ts';
 import type { AdmitResult, ChosenJob } from '../../store/records/answers.ts';
 import type { Abilities, AdmitInput } from '../../store/records/inputs.ts';
-import type { QueuedJob } from '../../store/records/rows.ts';
+import { PAIR_SLOTS, type QueuedJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Cells } from '../execute/cells.ts';
 import { launch, launchAtOnce } from '../execute/launch.ts';
+import { launchPair } from '../execute/launch-pair.ts';
 import type { LaunchedJob } from '../execute/launched-job.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
@@ -167,18 +168,25 @@ export class Dispatcher implements AsyncDisposable {
   /** Launches jobs and returns those that could not be. Other jobs may have started since these were chosen. */
   #launchInTurn(jobs: readonly ChosenJob[]): readonly ChosenJob[] {
     for (const [at, job] of jobs.entries()) {
+      const { peer, ...rest } = job;
       const isTooMany = job.is_test === 1 && this.#freeTests() <= 0;
-      if (!this.#loop.isGoing || this.#freeSlots() <= 0 || isTooMany || !this.#fits(job)) return jobs.slice(at);
-      this.#keep(launch(job, this.#dependencies()));
+      // A service that has no two slots any more launches a pair all the same, which then ends without running.
+      const slots = peer === undefined ? 1 : Math.min(PAIR_SLOTS, this.#options.concurrency);
+      const mem_mb = job.mem_mb * (peer === undefined ? 1 : PAIR_SLOTS);
+      if (!this.#loop.isGoing || this.#freeSlots() < slots || isTooMany || !this.#fits({ mem_mb }))
+        return jobs.slice(at);
+      const launched =
+        peer === undefined ? [launch(rest, this.#dependencies())] : launchPair({ ...rest, peer }, this.#dependencies());
+      for (const each of launched) this.#keep(each);
     }
     return [];
   }
 
   /** A parked cell for a submission that may start at once; null if it has to wait for anything. */
-  #cellAtOnce({ tenant, requested_spec, graded }: AdmitInput): PreparedCell | null {
+  #cellAtOnce({ tenant, requested_spec, graded, interactor }: AdmitInput): PreparedCell | null {
     const { language, runtime, limits } = requested_spec;
     const { cells, concurrency: slots, tenantConcurrency: tenantSlots, memory } = this.#options;
-    if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
+    if (interactor !== undefined || !this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
     if (graded !== undefined && this.#freeTests() <= 0) return null;
     if (memory.excess(limits.mem_mb) !== null || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
     if ((this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;

@@ -32,6 +32,7 @@ export function launch(job: ChosenJob, dependencies: JobDependencies): LaunchedJ
     const context = contextOf(job, control, dependencies);
     try {
       const spec = await specOf(job, dependencies);
+      if (spec?.interaction !== undefined) throw new Error('the job that its program talks to has ended');
       const unfit = spec === null ? null : await runInNewCell({ ...context, spec });
       if (unfit !== null) await endWithoutRun(context, unfit);
     } catch (error) {
@@ -40,12 +41,16 @@ export function launch(job: ChosenJob, dependencies: JobDependencies): LaunchedJ
   });
 }
 
-function contextOf({ tenant, job_id, created_at }: QueuedJob, control: Control, dependencies: JobDependencies) {
+/** What the steps of a job share, before its specification is known. */
+export function contextOf({ tenant, job_id, created_at }: QueuedJob, control: Control, dependencies: JobDependencies) {
   return { ...dependencies, key: { tenant, job_id }, clock: startClock(created_at), control };
 }
 
 /** Null if the job is no longer queued. */
-async function specOf(job: ChosenJob, { store, log, giveUp }: JobDependencies): Promise<RequestedSpec | null> {
+export async function specOf(
+  job: ChosenJob,
+  { store, log, giveUp }: Pick<JobDependencies, 'store' | 'log' | 'giveUp'>,
+): Promise<RequestedSpec | null> {
   const { tenant, job_id, language, runtime } = job;
   if (job.requested_spec !== null) {
     return wholeSpec({ language, runtime, requested_spec: JSON.parse(job.requested_spec) as StoredSpec });
@@ -82,12 +87,9 @@ interface Way {
 /** Runs a job in a cell. Returns why the job may not have the cell; null if it ran, or is not to run. */
 async function runIn(cell: PreparedCell, context: JobContext, way: Way): Promise<FailureBeforeRun | null> {
   const { control, clock } = context;
-  if (control.cause !== null) return null;
-  const unfit = unfitFor(cell.posture, context);
-  if (unfit !== null) return unfit;
-  const loaded = await way.taken(cell.handOver(programOf(context)));
-  const unfitNow = unfitFor(loaded.posture, context);
-  if (unfitNow !== null || control.cause !== null) return unfitNow;
+  const found = await loadedIn(cell, context, (loading) => way.taken(loading));
+  if (!('loaded' in found)) return found.unfit;
+  const { loaded } = found;
   // From here on the row may say `running`, and only an end may follow.
   control.started = true;
   const execution = executionRecord(loaded);
@@ -99,8 +101,29 @@ async function runIn(cell: PreparedCell, context: JobContext, way: Way): Promise
   return null;
 }
 
+/** A cell that holds the program of a job. */
+export interface LoadedJob {
+  readonly cell: PreparedCell;
+  readonly loaded: LoadedCell;
+}
+
+/** Hands a job over to a cell. `unfit` says why it may not have it; null if it is not to run any more. */
+export async function loadedIn(
+  cell: PreparedCell,
+  context: JobContext,
+  taken = (loading: Promise<LoadedCell>) => loading,
+): Promise<LoadedJob | { readonly unfit: FailureBeforeRun | null }> {
+  const { control } = context;
+  if (control.cause !== null) return { unfit: null };
+  const unfit = unfitFor(cell.posture, context);
+  if (unfit !== null) return { unfit };
+  const loaded = await taken(cell.handOver(programOf(context)));
+  const unfitNow = unfitFor(loaded.posture, context);
+  return unfitNow !== null || control.cause !== null ? { unfit: unfitNow } : { cell, loaded };
+}
+
 /** How often a start is tried before the job ends as an error: about 3 seconds with the pauses between. */
-const startAttemptsMax = 6;
+export const startAttemptsMax = 6;
 
 /** Null if the job was cancelled meanwhile. */
 async function startStored({ history, key, log, giveUp }: JobContext, start: Start): Promise<(() => void) | null> {

@@ -4,7 +4,7 @@
  */
 import type { RequestedSpec } from '@vouchbox/protocol';
 import type { JobMemory } from '../../capacity/job-memory.ts';
-import type { HeldLimits, LoadedCell, Posture, PreparedCell, Program } from '../../sandbox/sandbox.ts';
+import type { HeldLimits, InteractionSide, LoadedCell, Posture, PreparedCell, Program } from '../../sandbox/sandbox.ts';
 import { blobNameOf, digestOf, isNamed, type NamedFile } from '../../store/blobs/blobs-named.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -34,6 +34,8 @@ export interface JobContext extends JobDependencies {
   readonly spec: RequestedSpec;
   readonly clock: JobClock;
   readonly control: Control;
+  /** Given if its program talks to that of another job. */
+  readonly interaction?: InteractionSide;
 }
 
 /** A cell that holds the program of a job, and what the start of the job says of it. */
@@ -104,7 +106,7 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
 }
 
 /** The program of a job. A file that is named is read from the store while it is handed over. */
-export function programOf({ spec, key, store }: Pick<JobContext, 'spec' | 'key' | 'store'>): Program {
+export function programOf({ spec, key, store, interaction }: Omit<JobContext, 'control' | 'clock'>): Program {
   return {
     language: spec.language,
     code: spec.code,
@@ -117,6 +119,7 @@ export function programOf({ spec, key, store }: Pick<JobContext, 'spec' | 'key' 
     })),
     outputs: spec.outputs,
     limits: spec.limits,
+    ...(interaction !== undefined && { interaction }),
   };
 }
 

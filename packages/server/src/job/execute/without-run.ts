@@ -4,6 +4,7 @@
  */
 import { satisfiesIsolation, type Violation } from '@vouchbox/protocol';
 import { BootstrapError, NO_LIMITS_HELD, type Posture, unreadyPosture } from '../../sandbox/sandbox.ts';
+import { PAIR_SLOTS } from '../../store/records/rows.ts';
 import { errorOutcome, type Outcome } from '../finish/outcome.ts';
 import { end, executionRecord, type JobContext } from './run-program.ts';
 
@@ -28,7 +29,7 @@ export function unfitFor(observed: Posture, { spec, memory }: JobContext): Failu
     return { error, outcome: errorOutcome('isolation_unsatisfied'), posture, violations: [] };
   }
   // The client was told the job's limits, so they cannot be lowered now, and the job cannot run.
-  const excess = memory.excess(spec.limits.mem_mb);
+  const excess = memory.excess(spec.limits.mem_mb * (spec.interaction === undefined ? 1 : PAIR_SLOTS));
   if (excess === null) return null;
   const error = new Error(excess.message);
   return { error, outcome: errorOutcome('bootstrap_failed'), posture, violations: [excess] };

@@ -63,6 +63,7 @@ function finishInput({ key, outcome, collection, unstored = [], violations = [],
     artifacts: collection?.artifacts ?? [],
     usage: collection?.usage ?? null,
     output: collection?.output ?? null,
+    ...(collection?.interaction !== undefined && { interaction: collection.interaction }),
     recovery: false,
   };
 }

@@ -4,7 +4,7 @@ import type { Caller } from '../../ground/caller.ts';
 import type { AcceptedGrading, GradingAdmitted } from '../../store/gradings/admission.ts';
 import type { StoredBlobRow } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
-import { type AdmitOptions, fittingLimits, full, keyReused } from '../admit/admit.ts';
+import { type AdmitOptions, full, keyReused, withFittingLimits } from '../admit/admit.ts';
 import { blobUnavailable } from '../admit/named-inputs.ts';
 import { nextPlace } from '../admit/next-place.ts';
 import { refusal } from '../admit/refuse.ts';
@@ -134,10 +134,8 @@ function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOpt
   ];
   const kinds = new Map(all.map(({ language, runtime }) => [`${language} ${runtime}`, { language, runtime }]));
   for (const kind of kinds.values()) {
-    fittingLimits(
-      { ...kind, limits, requirements, code: '', stdin: null, args: [], env: {}, files: [], outputs: [] },
-      options,
-    );
+    const nothing = { code: '', stdin: null, args: [], env: {}, files: [], outputs: [] };
+    withFittingLimits({ program: { ...kind, limits, requirements, ...nothing }, interactor: null }, options);
   }
 }
 

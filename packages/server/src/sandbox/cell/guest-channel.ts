@@ -58,16 +58,17 @@ export class GuestChannel {
   }
 
   /**
-   * Lets the program run with its words and its stdin, and gives up the output streams: this channel reads no more. The
-   * heap is for Node and Java alone.
+   * Lets the program run with its words and its stdin, which stays open if another program writes it. Gives up the output
+   * streams: this channel reads no more. The heap is for Node and Java alone.
    */
-  release(program: Pick<Program, 'args' | 'env' | 'stdin'>, heapMb: number): void {
+  release(program: Pick<Program, 'args' | 'env' | 'stdin' | 'interaction'>, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;
     stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
     stderr.off('data', this.#diagnose).off('error', this.#fail);
     const { argumentCount, bytes } = releaseWords(program);
     const told = Buffer.concat([Buffer.from(lineOf(`run ${bytes.byteLength} ${argumentCount} ${heapMb}`)), bytes]);
-    if (program.stdin === null) input.end(told);
+    if (program.interaction !== undefined) input.write(told);
+    else if (program.stdin === null) input.end(told);
     else {
       input.write(told);
       input.end(program.stdin);

@@ -2,9 +2,12 @@
  * A running program in a cell of any kind. It records the output, watches the limits, and decides how the program ended
  * from who killed it, what the kernel counted and what process 1 reported.
  */
+import assert from 'node:assert/strict';
 import type { EffectiveLimits } from '@vouchbox/protocol';
+import { openGroup } from '../kernel/cgroup/open-group.ts';
 import type { Collection, OutputSink, Program, RunningCell, StopCause } from '../sandbox.ts';
 import { type Counters, endingOf, inCompilation, violationsOf, type WaitStatus } from './ending.ts';
+import { Side } from './interaction.ts';
 import { Captures } from './output/captures.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Workspace } from './output/workspace.ts';
@@ -47,6 +50,7 @@ export class ProgramRun implements RunningCell, Disposable {
   readonly #options: RunOptions;
   readonly #captures: Captures;
   readonly #watch: Watch;
+  readonly #side: Side | null;
   #stopCause: StopCause | null = null;
 
   constructor(options: RunOptions) {
@@ -54,6 +58,8 @@ export class ProgramRun implements RunningCell, Disposable {
     this.#options = options;
     this.#captures = new Captures(pipes, sink);
     this.#watch = new Watch({ watched, cpu, wallSeconds: program.limits.wall_seconds });
+    this.#side = sideOf(program);
+    this.#side?.begin({ pipes, breach: () => this.#watch.breach, cpuMilliseconds: cpuReader({ watched, cpu }) });
   }
 
   /** Only the first reason to end a program counts. */
@@ -72,6 +78,7 @@ export class ProgramRun implements RunningCell, Disposable {
       cpuMilliseconds: cpuMilliseconds ?? 0,
       processesRefused: end.processesRefused,
     };
+    const interaction = await this.#side?.over(cpuMilliseconds);
     await this.#options.drained();
     const hasFullFile = limits.max_file_mb !== null && workspace.holdsFileOf(limits.max_file_mb * MIB);
     const ending = endingOf({
@@ -93,10 +100,23 @@ export class ProgramRun implements RunningCell, Disposable {
       output: this.#captures.end(),
       violations: [...(isCompiling ? inCompilation(breaches) : breaches), ...outputs.violations],
       artifacts: outputs.artifacts,
+      ...(interaction !== undefined && { interaction }),
     };
   }
 
   [Symbol.dispose](): void {
     this.#watch[Symbol.dispose]();
   }
+}
+
+function sideOf({ interaction }: Program): Side | null {
+  assert(interaction === undefined || interaction instanceof Side, 'both sides of an interaction are made together');
+  return interaction ?? null;
+}
+
+/** Reads the processor time of a program that runs; null if nothing counts it. */
+function cpuReader({ watched, cpu }: Pick<RunOptions, 'watched' | 'cpu'>): () => number | null {
+  if (watched.kind !== 'group' || cpu === null) return () => null;
+  const group = openGroup(watched.location);
+  return () => (group.read('cpuMicroseconds') - cpu.microsecondsBefore) / 1000;
 }

@@ -2,6 +2,7 @@
 import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { extendChain, storedEvents } from '../history/events.ts';
+import { peerOf } from '../jobs/pairs.ts';
 import { prepared } from '../prepared.ts';
 import type { CancelResult } from '../records/answers.ts';
 import type { CancelInput } from '../records/inputs.ts';
@@ -21,8 +22,17 @@ const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
   db.updateTable('jobs').set({ cancellation_requested: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
-/** Requests the end of a job: a queued job ends now, a running one is marked. */
+/** Requests the end of a job, and with it of the one that its program talks to: queued jobs end now, running ones are marked. */
 export async function requestCancel(db: StoreDatabase, input: CancelInput): Promise<CancelResult> {
+  const result = await cancelOne(db, input);
+  if (result.kind === 'not_found' || result.kind === 'already_terminal') return result;
+  const peer = await peerOf(db, input);
+  if (peer === null) return result;
+  await cancelOne(db, { ...input, job_id: peer });
+  return { ...result, peer };
+}
+
+async function cancelOne(db: StoreDatabase, input: CancelInput): Promise<CancelResult> {
   const job = await selectForCancel.first(db, input);
   if (job === null) return { kind: 'not_found' };
   if (isTerminal(job.status)) return { kind: 'already_terminal' };

@@ -69,8 +69,10 @@ function outcomeMembers(input: PackedFinish, { created_at, started_at, event_cha
 }
 
 function recordMembers(input: PackedFinish, { submission, truncated, output }: TerminalFacts) {
+  const interaction = submission?.interaction;
   return {
     ...submission,
+    ...(interaction !== undefined && { interaction: { ...interaction, ...input.interaction } }),
     truncated,
     output,
     output_artifacts: input.artifacts.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 })),

@@ -10,14 +10,15 @@ import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput, GradedJob } from '../records/inputs.ts';
-import type { JobKey, JobSummary } from '../records/rows.ts';
+import { type JobKey, type JobSummary, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
 import { claim } from './claims.ts';
 import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
+import { PAIR, peerOf } from './pairs.ts';
 import { enqueue } from './queue.ts';
 import { submissionEvidence } from './submission-evidence.ts';
-import { queuedCounts, startedAtOnce } from './tenants.ts';
+import { joinedQueue, queuedCounts, startedAtOnce } from './tenants.ts';
 
 const findKey = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
   db
@@ -77,20 +78,26 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
       ? ((await earlierAdmission(db, input)) ?? (await boundReached(db, input)))
       : await earlierOfGrading(db, { tenant: input.tenant, ...graded });
   if (refused !== null) return refused;
-  const { tenant, created_at, requested_spec } = input;
-  const blobs = await usedBlobs(db, { tenant, files: requested_spec.files, at: created_at });
-  return blobs === null ? { kind: 'blob_unavailable' } : accept(db, input, blobs);
+  const { tenant, created_at, requested_spec, interactor } = input;
+  const files = [...requested_spec.files, ...(interactor?.requested_spec.files ?? [])];
+  const blobs = await usedBlobs(db, { tenant, files, at: created_at });
+  if (blobs === null) return { kind: 'blob_unavailable' };
+  accept(db, input, blobs);
+  if (interactor !== undefined)
+    accept(db, { tenant, created_at, idempotency: null, isInteractor: true, ...interactor }, blobs);
+  return { kind: 'created', job: freshSummary(input) };
 }
 
 /** The job that a key of this tenant stands for. Nothing is created. */
 export async function findByIdempotencyKey(
   db: StoreDatabase,
   { tenant, key }: { tenant: string; key: string },
-): Promise<{ spec_sha256: string; job: JobSummary } | null> {
+): Promise<{ spec_sha256: string; job: JobSummary; peer: string | null } | null> {
   const found = await findKey.first(db, { tenant, key });
   if (found === null) return null;
   const job = await jobSummary(db, { tenant, job_id: found.job_id });
-  return job === null ? null : { spec_sha256: found.spec_sha256, job };
+  if (job === null) return null;
+  return { spec_sha256: found.spec_sha256, job, peer: await peerOf(db, { tenant, job_id: found.job_id }) };
 }
 
 async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: AdmitInput): Promise<AdmitResult | null> {
@@ -98,7 +105,7 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   const earlier = await findByIdempotencyKey(db, { tenant, key: idempotency.key });
   if (earlier === null) return null;
   if (earlier.spec_sha256 !== idempotency.spec_sha256) return { kind: 'key_reused' };
-  return { kind: 'replayed', job: earlier.job };
+  return { kind: 'replayed', job: earlier.job, peer: earlier.peer };
 }
 
 async function earlierOfGrading(
@@ -108,7 +115,7 @@ async function earlierOfGrading(
   const { job_id, isOver } = await earlierGraded(db, graded);
   if (job_id === null) return isOver ? { kind: 'grading_over' } : null;
   const job = await jobSummary(db, { tenant: graded.tenant, job_id });
-  return job === null ? { kind: 'grading_over' } : { kind: 'replayed', job };
+  return job === null ? { kind: 'grading_over' } : { kind: 'replayed', job, peer: null };
 }
 
 /** How many places of the queue are taken, of one tenant and of all: jobs that wait, and one for each grading. */
@@ -119,12 +126,18 @@ export async function queuedPlaces(db: StoreDatabase, tenant: string): Promise<{
 
 async function boundReached(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { ofTenant, all } = await queuedPlaces(db, input.tenant);
-  if (ofTenant >= input.tenantQueueMax) return { kind: 'full', of: 'tenant' };
-  if (all >= input.queueMax) return { kind: 'full', of: 'queue' };
+  const more = input.interactor === undefined ? 1 : PAIR_SLOTS;
+  if (ofTenant + more > input.tenantQueueMax) return { kind: 'full', of: 'tenant' };
+  if (all + more > input.queueMax) return { kind: 'full', of: 'queue' };
   return null;
 }
 
-function accept(db: StoreDatabase, input: AdmitInput, blobs: NamedBlobs): AdmitResult {
+interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax'> {
+  /** Its pair waits under the program's id. */
+  readonly isInteractor?: boolean;
+}
+
+function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
   const { tenant, job_id, created_at, requested_spec: spec, idempotency, start, graded } = input;
   const key = { tenant, job_id };
   const linked = linkBehind({ ...key, chain_seq: 0, chain_head: GENESIS_HASH }, firstEvents(input));
@@ -146,16 +159,22 @@ function accept(db: StoreDatabase, input: AdmitInput, blobs: NamedBlobs): AdmitR
     if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
     if (graded !== undefined) recordGraded(db, { ...key, ...graded });
     insertEvents(db, linked);
-    const is_test = graded === undefined ? 0 : 1;
-    if (start === undefined)
-      enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb, is_test });
-    else startedAtOnce(db, tenant);
+    if (start !== undefined) startedAtOnce(db, tenant);
+    else if (input.isInteractor) joinedQueue(db, tenant);
+    else enqueue(db, queuedRow(input));
     if (start !== undefined) claim(db, key);
   });
-  return { kind: 'created', job: freshSummary(input) };
 }
 
-function firstEvents({ requested_spec, created_at, start }: AdmitInput): EventBody[] {
+/** Each job of a pair may have as much memory as the larger of them. */
+function queuedRow({ tenant, job_id, created_at, requested_spec: spec, interactor, graded }: Accepted): QueuedJob {
+  const { language, runtime, limits } = spec;
+  const row = { tenant, job_id, language, created_at, is_test: graded === undefined ? 0 : 1 };
+  if (interactor === undefined) return { ...row, runtime, mem_mb: limits.mem_mb };
+  return { ...row, runtime: PAIR, mem_mb: Math.max(limits.mem_mb, interactor.requested_spec.limits.mem_mb) };
+}
+
+function firstEvents({ requested_spec, created_at, start }: Accepted): EventBody[] {
   const queued = queuedEvent(requested_spec, created_at);
   return start === undefined ? [queued] : [queued, startedEvent(start.started_at, start.execution)];
 }

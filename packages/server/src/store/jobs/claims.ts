@@ -7,8 +7,9 @@
 import { sql } from 'kysely';
 import { nodeOf, prepared, requireNode } from '../prepared.ts';
 import type { Abilities } from '../records/inputs.ts';
-import type { JobKey, QueuedJob, TakenJob } from '../records/rows.ts';
+import { type JobKey, PAIR_SLOTS, type QueuedJob, type TakenJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
+import { PAIR, PEER_IN_SPEC } from './pairs.ts';
 
 interface Claim extends JobKey {
   readonly node: number;
@@ -92,11 +93,30 @@ const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u
 
 const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requirements,minimum_isolation}', 'none')`;
 
+interface UnclaimedAsked extends Abilities {
+  readonly tenant: string;
+  readonly limit: number;
+  readonly tests: number;
+  readonly slots: number;
+}
+
+/** Whether a node with two slots can run both jobs of a pair, at the same time. */
+function isPairOf(asked: Abilities & { slots: number }) {
+  return sql<boolean>`cast(${asked.slots} as bigint) >= ${sql.lit(PAIR_SLOTS)}
+    and mem_mb * ${sql.lit(PAIR_SLOTS)} <= cast(${asked.memMbMax} as bigint)
+    and (select count(*) from jobs join job_specs using (tenant, job_id)
+      where jobs.tenant = queue.tenant
+        and jobs.job_id in (queue.job_id, (select substring(spec.requested_spec from ${PEER_IN_SPEC}) from job_specs as spec
+          where spec.tenant = queue.tenant and spec.job_id = queue.job_id))
+        and (jobs.runtime = any(${asked.packs}) or jobs.runtime is null and jobs.language = any(${asked.languages}))
+        and ${isolationDemand} = any(${asked.isolation})) = ${sql.lit(PAIR_SLOTS)}`;
+}
+
 /**
  * Goes through the tenant's queue in its order and stops as soon as it has found enough. What else it asks about a job is
  * asked in subqueries, and not in joins, which a planner could begin with all jobs of the tenant.
  */
-const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit: number; tests: number }) =>
+const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
   db
     .selectFrom('queue')
     .select(['tenant', 'job_id', 'language', 'runtime', 'mem_mb', 'created_at', 'is_test'])
@@ -107,6 +127,7 @@ const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit
       row.or([
         row.and([row('runtime', 'is', null), sql<boolean>`language = any(${asked.languages})`]),
         sql<boolean>`runtime = any(${asked.packs})`,
+        row.and([row('runtime', '=', sql.lit(PAIR)), isPairOf(asked)]),
       ]),
     )
     .where((row) =>
@@ -134,10 +155,7 @@ const selectUnclaimed = prepared((db, asked: Abilities & { tenant: string; limit
 );
 
 /** A tenant's oldest queued jobs that no node has taken and that this one can run. */
-export function unclaimedJobs(
-  db: StoreDatabase,
-  asked: Abilities & { readonly tenant: string; readonly limit: number; readonly tests: number },
-): Promise<QueuedJob[]> {
+export function unclaimedJobs(db: StoreDatabase, asked: UnclaimedAsked): Promise<QueuedJob[]> {
   return selectUnclaimed.all(db, asked);
 }
 

@@ -7,7 +7,8 @@ import { blob } from '../blobs/blobs.ts';
 import { digestOf, isOutput } from '../blobs/blobs-named.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey } from '../records/rows.ts';
-import type { StoreDatabase } from '../schema.ts';
+import type { JobSpecTable, StoreDatabase } from '../schema.ts';
+import { peerOf } from './pairs.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
 export type NamingFile = UploadedFile | OutputFile;
@@ -58,9 +59,17 @@ const selectEarlier = prepared((db, { tenant, key }: { tenant: string; key: stri
         .onRef('job_specs.tenant', '=', 'idempotency_keys.tenant')
         .onRef('job_specs.job_id', '=', 'idempotency_keys.job_id'),
     )
-    .select(['job_specs.requested_spec', 'job_specs.evidence'])
+    .select(['job_specs.job_id', 'job_specs.requested_spec', 'job_specs.evidence'])
     .where('idempotency_keys.tenant', '=', tenant)
     .where('idempotency_keys.idempotency_key', '=', key),
+);
+
+const selectStored = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('job_specs')
+    .select(['requested_spec', 'evidence'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
 );
 
 /** The bytes that each file stands for, in the same order; null for a file that the tenant does not have. */
@@ -105,6 +114,12 @@ async function outputsOfKey(
 ): Promise<readonly EarlierOutput[]> {
   const stored = await selectEarlier.first(db, key);
   if (stored === null) return [];
+  const peer = await peerOf(db, { tenant: key.tenant, job_id: stored.job_id });
+  const other = peer === null ? null : await selectStored.first(db, { tenant: key.tenant, job_id: peer });
+  return [...outputsIn(stored), ...(other === null ? [] : outputsIn(other))];
+}
+
+function outputsIn(stored: Pick<JobSpecTable, 'requested_spec' | 'evidence'>): readonly EarlierOutput[] {
   const { files = [] } = JSON.parse(stored.requested_spec) as StoredSpec;
   const { input_artifacts } = JSON.parse(stored.evidence ?? '{"input_artifacts":[]}') as SubmissionEvidence;
   const sizes = new Map(input_artifacts.map(({ path, size_bytes }) => [path, size_bytes]));

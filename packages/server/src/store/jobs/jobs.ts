@@ -9,7 +9,7 @@ import { prepared, together } from '../prepared.ts';
 import type { StartInput } from '../records/inputs.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
-import { isTaken } from './claims.ts';
+import { claim, isTaken } from './claims.ts';
 import { summaries, summaryOf } from './job-columns.ts';
 import { startFromQueue } from './queue.ts';
 
@@ -144,11 +144,26 @@ function runningJobOf({ created_at, started_at, cancellation_requested, ...key }
   return { ...key, started_at: started_at ?? created_at, cancellation_requested: cancellation_requested === 1 };
 }
 
-/** queued → running with the `started` event. False if the job is no longer queued, or another node has taken it. */
-export async function start(db: StoreDatabase, input: StartInput): Promise<boolean> {
-  const { tenant, job_id, started_at, execution } = input;
-  const [queued, isMine] = await Promise.all([selectQueued.first(db, { tenant, job_id }), isTaken(db, input)]);
+/**
+ * queued → running with the `started` event, both jobs of a pair or none. False if a job is no longer queued, or another node
+ * has taken it.
+ */
+export async function start(db: StoreDatabase, { interactor, ...input }: StartInput): Promise<boolean> {
+  const { tenant, started_at } = input;
+  const [queued, isMine] = await Promise.all([selectQueued.first(db, input), isTaken(db, input)]);
   if (queued === null || !isMine) return false;
+  if (interactor !== undefined) {
+    const other = await selectQueued.first(db, { tenant, job_id: interactor.job_id });
+    if (other === null) return false;
+    startOne(db, other, { tenant, started_at, ...interactor });
+    claim(db, other);
+  }
+  startOne(db, queued, input);
+  return true;
+}
+
+function startOne(db: StoreDatabase, queued: ChainedJob, input: StartInput): void {
+  const { tenant, job_id, started_at, execution } = input;
   const linked = linkBehind(queued, [startedEvent(started_at, execution)]);
   together(db, () => {
     recordExecution(db, { tenant, job_id }, execution);
@@ -156,7 +171,6 @@ export async function start(db: StoreDatabase, input: StartInput): Promise<boole
     startQueued.send(db, { ...linked.tail, started_at });
     startFromQueue(db, queued);
   });
-  return true;
 }
 
 /** Replaces what an executor observed of a job; null removes it. */

@@ -8,10 +8,11 @@ import { sql } from 'kysely';
 import { nodeOf, prepared } from '../prepared.ts';
 import type { ChosenJob, QueueAnswer } from '../records/answers.ts';
 import type { QueueChoice } from '../records/inputs.ts';
-import type { JobKey, QueuedJob } from '../records/rows.ts';
+import { type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { takeFromQueue, unclaimedJobs } from './claims.ts';
 import { fairShare } from './fair-share.ts';
+import { PAIR, peerOf, slotsOf } from './pairs.ts';
 import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';
 
 /** A longer submission is read separately, when its job has its slot. */
@@ -53,6 +54,15 @@ const selectShortSpec = prepared((db, { tenant, job_id }: JobKey) =>
     .where((row) => row(row.fn<number>('octet_length', ['requested_spec']), '<=', sql.lit(shortSpecBytesMax))),
 );
 
+const selectProgram = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .select(['language', 'runtime', 'created_at'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('status', '=', sql.lit('queued')),
+);
+
 /** A tenant during one choice. */
 interface Contender {
   readonly tenant: string;
@@ -78,7 +88,7 @@ export async function takeQueuedJobs(db: StoreDatabase, choice: QueueChoice): Pr
   const exclude = [...choice.exclude];
   const held = new Map(choice.held);
   for (;;) {
-    const limit = choice.limit - taken.length;
+    const limit = choice.limit - taken.reduce((sum, job) => sum + slotsOfChosen(job), 0);
     const tests = choice.tests - taken.filter(({ is_test }) => is_test === 1).length;
     const { jobs, ...answer } = await chosenJobs(db, { ...choice, exclude, held, limit, tests });
     const tried = await Promise.all(jobs.map((job) => Promise.all([takeFromQueue(db, job), withSpec(db, job)])));
@@ -86,10 +96,14 @@ export async function takeQueuedJobs(db: StoreDatabase, choice: QueueChoice): Pr
       exclude.push(job.job_id);
       if (!isTaken) continue;
       taken.push(job);
-      held.set(job.tenant, (held.get(job.tenant) ?? 0) + 1);
+      held.set(job.tenant, (held.get(job.tenant) ?? 0) + slotsOfChosen(job));
     }
     if (tried.every(([isTaken]) => isTaken)) return { ...answer, jobs: taken };
   }
+}
+
+function slotsOfChosen({ peer }: ChosenJob): number {
+  return peer === undefined ? 1 : PAIR_SLOTS;
 }
 
 async function chosenJobs(
@@ -109,16 +123,26 @@ async function chosenJobs(
   );
   const jobs: QueuedJob[] = [];
   let { tests } = choice;
-  while (jobs.length < choice.limit) {
+  let left = choice.limit;
+  while (left > 0) {
     const next = firstInTurn(contenders, loadMax);
     if (next === null) break;
-    if (next.jobs === null) next.jobs = await jobsOf(db, next.tenant, { ...choice, tests });
-    else if (tests <= 0 && next.jobs[0]?.is_test === 1) next.jobs = next.jobs.filter(({ is_test }) => is_test === 0);
-    else {
-      const [job] = takeTurn(next);
-      if (job !== undefined) jobs.push(job);
-      tests -= job?.is_test ?? 0;
+    if (next.jobs === null) {
+      // What its first job takes decides whether it has its turn.
+      next.jobs = await jobsOf(db, next.tenant, { ...choice, tests });
+      continue;
     }
+    if (tests <= 0 && next.jobs[0]?.is_test === 1) {
+      next.jobs = next.jobs.filter(({ is_test }) => is_test === 0);
+      continue;
+    }
+    const slots = slotsOf(next.jobs[0]);
+    // A pair waits until both slots are free, and no later job overtakes it. Where there are no two, its end says so.
+    if (slots > left && choice.slots >= PAIR_SLOTS) break;
+    const [job] = takeTurn(next);
+    if (job !== undefined) jobs.push(job);
+    tests -= job?.is_test ?? 0;
+    left -= slots;
   }
   // A test that must wait for others to end was not looked for.
   const isEmpty = tests > 0 && contenders.every((contender) => contender.jobs?.length === 0);
@@ -126,13 +150,29 @@ async function chosenJobs(
 }
 
 async function withSpec(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
+  if (job.runtime === PAIR) return await pairOf(db, job);
   return { ...job, requested_spec: (await selectShortSpec.first(db, job))?.requested_spec ?? null };
+}
+
+/** Both jobs of a pair, with what their own rows say. */
+async function pairOf(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
+  const { tenant } = job;
+  const one = await withSpec(db, { ...job, ...(await selectProgram.first(db, job)) });
+  const job_id = await peerOf(db, job);
+  const peer = job_id === null ? null : await selectProgram.first(db, { tenant, job_id });
+  if (job_id === null || peer === null) return one;
+  return { ...one, peer: await withSpec(db, { ...job, job_id, ...peer }) };
 }
 
 /** A tenant's oldest jobs that the caller has not taken yet, up to one more than it can take. */
 async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): Promise<QueuedJob[]> {
   const { exclude, abilities } = choice;
-  const asked = { tenant, limit: choice.limit + exclude.length + 1, tests: choice.tests > 0 ? 1 : 0 };
+  const asked = {
+    tenant,
+    limit: choice.limit + exclude.length + 1,
+    tests: choice.tests > 0 ? 1 : 0,
+    slots: choice.slots,
+  };
   const isShared = nodeOf(db) !== null && abilities !== undefined;
   const oldest = isShared ? await unclaimedJobs(db, { ...asked, ...abilities }) : await selectOldest.all(db, asked);
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
@@ -140,7 +180,7 @@ async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): P
 
 /** The tenant's oldest job, in an array of none or one. Only the load records this turn: the choice is not stored. */
 function takeTurn(contender: Contender): QueuedJob[] {
-  contender.load += 1;
+  contender.load += slotsOf(contender.jobs?.[0]);
   return contender.jobs?.splice(0, 1) ?? [];
 }
 
@@ -148,6 +188,8 @@ function firstInTurn(contenders: readonly Contender[], loadMax: number): Contend
   let first: Contender | null = null;
   for (const contender of contenders) {
     if (contender.jobs?.length === 0 || contender.load >= loadMax) continue;
+    // A pair of a tenant that may have one slot, and holds none, has its turn all the same.
+    if (contender.load > 0 && contender.load + slotsOf(contender.jobs?.[0]) > loadMax) continue;
     if (first === null || comesBefore(contender, first)) first = contender;
   }
   return first;

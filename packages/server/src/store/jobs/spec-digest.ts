@@ -10,6 +10,8 @@ import type { StoreDatabase } from '../schema.ts';
 export interface SpecDigestInput {
   readonly tenant: string;
   readonly spec: RequestedSpec;
+  /** Of the other job of a pair: the digest is then that of both. */
+  readonly interactor?: RequestedSpec;
   /** `content` if left out. */
   readonly filesBy?: 'content' | 'digests';
 }
@@ -21,9 +23,16 @@ export interface SpecDigestInput {
  * sent inline or uploaded before: `content` looks at the bytes, and is null if the tenant lacks a blob that the specification
  * names. `digests` needs no bytes, so an output may have gone since.
  */
-export async function specDigest(
+export async function specDigest(db: StoreDatabase, { interactor, ...input }: SpecDigestInput): Promise<string | null> {
+  const program = await digestOf(db, input);
+  if (interactor === undefined || program === null) return program;
+  const other = await digestOf(db, { ...input, spec: interactor });
+  return other === null ? null : sha256Hex(canonicalJson({ program, interactor: other }));
+}
+
+async function digestOf(
   db: StoreDatabase,
-  { tenant, spec, filesBy }: SpecDigestInput,
+  { tenant, spec, filesBy }: Omit<SpecDigestInput, 'interactor'>,
 ): Promise<string | null> {
   const { args, env, ...rest } = spec;
   const files =

@@ -18,7 +18,8 @@ export type SubmissionEvidence = Pick<
   | 'policy_sha256'
   | 'requested_limits'
   | 'input_artifacts'
->;
+> &
+  Pick<Receipt, 'interaction'>;
 
 /** `blobs` has every blob that the submission names. */
 export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): SubmissionEvidence {
@@ -31,6 +32,7 @@ export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): Subm
     env_sha256: digestOf(variablesText(spec)),
     policy_sha256: sha256Hex(policyText(spec)),
     requested_limits: spec.limits,
+    ...(spec.interaction !== undefined && { interaction: spec.interaction }),
     input_artifacts: spec.files.map((file) => inputArtifact(file, blobs)),
   };
 }

@@ -11,7 +11,17 @@ export type ProgramRow = Pick<JobRow, 'language' | 'runtime' | 'requested_spec'>
 
 /** @throws Error if the row has no program: it is damaged. */
 export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): RequestedSpec {
-  const { code, stdin = null, args = [], env = {}, files = [], outputs = [], requirements, limits } = requested_spec;
+  const {
+    code,
+    stdin = null,
+    args = [],
+    env = {},
+    files = [],
+    outputs = [],
+    requirements,
+    limits,
+    interaction,
+  } = requested_spec;
   // Every version keeps the program, so a row without it is damaged, and nothing else may run in its place.
   if (code === undefined) throw new Error('the row of a queued job has no program');
   return {
@@ -25,5 +35,6 @@ export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): Re
     runtime,
     requirements: requirements ?? { minimum_isolation: 'none' },
     limits: { ...LIMIT_DEFAULTS, ...limits },
+    ...(interaction !== undefined && { interaction }),
   };
 }

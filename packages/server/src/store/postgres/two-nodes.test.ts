@@ -1,5 +1,6 @@
 /** Two nodes on one store, as two stores of this process that share a schema. */
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import type { Abilities } from '../records/inputs.ts';
 import {
   admission,
   admitJob,
@@ -271,4 +272,37 @@ test('a job is signed while another node changes jobs of its tenant, and by one 
   const stored = await Promise.all([one.storeAttestation(attestation), other.storeAttestation(attestation)]);
   expect(stored.filter((isStored) => isStored)).toHaveLength(1);
   await changing.rollback();
+});
+
+test('a node takes both jobs of a pair or leaves them to one that can run both, and one that is gone ran neither on', {
+  tags: ['Interaction-6', 'Interaction-10'],
+}, async () => {
+  await using one = await node();
+  const gone = await node();
+  const input = admission();
+  const peer = { tenant: input.tenant, job_id: newKey().job_id };
+  const interaction = { peer: peer.job_id, role: 'program' as const };
+  const other = { ...SPEC, language: 'bash', requirements: { minimum_isolation: 'linux-shared-kernel' } } as const;
+  const interactor = {
+    job_id: peer.job_id,
+    requested_spec: { interaction: { peer: input.job_id, role: 'interactor' as const }, ...other },
+  };
+  await one.admit({ ...input, requested_spec: { interaction, ...SPEC }, interactor });
+  const able = { ...ABLE, languages: ['python', 'bash'] };
+  const taken = async (store: Store, abilities: Abilities, slots = 4) =>
+    (await store.queuedJobs(choice({ exclude: [], limit: 4, slots, abilities }))).jobs.map(({ job_id }) => job_id);
+  expect(await taken(one, { ...able, languages: ['python'] })).toEqual([]);
+  expect(await taken(one, { ...able, isolation: ['none'] })).toEqual([]);
+  expect(await taken(one, { ...able, memMbMax: 511 })).toEqual([]);
+  expect(await taken(one, able, 1)).toEqual([]);
+  expect(await taken(gone, able)).toEqual([input.job_id]);
+  expect(await taken(one, able)).toEqual([]);
+  const execution = EXECUTION;
+  expect(await one.start(startOf(input, { interactor: { job_id: peer.job_id, execution } }))).toBe(false);
+  expect(await gone.start(startOf(input, { interactor: { job_id: peer.job_id, execution } }))).toBe(true);
+  expect(await one.runningJobs()).toEqual([]);
+  await gone[Symbol.asyncDispose]();
+  expect((await one.runningJobs()).map(({ job_id }) => job_id).toSorted()).toEqual(
+    [input.job_id, peer.job_id].toSorted(),
+  );
 });

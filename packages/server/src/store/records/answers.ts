@@ -14,7 +14,8 @@ import type { AttestationRow, JobKey, JobSummary, ListPlace, QueuedJob, StoredOb
 /** The result of an admission, decided and stored in one transaction. `full` says whose bound was reached. */
 export type AdmitResult =
   | { readonly kind: 'created'; readonly job: JobSummary }
-  | { readonly kind: 'replayed'; readonly job: JobSummary }
+  /** `peer` is the interactor's job, if the first submission had one. */
+  | { readonly kind: 'replayed'; readonly job: JobSummary; readonly peer: string | null }
   | { readonly kind: 'key_reused' }
   /** The grading that makes the job has ended, or is to end. */
   | { readonly kind: 'grading_over' }
@@ -25,6 +26,8 @@ export type AdmitResult =
 /** A chosen job, with the JSON text of its submission; null if that is too long and must be read separately. */
 export interface ChosenJob extends QueuedJob {
   readonly requested_spec: string | null;
+  /** The interactor's job if there are two. */
+  readonly peer?: ChosenJob;
 }
 
 export interface QueueAnswer {
@@ -42,13 +45,14 @@ export interface FinishAnswer {
   readonly result: JsonText<FoldedResult> | null;
 }
 
+/** `peer` is the job that its program talks to, if there is one: the same was done for it unless it had ended. */
 export type CancelResult =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'already_terminal' }
   /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
-  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'cancelled'; readonly peer?: string }
   /** It runs. The request is recorded, and the dispatcher must be told. */
-  | { readonly kind: 'running' };
+  | { readonly kind: 'running'; readonly peer?: string };
 
 export interface ListPage {
   readonly items: JsonText<JobListItem[]>;

@@ -5,6 +5,7 @@ import type {
   ExecutorOutput,
   JobStatus,
   Language,
+  ObservedInteraction,
   RequestedSpec,
   ResourceUsage,
   StreamName,
@@ -27,6 +28,8 @@ export interface AdmitInput extends JobKey {
   readonly tenantQueueMax: number;
   /** Given if a grading makes the job: then no bound of the queue is asked, and a job that was made before is answered. */
   readonly graded?: GradedJob;
+  /** The other job of a pair, which is stored with this one or not at all. The key stands for both. */
+  readonly interactor?: Pick<AdmitInput, 'job_id' | 'requested_spec'>;
   /** Given if a slot and a cell are free for the job: the transaction that accepts it also starts it. */
   readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
 }
@@ -42,6 +45,8 @@ export interface GradedJob {
 export interface StartInput extends JobKey {
   readonly started_at: string;
   readonly execution: ExecutionRecord;
+  /** The other job of a pair, which starts with this one or not at all. */
+  readonly interactor?: Pick<StartInput, 'job_id' | 'execution'>;
 }
 
 /** What a node can run. A job that needs more is left to another. */
@@ -69,7 +74,7 @@ export interface QueueChoice extends Shares {
   readonly exclude: readonly string[];
   /** How many slots each tenant holds now; a tenant that is not named holds none. */
   readonly held: ReadonlyMap<string, number>;
-  /** How many more it can take. */
+  /** How many more it can take. The two jobs of a pair take two. */
   readonly limit: number;
   /** How many of them may be of gradings. */
   readonly tests: number;
@@ -110,6 +115,8 @@ export interface FinishInput extends JobKey {
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;
   readonly output: ExecutorOutput | null;
+  /** Of a program that talked to another. */
+  readonly interaction?: ObservedInteraction;
   /** Whether a caller waits for the result, which is then returned even if it is not short. */
   readonly isAwaited?: boolean;
   /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */

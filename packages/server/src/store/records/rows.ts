@@ -71,6 +71,9 @@ export interface QueuedJob extends JobKey {
   readonly is_test: number;
 }
 
+/** How many slots two jobs take whose programs talk to each other. */
+export const PAIR_SLOTS = 2;
+
 /** A job that a process left `running`. */
 export interface RunningJob extends JobKey {
   readonly started_at: string;

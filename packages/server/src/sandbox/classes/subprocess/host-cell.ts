@@ -131,8 +131,8 @@ export class HostCell implements PreparedCell {
     const { argumentCount, bytes } = releaseWords(program);
     host.release.write(`${heapMb(program.limits.mem_mb)} ${argumentCount}\n`);
     host.release.end(bytes);
-    if (program.stdin === null) pipes.stdin.end();
-    else pipes.stdin.end(program.stdin);
+    if (program.stdin !== null) pipes.stdin.end(program.stdin);
+    else if (program.interaction === undefined) pipes.stdin.end();
     return run;
   }
 }

@@ -242,7 +242,9 @@ static void run_job(const struct configuration *configuration)
     if (words == NULL) fail("no memory for the program's words");
     read_bytes(words, length);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    /* The input of one program may be the output of another, which finds its end once this one closed it. */
     must(dup2(nothing, STDIN_FILENO), "leave the program's input");
+    must(dup2(nothing, STDOUT_FILENO), "leave the program's output");
     close(nothing);
     if (compiler.pid > 0) compile(configuration, heap);
     release(&program, heap, arguments, words, length);

@@ -27,6 +27,38 @@ export class PipeInput {
     else this.destroy();
   }
 
+  /**
+   * Offers a piece that the pipe takes whole or not at all. `later` says that it has no room now: see `passLater`. `never`, that
+   * nobody reads it any more.
+   */
+  pass(piece: Uint8Array): 'now' | 'later' | 'never' {
+    if (this.#rest !== null) return 'later';
+    if (this.#descriptor === null) return 'never';
+    try {
+      writeSync(this.#descriptor, piece);
+      return 'now';
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EAGAIN') return 'later';
+      if (code === 'EPIPE') return 'never';
+      throw error;
+    }
+  }
+
+  /** Writes a piece when there is room for it. Says then whether the pipe took it. */
+  passLater(piece: Uint8Array, done: (isTaken: boolean) => void): void {
+    if (this.#rest === null && this.#descriptor !== null) this.#streamTo(this.#descriptor);
+    if (this.#rest === null || this.#rest.destroyed) done(false);
+    else this.#rest.write(piece, (error) => done(!error));
+  }
+
+  /** While it is open. */
+  get descriptor(): number | null {
+    if (this.#rest === null) return this.#descriptor;
+    const { fd } = (this.#rest as Socket & { _handle: { fd: number } | null })._handle ?? { fd: -1 };
+    return fd < 0 ? null : fd;
+  }
+
   destroy(): void {
     this.#rest?.destroy();
     if (this.#descriptor !== null) closeSync(this.#descriptor);
@@ -36,10 +68,14 @@ export class PipeInput {
   #writeTo(descriptor: number, bytes: Buffer): void {
     const count = writeWhatFits(descriptor, bytes);
     if (count === bytes.byteLength) return;
+    this.#streamTo(descriptor).write(bytes.subarray(count));
+  }
+
+  #streamTo(descriptor: number): Socket {
     this.#descriptor = null;
     this.#rest = new Socket({ fd: descriptor, readable: false, writable: true });
     this.#rest.on('error', () => {}); // A program need not read its input: a broken pipe is not a failure of ours.
-    this.#rest.write(bytes.subarray(count));
+    return this.#rest;
   }
 }
 

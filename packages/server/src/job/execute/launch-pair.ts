@@ -1,0 +1,127 @@
+/**
+ * Takes two jobs whose programs talk to each other to their ends. Each has its cell and its slot. Both cells hold their programs
+ * before one transaction stores both as running, and both programs are released at once. If a cell cannot be had, neither runs.
+ */
+
+import { interaction } from '../../sandbox/program/interaction.ts';
+import type { InteractionSide } from '../../sandbox/sandbox.ts';
+import type { ChosenJob } from '../../store/records/answers.ts';
+import { persistently } from '../finish/persistently.ts';
+import { contextOf, type LoadedJob, loadedIn, specOf, startAttemptsMax } from './launch.ts';
+import { type Control, type LaunchedJob, launchedJob } from './launched-job.ts';
+import { executionRecord, type JobContext, type JobDependencies, runProgram, takeDown } from './run-program.ts';
+import { endWithoutRun, type FailureBeforeRun, failureOf } from './without-run.ts';
+
+export type ChosenPair = ChosenJob & { readonly peer: ChosenJob };
+
+/** Takes both jobs into slots. */
+export function launchPair(job: ChosenPair, dependencies: JobDependencies): readonly LaunchedJob[] {
+  const over = Promise.withResolvers<void>();
+  const controls: Control[] = [];
+  const launched = [job, job.peer].map((each) =>
+    launchedJob(each, dependencies.log, (control) => {
+      controls.push(control);
+      return over.promise;
+    }),
+  );
+  over.resolve(takeBothToEnd(job, controls, dependencies));
+  return launched;
+}
+
+/** What is known of one of the jobs on its way to its start. */
+interface Part {
+  readonly context: Omit<JobContext, 'spec'>;
+  readonly side: InteractionSide;
+  readonly job: ChosenJob;
+}
+
+type Ready = LoadedJob & { readonly context: JobContext };
+
+async function takeBothToEnd(job: ChosenPair, controls: readonly Control[], dependencies: JobDependencies) {
+  const sides = interaction();
+  const parts = [job, job.peer].map((each, index): Part => {
+    const [control, side] = [controls[index], sides[index]];
+    if (control === undefined || side === undefined) throw new Error('a pair has two jobs');
+    return { context: contextOf(each, control, dependencies), side, job: each };
+  });
+  const ready: Ready[] = [];
+  const failures = (await Promise.all(parts.map((part) => prepare(part, ready)))).filter((failure) => failure !== null);
+  try {
+    const [first] = failures;
+    if (first !== undefined) return await endBoth(parts, first);
+    await runBoth(parts, ready);
+  } catch (error) {
+    await endBoth(parts, failureOf(error));
+  } finally {
+    await Promise.all(ready.map(({ cell, context }) => takeDown(cell, context)));
+  }
+}
+
+/** Brings one cell to the point where its program can be released. Returns why that may not be; null if it is, or is not to. */
+async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<FailureBeforeRun | null> {
+  try {
+    const spec = await specOf(job, context);
+    if (spec === null) return null;
+    const whole = { ...context, spec, interaction: side };
+    const { language, runtime } = spec;
+    const signal = context.control.unwanted.signal;
+    const cell = await context.cells.prepare({ language, runtime, owner: context.key.tenant, signal });
+    const loaded = await loadedIn(cell, whole).catch(async (error: unknown) => {
+      await takeDown(cell, whole);
+      throw error;
+    });
+    if ('loaded' in loaded) ready.push({ ...loaded, context: whole });
+    else await takeDown(cell, whole);
+    return 'loaded' in loaded ? null : loaded.unfit;
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+/** Stores both as running and releases both programs; neither if one of them is not to run. */
+async function runBoth(parts: readonly Part[], ready: readonly Ready[]): Promise<void> {
+  const [program, interactor] = parts.map(({ side }) => ready.find(({ context }) => context.interaction === side));
+  if (program === undefined || interactor === undefined) return;
+  const both = [program, interactor];
+  if (both.some(({ context }) => context.control.cause !== null)) return;
+  for (const { context } of both) context.control.started = true;
+  if (!(await startStored(program, interactor))) return;
+  // One that was stopped meanwhile stops the other, which would wait for it.
+  const cause = program.context.control.cause ?? interactor.context.control.cause;
+  for (const { context } of both) context.control.cause ??= cause;
+  const runs = both.map(async (each) => {
+    try {
+      await runProgram(each.context, { ...each, execution: executionRecord(each.loaded) });
+    } finally {
+      each.context.interaction?.gone();
+    }
+  });
+  await Promise.all(runs);
+}
+
+/** False if a job was cancelled meanwhile. */
+async function startStored({ context, loaded }: Ready, interactor: Ready): Promise<boolean> {
+  const { history, key, clock, log, giveUp } = context;
+  const start = {
+    ...key,
+    started_at: clock.timestamp(),
+    execution: executionRecord(loaded),
+    interactor: { job_id: interactor.context.key.job_id, execution: executionRecord(interactor.loaded) },
+  };
+  return await persistently(() => history.start(start), {
+    signal: giveUp,
+    attemptsMax: startAttemptsMax,
+    failed: (error) => log.error({ err: error, job_id: key.job_id }, 'a start could not be stored'),
+  });
+}
+
+/**
+ * Ends both for one failure. The queue has its row under the program's id, which is therefore ended last: a pair of which one
+ * was ended is found there.
+ */
+async function endBoth(parts: readonly Part[], failure: FailureBeforeRun): Promise<void> {
+  for (const { context, side } of parts.toReversed()) {
+    side.gone();
+    await endWithoutRun(context, failure);
+  }
+}

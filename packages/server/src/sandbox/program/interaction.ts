@@ -1,0 +1,181 @@
+/**
+ * Two programs that talk: the standard output of each is the standard input of the other. Says how the part of each ended:
+ * before the other's, after it, or by a wall limit while both waited for each other.
+ */
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import type { ObservedInteraction } from '@vouchbox/protocol';
+import { PERL } from '../native/native.ts';
+import type { InteractionSide } from '../sandbox.ts';
+import { LiveInput } from './output/live-input.ts';
+import type { Pipes } from './output/pipes.ts';
+import type { Breach } from './watch/watch.ts';
+
+/** How long nothing must have passed before processor time is read. Then it is read again after twice as long, and so on. */
+const QUIET_MILLISECONDS = 100;
+/** What a program that waits may use of a time: a part of it, and so many milliseconds. gVisor alone uses half of that. */
+const WAITING = { part: 0.08, milliseconds: 15 };
+/** The same of the time in which it was killed: the kernel takes it down on its account. */
+const KILLED = { part: 0.12, milliseconds: 100 };
+
+/** A program that was released. */
+interface Part {
+  readonly pipes: Pick<Pipes, 'stdin' | 'stdout'>;
+  /** The limit that ended it; null while none did. */
+  readonly breach: () => Breach | null;
+  /** Processor time now; null if nothing counts it. Throws once its cell is gone. */
+  readonly cpuMilliseconds: () => number | null;
+}
+
+/** Processor time of both at one moment. */
+interface Reading {
+  readonly at: number;
+  readonly cpu: readonly (number | null)[];
+}
+
+/** What both sides share. */
+class Shared {
+  readonly sides: Side[] = [];
+  first: Side | null = null;
+  /** Begins with the first end by a wall limit. Whether both waited for each other then. */
+  judging: Promise<boolean> | null = null;
+  readings: readonly Reading[] = [];
+  #movedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** A byte passed, or a program was released. */
+  moved(): void {
+    this.readings = [];
+    this.#movedAt = performance.now();
+    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#look(), QUIET_MILLISECONDS).unref();
+    else this.#timer.refresh();
+  }
+
+  over(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #look(): void {
+    const at = performance.now();
+    try {
+      this.readings = [...this.readings.slice(-1), { at, cpu: this.sides.map((side) => side.cpuMilliseconds()) }];
+    } catch {
+      return; // A cell is gone: its end says what there is to say.
+    }
+    this.#timer = setTimeout(() => this.#look(), at - this.#movedAt).unref();
+  }
+}
+
+/** One of the two programs of an interaction. */
+export class Side implements InteractionSide {
+  readonly input: LiveInput;
+  readonly #shared: Shared;
+  readonly #cpuAtEnd = Promise.withResolvers<number | null>();
+  #part: Part | null = null;
+  #isOver = false;
+  #isClosed = false;
+
+  constructor(shared: Shared) {
+    this.#shared = shared;
+    this.input = new LiveInput(() => shared.moved());
+    shared.sides.push(this);
+  }
+
+  get #other(): Side {
+    return this.#shared.sides.find((side) => side !== this) as Side;
+  }
+
+  /** The program is released. What it writes is delivered to the other from now on. */
+  begin(part: Part): void {
+    const { stdin, stdout } = part.pipes;
+    this.#part = part;
+    this.input.open(stdin);
+    stdout.on('data', (chunk: Buffer) => this.#other.input.take(chunk, stdout));
+    stdout.once('close', () => this.#closed());
+    this.#shared.moved();
+  }
+
+  /** No process of the program is alive. The other finds the end of its input once it was given what is left. */
+  async over(cpuMilliseconds: number | null): Promise<ObservedInteraction> {
+    const shared = this.#shared;
+    this.#cpuAtEnd.resolve(cpuMilliseconds);
+    shared.first ??= this;
+    if (this.#part?.breach() === 'wall_limit') shared.judging ??= isDeadlock(shared.sides, shared.readings);
+    const isDead = (await shared.judging) ?? false;
+    const stdin = this.input.delivered();
+    this.gone();
+    return { stdin, end: isDead ? 'deadlock' : shared.first === this ? 'first' : 'second' };
+  }
+
+  /** The program has ended, or never ran. Idempotent. */
+  gone(): void {
+    this.#isOver = true;
+    this.#shared.over();
+    this.input.close();
+    if (this.#part === null || this.#isClosed) this.#other.input.end();
+    else this.#other.input.takeAll(this.#part.pipes.stdout);
+  }
+
+  cpuMilliseconds(): number | null {
+    return this.#part?.cpuMilliseconds() ?? null;
+  }
+
+  /** The processor time until now, or until its end. */
+  async cpuUsed(): Promise<number | null> {
+    try {
+      return this.cpuMilliseconds();
+    } catch {
+      return await this.#cpuAtEnd.promise;
+    }
+  }
+
+  /**
+   * A program that closes its output has said all. One that a limit ended may be in a deadlock, which is told before the
+   * other learns of the end.
+   */
+  #closed(): void {
+    this.#isClosed = true;
+    if (this.#isOver || this.#part?.breach() == null) this.#other.input.end();
+  }
+}
+
+/** The two sides of an interaction, of the program and of its interactor. */
+export function interaction(): readonly [program: Side, interactor: Side] {
+  const shared = new Shared();
+  return [new Side(shared), new Side(shared)];
+}
+
+/** Whether both wait for the other: nothing is on its way, all that was delivered was read, and neither does anything. */
+async function isDeadlock(sides: readonly Side[], [earlier, later]: readonly Reading[]): Promise<boolean> {
+  const at = performance.now();
+  const descriptors = sides.map(({ input }) => input.idleDescriptor);
+  if (earlier === undefined || later === undefined || !areNumbers(descriptors)) return false;
+  const unread = unreadBytes(descriptors);
+  const last: Reading = { at, cpu: await Promise.all(sides.map((side) => side.cpuUsed())) };
+  return areIdle(earlier, later, WAITING) && areIdle(later, last, KILLED) && (await unread) === 0;
+}
+
+/** Whether both used no more processor time between two readings than programs that wait. */
+function areIdle(from: Reading, until: Reading, allowed: typeof WAITING): boolean {
+  const most = allowed.milliseconds + allowed.part * (until.at - from.at);
+  return from.cpu.every((before, index) => {
+    const after = until.cpu[index] ?? null;
+    return before !== null && after !== null && after - before <= most;
+  });
+}
+
+function areNumbers(values: readonly (number | null)[]): values is readonly number[] {
+  return values.every((value) => value !== null);
+}
+
+/** Prints how many bytes are in each of two pipes. FIONREAD: ioctl_tty(2). */
+const COUNT =
+  'for (0, 3) { open my $p, "<&=", $_; my $n = pack "i", 0; ioctl $p, 0x541B, $n; print unpack("i", $n), "\\n" }';
+
+/** How many bytes are in pipes that nobody has read; null if it cannot be told. Node has no call for it. */
+async function unreadBytes([one, other]: readonly number[]): Promise<number | null> {
+  const child = spawn(PERL, ['-e', COUNT], { env: {}, cwd: '/', stdio: [one, 'pipe', 'ignore', other] });
+  child.on('error', () => {});
+  const counts = (await text(child.stdout as NonNullable<typeof child.stdout>)).match(/^(\d+)\n(\d+)\n$/);
+  return counts === null ? null : Number(counts[1]) + Number(counts[2]);
+}

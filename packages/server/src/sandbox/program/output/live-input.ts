@@ -1,0 +1,118 @@
+/**
+ * The standard input of a program that another program writes while both run. Bytes pass through the service one chunk at a
+ * time: while they wait for room in the pipe, nothing more is read of the program that writes.
+ */
+import { createHash } from 'node:crypto';
+import type { DeliveredInput } from '@vouchbox/protocol';
+import type { PipeInput } from './pipe-input.ts';
+
+/** A pipe takes so many whole or not at all: `PIPE_BUF` in pipe(7). So what was delivered is known to the byte. */
+const PIECE_BYTES = 4096;
+
+/** What the bytes come from: it is paused while they wait. */
+export interface Pausable {
+  pause(): unknown;
+  resume(): unknown;
+}
+
+export class LiveInput {
+  readonly #hash = createHash('sha256');
+  readonly #waiting: Buffer[] = [];
+  readonly #onDelivered: () => void;
+  #pipe: PipeInput | null = null;
+  #source: Pausable | null = null;
+  #bytes = 0;
+  #isSending = false;
+  /** Nothing follows what waits. */
+  #isEnding = false;
+  /** The source is gone: what is left in its pipe, which is bounded, is taken without a pause. */
+  #takesAll = false;
+  #isClosed = false;
+
+  constructor(onDelivered: () => void) {
+    this.#onDelivered = onDelivered;
+  }
+
+  /** The pipe of the program that reads it. What came before is sent to it now. */
+  open(pipe: PipeInput): void {
+    this.#pipe = pipe;
+    this.#send();
+  }
+
+  /** Sends a chunk, which is valid only now. The source is paused until all of it was delivered. */
+  take(chunk: Uint8Array, source: Pausable): void {
+    if (this.#isClosed) return;
+    for (let at = 0; at < chunk.byteLength; at += PIECE_BYTES) {
+      const piece = chunk.subarray(at, at + PIECE_BYTES);
+      if (this.#waiting.length > 0 || !this.#delivered(piece)) this.#waiting.push(Buffer.from(piece));
+    }
+    if (this.#waiting.length === 0 || this.#isClosed) return;
+    if (!this.#takesAll) source.pause();
+    this.#source = source;
+    this.#send();
+  }
+
+  /** The source is gone: what is left of its output is taken now, however much waits. */
+  takeAll(source: Pausable): void {
+    this.#takesAll = true;
+    source.resume();
+  }
+
+  /** Closes the pipe once what waits was delivered, so that the program then finds the end. */
+  end(): void {
+    this.#isEnding = true;
+    this.#send();
+  }
+
+  /** Nobody reads it any more: what waits and what follows is dropped. */
+  close(): void {
+    this.#isClosed = true;
+    this.#waiting.length = 0;
+    this.#pipe?.destroy();
+    this.#source?.resume();
+  }
+
+  /** The descriptor of the pipe; null if its input has ended, or bytes wait that it has no room for. */
+  get idleDescriptor(): number | null {
+    const isIdle = !this.#isClosed && !this.#isEnding && this.#waiting.length === 0;
+    return isIdle ? (this.#pipe?.descriptor ?? null) : null;
+  }
+
+  /** What was delivered until now. */
+  delivered(): DeliveredInput {
+    return { bytes_delivered: this.#bytes, raw_sha256: this.#hash.copy().digest('hex') };
+  }
+
+  /** Whether the pipe took the piece at once. */
+  #delivered(piece: Uint8Array): boolean {
+    const taken = this.#pipe?.pass(piece) ?? 'later';
+    if (taken === 'now') this.#count(piece);
+    if (taken === 'never') this.close();
+    return taken !== 'later';
+  }
+
+  #count(piece: Uint8Array): void {
+    this.#bytes += piece.byteLength;
+    this.#hash.update(piece);
+    this.#onDelivered();
+  }
+
+  #send(): void {
+    if (this.#isSending || this.#isClosed || this.#pipe === null) return;
+    const [piece] = this.#waiting;
+    if (piece === undefined) {
+      this.#source?.resume();
+      if (this.#isEnding) this.#pipe.end();
+      return;
+    }
+    this.#isSending = true;
+    this.#pipe.passLater(piece, (isTaken) => {
+      this.#isSending = false;
+      if (this.#isClosed) return;
+      if (!isTaken) return this.close();
+      this.#waiting.shift();
+      this.#count(piece);
+      this.#send();
+    });
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Two jobs whose programs talk to each other. They are accepted, start and are cancelled in one transaction. The queue has one
+ * row for both, under the program's id, so a pair has one turn; both count as queued.
+ */
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import { type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
+import type { StoreDatabase } from '../schema.ts';
+
+/** What the queue's row of a pair has in place of a pack: no pack has such a name. So a node of before leaves it alone. */
+export const PAIR = '(pair)';
+/** How many slots a row of the queue takes. */
+export function slotsOf(job: Pick<QueuedJob, 'runtime'> | undefined): number {
+  return job?.runtime === PAIR ? PAIR_SLOTS : 1;
+}
+
+/** The specification of a job of a pair begins with this member, so that it is found without reading the rest. */
+const headCharsMax = 256;
+const HEAD = /^\{"interaction":\{"peer":"([^"]+)"/;
+/** The same for PostgreSQL. */
+export const PEER_IN_SPEC = sql.lit('^\\{"interaction":\\{"peer":"([^"]+)"');
+
+const selectHead = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('job_specs')
+    .select(sql<string>`substr(requested_spec, 1, ${sql.lit(headCharsMax)})`.as('head'))
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+/** The job that the program of this one talks to; null if it talks to none. */
+export async function peerOf(db: StoreDatabase, key: JobKey): Promise<string | null> {
+  const found = await selectHead.first(db, key);
+  return found?.head.match(HEAD)?.[1] ?? null;
+}
