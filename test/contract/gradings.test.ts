@@ -367,6 +367,19 @@ describe('what is expected', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
   });
 });
 
+test('a grading of more programs than a tenant may have uploads needs no room among them', {
+  tags: ['Gradings-14'],
+}, async () => {
+  const few = await Rig.start({ provider: 'subprocess', concurrency: '2', 'tenant-blobs-max': '1' });
+  await few.alpha.client.upload('the one that there may be');
+  const programs = Array.from({ length: 3 }, () => ({ language: 'bash', code: 'cat' }));
+  const checker = { language: 'bash', code: 'cmp input/output input/expected' };
+  const tests = ['a', 'b'].map((name) => ({ name, stdin: name, expected: name }));
+  const detail = await graded({ programs, tests, checker }, few);
+  expect(detail.graded.map(({ verdict }) => verdict?.points)).toEqual([2, 2, 2]);
+  expect(await few.stop()).toEqual([]);
+});
+
 describe('in a full service', { tags: ['Gradings-7'] }, () => {
   test('a grading takes one place of the queue, and other tenants have their turns beside it', async () => {
     const { alpha, beta } = tight();

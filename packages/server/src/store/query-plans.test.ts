@@ -155,7 +155,7 @@ function everyCommand(): [string, unknown][] {
     ['gradedEnd', key],
     ['requestGradingCancel', grading],
     ['endGradedJob', { ...grading, ...graded, job_id: 'j', test: null, terminal_reason: null, at: at(1), isRun: true }],
-    ['endProgram', { ...grading, program: 0, status: 'cancelled', ended: '{}', at: at(1) }],
+    ['endProgram', { ...grading, program: 0, status: 'cancelled', ended: '{}', held: [], at: at(1) }],
     ['gradingEvents', { ...grading, after: 0, limit: 9 }],
     ['deleteEndedGradings', { before: at(9_999), limit: 9 }],
     ['admit', admission({ start: { started_at: at(1), execution: EXECUTION } })],

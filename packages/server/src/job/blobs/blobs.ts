@@ -10,7 +10,7 @@ import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { Turns } from '../../ground/waiting/turns.ts';
 import type { UploadKey } from '../../store/blobs/blobs.ts';
-import { copyNameOf } from '../../store/blobs/blobs-named.ts';
+import { copyNameOf, heldNameOf } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
 import { answered } from '../answered.ts';
 import type { OutputCopies } from '../artifact-content.ts';
@@ -71,6 +71,8 @@ const retryAfterSeconds = 60;
  */
 const piecesAtOnce = 1;
 
+const UNBOUND = Number.MAX_SAFE_INTEGER;
+
 interface Receiving extends BlobOptions {
   readonly pieces: Turns;
 }
@@ -80,6 +82,12 @@ export function createBlobs(options: BlobOptions): Blobs & OutputCopies {
   const receiving: Receiving = { ...options, pieces: new Turns(piecesAtOnce) };
   /** Jobs that name one output come together: it is copied once. */
   const copying = new Map<string, Promise<void>>();
+  const copyAs = (name: string, tenant: string, output: Upload, how: Receiving) => {
+    const place = `${tenant} ${name}`;
+    const begun = copying.get(place) ?? copy(tenant, output, how, name).finally(() => copying.delete(place));
+    copying.set(place, begun);
+    return answered(begun);
+  };
   return {
     checkBudget({ tenant }) {
       const { allowed, retryAfterSeconds: seconds } = received.spend(tenant);
@@ -91,12 +99,9 @@ export function createBlobs(options: BlobOptions): Blobs & OutputCopies {
       const chunks = counted(upload.chunks, (bytes) => received.charge(tenant, bytes));
       return answered(receive(tenant, { ...upload, chunks }, receiving));
     },
-    copy(tenant, output) {
-      const name = `${tenant} ${output.sha256}`;
-      const begun = copying.get(name) ?? copy(tenant, output, receiving).finally(() => copying.delete(name));
-      copying.set(name, begun);
-      return answered(begun);
-    },
+    copy: (tenant, output) => copyAs(copyNameOf(output.sha256), tenant, output, receiving),
+    hold: (tenant, held) =>
+      copyAs(heldNameOf(held.sha256), tenant, held, { ...receiving, blobsMax: UNBOUND, bytesMax: UNBOUND }),
     async content({ tenant }, sha256) {
       const found = await answered(store.blob({ tenant, sha256 }));
       if (found === null) throw new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
@@ -135,8 +140,7 @@ async function compare({ sha256, chunks }: Upload): Promise<number> {
   return bytes;
 }
 
-async function copy(tenant: string, output: Upload, options: Receiving): Promise<void> {
-  const name = copyNameOf(output.sha256);
+async function copy(tenant: string, output: Upload, options: Receiving, name: string): Promise<void> {
   const known = await options.store.useBlob({ tenant, sha256: name, at: new Date().toISOString() });
   if (known !== null) return;
   await receiveNew(tenant, output, options, name).catch((cause: unknown) => {

@@ -15,7 +15,7 @@ import {
   type Verdict,
 } from '@vouchbox/protocol/grading';
 import { blobBytesMax, fileBytesMax, LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
-import { copyNameOf } from '../../store/blobs/blobs-named.ts';
+import { heldNameOf } from '../../store/blobs/blobs-named.ts';
 import type { GradingKey } from '../../store/records/gradings.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -138,7 +138,7 @@ async function held(
 ): Promise<StoredFile> {
   const content = Buffer.from(await textOf(grading, text, { ...options, isHeld: true }));
   const sha256 = createHash('sha256').update(content).digest('hex');
-  await options.blobs.copy(grading.tenant, { sha256, bytesMax: content.length, chunks: inPieces(content) });
+  await options.blobs.hold(grading.tenant, { sha256, bytesMax: content.length, chunks: inPieces(content) });
   return { path, blob: `sha256:${sha256}`, held: true };
 }
 
@@ -172,7 +172,7 @@ async function textOf(
 ): Promise<string> {
   if (typeof text === 'string') return text;
   const sha256 = digestIn(text.blob);
-  const found = await store.blob({ tenant, sha256: isHeld ? copyNameOf(sha256) : sha256 });
+  const found = await store.blob({ tenant, sha256: isHeld ? heldNameOf(sha256) : sha256 });
   if (found === null) throw new GradingProblem(`${text.blob} is not there any more`);
   const pieces: Uint8Array[] = [];
   for await (const piece of blobContent(store, { tenant, sha256, ...found })) pieces.push(piece);

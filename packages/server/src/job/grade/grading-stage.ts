@@ -8,6 +8,7 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { pause } from '../../ground/waiting/pause.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
+import { blobsNamed } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { type AdmitOptions, admitGraded } from '../admit/admit.ts';
@@ -169,6 +170,7 @@ export class GradingStage implements AsyncDisposable {
       try {
         return await this.#persistently(async () => {
           const spec = await specOf(work, planned, { ...this.#options, run });
+          if (planned.purpose === 'judge') work.held.set(program, blobsNamed(spec.files));
           return await admitGraded({ tenant, spec, graded: { grading_id, program, name, attempt } }, this.#options);
         });
       } catch (error) {
@@ -248,6 +250,7 @@ export class GradingStage implements AsyncDisposable {
         program,
         status,
         ended: JSON.stringify(ended),
+        held: work.held.get(program) ?? [],
         at: new Date().toISOString(),
       }),
     );

@@ -25,6 +25,8 @@ export class GradingWork implements GradingParts {
   isCancelled: boolean;
   /** Jobs that are being made or followed, with their ids once they have one. */
   readonly underWay = new Map<PlannedJob, string | null>();
+  /** The names of what is held for the judge of a program. */
+  readonly held = new Map<number, readonly string[]>();
   /** When it last got a job; grows with each. */
   lastTurn = 0;
   readonly #waiting: number[];
@@ -68,6 +70,7 @@ export class GradingWork implements GradingParts {
   /** The program has its end. */
   over(program: number): void {
     this.#begun.delete(program);
+    this.held.delete(program);
     const at = this.#waiting.indexOf(program);
     if (at >= 0) this.#waiting.splice(at, 1);
   }

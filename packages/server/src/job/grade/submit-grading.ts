@@ -120,7 +120,7 @@ async function holdText(
   { store, blobs }: SubmitGradingOptions,
 ): Promise<void> {
   const chunks = blobContent(store, { tenant, sha256, ...upload });
-  await blobs.copy(tenant, { sha256, bytesMax: upload.size_bytes, chunks });
+  await blobs.hold(tenant, { sha256, bytesMax: upload.size_bytes, chunks });
 }
 
 /** Every program, the checker and the judge must have a node that can run them. */

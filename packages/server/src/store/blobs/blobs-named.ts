@@ -24,16 +24,24 @@ export function blobsNamed(files: readonly StoredFile[]): readonly string[] {
 
 /** The name by which to find the blob of a file: the digest of an upload, or with a word before it that of what was copied. */
 export function blobNameOf(file: NamedFile): string {
-  return isOutput(file) || isHeld(file) ? copyNameOf(digestOf(file)) : digestOf(file);
+  if (isHeld(file)) return heldNameOf(digestOf(file));
+  return isOutput(file) ? copyNameOf(digestOf(file)) : digestOf(file);
 }
 
 /**
- * What is kept for the jobs that name it, a copy of an output or what a grading holds, has a name that is no digest. So no
- * caller finds it, and it is no upload: whoever names the digest must be able to name the output.
+ * A copy of an output, which is kept for the jobs that name it, has a name that is no digest. So no caller finds it, and it
+ * is no upload: whoever names the digest must be able to name the output.
  */
 export function copyNameOf(sha256: string): string {
   return `output:${sha256}`;
 }
+
+/** The same for what a grading holds. It counts as nothing that the tenant uploaded: there is no more of it than in gradings. */
+export function heldNameOf(sha256: string): string {
+  return `${HELD}${sha256}`;
+}
+
+export const HELD = 'held:';
 
 /** 64 hex digits. */
 export function digestOf({ blob }: Pick<UploadedFile, 'blob'>): string {

@@ -7,6 +7,7 @@ import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredBlobRow } from '../records/rows.ts';
 import type { BlobPieceTable, BlobTable, StoreDatabase, Tables } from '../schema.ts';
+import { HELD } from './blobs-named.ts';
 
 /** One blob of one tenant. */
 export interface BlobKey {
@@ -54,7 +55,11 @@ const insertUpload = prepared((db, row: Omit<BlobTable, 'is_whole'>) =>
 );
 
 const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
-  db.selectFrom('blobs').select('size_bytes').where('tenant', '=', tenant),
+  db
+    .selectFrom('blobs')
+    .select('size_bytes')
+    .where('tenant', '=', tenant)
+    .where('sha256', 'not like', sql.lit(`${HELD}%`)),
 );
 
 const selectUpload = prepared((db, { tenant, blob_id }: UploadKey) =>

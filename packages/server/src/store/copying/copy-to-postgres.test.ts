@@ -65,6 +65,7 @@ beforeEach(async () => {
     program: 0,
     status: 'failed',
     ended: '{}',
+    held: [],
     at: at(1),
   });
   await source.close();

@@ -1,6 +1,6 @@
 /** The transaction that accepts a grading: bounds, key, programs, tests and the blobs that they name, all or none. */
 import { blob, dropUploads } from '../blobs/blobs.ts';
-import { copyNameOf } from '../blobs/blobs-named.ts';
+import { heldNameOf } from '../blobs/blobs-named.ts';
 import { queuedPlaces } from '../jobs/admission.ts';
 import { prepared } from '../prepared.ts';
 import type { GradingAdmission } from '../records/gradings.ts';
@@ -139,7 +139,7 @@ async function earlierGrading(
 /** The blobs that the grading keeps; null if the tenant lacks one. */
 async function blobsOf(db: StoreDatabase, { tenant, blobs, held }: GradingAdmission): Promise<string[] | null> {
   const found: string[] = [];
-  for (const sha256 of [...blobs, ...held.map(copyNameOf)]) {
+  for (const sha256 of [...blobs, ...held.map(heldNameOf)]) {
     const known = await blob(db, { tenant, sha256 });
     if (known === null) return null;
     found.push(known.blob_id);

@@ -71,7 +71,7 @@ test('a grading that is to end, and one that has ended, makes no more jobs', asy
   expect(await store.requestGradingCancel(key(grading))).toBe('requested');
   const refused = () => store.admit(admission({ ...newKey(grading.tenant), graded: graded(grading) }));
   expect(await refused()).toEqual({ kind: 'grading_over' });
-  const end = { ...key(grading), status: 'cancelled', ended: '{"problem":null}', at: at(9) } as const;
+  const end = { ...key(grading), status: 'cancelled', ended: '{"problem":null}', held: [], at: at(9) } as const;
   expect(await store.endProgram({ ...end, program: 0 })).toBe(false);
   expect(await store.endProgram({ ...end, program: 0 })).toBe(false);
   expect(await store.endProgram({ ...end, program: 1 })).toBe(true);
@@ -118,7 +118,7 @@ test('a grading takes one place of the queue until it has ended, whatever it has
   expect(await plain(1)).toEqual({ kind: 'full', of: 'tenant' });
   expect(await plain(2)).toMatchObject({ kind: 'created' });
   expect(await store.admitGrading(gradingOf(tenant, { tenantQueueMax: 2 }))).toEqual({ kind: 'full', of: 'tenant' });
-  await store.endProgram({ ...key(grading), program: 0, status: 'failed', ended: '{}', at: at(9) });
+  await store.endProgram({ ...key(grading), program: 0, status: 'failed', ended: '{}', held: [], at: at(9) });
   expect(await store.admitGrading(gradingOf(tenant, { tenantQueueMax: 2 }))).toMatchObject({ kind: 'created' });
 });
 
@@ -162,7 +162,7 @@ test('a grading keeps its uploads and its jobs until it has ended, and its rows 
   const old = () => store.deleteEnded({ before: at(99_999_999), limit: 9, unattested: 'removed' });
   const oldGradings = () => store.deleteEndedGradings({ before: at(99_999_999), limit: 9 });
   expect([await unused(), await old(), await oldGradings()]).toEqual([0, 0, 0]);
-  await store.endProgram({ ...key(grading), program: 0, status: 'judged', ended: '{}', at: at(9) });
+  await store.endProgram({ ...key(grading), program: 0, status: 'judged', ended: '{}', held: [], at: at(9) });
   expect([await unused(), await old(), await oldGradings()]).toEqual([1, 1, 1]);
   expect(await store.grading(key(grading))).toBeNull();
 });
@@ -178,7 +178,7 @@ test('an upload that was named as expected is there no more, unless something th
   const [free, named] = ['a'.repeat(64), 'b'.repeat(64)];
   for (const sha256 of [free, named]) {
     await uploaded(sha256, sha256);
-    await uploaded(`copy-${sha256}`, `output:${sha256}`);
+    await uploaded(`copy-${sha256}`, `held:${sha256}`);
   }
   const files = [{ path: 'input/a', blob: `sha256:${named}` }];
   await store.admit(admission({ ...newKey(tenant), requested_spec: { ...SPEC, files } }));

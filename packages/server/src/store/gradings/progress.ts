@@ -1,5 +1,6 @@
 /** What becomes of a grading: the ends of its jobs and of its programs, its own end, and a request for it. */
 import { sql } from 'kysely';
+import { dropUploads } from '../blobs/blobs.ts';
 import { prepared } from '../prepared.ts';
 import type { GradedEnd, GradingKey, ProgramEnd } from '../records/gradings.ts';
 import type { GradedJob } from '../records/inputs.ts';
@@ -109,6 +110,7 @@ export async function endProgram(db: StoreDatabase, end: ProgramEnd): Promise<bo
   const known = await selectState.first(db, end);
   const state = { ...(JSON.parse(known?.state ?? '{}') as object), ...(JSON.parse(end.ended) as object) };
   if ((await setProgram.run(db, { ...end, state: JSON.stringify(state) })) === 0) return false;
+  dropUploads(db, end.tenant, end.held);
   let last_seq = grading.last_seq + 1;
   const { program, status } = end;
   addEvent(db, end, { seq: last_seq, kind: 'program', data: { program, ...state, status } });

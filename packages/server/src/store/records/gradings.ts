@@ -65,6 +65,8 @@ export interface GradedEnd extends GradingKey, GradedJob {
 export interface ProgramEnd extends GradingKey {
   readonly program: number;
   readonly status: Exclude<ProgramStatus, 'waiting'>;
+  /** The names of what was held for its judge, which nobody needs any more. */
+  readonly held: readonly string[];
   /** The members that its end changes of what its owner reads: JSON. */
   readonly ended: string;
   readonly at: string;
