@@ -3,9 +3,9 @@
  * stored. Nothing reads them by these schemas; they tell what is in the bytes. Spec § Result artifact.
  */
 import { Violation } from './events.ts';
-import { Sha256, Timestamp } from './spellings.ts';
-import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
-import { Nullable, Type } from './type.ts';
+import { endMembers } from './receipt.ts';
+import { Sha256 } from './spellings.ts';
+import { Type } from './type.ts';
 
 /** DSSE v1.0.2. The payload is an in-toto Statement v1 as base64. */
 export const DsseEnvelope = Type.Object({
@@ -19,15 +19,7 @@ export const ResultArtifact = Type.Object({
   schema_version: Type.Integer(),
   tenant: Type.String(),
   job_id: Type.String(),
-  status: Type.Enum([...TERMINAL_STATUSES]),
-  exit_code: Nullable(Type.Integer()),
-  signal: Nullable(Type.String()),
-  /** Null of a job that ended before reasons were recorded. */
-  terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
-  created_at: Timestamp,
-  started_at: Nullable(Timestamp),
-  finished_at: Timestamp,
-  duration_ms: Nullable(Type.Integer()),
+  ...endMembers,
   receipt_sha256: Sha256,
   stdout: Type.String(),
   stderr: Type.String(),

@@ -89,20 +89,25 @@ export const RuntimeIdentity = Type.Object({
 });
 export type RuntimeIdentity = Static<typeof RuntimeIdentity>;
 
-/** Members of every receipt, including a recovery receipt. */
-const outcomeMembers = {
-  schema_version: Type.Integer(),
-  job_id: JobId,
-  tenant: Type.String(),
+/** How a job ended, and when, as its receipt and its result artifact state it. */
+export const endMembers = {
   status: Type.Enum([...TERMINAL_STATUSES]),
   exit_code: Nullable(Type.Integer()),
   signal: Nullable(Type.String()),
-  /** Null on the receipt of a job that ended before reasons were recorded. */
+  /** Null of a job that ended before reasons were recorded. */
   terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   finished_at: Timestamp,
   duration_ms: Nullable(Type.Integer()),
+};
+
+/** Members of every receipt, including a recovery receipt. */
+const outcomeMembers = {
+  schema_version: Type.Integer(),
+  job_id: JobId,
+  tenant: Type.String(),
+  ...endMembers,
   event_chain: EventChain,
   receipt_sha256: Sha256,
 };
