@@ -9,7 +9,7 @@ import { VERDICT_SCHEMA_2 } from './grading-record.ts';
 /** Where a comparer and a checker find the texts. */
 export const CHECKED_FILES = { stdin: 'input/stdin', output: 'input/output', expected: 'input/expected' } as const;
 
-/** Two texts are alike if their forms are; with a tolerance, word by word. White space is that of ASCII, as for bytes in Python. */
+/** Two texts are alike if their forms are; with a tolerance, word by word. White space is ASCII's, as for bytes in Python. */
 const COMPARE = `NUMBER = re.compile(rb"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\\Z")
 
 
