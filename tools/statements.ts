@@ -51,7 +51,7 @@ export function unshownStatements(statements: readonly Statement[], tests: reado
   return statements.filter(({ id, isTestable }) => isTestable && !shown.has(id));
 }
 
-/** Marks that are no id of a statement which tests can show, each with a test that carries it. */
+/** Marks that name no statement, or one that no test can show, each with a test that carries it. */
 export function strayMarks(statements: readonly Statement[], tests: readonly MarkedTest[]): Map<string, string> {
   const known = new Set(statements.filter(({ isTestable }) => isTestable).map(({ id }) => id));
   const stray = tests.flatMap(({ name, tags }) =>
