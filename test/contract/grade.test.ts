@@ -1,7 +1,7 @@
 /** `vouchbox grade` and `service-verify verdict`: hidden tests, one signed verdict, and the refusal of forgeries. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { GradeTest } from '@vouchbox/client';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -192,7 +192,9 @@ describe('a verdict', () => {
     const good = await graded('sum.py', '--tests', 'tests');
     expect([good.code, good.stdout]).toEqual([
       0,
-      'large  accepted  1/1\nsmall  accepted  1/1\naccepted: 2 of 2 points\n',
+      expect.stringMatching(
+        /^(large|small) {2}accepted {2}1\/1 {2}\d+ ms +\d+\.\d MiB\n.*\naccepted: 2 of 2 points\n$/,
+      ),
     ]);
     const bad = await graded('three.py', '--tests', 'tests', '--json');
     expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([1, { accepted: false, points: 1 }]);
@@ -239,6 +241,78 @@ describe('a verdict', () => {
     expect([code, stdout, stderr]).toEqual([130, '', 'vouchbox: interrupted: there is no verdict\n']);
     await expect.poll(running).toEqual([]);
     expect((await client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
+  });
+
+  describe('of a problem package', () => {
+    const refusing = 'import sys; sys.exit(42 if sys.stdin.read() != "0 0\\n" else print("no zeros") or 43)';
+    const files: Readonly<Record<string, string>> = {
+      'problem.yaml': 'name: Sums & more\ntype: scoring\nvalidation: custom\nvalidator_flags: "0.5"\n',
+      '.timelimit': '2',
+      'data/testdata.yaml': 'grader_flags: ignore_sample\n',
+      'data/secret/testdata.yaml': 'grader_flags: sum\non_reject: continue\n',
+      'data/secret/a/testdata.yaml': 'grader_flags: min\naccept_score: 60\n',
+      'data/secret/b/testdata.yaml': 'accept_score: 40\n',
+      'data/sample/1.in': '1 2\n',
+      'data/sample/1.ans': '3\n',
+      'data/secret/a/1.in': '1000 1\n',
+      'data/secret/a/1.ans': '1001.4\n',
+      'data/secret/b/1.in': '2 1\n',
+      'data/secret/b/1.ans': '3.4\n',
+      'input_validators/zeros.py': refusing,
+      'output_validators/near.py': `import sys
+want, said = float(open(sys.argv[2]).read()), sys.stdin.read()
+sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.argv[4]) else 43)`,
+    };
+    const hostile = 'print("<b>no</b>")';
+
+    beforeAll(() => {
+      for (const [path, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(scratch, 'sums', path)), { recursive: true });
+        writeFileSync(join(scratch, 'sums', path), text);
+      }
+      writeFileSync(join(scratch, 'hostile.py'), hostile);
+    });
+
+    test('has the points of its groups, by its own validator, and verifies', async () => {
+      const bad = await graded(
+        'three.py',
+        '--tests',
+        'sums',
+        '--check-inputs',
+        '--output',
+        'package',
+        '--report',
+        'page.html',
+      );
+      expect([bad.code, bad.stdout]).toEqual([
+        1,
+        expect.stringMatching(
+          /\nsecret\/a {2}0\/1 accepted {2}0\/60\nsecret\/b {2}1\/1 accepted {2}40\/40\n(.*\n)*not accepted: 40 of 100 points\n$/,
+        ),
+      ]);
+      expect((await verified('package')).exitCode).toBe(0);
+      const page = readFileSync(join(scratch, 'page.html'), 'utf8');
+      expect(page).toContain('<h1>Sums &amp; more</h1>');
+      expect(page).toContain('40 of 100 points');
+      expect(page).toContain('<pre>1 2\n</pre>');
+      expect(page).not.toContain('1000 1');
+    });
+
+    test('has a page in which what the program wrote is a text', async () => {
+      expect((await graded('hostile.py', '--tests', 'sums', '--report', 'page.html')).code).toBe(1);
+      expect(readFileSync(join(scratch, 'page.html'), 'utf8')).toContain('<pre>&lt;b&gt;no&lt;/b&gt;\n</pre>');
+    });
+
+    test('is not given where a validator refuses an input', async () => {
+      const input = join(scratch, 'sums/data/secret/b/1.in');
+      writeFileSync(input, '0 0\n');
+      const { code, stderr } = await graded('sum.py', '--tests', 'sums', '--check-inputs');
+      expect([code, stderr]).toEqual([
+        2,
+        'vouchbox: secret/b/1: input_validators/zeros.py refuses its input (43): no zeros\n',
+      ]);
+      writeFileSync(input, files['data/secret/b/1.in'] ?? '');
+    });
   });
 
   const jobs = (directory: string) => readdirSync(join(scratch, directory, 'jobs')).sort();

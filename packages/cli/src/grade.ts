@@ -2,26 +2,38 @@
  * `vouchbox grade`: a program against tests that it does not see. Prints the verdict of each test, and can write them
  * with the evidence of every job, for `service-verify verdict`.
  */
+import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { Comparison, GradeResult, GradeTest, RunResult, ServiceClient } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';
+import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { writeExport } from './files/export-origin.ts';
 import { checkNew, type NewDirectory, writeDirectory } from './files/new-directory.ts';
-import { readTests } from './grade-tests.ts';
+import { checkInputs } from './problem/check-inputs.ts';
+import { readProblem } from './problem/read-problem.ts';
+import { type GradedProblem, gradedProblem } from './report/graded-problem.ts';
+import { htmlReport } from './report/html-report.ts';
+import { textReport } from './report/text-report.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
 import { enterOwnUsers, serviceOrOwn } from './service/service-or-own.ts';
 import { readFromService } from './service-export.ts';
 import { readSubmission, type SubmissionOptions } from './submission/submission-options.ts';
 import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
-import { note, printResult, tableOf } from './terminal/print.ts';
+import { note, printResult } from './terminal/print.ts';
 import { clampedRemarks } from './terminal/remarks.ts';
 
 export interface GradeCommandOptions
   extends AccessOptions,
     Pick<SubmissionOptions, 'language' | 'limit' | 'runtime' | 'minimumIsolation'> {
+  /** A folder of tests, or a problem package. */
   readonly tests: string;
   readonly checker?: string;
+  /** Whether the package's input validators run first. */
+  readonly checkInputs?: true;
+  /** The file to write the page to. */
+  readonly report?: string;
   readonly compare: Comparison;
   /** The directory to make. */
   readonly output?: string;
@@ -31,36 +43,55 @@ export interface GradeCommandOptions
 /** Returns 0 if every test was accepted, 1 if not, and 130 if it was interrupted: its jobs are cancelled then. */
 export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
   await enterOwnUsers(namedService(options));
-  const { code, language, limits, runtime, requirements } = await readSubmission(file, {
+  const {
+    code,
+    language,
+    limits: asked,
+    runtime,
+    requirements,
+  } = await readSubmission(file, {
     ...options,
     file: [],
     env: [],
     output: [],
   });
-  const tests = await readTests(options.tests, options.compare);
-  const checker = options.checker === undefined ? undefined : await readChecker(options.checker);
+  const problem = await readProblem(options.tests, options.compare);
+  const { tests } = problem;
+  const checker = options.checker === undefined ? (problem.checker ?? undefined) : await readChecker(options.checker);
+  const limits = { ...problem.limits, ...asked };
   if (options.output !== undefined) await checkNew(options.output);
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'on');
   const program = {
     code,
     language,
-    ...(limits && { limits }),
+    limits,
     ...(runtime && { runtime }),
     ...(requirements && { requirements }),
   };
-  const graded = await unlessInterrupted(interrupts.asked, (signal) =>
-    service.client.grade(program, { tests, checker, signal, onTest: clampNotes(limits) }).catch(rethrowInWords),
-  );
+  for (const line of problem.notes) note(line);
+  const runs = new Map<string, RunResult>();
+  const tellClamps = clampNotes(limits);
+  const onTest = (name: string, run: RunResult) => {
+    runs.set(name, run);
+    tellClamps(name, run);
+  };
+  const graded = await unlessInterrupted(interrupts.asked, async (signal) => {
+    if (options.checkInputs) await checkInputs(problem, service.client, signal);
+    return await service.client.grade(program, { tests, checker, signal, onTest }).catch(rethrowInWords);
+  });
   if (graded === null) {
     note('interrupted: there is no verdict');
     return EXIT.cancelled;
   }
-  printResult(options, asText(graded), graded.verdict);
+  const seen = gradedProblem(problem, graded, { program: `${basename(file)} (${language})`, runs });
+  printResult(options, textReport(seen), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   if (checker === undefined) noteOpenTests(tests);
   note(`the judge was ${graded.job_id}`);
+  if (problem.groups.length > 0) note('the verdict has each test; points of groups are counted by this command');
   // After the verdict is shown: a full disk takes only the evidence.
+  if (options.report !== undefined) await writeReport(options.report, seen);
   if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
   return graded.verdict.accepted ? EXIT.ok : 1;
 }
@@ -123,10 +154,12 @@ async function addExport(
   await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
 }
 
-function asText({ verdict: { tests, points, points_max, accepted }, notRun }: GradeResult): string {
-  const rows = tests.map(({ name, verdict, points: won, points_max: most }) => {
-    const why = notRun.get(name);
-    return [name, verdict, `${won}/${most}`, ...(why === undefined ? [] : [why])];
-  });
-  return `${tableOf(rows)}${accepted ? 'accepted' : 'not accepted'}: ${points} of ${points_max} points\n`;
+async function writeReport(file: string, graded: GradedProblem): Promise<void> {
+  const made = `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  try {
+    await writeFile(file, htmlReport(graded, made));
+  } catch (error) {
+    throw new CommandFailure(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+  note(`${file} has the report`);
 }

@@ -5,10 +5,11 @@ import type { GradeCommandOptions } from '../grade.ts';
 import { ending, withAccess, withDemands } from './options.ts';
 
 const HELP = `
-The directory of tests has NAME.in, what the program reads, and NAME.out, what it should print; NAME.args has an argument
-a line. Without NAME.out only the end of the program counts. Each test is an isolated job of its own, and sees no other
-test and no expected output. A checker gets input/stdin, input/expected and input/output, and ends with 0 to accept or 1
-to refuse.
+The tests are a folder or a problem package in the format of Kattis, as a directory, .kpp or .zip. A folder has NAME.in,
+what the program reads, and NAME.out, what it should print; NAME.args has an argument a line. Without NAME.out only the
+end of the program counts. A package says itself how outputs are judged, and what limits hold. Each test is an isolated
+job of its own, and sees no other test and no expected output. A checker gets input/stdin, input/expected and
+input/output, and ends with 0 to accept or 1 to refuse.
 
 Exit codes: 0 all tests accepted, 1 some not, 2 wrong usage, 125 no verdict, 130 interrupted.`;
 
@@ -18,9 +19,11 @@ export function addGrade(program: Command): void {
     .command('grade')
     .description('grade a program by tests that it does not see; the verdict is signed like a result')
     .argument('<file>', 'the program')
-    .requiredOption('--tests <directory>', 'the tests')
+    .requiredOption('--tests <path>', 'a folder of tests, or a problem package')
     .option('--checker <file>', 'a program that judges each output, in place of a comparison')
     .addOption(new Option('--compare <how>', 'what of an output counts').choices([...COMPARISONS]).default('lines'))
+    .option('--check-inputs', 'run the input validators of the package on every test first')
+    .option('--report <file>', 'write a page about the grading here, in HTML')
     .option('--output <directory>', 'write the verdict with the evidence of every job here')
     .option('--language <language>', 'the language of the program; default: by the name of its file')
     .option('--json', 'print the verdict as JSON')

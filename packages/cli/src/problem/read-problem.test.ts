@@ -1,0 +1,306 @@
+/** Problem packages as directories and archives: what is read of them, and that whatever else they are is refused in one line. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { readProblem } from './read-problem.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'svc-problem-'));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+let made = 0;
+
+/** Writes files below a new directory. */
+function write(files: Readonly<Record<string, string>>): string {
+  const directory = join(scratch, `p${made++}`);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), text);
+  }
+  return directory;
+}
+
+const TWO = {
+  'data/sample/1.in': '1 2\n',
+  'data/sample/1.ans': '3\n',
+  'data/secret/a/1.in': '5 5\n',
+  'data/secret/a/1.ans': '10\n',
+};
+const plain = { 'problem.yaml': 'name: Sums\n', ...TWO };
+const scoring = { ...plain, 'problem.yaml': 'type: scoring\n' };
+const read = (files: Readonly<Record<string, string>>) => readProblem(write(files), 'lines');
+
+describe('a package', () => {
+  test('has its tests in their order, with what everybody may see, and is judged by words', async () => {
+    const { name, tests, groups, checker, limits, notes } = await read(plain);
+    expect([name, groups, checker, limits]).toEqual(['Sums', [], null, {}]);
+    expect(tests.map((one) => [one.name, one.stdin, one.expected, one.isSample, one.compare])).toEqual([
+      ['sample/1', '1 2\n', '3\n', true, 'words'],
+      ['secret/a/1', '5 5\n', '10\n', false, 'words'],
+    ]);
+    expect(notes).toEqual([expect.stringContaining('names no time limit')]);
+  });
+
+  test.each([
+    ['.timelimit', { '.timelimit': '1.5\n' }],
+    ['domjudge-problem.ini', { 'domjudge-problem.ini': "timelimit='1.5'\n" }],
+    [
+      'problem.yaml of the draft',
+      { 'problem.yaml': 'problem_format_version: 2023-07-draft\nlimits: {time_limit: 1.5}\n' },
+    ],
+  ])('has the time limit of its %s', async (_where, files) => {
+    expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 1.5, wall_seconds: 10 });
+  });
+
+  test('has a wall limit far above its time limit, and its memory', async () => {
+    const files = { 'problem.yaml': 'limits: {memory: 512}\n', '.timelimit': '20' };
+    expect((await read({ ...plain, ...files })).limits).toEqual({ cpu_seconds: 20, wall_seconds: 62, mem_mb: 512 });
+  });
+
+  test.each([
+    ['float_tolerance 1e-6', true],
+    ['case_sensitive', false],
+    ['', false],
+  ])('with the flags %j is judged by the default validator: %s', async (flags, runs) => {
+    const { checker } = await read({ ...plain, 'problem.yaml': `validator_flags: ${flags}\n` });
+    expect(checker !== null).toBe(runs);
+  });
+
+  test('is judged by the default validator where letters may be large or small', async () => {
+    const { checker, tests } = await read({ ...plain, 'data/secret/a/1.ans': 'Yes\n' });
+    expect([checker?.language, tests[0]?.compare]).toEqual(['python', undefined]);
+  });
+
+  test('has its own output validator with the headers that it includes, each once', async () => {
+    const { checker } = await read({
+      ...plain,
+      'problem.yaml': 'validation: custom\n',
+      'output_validators/v/v.cpp': '#include "a.h"\n#include "a.h"\n#include <map>\nint main() { return 42 + N; }\n',
+      'output_validators/v/a.h': '#include "a.h"\nenum { N = 1 };\n',
+    });
+    expect(checker?.language).toBe('cpp');
+    expect(checker?.code.match(/enum|"a\.h"|<map>|int main/g)).toEqual(['enum', '<map>', 'int main']);
+  });
+
+  test('has its input validators, with their flags for each test, and says which cannot be run', async () => {
+    const { inputValidators, inputFlags, notes } = await read({
+      ...plain,
+      'data/testdata.yaml': 'input_validator_flags: --n 10\n',
+      'data/secret/a/testdata.yaml': 'input_validator_flags: {name: v, flags: --n 99}\n',
+      'input_validators/v.py': 'pass',
+      'input_validators/v.ctd': 'EOF',
+    });
+    expect(inputValidators.map(({ name }) => name)).toEqual(['input_validators/v.py']);
+    expect([...inputFlags.values()]).toEqual([
+      ['--n', '10'],
+      ['--n', '99'],
+    ]);
+    expect(notes).toContainEqual(expect.stringContaining('input_validators/v.ctd is not used'));
+  });
+
+  test('of the draft has flags by the nearest settings, and arguments of a test', async () => {
+    const { tests, checker } = await read({
+      ...plain,
+      'problem.yaml': 'problem_format_version: 2023-07-draft\nname: {sv: Summor, en: Sums}\n',
+      'data/test_group.yaml': 'output_validator_args: [float_tolerance, 1e-3]\n',
+      'data/secret/a/test_group.yaml': 'full_feedback: true\n',
+      'data/secret/a/1.yaml': 'args: [--fast, "2"]\n',
+    });
+    expect(tests.map(({ args, validatorFlags }) => [args, validatorFlags])).toEqual([
+      [undefined, ['float_tolerance', '0.001']],
+      [
+        ['--fast', '2'],
+        ['float_tolerance', '0.001'],
+      ],
+    ]);
+    expect(checker).not.toBeNull();
+  });
+
+  test('shares a test between groups by a link inside it', async () => {
+    const directory = write(plain);
+    symlinkSync('a', join(directory, 'data/secret/b'));
+    const { tests } = await readProblem(directory, 'lines');
+    expect(tests.map(({ name }) => name)).toEqual(['sample/1', 'secret/a/1', 'secret/b/1']);
+  });
+});
+
+describe('a scoring package', () => {
+  test('of the legacy format counts a group by its smallest test, or adds its tests up', async () => {
+    const { groups, tests } = await read({
+      ...scoring,
+      'data/testdata.yaml': 'grader_flags: ignore_sample\n',
+      'data/secret/testdata.yaml': 'grader_flags: sum\non_reject: continue\n',
+      'data/secret/a/testdata.yaml': 'grader_flags: min\naccept_score: 40\n',
+      'data/secret/b/testdata.yaml': 'accept_score: 30\non_reject: continue\n',
+      'data/secret/b/1.in': '',
+      'data/secret/b/1.ans': '',
+    });
+    expect(groups).toEqual([
+      { name: 'sample', points: null, stops: true, after: [] },
+      { name: 'secret/a', points: 40, stops: true, after: ['sample'] },
+      { name: 'secret/b', points: null, stops: false, after: ['sample'] },
+    ]);
+    expect(tests.map(({ points }) => points)).toEqual([0, 0, 30]);
+  });
+
+  test('of the draft shares out what its groups leave open', async () => {
+    const { groups, tests } = await read({
+      ...scoring,
+      'problem.yaml': 'problem_format_version: 2023-07-draft\ntype: [scoring]\n',
+      'data/secret/a/test_group.yaml': 'scoring: {score: 30}\n',
+      'data/secret/b/1.in': '',
+      'data/secret/b/1.ans': '',
+      'data/secret/c/test_group.yaml': 'scoring: {aggregation: sum}\n',
+      'data/secret/c/1.in': '',
+      'data/secret/c/1.ans': '',
+    });
+    expect(groups.map(({ name, points }) => [name, points])).toEqual([
+      ['sample', null],
+      ['secret/a', 30],
+      ['secret/b', 35],
+      ['secret/c', null],
+    ]);
+    expect(tests.map(({ points }) => points)).toEqual([0, 0, 0, 35]);
+  });
+
+  test.each([
+    ['a grader of its own', { 'data/testdata.yaml': 'grading: custom\n' }, /a grader of its own cannot be counted/],
+    ['an average', { 'data/secret/a/testdata.yaml': 'grader_flags: avg\n' }, /data\/secret\/a: avg cannot be counted/],
+    [
+      'the smallest of groups',
+      { 'data/secret/testdata.yaml': 'grader_flags: min\n' },
+      /data\/secret: the smallest of groups/,
+    ],
+    ['points for failure', { 'data/secret/a/testdata.yaml': 'reject_score: 2\n' }, /points for rejected tests/],
+    ['groups in groups', { 'data/secret/a/b/1.in': '', 'data/secret/a/b/1.ans': '' }, /groups in groups/],
+  ])('with %s is refused', async (_what, files, says) => {
+    await expect(read({ ...scoring, ...files })).rejects.toThrow(says);
+  });
+});
+
+const nested = `${'['.repeat(30_000)}`;
+const bomb = 'a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\nname: *c\n';
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ['a bomb of aliases', { 'problem.yaml': bomb }, /problem\.yaml cannot be read as YAML: .*alias/i],
+  ['very deep lists', { 'problem.yaml': nested }, /problem\.yaml cannot be read as YAML/],
+  ['no mapping', { 'problem.yaml': '- a\n' }, /problem\.yaml is no mapping/],
+  ['a key twice', { 'problem.yaml': 'name: a\nname: b\n' }, /problem\.yaml cannot be read as YAML: .*unique/],
+  ['too many settings', { 'problem.yaml': `name: ${'x'.repeat(70_000)}\n` }, /longer than settings are/],
+  ['a name that is a list', { 'problem.yaml': 'name: [a]\n' }, /name is not a text/],
+  ['a limit that is negative', { 'problem.yaml': 'limits: {memory: -1}\n' }, /memory is not a number/],
+  ['a time that is no number', { '.timelimit': 'soon\n' }, /\.timelimit has no number of seconds/],
+  ['another format', { 'problem.yaml': 'problem_format_version: 2031-01\n' }, /the format 2031-01 is not read/],
+  ['an interactive problem', { 'problem.yaml': 'validation: custom interactive\n' }, /interactive: .*cannot be graded/],
+  ['a validator that scores', { 'problem.yaml': 'type: scoring\nvalidation: custom score\n' }, /give a score/],
+  ['a test without an answer', { 'data/secret/a/2.in': '' }, /has no data\/secret\/a\/2\.ans/],
+  ['a test with files', { 'data/secret/a/1.files/x.txt': '' }, /1\.files\/x\.txt: tests with files/],
+  ['an unknown flag', { 'problem.yaml': 'validator_flags: rm -rf\n' }, /knows no rm/],
+  [
+    'flags that differ',
+    { 'data/secret/a/testdata.yaml': 'output_validator_flags: case_sensitive\n' },
+    /secret\/a\/1 has other flags/,
+  ],
+  [
+    'a build script',
+    { 'problem.yaml': 'validation: custom\n', 'output_validators/v/build': '', 'output_validators/v/v.c': '' },
+    /output_validators\/v\/build: programs with scripts/,
+  ],
+  [
+    'a validator in another language',
+    { 'problem.yaml': 'validation: custom\n', 'output_validators/v.hs': '' },
+    /output_validators\/v\.hs is in a language/,
+  ],
+  ['no validator of its own', { 'problem.yaml': 'validation: custom\n' }, /output_validators has 0 programs/],
+])('%s is refused in one line', async (_what, files, says) => {
+  const refusal = await read({ ...plain, ...files }).catch((error: Error) => error);
+  expect(refusal).toMatchObject({ name: 'UsageError', message: expect.stringMatching(says) });
+  expect((refusal as Error).message).not.toContain('\n');
+});
+
+test.each<[string, (directory: string) => void, RegExp]>([
+  ['a link out of it', (at) => symlinkSync('/etc/passwd', join(at, 'data/secret/a/2.in')), /2\.in is a link out of/],
+  ['a directory elsewhere', (at) => symlinkSync('/etc', join(at, 'data/secret/etc')), /secret\/etc is a link out of/],
+  ['a link to nothing', (at) => symlinkSync('nothing', join(at, 'data/secret/a/2.in')), /2\.in cannot be read: ENOENT/],
+  ['a circle of links', (at) => symlinkSync('..', join(at, 'data/secret/a/up')), /too deep for a package/],
+  ['a pipe', (at) => execFileSync('mkfifo', [join(at, 'data/secret/a/2.in')]), /2\.in cannot be read: it is no plain/],
+  [
+    'a file that is too large',
+    (at) => execFileSync('truncate', ['-s', '65M', join(at, 'data/secret/a/1.in')]),
+    /1\.in has 68157440 bytes; at most 67108864 are read/,
+  ],
+  ['bytes that are no text', (at) => writeFileSync(join(at, 'data/secret/a/1.in'), Buffer.from([0xff])), /UTF-8/],
+])('a package with %s is refused', async (_what, spoil, says) => {
+  const directory = write(plain);
+  spoil(directory);
+  await expect(readProblem(directory, 'lines')).rejects.toThrow(says);
+});
+
+/** Python writes the archives: also those that no tool for people would. */
+const ARCHIVES = `
+import os, stat, sys, zipfile
+source, target, kind = sys.argv[1:]
+with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    top = "" if kind == "flat" else "sums/"
+    for directory, _, names in os.walk(source):
+        for name in names:
+            path = os.path.join(directory, name)
+            archive.write(path, top + os.path.relpath(path, source))
+    if kind == "link":
+        link = zipfile.ZipInfo("sums/data/secret/a/2.in")
+        link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "../../../../etc/passwd")
+    if kind == "twice":
+        archive.writestr("sums/problem.yaml", "name: another")
+    if kind == "up":
+        archive.writestr("sums/../../data/secret/x.in", "")
+    if kind == "absolute":
+        archive.writestr("/data/secret/x.in", "")
+    if kind == "bomb":
+        archive.writestr("sums/data/secret/a/2.in", b"0" * (65 << 20))
+    if kind == "lie":
+        archive.writestr("sums/data/secret/a/2.in", b"0" * 100000)
+if kind == "lie":
+    data = bytearray(open(target, "rb").read())
+    at = data.rindex(b"PK\\x01\\x02")
+    data[at + 24:at + 28] = (10).to_bytes(4, "little")
+    open(target, "wb").write(data)
+`;
+
+function archive(kind: string): string {
+  const target = join(scratch, `${kind}.kpp`);
+  execFileSync('python3', ['-W', 'ignore', '-c', ARCHIVES, write(plain), target, kind]);
+  return target;
+}
+
+test.each(['flat', 'nested'])('an archive that is %s is read as its directory is', async (kind) => {
+  const unpacked = await read(plain);
+  expect(await readProblem(archive(kind), 'lines')).toEqual(unpacked);
+});
+
+test.each([
+  ['link', /2\.in is a link or a device/],
+  ['twice', /has problem\.yaml twice/],
+  ['up', /cannot be read as a zip archive: .*invalid relative path/],
+  ['absolute', /cannot be read as a zip archive: absolute path/],
+  ['bomb', /2\.in has 68157440 bytes; at most 67108864/],
+  ['lie', /cannot be read as a zip archive: .*(too many|size)/],
+])('an archive with a %s is refused', async (kind, says) => {
+  await expect(readProblem(archive(kind), 'lines')).rejects.toThrow(says);
+});
+
+test('what is no archive is refused', async () => {
+  writeFileSync(join(scratch, 'text.zip'), 'PK but no more');
+  await expect(readProblem(join(scratch, 'text.zip'), 'lines')).rejects.toThrow(/text\.zip cannot be read as a zip/);
+  await expect(readProblem(join(scratch, 'none.kpp'), 'lines')).rejects.toThrow(/none\.kpp cannot be read/);
+});
+
+test('a plain folder is compared as it is asked', async () => {
+  const directory = write({ 'one.in': '1', 'one.out': '2', 'one.args': '--x\n' });
+  const { tests, name, checker } = await readProblem(directory, 'exact');
+  expect([name, checker]).toEqual([null, null]);
+  expect(tests).toMatchObject([
+    { name: 'one', stdin: '1', expected: '2', args: ['--x'], compare: 'exact', group: null },
+  ]);
+});

@@ -1,0 +1,74 @@
+/** The report as a page: whatever a program, a test or a package says, it stays a text. */
+import { expect, test } from 'vitest';
+import type { GradedProblem } from './graded-problem.ts';
+import { htmlReport } from './html-report.ts';
+
+const HOSTILE = `</pre><script>alert("x")</script><img src=x onerror='y'>&amp;\u202e\u0000\u001b[31m`;
+
+const graded = (text: string): GradedProblem => ({
+  title: text,
+  program: text,
+  accepted: false,
+  points: 1 / 3,
+  pointsMax: 2,
+  tests: [
+    {
+      ...{
+        name: text,
+        verdict: text,
+        points: 1 / 3,
+        pointsMax: 1,
+        cpuMs: 12,
+        wallMs: 1500,
+        memoryBytes: 3 * 2 ** 20,
+        job: text,
+      },
+      remark: text,
+      texts: { input: text, expected: text, output: text, errors: text },
+    },
+    {
+      ...{
+        name: 'secret/1',
+        verdict: 'accepted',
+        points: 1,
+        pointsMax: 1,
+        cpuMs: null,
+        wallMs: null,
+        memoryBytes: null,
+        job: 'j',
+      },
+      ...{ remark: null, texts: null },
+    },
+  ],
+  groups: [{ name: text, acceptedTests: 1, tests: 2, points: 1, pointsMax: 2 }],
+  judge: text,
+});
+
+const tagsOf = (page: string) => page.match(/<[^>]*>/g);
+
+test('no text makes markup: a page of hostile texts has the tags of one with plain texts', () => {
+  const page = htmlReport(graded(HOSTILE), HOSTILE);
+  expect(tagsOf(page)).toEqual(tagsOf(htmlReport(graded('plain'), 'plain')));
+  expect(page).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;');
+  for (const mark of ['\u202e', '\0', '\u001b']) expect(page).not.toContain(mark);
+});
+
+test('the page forbids itself everything but its own style, and loads nothing', () => {
+  const page = htmlReport(graded('plain'), 'now');
+  expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`.replaceAll("'", '&#39;'));
+  expect(page).not.toMatch(/<script|<link|<img|src=|url\(|https?:/);
+});
+
+test('it shows points, costs and groups, and of texts those of samples alone', () => {
+  const page = htmlReport(graded('plain'), 'now');
+  for (const shown of ['0.33 of 2 points', '12 ms', '1.50 s', '3.0 MiB', '1 of 2']) expect(page).toContain(shown);
+  expect(page.match(/<details/g)).toHaveLength(1);
+});
+
+test('a long text is cut, and says by how much', () => {
+  const { tests, ...others } = graded('plain');
+  const long = { input: 'x'.repeat(5000), expected: '', output: '', errors: '' };
+  const page = htmlReport({ ...others, tests: tests.map((each) => ({ ...each, texts: each.texts && long })) }, 'now');
+  expect(page).toContain('… and 1000 more characters');
+  expect(page).not.toContain('x'.repeat(4001));
+});
