@@ -10,6 +10,7 @@ import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
 import { blobsNamed } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
+import { StoreError } from '../../store/store-error.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { type AdmitOptions, admitGraded } from '../admit/admit.ts';
 import { cancel } from '../dispatch/cancel.ts';
@@ -129,7 +130,7 @@ export class GradingStage implements AsyncDisposable {
       }
       work.lastTurn = ++this.#turn;
       work.underWay.set(next.planned, next.job_id);
-      const following = this.#follow(work, next).finally(() => this.#followed.delete(following));
+      const following = this.#followOrForget(work, next).finally(() => this.#followed.delete(following));
       this.#followed.add(following);
     }
   }
@@ -145,6 +146,21 @@ export class GradingStage implements AsyncDisposable {
     return first ?? null;
   }
 
+  /** What the store does not take now is begun again later from what it has: nothing of a grading is only here. */
+  async #followOrForget(work: GradingWork, next: NextJob): Promise<void> {
+    const { log, ownNudges } = this.#options;
+    const { signal } = this.#stopping;
+    try {
+      await this.#follow(work, next);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.error({ err: error, grading_id: work.grading_id }, 'a grading is read again');
+      if (this.#works.get(work.grading_id) === work) this.#works.delete(work.grading_id);
+      await pause(failedMilliseconds, signal);
+      ownNudges.send('gradings');
+    }
+  }
+
   async #follow(work: GradingWork, next: NextJob): Promise<void> {
     const { planned, run } = next;
     const { signal } = this.#stopping;
@@ -153,13 +169,13 @@ export class GradingStage implements AsyncDisposable {
       if (job_id !== null) await this.#followJob(work, { ...next, job_id });
       else work.isCancelled = true;
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted || error instanceof StoreError) throw error;
       await this.#fail(work, planned.program, error);
     } finally {
       work.underWay.delete(planned);
-      await this.#settle(work);
-      this.#plan();
     }
+    await this.#settle(work);
+    this.#plan();
   }
 
   /** The id of the job; null if the grading makes no more. */

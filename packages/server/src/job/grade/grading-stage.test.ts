@@ -1,0 +1,122 @@
+/** A grading whose steps fail: it goes on, or says why it ended. */
+
+import { sha256Hex } from '@vouchbox/evidence';
+import { LIMIT_CEILINGS } from '@vouchbox/protocol';
+import { VERDICT_FILE } from '@vouchbox/protocol/grading';
+import { expect, test } from 'vitest';
+import { acme, JobRig } from '../../../test/job-rig.ts';
+import { createRateBudget } from '../../capacity/rate.ts';
+import type { Store } from '../../store/store.ts';
+import { StoreError } from '../../store/store-error.ts';
+import { createLog } from '../../telemetry/log/log.ts';
+import { createBlobs } from '../blobs/blobs.ts';
+import { createGradings, type Gradings } from '../gradings.ts';
+import { createObjectContents } from '../object-contents.ts';
+import { GradingStage } from './grading-stage.ts';
+
+const log = createLog('silent');
+const BODY = { programs: [{ language: 'bash', code: 'true' }], tests: [{ name: 'a' }, { name: 'b' }] };
+const VERDICT = JSON.stringify({ accepted: true, points: 2, points_max: 2 });
+
+/** A stage over the rig, whose cells end well at once. `verdicts` says whether judges leave one. */
+function stageOf(
+  rig: JobRig,
+  { verdicts }: { readonly verdicts: boolean },
+): { stage: GradingStage; gradings: Gradings } {
+  const { store, history, nudges, dispatcher, shutdown } = rig;
+  const checkFreeSpace = () => undefined;
+  const received = createRateBudget({ perSecond: 1, burst: 2 ** 30 });
+  const blobs = createBlobs({
+    store,
+    blobsMax: 9,
+    bytesMax: 2 ** 20,
+    keepMilliseconds: 1000,
+    checkFreeSpace,
+    received,
+  });
+  const cells = { isReady: () => true };
+  const shared = {
+    ...{ store, history, nudges, ownNudges: nudges, dispatcher, blobs, log, checkFreeSpace, shutdown: shutdown.signal },
+    ...{ objects: createObjectContents(null, log), ceilings: LIMIT_CEILINGS, others: () => [] },
+    own: { provider: rig.provider, health: cells, room: { concurrency: 2, concurrentMemMbMax: 4096 } },
+    queue: { total: 9, perTenant: 9 },
+    slots: () => 2,
+    isOurTurn: () => true,
+  };
+  void endAll(rig, verdicts);
+  return { stage: new GradingStage(shared), gradings: createGradings(shared) };
+}
+
+async function endAll(rig: JobRig, verdicts: boolean): Promise<void> {
+  for (let ordinal = 0; ; ordinal++) {
+    const cell = await rig.provider.running(ordinal);
+    const isJudge = cell.program?.outputs.includes(VERDICT_FILE) === true;
+    const content = Buffer.from(VERDICT);
+    const file = { path: VERDICT_FILE, size_bytes: content.length, sha256: sha256Hex(content), content };
+    cell.end({ kind: 'exited', exit_code: 0 }, { artifacts: isJudge && verdicts ? [file] : [] });
+  }
+}
+
+const ended = async (gradings: Gradings, grading_id: string) =>
+  await gradings.detail(acme, grading_id, { waitSeconds: 300, signal: new AbortController().signal });
+
+const submitted = async (gradings: Gradings): Promise<string> =>
+  (await gradings.submit(acme, { body: BODY, idempotencyKey: null })).answer.grading_id;
+
+/** Each of these calls fails once, as when the store cannot write for a moment. */
+function failingOnce(real: Store, ...names: (keyof Store)[]): Partial<Store> {
+  const left = new Set(names);
+  const faults = names.map((name) => {
+    const method = (real[name] as (input: unknown) => Promise<unknown>).bind(real);
+    const once = (input: unknown) =>
+      left.delete(name) ? Promise.reject(new StoreError('io', 'the disk does not answer')) : method(input);
+    return [name, once];
+  });
+  return Object.fromEntries(faults) as Partial<Store>;
+}
+
+test('a store that fails at each step for a moment costs a grading nothing', { tags: ['Gradings-13'] }, async () => {
+  await using rig = await JobRig.open({
+    faults: (real) =>
+      failingOnce(
+        real,
+        'runningGradings',
+        'gradingWork',
+        'gradingProgram',
+        'gradingTest',
+        'admit',
+        'gradedEnd',
+        'endGradedJob',
+        'endProgram',
+      ),
+  });
+  const { stage, gradings } = stageOf(rig, { verdicts: true });
+  await using _stage = stage;
+  stage.start();
+  const detail = await ended(gradings, await submitted(gradings));
+  expect(detail).toMatchObject({ status: 'finished', runs_ended: 2, graded: [{ verdict: { points: 2 } }] });
+  const page = await gradings.events(acme, detail.grading_id, {
+    after: 0,
+    limit: 99,
+    waitSeconds: 0,
+    signal: AbortSignal.abort(),
+  });
+  expect(page.items.map(({ kind, data }) => data.name ?? kind).toSorted()).toEqual([
+    'finished',
+    'judge',
+    'program',
+    'test 0',
+    'test 1',
+  ]);
+});
+
+test('a judge that leaves no verdict is made again, and then the program ends with the reason', async () => {
+  await using rig = await JobRig.open();
+  const { stage, gradings } = stageOf(rig, { verdicts: false });
+  await using _stage = stage;
+  stage.start();
+  const detail = await ended(gradings, await submitted(gradings));
+  expect(detail).toMatchObject({ status: 'failed', graded: [{ status: 'failed', verdict: null }] });
+  expect(detail.graded[0]?.problem).toMatch(/^job_\S+ gave no verdict$/);
+  expect(rig.provider.cells).toHaveLength(5);
+});
