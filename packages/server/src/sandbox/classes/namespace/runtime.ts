@@ -58,9 +58,7 @@ export async function launcherRuntime(): Promise<Runtime> {
     start: (options, boot) => startForked(launcherOf(options), options, boot),
     ownMemoryBytes: () => 0,
     heldProcesses: ({ group }) => group - OWN_PROCESSES,
-    async [Symbol.asyncDispose]() {
-      await launchers[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => launchers[Symbol.asyncDispose](),
   };
 }
 

@@ -14,7 +14,7 @@ import { type HostTrialOptions, hostTrials } from './host-trials.ts';
 import { kernelTrials } from './kernel-trials.ts';
 import { Probes } from './probe.ts';
 import type { DoctorReport, ProviderFinding } from './report.ts';
-import { crunTrial, runscTrial, tryPlatforms } from './runtime-trials.ts';
+import { runtimeTrials, tryPlatforms } from './runtime-trials.ts';
 import { Checks } from './trial.ts';
 
 export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 'packsDirectory' | 'workBytes'> {
@@ -34,7 +34,7 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const checks = new Checks(options.onCheck, (id) => (makesCells || NEEDED_ANYWAY.has(id) ? null : NO_PROGRAMS));
   await checks.run(hostTrials(options));
   await tryControls(checks, options);
-  await checks.run([crunTrial(), runscTrial()]);
+  await checks.run(runtimeTrials);
   const providers = [await tryGvisor(checks, options), await tryNamespace(checks, options)];
   return {
     generated_at: new Date().toISOString(),

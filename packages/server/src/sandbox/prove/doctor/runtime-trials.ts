@@ -11,13 +11,10 @@ import { wasLate } from '../../sandbox.ts';
 import { pass, warn } from './finding.ts';
 import type { Checks, Trial } from './trial.ts';
 
-export function crunTrial(): Trial {
-  return runtimeTrial('crun', crunRuntime);
-}
-
-export function runscTrial(): Trial {
-  return runtimeTrial('runsc', () => runscRuntime({ platform: 'ptrace', starter: 'runsc' }));
-}
+export const runtimeTrials: readonly Trial[] = [
+  runtimeTrial('crun', crunRuntime),
+  runtimeTrial('runsc', () => runscRuntime({ platform: 'ptrace', starter: 'runsc' })),
+];
 
 function runtimeTrial(name: 'crun' | 'runsc', find: () => Promise<Runtime>): Trial {
   return {
