@@ -2,7 +2,7 @@
 import { parse } from 'yaml';
 import { UsageError } from '../failures/usage-error.ts';
 
-const TEXT_MAX = 64 * 1024;
+const textMax = 64 * 1024;
 
 /** One mapping of a file. Each reader returns undefined where the key is missing or null. */
 export class Settings {
@@ -16,7 +16,7 @@ export class Settings {
 
   /** @throws UsageError if the text is no mapping in YAML */
   static of(file: string, text: string): Settings {
-    if (text.length > TEXT_MAX) throw new UsageError(`${file} is longer than settings are`);
+    if (text.length > textMax) throw new UsageError(`${file} is longer than settings are`);
     const value = parsed(file, text) ?? new Map();
     if (!(value instanceof Map)) throw new UsageError(`${file} is no mapping of names to values`);
     return new Settings(file, value);

@@ -100,9 +100,16 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
+type Points = Pick<GradedTest, 'points' | 'pointsMax'>;
+
 /** Points as people write them: shares of a hundred have many digits. */
-export function pointsText(points: number): string {
-  return String(Math.round(points * 100) / 100);
+export function pointsText({ points, pointsMax }: Points, between: string): string {
+  return [points, pointsMax].map((number) => Math.round(number * 100) / 100).join(between);
+}
+
+/** The same of a test or a group, of which some count nothing by themselves. */
+export function shareText(won: Points, between: string): string {
+  return won.pointsMax === 0 ? '–' : pointsText(won, between);
 }
 
 export function durationText(ms: number | null): string {

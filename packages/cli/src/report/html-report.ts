@@ -2,7 +2,14 @@
  * A grading as one page that needs nothing else: no script, no font, no picture. Every text in it, above all what programs
  * wrote, is escaped where it is put in, and the page forbids itself everything but its own style.
  */
-import { durationText, type GradedProblem, type GradedTest, memoryText, pointsText } from './graded-problem.ts';
+import {
+  durationText,
+  type GradedProblem,
+  type GradedTest,
+  memoryText,
+  pointsText,
+  shareText,
+} from './graded-problem.ts';
 
 /** Of each text of a sample. A report is read, and not kept as evidence. */
 const TEXT_MAX = 4000;
@@ -58,7 +65,7 @@ pre { background: var(--box); padding: .6rem; overflow-x: auto; margin: .2rem 0 
 
 /** @param made when the report was written, as it is shown */
 export function htmlReport(graded: GradedProblem, made: string): string {
-  const { title, program, accepted, points, pointsMax, tests, groups, judge } = graded;
+  const { title, program, accepted, tests, groups, judge } = graded;
   const policy = "default-src 'none'; style-src 'unsafe-inline'";
   const { text } = html`<!doctype html>
 <html lang="en">
@@ -72,7 +79,7 @@ export function htmlReport(graded: GradedProblem, made: string): string {
 <body>
 <h1>${title}</h1>
 <div class="quiet"><code>${program}</code>, graded ${made}</div>
-<p class="total ${accepted ? 'good' : 'bad'}">${accepted ? '✓ accepted' : '✗ not accepted'}, ${pointsText(points)} of ${pointsText(pointsMax)} points</p>
+<p class="total ${accepted ? 'good' : 'bad'}">${accepted ? '✓ accepted' : '✗ not accepted'}, ${pointsText(graded, ' of ')} points</p>
 ${groups.length === 0 ? html`` : groupsTable(graded)}
 <h2>Tests</h2>
 <table>
@@ -82,7 +89,7 @@ ${tests.map(testRow)}
 </tbody>
 </table>
 ${samples(tests)}
-<p class="quiet">The verdict of each test was signed by the service, as the output of the judge’s job <code>${judge}</code>.
+<p class="quiet">Each verdict is in the output of the judge’s job <code>${judge}</code>, which the service signs where it signs results.
 <code>vouchbox grade --output DIRECTORY</code> writes it with its evidence, and <code>service-verify verdict</code> checks that. This page is not signed.</p>
 </body>
 </html>
@@ -96,8 +103,8 @@ function groupsTable({ groups }: GradedProblem): Markup {
 <thead><tr><th>group</th><th class="number">accepted</th><th class="number">points</th></tr></thead>
 <tbody>
 ${groups.map(
-  ({ name, acceptedTests, tests, points, pointsMax }) =>
-    html`<tr><td>${name}</td><td class="number">${acceptedTests} of ${tests}</td><td class="number">${pointsText(points)} of ${pointsText(pointsMax)}</td></tr>`,
+  (group) =>
+    html`<tr><td>${group.name}</td><td class="number">${group.acceptedTests} of ${group.tests}</td><td class="number">${shareText(group, ' of ')}</td></tr>`,
 )}
 </tbody>
 </table>`;
@@ -107,7 +114,7 @@ function testRow(test: GradedTest): Markup {
   const isGood = test.verdict === 'accepted';
   const word = `${isGood ? '✓' : '✗'} ${test.verdict.replaceAll('_', ' ')}`;
   const remark = test.remark === null ? html`` : html`<div class="quiet">${test.remark}</div>`;
-  return html`<tr><td>${test.name}</td><td class="${isGood ? 'good' : 'bad'}">${word}${remark}</td><td class="number">${pointsText(test.points)} of ${pointsText(test.pointsMax)}</td><td class="number">${durationText(test.cpuMs)}</td><td class="number">${durationText(test.wallMs)}</td><td class="number">${memoryText(test.memoryBytes)}</td><td><code>${test.job}</code></td></tr>`;
+  return html`<tr><td>${test.name}</td><td class="${isGood ? 'good' : 'bad'}">${word}${remark}</td><td class="number">${shareText(test, ' of ')}</td><td class="number">${durationText(test.cpuMs)}</td><td class="number">${durationText(test.wallMs)}</td><td class="number">${memoryText(test.memoryBytes)}</td><td><code>${test.job}</code></td></tr>`;
 }
 
 function samples(tests: readonly GradedTest[]): Markup {
