@@ -55,7 +55,8 @@ export interface EndedFile {
 
 /** How a job ended, of its receipt and its record. */
 export interface JobEnd extends JobRecord {
-  readonly stdout: string;
+  /** Null if it is not at hand. It is needed up to `inlineRoom`, and all of it where outputs are not kept by digest. */
+  readonly stdout: string | null;
   readonly stderr: string;
   /** Whether some of stdout is not in its record. */
   readonly truncated: boolean;
@@ -79,6 +80,9 @@ export interface JobEnd extends JobRecord {
 
 /** Where a test sends what it prints. */
 export const STDOUT_FILE = 'output/stdout';
+
+/** What a build leaves, and where a test finds it. */
+export const PRODUCT_FILES = { output: 'output/product', input: 'input/product' } as const;
 
 const COMPILED: ReadonlySet<string> = new Set(['c', 'cpp', 'java']);
 
@@ -116,15 +120,19 @@ export function checkRecord(end: JobEnd, codes: ExitCodes): CheckRecord {
   return { ...jobRecord(end), code_sha256: end.code_sha256, codes, said: saidBy(end, codes) };
 }
 
+/** More is no number that counts. */
+const saidCharsMax = 50;
+export const TOO_LONG = 'too long';
+
 /** Points that a checker gave: after `points` at the start of stderr, or in the files of the Kattis format. */
 function saidBy({ stderr, outputs }: JobEnd, codes: ExitCodes): SaidPoints | null {
   if (codes === 'testlib') {
-    const [, text] = /^points[ \t]+(\S{1,100})/.exec(stderr) ?? [];
+    const [, text] = /^points[ \t]+(\S{1,40})/.exec(stderr) ?? [];
     return text === undefined ? null : { kind: 'points', text };
   }
   for (const [path, kind] of SCORE_FILES) {
     const text = outputs.find((file) => file.path === path)?.text;
-    if (text !== undefined) return { kind, text: text.trim().slice(0, 100) };
+    if (text !== undefined) return { kind, text: text.length > saidCharsMax ? TOO_LONG : text };
   }
   return null;
 }

@@ -126,7 +126,7 @@ test('the judge gives the words, the points and the groups that the rules give',
     codes: one('testlib', 'kattis'),
     said: one(
       null,
-      { kind: 'points', text: one('2', '0.1', '0', '-1', '9', 'x', '1e-1') },
+      { kind: 'points', text: one('2', '0.1', '0', '-1', '9', 'x', '1e-1', '1\n') },
       { kind: 'part', text: one('.3', '1', '2') },
     ),
   });

@@ -196,7 +196,7 @@ test('a checker of the Kattis format reads the output, and leaves its points in 
     stdin: text('5'),
     outputs: ['output/**'],
   });
-  expect(given.tests[0]?.check?.said).toEqual({ kind: 'points', text: '3' });
+  expect(given.tests[0]?.check?.said).toEqual({ kind: 'points', text: '3\n' });
 });
 
 describe('groups', () => {

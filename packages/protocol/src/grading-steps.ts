@@ -253,7 +253,7 @@ class Look {
       const built = this.#built(`build validator ${index + 1}`, validator, true);
       if (built === null) return null;
       const product = built === 'failed' ? undefined : built.product;
-      const stdin = (plan.tests[at] as PlannedTest).stdin ?? { text: '' };
+      const { stdin } = plan.tests[at] as PlannedTest;
       const submission = { ...graderSubmission(plan, validator, product), stdin };
       const name = `validate ${at + 1} by ${index + 1}`;
       const end = this.#end({ name, role: 'validate', shared: true, test: at, submission });

@@ -5,16 +5,19 @@ import type { PlannedTest } from './grading-plan.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** How large both texts of a test may be together in the judge's one file, as JSON: the fewer tests, the larger. */
+/**
+ * How many bytes both texts of a test may have together in the judge's one file: the fewer tests, the more. In JSON a byte
+ * may take six, and the whole file has at most 64 MiB.
+ */
 export function inlineRoom(tests: number): number {
-  return Math.max(32 * KIB, Math.min(MIB, Math.floor((32 * MIB) / tests)));
+  return Math.max(8 * KIB, Math.min(MIB, Math.floor((8 * MIB) / tests)));
 }
 
 /** Sizes of the texts of tests and ends: a grading is looked at once for each job that ends. */
 const sizes = new WeakMap<object, number>();
 
-function jsonBytes(of: PlannedTest | JobEnd, text: string): number {
-  const bytes = sizes.get(of) ?? new TextEncoder().encode(JSON.stringify(text)).length;
+function bytesOf(of: PlannedTest | JobEnd, text: string): number {
+  const bytes = sizes.get(of) ?? new TextEncoder().encode(text).length;
   sizes.set(of, bytes);
   return bytes;
 }
@@ -23,7 +26,7 @@ function jsonBytes(of: PlannedTest | JobEnd, text: string): number {
 export function isInline(test: PlannedTest, end: JobEnd, room: number): boolean {
   const { expected } = test;
   if (expected === undefined || !('text' in expected)) return false;
-  if (jsonBytes(end, end.stdout) + jsonBytes(test, expected.text) > room) return false;
+  if (end.stdout === null || bytesOf(end, end.stdout) + bytesOf(test, expected.text) > room) return false;
   const isExact = !end.stdout.includes('\ufffd') || keptOutput(end) === undefined;
   return !end.truncated && isExact;
 }
@@ -31,7 +34,7 @@ export function isInline(test: PlannedTest, end: JobEnd, room: number): boolean 
 /** What is expected, if the judge is given it as a text. */
 export function inlineExpected(test: PlannedTest, room: number): string | null {
   const { expected } = test;
-  return expected !== undefined && 'text' in expected && jsonBytes(test, expected.text) <= room ? expected.text : null;
+  return expected !== undefined && 'text' in expected && bytesOf(test, expected.text) <= room ? expected.text : null;
 }
 
 function keptOutput(end: JobEnd) {
@@ -40,10 +43,10 @@ function keptOutput(end: JobEnd) {
 
 /** Some of the output is unknown if its record was cut and it was not kept whole. */
 export function isCut(end: JobEnd): boolean {
-  return end.truncated && keptOutput(end) === undefined;
+  return (end.truncated || end.stdout === null) && keptOutput(end) === undefined;
 }
 
 export function outputOf(end: JobEnd): JobText {
-  if (keptOutput(end) === undefined) return { text: end.stdout };
+  if (keptOutput(end) === undefined) return { text: end.stdout ?? '' };
   return { from: { job_id: end.job_id, path: STDOUT_FILE } };
 }

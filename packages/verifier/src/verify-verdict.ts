@@ -3,31 +3,23 @@
  * wrote, and that every line follows from the signed record of the test that it names. Uses nothing that only Node has.
  * docs/GRADING.md.
  */
-import {
-  EXPORT_FILES,
-  foldOutput,
-  isJsonObject,
-  outputRecords,
-  parseStrictJson,
-  type StoredReceipt,
-  sha256Hex,
-} from '@vouchbox/evidence';
+import { isJsonObject, parseStrictJson, type StoredReceipt, sha256Hex } from '@vouchbox/evidence';
 import {
   type CheckerRun,
   isLimitOfCompiler,
   JUDGE,
-  type SaidViolation,
   type TestResult,
   type TestVerdict,
   VERDICT_FILE,
   VERDICT_SCHEMA,
   type Verdict,
 } from '@vouchbox/protocol/grading';
+import { JUDGE_2, VERDICT_SCHEMA_2, type Verdict2 } from '@vouchbox/protocol/grading-steps';
+import { type Attested, artifactDigest, attested, type VerdictExpectation } from './attested-job.ts';
 import { EXIT } from './exit-code.ts';
-import { type ExportedJob, type ExportFiles, parseExport, wholeFile } from './exported-job.ts';
-import { parseLines } from './history.ts';
+import type { ExportFiles } from './exported-job.ts';
 import { type Check, checked, exitCodeOf, failed, passed, type Report, refusal } from './report.ts';
-import { verifyExport } from './verify-export.ts';
+import { isVerdict2, verdict2Checks } from './verify-verdict-2.ts';
 
 /** A verdict with the exports of all jobs that it stands on. */
 export interface VerdictFiles {
@@ -38,76 +30,50 @@ export interface VerdictFiles {
   readonly jobs: ReadonlyMap<string, ExportFiles>;
 }
 
-export interface VerdictExpectation {
-  /** PEM texts of the pinned keys; null for one that was too large to read. */
-  readonly publicKeys: readonly (string | null)[];
-  readonly tenant: string;
-}
+export type { VerdictExpectation };
 
 /** What a good report of a verdict shows and what it does not. */
 const NOTICE =
   'This shows that the program of this digest was run once for each test, in a job of its own, and that the verdict ' +
   'follows from what those jobs did and from the expected outputs of these digests. It does not show what the tests were.';
 
-/** The digest of a program as receipts state it. */
-const JUDGE_SHA256 = sha256Hex(new TextEncoder().encode(JUDGE));
+/** The judges that are known, by the digests of their programs, and the form of what each writes. */
+const JUDGES: ReadonlyMap<unknown, string> = new Map([
+  [sha256Hex(new TextEncoder().encode(JUDGE)), VERDICT_SCHEMA],
+  [sha256Hex(new TextEncoder().encode(JUDGE_2)), VERDICT_SCHEMA_2],
+]);
 
 export async function verifyVerdict(given: VerdictFiles, expected: VerdictExpectation): Promise<Report> {
   const judge = await attested('judge', given.judge, expected);
   if ('isGood' in judge) return refusal(EXIT.record, [judge]);
   const checks = [passed('judge', judge.detail), judgeCheck(judge), verdictFileCheck(judge, given.verdict)];
-  const verdict = parseVerdict(given.verdict);
+  const verdict = parseVerdict(given.verdict, JUDGES.get(judge.receipt['code_sha256']));
   if (verdict === null || checks.some(({ isGood }) => !isGood)) {
     return refusal(EXIT.record, [
       ...checks,
       ...(verdict === null ? [failed('verdict', 'it is not a verdict of this form')] : []),
     ]);
   }
-  for (const test of verdict.tests) checks.push(await testCheck(test, { verdict, given, expected }));
-  checks.push(totalsCheck(verdict));
+  checks.push(...(await linesOf(verdict, given, expected)));
   const exitCode = exitCodeOf(checks, EXIT.record);
   return { exitCode, checks, facts: factsOf(verdict), notice: exitCode === EXIT.good ? NOTICE : null };
 }
 
-/** A job whose export was verified. */
-interface Attested {
-  readonly receipt: StoredReceipt;
-  readonly stdoutSha256: string;
-  readonly violations: readonly SaidViolation[];
-  readonly detail: string;
-}
-
-/** Verifies one export; the first thing that does not hold is the check. */
-async function attested(
-  name: string,
-  files: ExportFiles | undefined,
+async function linesOf(
+  verdict: Verdict | Verdict2,
+  given: VerdictFiles,
   expected: VerdictExpectation,
-  job?: string,
-): Promise<Attested | Check> {
-  if (files === undefined) return failed(name, `there is no export of ${job ?? 'it'}`);
-  const exported = parseExport(files);
-  const report = await verifyExport(exported, { ...expected, job });
-  const bad = report.checks.find(({ isGood }) => !isGood);
-  if (bad !== undefined || 'problem' in exported) return failed(name, `${bad?.name}: ${bad?.detail}`);
-  return { ...recordOf(exported), detail: `${exported.manifest.job_id}, ${report.checks.length} checks` };
-}
-
-/** The receipt and the output of an export that was found good: both were signed. */
-function recordOf({ files }: ExportedJob): Omit<Attested, 'detail'> {
-  const receipt = parseStrictJson(wholeFile(files, EXPORT_FILES.receipt) ?? new Uint8Array());
-  const history = parseLines(wholeFile(files, EXPORT_FILES.events) ?? new Uint8Array());
-  const events = 'problem' in history ? [] : history.events;
-  const stdout = foldOutput(outputRecords(events, 'stdout'));
-  return {
-    receipt: receipt.kind === 'value' && isJsonObject(receipt.value) ? (receipt.value as StoredReceipt) : {},
-    stdoutSha256: sha256Hex(new TextEncoder().encode(stdout)),
-    violations: events.flatMap(({ kind, data }) => (kind === 'violation' ? [data as SaidViolation] : [])),
-  };
+): Promise<readonly Check[]> {
+  if (verdict.schema === VERDICT_SCHEMA_2) return await verdict2Checks({ verdict, jobs: given.jobs, expected });
+  const checks: Check[] = [];
+  for (const test of verdict.tests) checks.push(await testCheck(test, { verdict, given, expected }));
+  return [...checks, totalsCheck(verdict)];
 }
 
 function judgeCheck({ receipt }: Attested): Check {
-  const isKnown = receipt['code_sha256'] === JUDGE_SHA256 && receipt['status'] === 'succeeded';
-  return checked('judge_program', isKnown ? null : 'it is not the judge that is known here', `sha256:${JUDGE_SHA256}`);
+  const code = receipt['code_sha256'];
+  const isKnown = JUDGES.has(code) && receipt['status'] === 'succeeded';
+  return checked('judge_program', isKnown ? null : 'it is not the judge that is known here', `sha256:${String(code)}`);
 }
 
 function verdictFileCheck({ receipt }: Attested, bytes: Uint8Array<ArrayBuffer>): Check {
@@ -116,17 +82,13 @@ function verdictFileCheck({ receipt }: Attested, bytes: Uint8Array<ArrayBuffer>)
   return checked('verdict_file', isListed ? null : 'it is not what the judge wrote', `sha256:${sha256}`);
 }
 
-function artifactDigest(list: unknown, path: string): unknown {
-  const artifacts: readonly unknown[] = Array.isArray(list) ? list : [];
-  return artifacts.filter(isJsonObject).find((artifact) => artifact['path'] === path)?.['sha256'];
-}
-
-/** The form was made by a judge that is known, so its schema says the rest. */
-function parseVerdict(bytes: Uint8Array<ArrayBuffer>): Verdict | null {
+/** A judge that is known made the form. What it passes on is looked at where it has a form of its own. */
+function parseVerdict(bytes: Uint8Array<ArrayBuffer>, known: string | undefined): Verdict | Verdict2 | null {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
   const { schema, tests } = json.value;
-  return schema === VERDICT_SCHEMA && Array.isArray(tests) ? (json.value as unknown as Verdict) : null;
+  if (schema !== known || !Array.isArray(tests)) return null;
+  return schema === VERDICT_SCHEMA || isVerdict2(json.value) ? (json.value as unknown as Verdict | Verdict2) : null;
 }
 
 interface Known {
@@ -215,7 +177,7 @@ function totalsCheck({ tests, points, points_max, accepted }: Verdict): Check {
   return checked('totals', isRight ? null : 'they do not follow from the tests', `${points} of ${points_max} points`);
 }
 
-function factsOf({ program, accepted, points, points_max, tests }: Verdict): Report['facts'] {
+function factsOf({ program, accepted, points, points_max, tests }: Verdict | Verdict2): Report['facts'] {
   const { language, code_sha256 } = program;
   return { accepted, points, points_max, tests: tests.length, language, code_sha256 };
 }

@@ -1,0 +1,69 @@
+/** A job that a verdict stands on: its export, once every check of it is good, and what its signed records say. */
+import {
+  EXPORT_FILES,
+  foldOutput,
+  isJsonObject,
+  outputRecords,
+  parseStrictJson,
+  type StoredReceipt,
+  sha256Hex,
+  violationsOf,
+} from '@vouchbox/evidence';
+import type { SaidViolation } from '@vouchbox/protocol/grading';
+import { type ExportedJob, type ExportFiles, parseExport, wholeFile } from './exported-job.ts';
+import { parseLines } from './history.ts';
+import { type Check, failed } from './report.ts';
+import { verifyExport } from './verify-export.ts';
+
+export interface VerdictExpectation {
+  /** PEM texts of the pinned keys; null for one that was too large to read. */
+  readonly publicKeys: readonly (string | null)[];
+  readonly tenant: string;
+}
+
+/** A job whose export was verified. */
+export interface Attested {
+  readonly receipt: StoredReceipt;
+  /** Of the text that its record gives. */
+  readonly stdoutSha256: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly violations: readonly SaidViolation[];
+  readonly detail: string;
+}
+
+/** Verifies one export; the first thing that does not hold is the check. */
+export async function attested(
+  name: string,
+  files: ExportFiles | undefined,
+  expected: VerdictExpectation,
+  job?: string,
+): Promise<Attested | Check> {
+  if (files === undefined) return failed(name, `there is no export of ${job ?? 'it'}`);
+  const exported = parseExport(files);
+  const report = await verifyExport(exported, { ...expected, job });
+  const bad = report.checks.find(({ isGood }) => !isGood);
+  if (bad !== undefined || 'problem' in exported) return failed(name, `${bad?.name}: ${bad?.detail}`);
+  return { ...recordOf(exported), detail: `${exported.manifest.job_id}, ${report.checks.length} checks` };
+}
+
+/** The receipt and the output of an export that was found good: both were signed. */
+function recordOf({ files }: ExportedJob): Omit<Attested, 'detail'> {
+  const receipt = parseStrictJson(wholeFile(files, EXPORT_FILES.receipt) ?? new Uint8Array());
+  const history = parseLines(wholeFile(files, EXPORT_FILES.events) ?? new Uint8Array());
+  const events = 'problem' in history ? [] : history.events;
+  const stdout = foldOutput(outputRecords(events, 'stdout'));
+  return {
+    receipt: receipt.kind === 'value' && isJsonObject(receipt.value) ? (receipt.value as StoredReceipt) : {},
+    stdoutSha256: sha256Hex(new TextEncoder().encode(stdout)),
+    stdout,
+    stderr: foldOutput(outputRecords(events, 'stderr')),
+    violations: violationsOf(events),
+  };
+}
+
+/** The digest of a file in a list of a receipt. */
+export function artifactDigest(list: unknown, path: string): unknown {
+  const artifacts: readonly unknown[] = Array.isArray(list) ? list : [];
+  return artifacts.filter(isJsonObject).find((artifact) => artifact['path'] === path)?.['sha256'];
+}

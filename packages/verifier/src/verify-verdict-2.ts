@@ -1,0 +1,262 @@
+/**
+ * Checks a verdict of version 2: each line is computed again from the signed record of the job that it names, and what
+ * follows from the lines by the rules of the judge. docs/GRADING.md.
+ */
+import { canonicalJson, isJsonObject, sha256Hex } from '@vouchbox/evidence';
+import {
+  builderOf,
+  CHECKED_FILES,
+  type CheckRecord,
+  COMPARER,
+  checkRecord,
+  endOf,
+  isCompiled,
+  isCut,
+  isStarved,
+  type JobEnd,
+  jobRecord,
+  PRODUCT_FILES,
+  runRecord,
+  type Score,
+  scoreOf,
+  type TestResult2,
+  TOO_LONG,
+  type Verdict2,
+  wonAlone,
+} from '@vouchbox/protocol/grading-steps';
+import { type Attested, artifactDigest, attested, type VerdictExpectation } from './attested-job.ts';
+import type { ExportFiles } from './exported-job.ts';
+import { type Check, checked, failed, passed } from './report.ts';
+
+interface Known {
+  readonly verdict: Verdict2;
+  readonly jobs: ReadonlyMap<string, ExportFiles>;
+  readonly expected: VerdictExpectation;
+}
+
+/** The checks of everything below the judge. */
+export async function verdict2Checks(known: Known): Promise<readonly Check[]> {
+  const { verdict } = known;
+  const examiner = new Examiner(known);
+  const checks: Check[] = [];
+  if (verdict.program.build !== null) checks.push(await examiner.buildCheck());
+  for (const test of verdict.tests) checks.push(await examiner.testCheck(test));
+  return [...checks, ...examiner.scoreChecks()];
+}
+
+const COMPARER_SHA256 = sha256Hex(new TextEncoder().encode(COMPARER));
+const EMPTY_SHA256 = sha256Hex(new Uint8Array());
+
+/** A job of a test that does not hold. */
+class Mismatch extends Error {}
+
+class Examiner {
+  readonly #known: Known;
+  readonly #seen = new Set<string>();
+  /** The digest of the product that all tests start. */
+  #product: unknown = undefined;
+  #checker: string | null = null;
+  #limits: string | null = null;
+  readonly #cut = new Set<TestResult2>();
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
+
+  async buildCheck(): Promise<Check> {
+    const { program } = this.#known.verdict;
+    return await named('build', async () => {
+      const build = program.build as NonNullable<typeof program.build>;
+      const job = await this.#job('build', build.job_id);
+      const end = jobEnd(job);
+      same({ ...jobRecord(end), compiler: builderOf(end) }, build, 'the verdict says something else of it');
+      if (end.code_sha256 !== program.code_sha256) throw new Mismatch('it built another program');
+      this.#product = artifactDigest(job.receipt['large_outputs'], PRODUCT_FILES.output);
+      return `${build.compiler === null ? 'built' : `compile ${build.compiler}`}; ${job.detail}`;
+    });
+  }
+
+  async testCheck(test: TestResult2): Promise<Check> {
+    const name = `test ${test.name}`;
+    return await named(name, async () => {
+      for (const validation of test.validations) await this.#checkValidation(name, test, validation);
+      if (test.run === null) return `${test.verdict}; no job`;
+      const job = await this.#job(name, test.run.job_id);
+      if (this.#seen.has(test.run.job_id)) throw new Mismatch('its job is that of another test');
+      this.#seen.add(test.run.job_id);
+      const end = this.#checkRun(test, job, test.run);
+      await this.#checkRepeat(name, test, { job, end });
+      if (isCut(end)) this.#cut.add(test);
+      const isKept = end.stdout_sha256 === test.stdout_sha256;
+      if (!isKept && job.stdoutSha256 !== test.stdout_sha256) throw new Mismatch('the judge was given another output');
+      if (test.check !== null) await this.#checkCheck(name, test, test.check);
+      return `${test.verdict}; ${job.detail}`;
+    });
+  }
+
+  /** Words, points and groups, computed again. Only what the judge compared itself is taken from it. */
+  scoreChecks(): readonly Check[] {
+    const { tests, groups, program, accepted, points, points_max } = this.#known.verdict;
+    const plan = groups.map((group) => ({ ...group, points: group.points_max }));
+    const rows = tests.map((test) => {
+      const isAlike = test.verdict === 'accepted';
+      const alone = { ...test, points: test.points_max, is_cut: this.#cut.has(test), isAlike };
+      return { ...alone, won: wonAlone(alone, program) };
+    });
+    const score: Score = scoreOf(plan, rows);
+    const wrong = score.tests.findIndex(({ verdict, points }, at) => {
+      const said = tests[at];
+      return verdict !== said?.verdict || points !== said.points;
+    });
+    const unchecked = this.#checker === null ? undefined : tests.find(lacksChecker);
+    let words = wrong === -1 ? null : `${tests[wrong]?.name} is ${score.tests[wrong]?.verdict} by the rules`;
+    if (unchecked !== undefined) words = `${unchecked.name} was judged without the checker of the others`;
+    const isSame = canonicalJson([score.groups, score.accepted, score.points, score.points_max]);
+    const isRight = isSame === canonicalJson([groups, accepted, points, points_max]);
+    return [
+      checked('words', words, 'they follow from how the jobs ended'),
+      checked('totals', isRight ? null : 'they do not follow from the tests', `${points} of ${points_max} points`),
+    ];
+  }
+
+  /** A run of the program: what the verdict says of it is in its receipt. */
+  #checkRun(test: TestResult2, { receipt, ...job }: Attested, said: TestResult2['run']): JobEnd {
+    const { program } = this.#known.verdict;
+    const end = jobEnd({ receipt, ...job });
+    if (end.code_sha256 !== program.code_sha256) throw new Mismatch('it ran another program');
+    const product = artifactDigest(receipt['input_artifacts'], PRODUCT_FILES.input);
+    if (product !== this.#product) throw new Mismatch('it did not start what the build made');
+    const isAlone = product !== undefined || !isCompiled({ language: program.language });
+    same(runRecord(end, isAlone), said, 'the verdict says something else of its end, its time or its memory');
+    if (end.stdin_sha256 !== test.stdin_sha256) throw new Mismatch('the verdict names another input');
+    const limits = canonicalJson(receipt['requested_limits'] ?? null);
+    this.#limits ??= limits;
+    if (limits !== this.#limits) throw new Mismatch('it ran under other limits than the tests before it');
+    return end;
+  }
+
+  /** A run that starved is repeated once, and no other one is. */
+  async #checkRepeat(name: string, test: TestResult2, last: { readonly job: Attested; readonly end: JobEnd }) {
+    if (test.starved === null) {
+      if (starved(last.end))
+        throw new Mismatch('it met its wall limit without its processor time, and was not repeated');
+      return;
+    }
+    const first = await this.#job(name, test.starved.job_id);
+    if (!starved(this.#checkRun(test, first, test.starved))) throw new Mismatch('it was repeated without need');
+    if (this.#seen.has(test.starved.job_id)) throw new Mismatch('its first job is that of another test');
+    this.#seen.add(test.starved.job_id);
+    const isSame = GIVEN.every((member) => alike(first.receipt[member], last.job.receipt[member]));
+    if (!isSame) throw new Mismatch('it was given something else when it was repeated');
+  }
+
+  async #checkCheck(name: string, test: TestResult2, check: CheckRecord): Promise<void> {
+    const job = await this.#job(`${name}, its checker`, check.job_id);
+    const { receipt } = job;
+    sameCheck(job, check, 'the verdict says something else of its checker');
+    const given = receipt['input_artifacts'];
+    const isComparer = check.code_sha256 === COMPARER_SHA256;
+    if (artifactDigest(given, CHECKED_FILES.output) !== test.stdout_sha256)
+      throw new Mismatch('its checker was given another output');
+    if (artifactDigest(given, CHECKED_FILES.expected) !== test.expected_sha256)
+      throw new Mismatch('its checker was given another expected output');
+    if (isComparer) {
+      const words = sha256Hex(canonicalJson([JSON.stringify(test.compare)]));
+      if (receipt['args_sha256'] !== words) throw new Mismatch('it was compared in another way');
+      return;
+    }
+    if (artifactDigest(given, CHECKED_FILES.stdin) !== (test.stdin_sha256 ?? EMPTY_SHA256))
+      throw new Mismatch('its checker was given another input');
+    if (check.codes === 'kattis' && receipt['stdin_sha256'] !== test.stdout_sha256)
+      throw new Mismatch('its checker read another output');
+    this.#checker ??= check.code_sha256;
+    if (check.code_sha256 !== this.#checker) throw new Mismatch('its checker was another program');
+  }
+
+  async #checkValidation(name: string, test: TestResult2, said: CheckRecord): Promise<void> {
+    const job = await this.#job(`${name}, its validator`, said.job_id);
+    sameCheck(job, said, 'the verdict says something else of its validator');
+    if (test.run !== null && job.receipt['stdin_sha256'] !== test.stdin_sha256)
+      throw new Mismatch('its validator read another input');
+  }
+
+  async #job(name: string, job_id: string): Promise<Attested> {
+    const job = await attested(name, this.#known.jobs.get(job_id), this.#known.expected, job_id);
+    if ('isGood' in job) throw new Mismatch(job.detail);
+    return job;
+  }
+}
+
+/** Whether the judge compared what a checker should have judged. */
+function lacksChecker({ verdict, check }: TestResult2): boolean {
+  return check === null && (verdict === 'accepted' || verdict === 'wrong_answer');
+}
+
+/** What a run is given, by the members of its receipt. */
+const GIVEN = ['code_sha256', 'stdin_sha256', 'args_sha256', 'env_sha256', 'policy_sha256', 'input_artifacts'] as const;
+
+function starved(end: JobEnd): boolean {
+  return isStarved({ ...end, cpu_ms: end.usage.cpu_ms });
+}
+
+async function named(name: string, work: () => Promise<string>): Promise<Check> {
+  try {
+    return passed(name, await work());
+  } catch (error) {
+    if (error instanceof Mismatch) return failed(name, error.message);
+    throw error;
+  }
+}
+
+function alike(one: unknown, other: unknown): boolean {
+  return canonicalJson(one ?? null) === canonicalJson(other ?? null);
+}
+
+function same(found: object, said: unknown, problem: string): void {
+  if (!alike(found, said)) throw new Mismatch(problem);
+}
+
+function sameCheck(job: Attested, said: CheckRecord, problem: string): void {
+  const end = jobEnd(job, (path) => scoreText(job, path, said));
+  same(checkRecord(end, said.codes), said, problem);
+}
+
+/** The text of a file with points: the one that the verdict has, if the file has its digest. */
+function scoreText({ receipt }: Attested, path: string, { said }: CheckRecord): string {
+  const text = said?.text ?? '';
+  const list: readonly unknown[] = Array.isArray(receipt['output_artifacts']) ? receipt['output_artifacts'] : [];
+  const file = list.filter(isJsonObject).find((artifact) => artifact['path'] === path);
+  const isTooLong = text === TOO_LONG && Number(file?.['size_bytes']) > TOO_LONG.length;
+  return isTooLong || file?.['sha256'] === sha256Hex(new TextEncoder().encode(text)) ? text : 'another text';
+}
+
+function jobEnd(job: Attested, textOf?: (path: string) => string): JobEnd {
+  const { receipt, stdout, stderr, violations } = job;
+  const said = receipt as unknown as Parameters<typeof endOf>[0]['receipt'] & Parameters<typeof endOf>[0];
+  const { job_id, terminal_reason, exit_code, truncated } = said;
+  return endOf({ job_id, terminal_reason, exit_code, truncated, stdout, stderr, violations, receipt: said }, textOf);
+}
+
+/** Whether the judge can have written it: it passes on what it was given, which a grader made. */
+export function isVerdict2(value: Readonly<Record<string, unknown>>): boolean {
+  const { program, groups, tests } = value;
+  const isJob = (job: unknown) => isJsonObject(job) && typeof job['job_id'] === 'string';
+  return (
+    isJsonObject(program) &&
+    (program['build'] === null || isJob(program['build'])) &&
+    Array.isArray(groups) &&
+    groups.every((group) => isJsonObject(group) && Array.isArray(group['after'])) &&
+    Array.isArray(tests) &&
+    tests.every(
+      (test) =>
+        isJsonObject(test) &&
+        Array.isArray(test['validations']) &&
+        test['validations'].every(isCheck) &&
+        ['run', 'starved'].every((member) => test[member] === null || isJob(test[member])) &&
+        (test['check'] === null || isCheck(test['check'])),
+    )
+  );
+  function isCheck(check: unknown): boolean {
+    return isJsonObject(check) && isJob(check) && (check['codes'] === 'testlib' || check['codes'] === 'kattis');
+  }
+}

@@ -1,0 +1,155 @@
+/** Verdicts of version 2: what each test took, groups, points, repeated runs, and the refusal of forgeries. */
+import type { Grading2, GradingPlan, JudgedTest, RunRecord } from '@vouchbox/protocol/grading-steps';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type DrivenGrading, driveGrading, judgeGrading, problemsOf, verified } from '../rig/drive-grading.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ 'attestation-mode': 'on' });
+const text = (text: string) => ({ text });
+const python = (code: string) => ({ language: 'python', code });
+
+/** Gives as many points as the output says, and refuses what is no number. */
+const CHECKER = `import sys
+output, expected = (open(name).read() for name in sys.argv[2:4])
+if not output.strip().replace(".", "").isdigit(): sys.exit(1)
+if output == expected: sys.exit(0)
+print("points", output, file=sys.stderr)
+sys.exit(7)`;
+
+const PLAN: GradingPlan = {
+  groups: [
+    { name: 'small', score: 'minimum', points: 10 },
+    { name: 'large', after: ['small'], stop: true },
+  ],
+  tests: [
+    { name: 'one', group: 'small', stdin: text('4'), expected: text('4\n'), points: 4 },
+    { name: 'two', group: 'small', stdin: text('1.0'), expected: text('4'), points: 4 },
+    { name: 'three', group: 'large', stdin: text('9'), expected: text('9') },
+  ],
+  checker: python(CHECKER),
+  validators: [{ ...python('import sys; sys.exit(42 if input() else 43)'), codes: 'kattis' }],
+  limits: { cpu_seconds: 2 },
+};
+
+describe('a verdict', () => {
+  let driven: DrivenGrading;
+  beforeAll(async () => {
+    driven = await driveGrading(rig().alpha.client, { plan: PLAN, program: python('print(input())') });
+  });
+
+  test('has words, points and groups, and what each test took', () => {
+    const { verdict } = driven;
+    expect(verdict).toMatchObject({ schema: 'urn:svc:verdict:v2', accepted: false, points: 2.5, points_max: 11 });
+    expect(verdict.groups).toMatchObject([
+      { name: 'small', passed: false, points: 2.5, points_max: 10 },
+      { name: 'large', passed: false, points: 0, points_max: 1 },
+    ]);
+    expect(verdict.tests.map(({ verdict, points }) => [verdict, points])).toEqual([
+      ['accepted', 4],
+      ['partial', 1],
+      ['skipped', 0],
+    ]);
+    const { run } = verdict.tests[0] ?? {};
+    expect([run?.cpu_ms, run?.wall_ms, run?.memory_peak_bytes].every((figure) => Number(figure) > 0)).toBe(true);
+    expect(run?.account).toBe('cell');
+  });
+
+  test('verifies offline with the evidence of its jobs', async () => {
+    const { exitCode, checks, facts } = await verified(rig().alpha.client, driven.files);
+    expect([exitCode, checks.filter(({ isGood }) => !isGood)]).toEqual([0, []]);
+    expect(checks.map(({ name }) => name)).toEqual([
+      ...['judge', 'judge_program', 'verdict_file', 'test one', 'test two', 'test three', 'words', 'totals'],
+    ]);
+    expect(facts).toMatchObject({ points: 2.5, points_max: 11, tests: 3 });
+  });
+
+  const changed = (at: number, change: (test: JudgedTest) => Partial<JudgedTest>) => (grading: Grading2) => ({
+    ...grading,
+    tests: grading.tests.map((test, index) => (index === at ? { ...test, ...change(test) } : test)),
+  });
+  const run = (change: Partial<RunRecord>) =>
+    changed(0, (test) => ({ run: { ...(test.run as RunRecord), ...change } }));
+  const other = (grading: Grading2) => grading.tests[1] as JudgedTest;
+
+  test.each<[what: string, forge: (grading: Grading2) => Grading2, names: RegExp]>([
+    ['another processor time', run({ cpu_ms: 77_777 }), /test one: .*its time/],
+    ['another end', run({ exit_code: 1 }), /test one: .*its end/],
+    ['another input', changed(0, () => ({ stdin_sha256: 'a'.repeat(64) })), /test one: .*(another input)/],
+    ['another output', changed(0, () => ({ stdout_sha256: 'a'.repeat(64) })), /test one: .*another output/],
+    [
+      'points that no checker gave',
+      changed(1, ({ check }) => ({ check: check && { ...check, said: { kind: 'points', text: '3' } } })),
+      /test two: .*its checker/,
+    ],
+    [
+      'the checker of another test',
+      (grading) => changed(0, () => ({ check: other(grading).check }))(grading),
+      /test one: .*its checker/,
+    ],
+    [
+      'the run of another test',
+      (grading) =>
+        changed(0, () => ({
+          run: other(grading).run,
+          stdin_sha256: other(grading).stdin_sha256,
+          stdout_sha256: other(grading).stdout_sha256,
+          check: other(grading).check,
+          validations: [],
+        }))(grading),
+      /test two: .*that of another test/,
+    ],
+    ['a run that was repeated without need', changed(0, ({ run }) => ({ starved: run })), /test one: .*without need/],
+    ['a checker that is left out', changed(1, () => ({ check: null })), /words: two was judged without/],
+    ['an output that is called cut', changed(0, () => ({ is_cut: true })), /words: one is accepted/],
+  ])('with %s is refused, and the line says where', async (_what, forge, names) => {
+    const { client } = rig().alpha;
+    const forged = await judgeGrading(client, forge(driven.grading), []);
+    const problems = await problemsOf(client, { ...forged.files, jobs: driven.files.jobs });
+    expect(problems.join('\n')).toMatch(names);
+  });
+
+  test('without the job of a test is refused', async () => {
+    for (const { job_id } of driven.ends.values()) {
+      const jobs = new Map(driven.files.jobs);
+      jobs.delete(job_id);
+      const problems = await problemsOf(rig().alpha.client, { ...driven.files, jobs });
+      expect(problems).toMatchObject([expect.stringMatching(`there is no export of ${job_id}`)]);
+    }
+  });
+});
+
+test('a test that met its wall limit without its processor time is run twice, and both jobs are named', async () => {
+  const { client } = rig().alpha;
+  const plan: GradingPlan = { tests: [{ name: 'one' }], limits: { wall_seconds: 0.5 } };
+  const { verdict, files, grading } = await driveGrading(client, {
+    plan,
+    program: python('import time; time.sleep(60)'),
+  });
+  const [one] = verdict.tests;
+  expect(one).toMatchObject({ verdict: 'time_limit', run: { terminal_reason: 'wall_limit' } });
+  expect(one?.starved?.job_id).not.toBe(one?.run?.job_id);
+  expect((await verified(client, files)).exitCode).toBe(0);
+  const hidden = { ...grading, tests: grading.tests.map((test) => ({ ...test, starved: null })) };
+  const forged = await judgeGrading(client, hidden, []);
+  const problems = await problemsOf(client, { ...forged.files, jobs: files.jobs });
+  expect(problems).toMatchObject([expect.stringMatching(/^test one: .*was not repeated/)]);
+});
+
+test('texts that are large are compared in a job of their own', async () => {
+  const { client } = rig().alpha;
+  const words = 'word '.repeat(150_000);
+  const tests = [
+    { name: 'same', expected: text(`\n${words}`), compare: 'words' as const },
+    { name: 'other', expected: text(`${words} word`), compare: 'words' as const },
+  ];
+  const { verdict, files, grading } = await driveGrading(client, {
+    plan: { tests },
+    program: python('print("word " * 150000)'),
+  });
+  expect(verdict.tests.map(({ verdict }) => verdict)).toEqual(['accepted', 'wrong_answer']);
+  expect((await verified(client, files)).exitCode).toBe(0);
+  const looser = { ...grading, tests: grading.tests.map((test) => ({ ...test, compare: 'exact' as const })) };
+  const forged = await judgeGrading(client, looser, []);
+  const problems = await problemsOf(client, { ...forged.files, jobs: files.jobs });
+  expect(problems[0]).toMatch(/^test same: it was compared in another way/);
+});
