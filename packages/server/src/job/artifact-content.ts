@@ -25,7 +25,11 @@ export interface OutputCopies {
    * @throws ServiceError `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */
   copy(tenant: string, output: CopiedOutput): Promise<void>;
-  /** Stores what a grading holds, which counts as no upload. @throws ServiceError `insufficient_storage`, and what `chunks` throws */
+  /**
+   * Stores what a grading holds, which counts as no upload.
+   *
+   * @throws ServiceError `insufficient_storage`, and what `chunks` throws
+   */
   hold(tenant: string, held: CopiedOutput): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Writes a running program's output into its history. Output waits a moment for more output, and one append is in
  * flight at a time, so many lines share one transaction. Output that still waits when the program ends is stored with
- * the end, so a short program needs no append. The recording caps, which the sandbox holds, bound what waits. While the
+ * the end, so a short program needs no append. The recording caps, which the cell holds, bound what waits. While the
  * disk is full, output waits in memory.
  *
  * When a stream exceeds a cap, the append that stores its last records also stores its `truncated` event. So even if
