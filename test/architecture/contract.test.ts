@@ -80,7 +80,9 @@ test('defaults and ceilings of the limits are stated', { tags: ['Submission-22',
 });
 
 const LIMIT_STATEMENTS = ['Submission-14', 'Submission-15', 'Submission-16', 'Submission-17', 'Submission-18'];
-const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44'].map((number) => `Submission-${number}`);
+const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44', '47'].map(
+  (number) => `Submission-${number}`,
+);
 /** The statements that name the members of each body. */
 const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>> = {
   JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4'],
@@ -107,22 +109,22 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   GradingEvent: ['Gradings-11', 'Gradings-9a'],
   GradingEvents: ['Gradings-11'],
   SubmissionAnswer: ['Bodies-12', 'Submit-8', 'Interaction-1'],
-  JobDetail: ['Detail-1', 'Detail-2'],
-  CancellationAnswer: ['Detail-1', 'Detail-2', 'Cancel-1'],
+  JobDetail: ['Detail-1', 'Detail-2', 'Large-2'],
+  CancellationAnswer: ['Detail-1', 'Detail-2', 'Cancel-1', 'Large-2'],
   JobListItem: ['Bodies-3'],
   JobList: ['Bodies-2'],
-  StoredSpec: ['Interaction-1', 'Detail-14', 'Submission-8', ...LIMIT_STATEMENTS],
+  StoredSpec: ['Interaction-1', 'Detail-14', 'Submission-8', 'Submission-47', ...LIMIT_STATEMENTS],
   RequestedLimits: LIMIT_STATEMENTS,
   EffectiveSpec: ['Detail-6'],
   EffectiveLimits: LIMIT_STATEMENTS,
   LimitEnforcement: LIMIT_STATEMENTS,
   AttestationMember: Array.from({ length: 10 }, (_, index) => `Attestation-${index + 1}`),
-  Receipt: ['Receipt-26', 'Receipt-26a', 'Receipt-26b', 'Interaction-8'],
+  Receipt: ['Receipt-26', 'Receipt-26a', 'Receipt-26b', 'Interaction-8', 'Large-2'],
   EventChain: ['Receipt-20'],
   OutputEvidence: ['Receipt-29'],
   ExecutorOutput: ['Receipt-16a'],
   StreamTelemetry: ['Receipt-16'],
-  FoldedResult: ['Result-1'],
+  FoldedResult: ['Result-1', 'Large-2'],
   Artifact: ['Result-8'],
   Violation: ['Events-4e'],
   JobEvent: ['Event-1'],
@@ -143,6 +145,9 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
 
 /** The statements that name members of nested objects which only such a body has. */
 const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>>> = {
+  JobSubmission: ['Large-1'],
+  Interactor: ['Large-1'],
+  StoredSpec: ['Large-1'],
   Receipt: ['Receipt-7', 'Receipt-27', 'Receipt-29', 'Interaction-8'],
   ServiceStatus: ['Bodies-10a', 'Bodies-10b', 'Bodies-13', 'Bodies-14'],
 };

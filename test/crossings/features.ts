@@ -64,6 +64,7 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   args: 'args',
   env: 'env',
   outputs: 'glob',
+  large_outputs: 'test/contract/large-outputs.test.ts',
   runtime: 'library_pack',
   requirements: 'test/contract/submission.test.ts',
   limits: 'wall_seconds',

@@ -76,6 +76,7 @@ def audit_receipt(events, receipt, submitted):
         joined = "\n".join(lines).encode()
         output |= {f"{stream}_bytes": len(joined), f"{stream}_records": len(lines), f"{stream}_sha256": sha256(joined)}
     stated |= {"output": output, "output_artifacts": data_of(events, "artifact"), **events[-1]["data"]}
+    stated["large_outputs"] = data_of(events, "large_output")
     for name, value in stated.items():
         need(receipt.get(name, value) == value, name)
     need([event["seq"] for event in events if event["kind"] == "finished"] == [len(events)], "finished")

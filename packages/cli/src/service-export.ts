@@ -57,15 +57,15 @@ export async function readFromService(
   };
   return {
     source,
-    readBlob: (blob, read) => {
+    readBlob: async (blob, read) => {
       const output = detail.requested_spec.files?.find((file) => 'from' in file && file.blob === blob);
       if (output === undefined || !('from' in output)) return readBlob(client, blob, { read, call });
-      return readOutput(client, output.from, { read, call });
+      return (await readOutput(client, output.from, { read, call })) ?? readBlob(client, blob, { read, call });
     },
   };
 }
 
-/** Null if the job is not kept any more. */
+/** Null if the job is not kept any more, or has no such file: then it may be a large output. */
 async function readOutput(
   client: ServiceClient,
   { job_id, path }: OutputName,

@@ -52,6 +52,7 @@ const RESULT = {
   truncated: 'b',
   violations: [{ type: 's', message: 's', 'path?': 's', 'limit?': 'n', 'observed?': 'n', 'phase?': 's' }],
   artifacts: [{ path: 's', content_base64: 's', size_bytes: 'i', sha256: 's' }],
+  'large_outputs?': [{ path: 's', size_bytes: 'i', sha256: 's' }],
 } as const;
 const REQUESTED_SPEC = {
   'language?': 's',
@@ -61,6 +62,7 @@ const REQUESTED_SPEC = {
   'env?': { '*': 's' },
   'files?': [{ 'path?': 's', 'content_base64?': 's', 'blob?': 's', 'from?': { job_id: 's', path: 's' }, 'held?': 'b' }],
   'outputs?': ['s'],
+  'large_outputs?': { paths: ['s'], stdout: 'sz', max_bytes: 'i' },
   'runtime?': 'sz',
   'requirements?': { minimum_isolation: 's' },
   'limits?': { 'wall_seconds?': 'n', 'cpu_seconds?': 'n', 'mem_mb?': 'n', 'max_pids?': 'n', 'max_file_mb?': 'n' },
@@ -101,6 +103,7 @@ const RECEIPT = {
   },
   'input_artifacts?': [{ path: 's', size_bytes: 'i', sha256: 's' }],
   'output_artifacts?': [{ path: 's', size_bytes: 'i', sha256: 's' }],
+  'large_outputs?': [{ path: 's', size_bytes: 'i', sha256: 's' }],
   'bootstrap_ready?': 'b',
   'backend?': 's',
   'runtime_identity?': { name: 's', version: 'sz', platform: 'sz' },
@@ -178,6 +181,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     dedicated_bootstrap: 'bz',
     seccomp: 'sz',
     limit_enforcement: [LIMIT_ENFORCEMENT, null],
+    'large_outputs?': [{ path: 's', size_bytes: 'i', sha256: 's' }],
     attestation: ATTESTATION,
     'receipt?': [RECEIPT, null],
     'receipt_sha256?': 's',
@@ -206,6 +210,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     dedicated_bootstrap: 'bz',
     seccomp: 'sz',
     limit_enforcement: [LIMIT_ENFORCEMENT, null],
+    'large_outputs?': [{ path: 's', size_bytes: 'i', sha256: 's' }],
     attestation: ATTESTATION,
     'receipt?': [RECEIPT, null],
     'receipt_sha256?': 's',
@@ -362,6 +367,7 @@ export const EVENT_FORMS: Readonly<Record<string, Form>> = {
   stdout: { 'text?': 's', 'partial?': 'b' },
   stderr: { 'text?': 's', 'partial?': 'b' },
   artifact: { 'path?': 's', 'size_bytes?': 'i', 'sha256?': 's' },
+  large_output: { 'path?': 's', 'size_bytes?': 'i', 'sha256?': 's' },
   violation: { 'type?': 's', 'message?': 's', 'path?': 's', 'limit?': 'n', 'observed?': 'n', 'phase?': 's' },
   truncated: {
     'stream?': 's',

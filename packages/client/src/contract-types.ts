@@ -121,6 +121,18 @@ export interface JobSubmission {
   env?: Record<string, string>;
   /** Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total. */
   outputs?: Array<string>;
+  /** Files that come back by their digests. At least one is named. */
+  large_outputs?: {
+    /** Files to bring back. Patterns are for `outputs` alone, and no file is in both. */
+    paths?: Array<string>;
+    /**
+     * A path under `output/` by which all of standard output comes back where its events do not have every
+     * byte of it; null counts as left out.
+     */
+    stdout?: string | null;
+    /** All of them together; 64 MiB if omitted. So much room of the tenant is reserved until the job ends. */
+    max_bytes?: number;
+  };
   /** Name of a runtime pack, from capabilities; null counts as left out. */
   runtime?: string | null;
   requirements?: {
@@ -157,6 +169,18 @@ export interface Interactor {
   env?: Record<string, string>;
   /** Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total. */
   outputs?: Array<string>;
+  /** Files that come back by their digests. At least one is named. */
+  large_outputs?: {
+    /** Files to bring back. Patterns are for `outputs` alone, and no file is in both. */
+    paths?: Array<string>;
+    /**
+     * A path under `output/` by which all of standard output comes back where its events do not have every
+     * byte of it; null counts as left out.
+     */
+    stdout?: string | null;
+    /** All of them together; 64 MiB if omitted. So much room of the tenant is reserved until the job ends. */
+    max_bytes?: number;
+  };
   /** Name of a runtime pack, from capabilities; null counts as left out. */
   runtime?: string | null;
   requirements?: {
@@ -495,6 +519,11 @@ export interface JobDetail {
   dedicated_bootstrap: boolean | null;
   seccomp: SeccompMode | null;
   limit_enforcement: LimitEnforcement | null;
+  /**
+   * Large outputs that came back, each to be fetched by its digest. Absent unless the submission asked
+   * for some.
+   */
+  large_outputs?: Array<ArtifactRecord>;
   attestation: AttestationMember;
   receipt?: Receipt;
   receipt_sha256?: string;
@@ -542,6 +571,11 @@ export interface StoredSpec {
   env?: Record<string, string>;
   files?: Array<InputFile | UploadedFile | ResolvedOutput | HeldFile>;
   outputs?: Array<string>;
+  large_outputs?: {
+    paths: Array<string>;
+    stdout: string | null;
+    max_bytes: number;
+  };
   runtime?: string | null;
   requirements?: {
     minimum_isolation: IsolationClass;
@@ -644,6 +678,7 @@ export interface Receipt {
   output?: OutputEvidence;
   input_artifacts?: Array<ArtifactRecord>;
   output_artifacts?: Array<ArtifactRecord>;
+  large_outputs?: Array<ArtifactRecord>;
   bootstrap_ready?: boolean;
   backend?: Backend;
   runtime_identity?: RuntimeIdentity;
@@ -711,6 +746,11 @@ export interface FoldedResult {
   truncated: boolean;
   violations: Array<Violation>;
   artifacts: Array<Artifact>;
+  /**
+   * Large outputs that came back, each to be fetched by its digest. Absent unless the submission asked
+   * for some.
+   */
+  large_outputs?: Array<ArtifactRecord>;
 }
 
 export interface Artifact {
@@ -972,6 +1012,7 @@ export interface EventData {
   stdout: OutputRecord;
   stderr: OutputRecord;
   artifact: ArtifactRecord;
+  large_output: ArtifactRecord;
   violation: Violation;
   truncated: Truncation;
   finished: {

@@ -90,7 +90,7 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   const { receipt_sha256, ...covered } = receipt;
   same('receipt', [receipt_sha256, receipt.job_id], [await textDigest(sha256, canonicalJson(covered)), job_id]);
   const chain = await verifyChain(job_id, events, tools);
-  const { event_chain, output, output_artifacts } = receipt as Partial<Receipt>;
+  const { event_chain, output, output_artifacts, large_outputs } = receipt as Partial<Receipt>;
   if (event_chain !== undefined) same('chain_summary', event_chain, summaryOf(chain));
   const last = events.at(-1);
   if (last?.kind !== 'finished' || dataOf(events, 'finished').length > 1) {
@@ -101,6 +101,8 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   }
   if (output !== undefined) same('output', output, await outputOf(events, sha256));
   if (output_artifacts !== undefined) same('artifacts', output_artifacts, dataOf(events, 'artifact'));
+  // Both are absent where the job did not ask for any.
+  same('artifacts', large_outputs ?? [], dataOf(events, 'large_output'));
   return { job_id, chain, receipt_sha256, receipt };
 }
 

@@ -1,4 +1,9 @@
-import { fileBytesMax, filesTotalBytesMax, namedFilesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
+import {
+  fileBytesMax,
+  filesTotalBytesMax,
+  largeOutputsBytesMax,
+  namedFilesTotalBytesMax,
+} from '@vouchbox/protocol/vocabulary';
 import { describe, expect, test } from 'vitest';
 import { ExportBounds } from './export-bounds.ts';
 import { EXPORT_MANIFEST } from './job-export.ts';
@@ -21,17 +26,14 @@ describe('an export has room for', { tags: ['Limits-4a'] }, () => {
     ]);
   });
 
-  test('output files of 2 MiB, and 4 MiB of them together', () => {
-    expect(problems(['output/a', fileBytesMax], ['output/b', fileBytesMax], ['output/c', 0])).toEqual([
+  test('output files of 64 MiB, and 68 MiB of them together: artifacts and large outputs', () => {
+    const [large, all] = [largeOutputsBytesMax, largeOutputsBytesMax + filesTotalBytesMax];
+    expect(problems(['output/a', large], ['output/b', all - large], ['output/c', 0])).toEqual([null, null, null]);
+    expect(problems(['output/a', large + 1])).toEqual([expect.stringContaining('64 MiB')]);
+    expect(problems(['output/a', large], ['output/b', all - large], ['output/c', 1])).toEqual([
       null,
       null,
-      null,
-    ]);
-    expect(problems(['output/a', fileBytesMax + 1])).toEqual([expect.stringContaining('2 MiB')]);
-    expect(problems(['output/a', fileBytesMax], ['output/b', fileBytesMax], ['output/c', 1])).toEqual([
-      null,
-      null,
-      expect.stringContaining(`${filesTotalBytesMax / 1024 ** 2} MiB`),
+      expect.stringContaining('68 MiB'),
     ]);
   });
 
@@ -41,8 +43,8 @@ describe('an export has room for', { tags: ['Limits-4a'] }, () => {
 
   test('no other name, and no more files than a job may have', () => {
     expect(problems(['README.md', 1])).toEqual(['is not a file of an export']);
-    const files = Array.from({ length: 76 }, (_, at): [string, number] => [`input/${at}`, 0]);
-    expect(problems(...files).indexOf('is one file more than the 75 that an export may have')).toBe(75);
+    const files = Array.from({ length: 108 }, (_, at): [string, number] => [`input/${at}`, 0]);
+    expect(problems(...files).indexOf('is one file more than the 107 that an export may have')).toBe(107);
     expect(problems([EXPORT_MANIFEST, 256 * 1024 + 1])).toEqual([expect.stringContaining('256 KiB')]);
   });
 });

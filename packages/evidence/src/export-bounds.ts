@@ -2,13 +2,18 @@
  * How many files an export has and how large they are. Everything that reads one asks this before it reads a file, so a
  * hostile export costs no more than the largest good one.
  */
-import { filesTotalBytesMax, namedFilesTotalBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
+import {
+  filesTotalBytesMax,
+  largeOutputsBytesMax,
+  namedFilesTotalBytesMax,
+  sizeText,
+} from '@vouchbox/protocol/vocabulary';
 import { exportedFileBytesMax, exportFilesMax } from './job-export.ts';
 
 /** The most bytes that the files of a job may have together. Spec § Limits. */
 const TOTALS = [
   { root: 'input/', bytesMax: namedFilesTotalBytesMax },
-  { root: 'output/', bytesMax: filesTotalBytesMax },
+  { root: 'output/', bytesMax: filesTotalBytesMax + largeOutputsBytesMax },
 ] as const;
 
 /** The files of one export, as they are met. */

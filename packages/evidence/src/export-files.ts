@@ -25,7 +25,7 @@ export interface ExportSource {
   readonly public_key_pem: string;
   readonly requested_spec: StoredSpec;
   readonly artifacts: readonly { readonly path: string; readonly content: Uint8Array }[];
-  /** The uploaded files that the submission names and that are still stored, by their `sha256:…`. */
+  /** The files that the submission names and the large outputs, as far as they are still stored, by their `sha256:…`. */
   readonly blobs?: ReadonlyMap<string, ExportContent>;
 }
 
@@ -59,9 +59,8 @@ function programFiles(source: ExportSource): [string, ExportContent][] {
   const { requested_spec, artifacts, blobs } = source;
   const receipt = receiptIn(source);
   const { code, stdin, files = [] } = requested_spec;
-  const listed = new Set(
-    [...(receipt.input_artifacts ?? []), ...(receipt.output_artifacts ?? [])].map(({ path }) => path),
-  );
+  const { input_artifacts = [], output_artifacts = [], large_outputs = [] } = receipt;
+  const listed = new Set([...input_artifacts, ...output_artifacts, ...large_outputs].map(({ path }) => path));
   const optional: [string, ExportContent][] = [];
   if (receipt.code_sha256 != null && code !== undefined) optional.push([EXPORT_OPTIONAL_FILES.code, utf8(code)]);
   if (receipt.stdin_sha256 != null && stdin != null) optional.push([EXPORT_OPTIONAL_FILES.stdin, utf8(stdin)]);
@@ -70,7 +69,10 @@ function programFiles(source: ExportSource): [string, ExportContent][] {
   const env = variablesText(requested_spec);
   if (receipt.env_sha256 != null && env !== null) optional.push([EXPORT_OPTIONAL_FILES.env, utf8(env)]);
   const inputs = files.flatMap((file) => inputFile(file, blobs));
-  const outputs = artifacts.map(({ path, content }): [string, ExportContent] => [path, content]);
+  const outputs = [
+    ...artifacts.map(({ path, content }): [string, ExportContent] => [path, content]),
+    ...large_outputs.flatMap(({ path, sha256 }) => named(path, `sha256:${sha256}`, blobs)),
+  ];
   for (const [path] of inputs) checkPath(path, 'input');
   for (const [path] of outputs) checkPath(path, 'output');
   return [...optional, ...policyFile(source), ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
@@ -90,7 +92,11 @@ function receiptIn({ receipt_json }: ExportSource): Partial<Receipt> {
 /** None for an uploaded file that is not stored any more: the receipt has its digest. */
 function inputFile(file: StoredFile, blobs: ExportSource['blobs']): [string, ExportContent][] {
   const { path } = file;
-  const content = 'blob' in file ? blobs?.get(file.blob) : contentOf(path, file.content_base64);
+  return 'blob' in file ? named(path, file.blob, blobs) : [[path, contentOf(path, file.content_base64)]];
+}
+
+function named(path: string, blob: string, blobs: ExportSource['blobs']): [string, ExportContent][] {
+  const content = blobs?.get(blob);
   return content === undefined ? [] : [[path, content]];
 }
 

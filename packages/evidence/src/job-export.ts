@@ -7,8 +7,8 @@ import {
   blobBytesMax,
   codeBytesMax,
   envelopeBytesMax,
-  fileBytesMax,
   filesMax,
+  largeOutputsBytesMax,
   pathProblem,
   resultArtifactBytesMax,
   stdinBytesMax,
@@ -66,8 +66,8 @@ const policyBytesMax = 256 * 1024;
 /** Every character of every word escaped, and the names of the variables. */
 const wordsBytesMax = 256 * 1024;
 
-/** The manifest itself, the files by name, and the most input and output files that a job may have. */
-export const exportFilesMax = 1 + 5 + 5 + 2 * filesMax;
+/** The manifest itself, the files by name, and the most input files, output files and large outputs of a job. */
+export const exportFilesMax = 1 + 5 + 5 + 3 * filesMax;
 
 export interface ExportedFile extends FileDigest {
   readonly path: string;
@@ -99,7 +99,7 @@ export function exportedFileBytesMax(path: string): number | null {
   const fixed = FIXED_BYTES_MAX.get(path);
   if (fixed !== undefined) return fixed;
   if (pathProblem(path, 'input') === null) return blobBytesMax;
-  return pathProblem(path, 'output') === null ? fileBytesMax : null;
+  return pathProblem(path, 'output') === null ? largeOutputsBytesMax : null;
 }
 
 export type ManifestResult = { readonly kind: 'manifest'; readonly manifest: ExportManifest } | Refused;

@@ -22,6 +22,7 @@ const PARTS: Readonly<Record<EventKind, ResultPart | null>> = {
   stdout: 'stdout',
   stderr: 'stderr',
   artifact: null,
+  large_output: null,
   violation: 'violations',
   truncated: null,
   finished: null,

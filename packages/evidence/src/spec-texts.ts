@@ -7,11 +7,11 @@ import { canonicalJson } from './canonical-json.ts';
 
 /**
  * What the job demanded, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is there
- * where files are outputs of other jobs, and says of which.
+ * where files are outputs of other jobs, and says of which; `large_outputs` where there may be some.
  */
-export function policyText({ requirements, limits, outputs, runtime, files = [] }: StoredSpec): string {
+export function policyText({ requirements, limits, outputs, large_outputs, runtime, files = [] }: StoredSpec): string {
   const inputs = files.flatMap((file) => ('from' in file ? [{ path: file.path, from: file.from }] : []));
-  const named = inputs.length > 0 && { inputs };
+  const named = { ...(inputs.length > 0 && { inputs }), ...(large_outputs !== undefined && { large_outputs }) };
   return canonicalJson({ requirements, limits, outputs, runtime, allow_network: false, ...named });
 }
 

@@ -95,6 +95,7 @@ export const EVENT_DATA = {
   stdout: OutputRecord,
   stderr: OutputRecord,
   artifact: ArtifactRecord,
+  large_output: ArtifactRecord,
   violation: Violation,
   truncated: Truncation,
   finished: Type.Object({

@@ -3,7 +3,7 @@
  * result.
  */
 
-import { EffectiveLimitsSchema, Violation } from './events.ts';
+import { ArtifactRecord, EffectiveLimitsSchema, Violation } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { AnyReceipt, LimitEnforcementSchema } from './receipt.ts';
@@ -50,6 +50,11 @@ const lifecycle = {
   terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
 };
 
+const LargeOutputRecords = Type.Array(ArtifactRecord, {
+  description:
+    'Large outputs that came back, each to be fetched by its digest. Absent unless the submission asked for some.',
+});
+
 const jobDetailMembers = {
   ...lifecycle,
   tenant: Type.String(),
@@ -65,6 +70,7 @@ const jobDetailMembers = {
   dedicated_bootstrap: Nullable(Type.Boolean()),
   seccomp: Nullable(Type.Enum([...SECCOMP_MODES])),
   limit_enforcement: Nullable(LimitEnforcementSchema),
+  large_outputs: Type.Optional(LargeOutputRecords),
   attestation: AttestationMember,
   receipt: Type.Optional(AnyReceipt),
   receipt_sha256: Type.Optional(Sha256),
@@ -110,6 +116,7 @@ export const FoldedResult = Type.Object({
   truncated: Type.Boolean(),
   violations: Type.Array(Violation),
   artifacts: Type.Array(Artifact),
+  large_outputs: Type.Optional(LargeOutputRecords),
 });
 export type FoldedResult = Static<typeof FoldedResult>;
 

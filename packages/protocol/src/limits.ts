@@ -59,6 +59,8 @@ export const filesTotalBytesMax = 4 * MIB;
 export const blobBytesMax = 64 * MIB;
 /** All input files of a job that names a blob, together. */
 export const namedFilesTotalBytesMax = 64 * MIB;
+/** All large outputs of a job together, and so each. */
+export const largeOutputsBytesMax = 64 * MIB;
 /** Below PATH_MAX, with room for the path at which the workspace is mounted. */
 export const pathBytesMax = 1024;
 /** Linux NAME_MAX: no file system here takes a longer component. */

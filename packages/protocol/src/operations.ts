@@ -213,7 +213,7 @@ export const OPERATIONS = {
   getBlob: {
     ...ENDPOINTS.getBlob,
     tag: 'blobs',
-    summary: 'Fetch a file that was uploaded.',
+    summary: 'Fetch a file that was uploaded, or a large output of a job.',
     description: 'HEAD says whether the tenant has it, so that it need not be sent again.',
     access: 'jobs:read',
     answers: { 200: storedBytes('The file, byte for byte.', BLOB_MEDIA_TYPE, Bytes) },

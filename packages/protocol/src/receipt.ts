@@ -129,6 +129,8 @@ const recordMembers = {
   output: OutputEvidence,
   input_artifacts: Type.Array(ArtifactRecord),
   output_artifacts: Type.Array(ArtifactRecord),
+  /** Absent unless the submission asked for large outputs. */
+  large_outputs: Type.Array(ArtifactRecord),
 };
 
 /** What an executor observed; omitted if executor provenance is unknown. */

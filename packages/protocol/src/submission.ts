@@ -11,6 +11,7 @@ import {
   LIMIT_DEFAULTS,
   LIMIT_NAMES,
   type LimitName,
+  largeOutputsBytesMax,
   pathBytesMax,
   runtimeNameCharsMax,
   variableNameCharsMax,
@@ -98,6 +99,47 @@ export const OutputPath = Type.String({
     'A file, relative and under `output/`; or `output/**` and `output/DIRECTORY/**` for every regular file below.',
 });
 
+/** Outputs that come back by their digests, because they may be larger than what an answer holds. */
+export const LargeOutputs = Type.Object(
+  {
+    paths: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: pathBytesMax, description: 'A file under `output/`.' }), {
+        maxItems: filesMax,
+        description: 'Files to bring back. Patterns are for `outputs` alone, and no file is in both.',
+      }),
+    ),
+    stdout: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: pathBytesMax,
+          description:
+            'A path under `output/` by which all of standard output comes back where its events do not have every byte ' +
+            'of it; null counts as left out.',
+        }),
+      ),
+    ),
+    max_bytes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: largeOutputsBytesMax,
+        description:
+          'All of them together; 64 MiB if omitted. So much room of the tenant is reserved until the job ends.',
+      }),
+    ),
+  },
+  { ...strict, description: 'Files that come back by their digests. At least one is named.' },
+);
+export type LargeOutputs = Static<typeof LargeOutputs>;
+
+/** Large outputs as they are stored, with the defaults filled in. */
+export const StoredLargeOutputs = Type.Object({
+  paths: Type.Array(Type.String()),
+  stdout: Nullable(Type.String()),
+  max_bytes: Type.Integer(),
+});
+export type StoredLargeOutputs = Static<typeof StoredLargeOutputs>;
+
 /** Words after the program's name: `sys.argv[1:]`, `process.argv.slice(2)`, `"$@"`. */
 export const ProgramArguments = Type.Array(Type.String(), {
   maxItems: argsMax,
@@ -178,6 +220,7 @@ const programMembers = {
       description: 'Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total.',
     }),
   ),
+  large_outputs: Type.Optional(LargeOutputs),
   runtime: Type.Optional(
     Nullable(
       Type.String({
@@ -239,6 +282,8 @@ export const RequestedSpec = Type.Object({
   env: ProgramVariables,
   files: Type.Array(StoredFile),
   outputs: Type.Array(OutputPath),
+  /** Only where the submission asked for some. */
+  large_outputs: Type.Optional(StoredLargeOutputs),
   runtime: Nullable(Type.String()),
   requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),
   limits: RequestedLimitsSchema,

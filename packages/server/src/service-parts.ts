@@ -12,7 +12,7 @@ import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
 import { createServiceFacts } from './facts/service-facts.ts';
 import type { Signing } from './facts/signer-facts.ts';
 import type { createApp } from './http/app.ts';
-import type { OutputCopies } from './job/artifact-content.ts';
+import type { OutputCopies, OutputKeeping } from './job/artifact-content.ts';
 import { type Blobs, createBlobs } from './job/blobs/blobs.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
@@ -122,7 +122,6 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   const plain = createHistory(store, nudges);
   const history = isObserved ? observedHistory(plain, { store, observer, log }) : plain;
   await recover({ store, history, log });
-  const dispatcher = cells === null ? queueOnly(history) : openDispatcher(parts, cells, history);
   const { ceilings, queue } = config;
   const checkFreeSpace = () => reserve.check();
   const blobs = createBlobs({
@@ -133,6 +132,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     received: uploadBudgetOf(config, membership),
     checkFreeSpace,
   });
+  const dispatcher = cells === null ? queueOnly(history) : openDispatcher(parts, cells, { history, blobs });
   const shared = {
     store,
     blobs,
@@ -146,6 +146,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     own: cells && { ...cells, room: config },
     ceilings,
     queue,
+    blobBytesMax: config.blobs.bytesPerTenant,
     others,
     checkFreeSpace,
     shutdown: parts.stopping,
@@ -162,7 +163,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
 function openDispatcher(
   { config, store, reserve, membership, telemetry, log }: JobParts,
   { provider, health, parked }: OpenCells,
-  history: History,
+  work: { readonly history: History; readonly blobs: OutputKeeping },
 ): Dispatcher {
   const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds } = config;
   const memory = new JobMemory({ concurrentMemMbMax, cellMemMb: provider.ownMemMb });
@@ -170,7 +171,7 @@ function openDispatcher(
   const plainCells = cellsOf(health, parked);
   return new Dispatcher({
     store,
-    history,
+    ...work,
     log,
     cells: observer === NO_OBSERVER ? plainCells : observedCells(plainCells, observer),
     // Other nodes need not hear of a slot that is free again, or of a queue that another node reported.

@@ -79,7 +79,12 @@ export class JobRig implements AsyncDisposable {
       prepare: (request) => this.health.prepare(request),
       take: (kind) => this.provider.take(kind),
     });
-    const shared = { store: this.store, history: this.history, nudges: this.nudges, cells };
+    const checkFreeSpace = () => undefined;
+    const blobs = createBlobs({
+      ...{ store: this.store, blobsMax: 9, bytesMax: 2 ** 20, keepMilliseconds: 1000, checkFreeSpace },
+      received: createRateBudget({ perSecond: 1, burst: 2 ** 30 }),
+    });
+    const shared = { store: this.store, history: this.history, nudges: this.nudges, cells, blobs };
     this.dispatcher = new Dispatcher({
       log: silent,
       concurrency: 4,
@@ -93,15 +98,10 @@ export class JobRig implements AsyncDisposable {
       store: withFaults(this.store, { queuedJobs: (input) => this.#queuedJobs(input) }),
     });
     this.dispatcher.start();
-    const checkFreeSpace = () => undefined;
-    const blobs = createBlobs({
-      ...{ store: this.store, blobsMax: 9, bytesMax: 2 ** 20, keepMilliseconds: 1000, checkFreeSpace },
-      received: createRateBudget({ perSecond: 1, burst: 2 ** 30 }),
-    });
     this.jobs = createJobs({
-      blobs,
       ceilings: LIMIT_CEILINGS,
       queue: { total: 100, perTenant: 100 },
+      blobBytesMax: 2 ** 20,
       checkFreeSpace,
       keys: { publicKey: () => null },
       isSigning: false,

@@ -116,7 +116,8 @@ function contentChecks(sound: Sound): Check[] {
     checked('chain_summary', summaryProblem(sound), summaryDetail(sound.receipt)),
     checked('finished', finishedProblem(sound), 'the last event is the end that the receipt states'),
     ...(Object.hasOwn(sound.receipt, 'output') ? [outputCheck(sound)] : []),
-    ...(Object.hasOwn(sound.receipt, 'output_artifacts') ? [artifactsCheck(sound)] : []),
+    ...(Object.hasOwn(sound.receipt, 'output_artifacts') ? [filesCheck('artifacts', sound)] : []),
+    ...(hasLargeOutputs(sound) ? [filesCheck('large_outputs', sound)] : []),
   ];
 }
 
@@ -157,10 +158,22 @@ function outputCheck({ events, receipt }: Sound): Check {
   return checked('output', problem, `stdout ${evidence.stdout_bytes} bytes, stderr ${evidence.stderr_bytes} bytes`);
 }
 
-function artifactsCheck({ events, receipt }: Sound): Check {
-  const recorded = events.filter(({ kind }) => kind === 'artifact').map(({ data }) => data);
-  const problem = isSame(receipt['output_artifacts'], recorded) ? null : 'the receipt lists others than the events';
-  return checked('artifacts', problem, `${recorded.length} recorded`);
+/** The lists of files in a receipt, and the events that they follow from. */
+const FILES = {
+  artifacts: { member: 'output_artifacts', kind: 'artifact' },
+  large_outputs: { member: 'large_outputs', kind: 'large_output' },
+} as const;
+
+function filesCheck(name: keyof typeof FILES, { events, receipt }: Sound): Check {
+  const { member, kind } = FILES[name];
+  const recorded = events.filter((event) => event.kind === kind).map(({ data }) => data);
+  const problem = isSame(receipt[member], recorded) ? null : 'the receipt lists others than the events';
+  return checked(name, problem, `${recorded.length} recorded`);
+}
+
+/** A job that did not ask for any has no such member, and then no such event. */
+function hasLargeOutputs({ events, receipt }: Sound): boolean {
+  return Object.hasOwn(receipt, 'large_outputs') || events.some(({ kind }) => kind === 'large_output');
 }
 
 /** Whether two JSON values are the same. A value without a canonical form counts as none. */

@@ -128,9 +128,10 @@ function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: 
   if (path === EXPORT_OPTIONAL_FILES.args) return { sha256: receipt['args_sha256'] };
   if (path === EXPORT_OPTIONAL_FILES.env) return { sha256: receipt['env_sha256'] };
   if (path === EXPORT_OPTIONAL_FILES.policy) return { sha256: receipt['policy_sha256'] };
-  const list = path.startsWith('input/') ? 'input_artifacts' : path.startsWith('output/') ? 'output_artifacts' : null;
-  if (list === null) return null;
-  const artifacts = Array.isArray(receipt[list]) ? (receipt[list] as unknown[]) : [];
+  const isInput = path.startsWith('input/');
+  if (!isInput && !path.startsWith('output/')) return null;
+  const lists = isInput ? ['input_artifacts'] : ['output_artifacts', 'large_outputs'];
+  const artifacts = lists.flatMap((list): unknown[] => (Array.isArray(receipt[list]) ? receipt[list] : []));
   const artifact = artifacts.find((entry) => isJsonObject(entry) && entry['path'] === path);
   return { sha256: isJsonObject(artifact) ? artifact['sha256'] : undefined };
 }

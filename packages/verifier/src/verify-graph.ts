@@ -160,14 +160,19 @@ function edgeOf(receipt: StoredReceipt | null, input: GraphInput, nodes: Readonl
   if (given === null) return { ...input, sha256: null, problem: `the receipt has no ${input.path}` };
   const other = nodes.get(input.from.job_id);
   if (other?.state !== 'good') return { ...input, sha256: null, problem: null };
-  const made = recordOf(other.receipt, 'output_artifacts', input.from.path);
+  const { path } = input.from;
+  const made = recordOf(other.receipt, 'output_artifacts', path) ?? recordOf(other.receipt, 'large_outputs', path);
   if (made === null) return { ...input, sha256: null, problem: `${other.job_id} brought back no ${input.from.path}` };
   const isSame = given.sha256 === made.sha256 && given.size_bytes === made.size_bytes;
   const problem = `${given.sha256} was given, and ${other.job_id} brought back ${made.sha256}`;
   return isSame ? { ...input, sha256: given.sha256, problem: null } : { ...input, sha256: null, problem };
 }
 
-function recordOf(receipt: StoredReceipt | null, list: 'input_artifacts' | 'output_artifacts', path: string) {
+function recordOf(
+  receipt: StoredReceipt | null,
+  list: 'input_artifacts' | 'output_artifacts' | 'large_outputs',
+  path: string,
+) {
   const records: unknown = receipt?.[list];
   const found = Array.isArray(records)
     ? (records as unknown[]).find((entry) => isJsonObject(entry) && entry['path'] === path)

@@ -68,6 +68,8 @@ def verify_record(events: Sequence[Mapping[str, Any]], receipt: Mapping[str, Any
         _compare("output", receipt["output"], _output_of(events))
     if "output_artifacts" in receipt:
         _compare("artifacts", receipt["output_artifacts"], _data_of(events, "artifact"))
+    # Both are absent where the job did not ask for any.
+    _compare("artifacts", receipt.get("large_outputs", []), _data_of(events, "large_output"))
     return Verified(job_id, chain, digest)
 
 

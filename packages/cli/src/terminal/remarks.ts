@@ -78,6 +78,7 @@ export class Remarks {
       case 'cancel_requested':
       case 'stdout':
       case 'artifact':
+      case 'large_output':
         return [];
       default:
         // A kind that a newer service added.

@@ -30,6 +30,7 @@ function stepWords(event: StepEvent): string {
     case 'cancel_requested':
       return `Cancellation asked for by ${printable(event.data.principal, 80)}`;
     case 'artifact':
+    case 'large_output':
       return `File kept: ${printable(event.data.path, 120)}, ${sizeOf(event.data.size_bytes)}`;
     case 'violation':
       return `Violation: ${event.data.type}`;

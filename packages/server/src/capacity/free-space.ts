@@ -3,7 +3,13 @@
  * § POST /v1/jobs 6b.
  */
 import { statfsSync } from 'node:fs';
-import { filesTotalBytesMax, resultArtifactBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
+import {
+  filesTotalBytesMax,
+  largeOutputsBytesMax,
+  resultArtifactBytesMax,
+  streamBytesMax,
+  streamRecordsMax,
+} from '@vouchbox/protocol';
 import { ServiceError } from '../ground/service-error.ts';
 
 const MIB = 1024 * 1024;
@@ -19,10 +25,14 @@ const escapeFactor = 6;
 /** What the row of a record has beside its text: digests, keys, time. */
 const recordBytes = 512;
 /**
- * What a job may still write from its start until its result is signed: the events of both streams, artifacts, result.
+ * What a job may still write from its start until its result is signed: the events of both streams, artifacts, large outputs,
+ * result.
  */
 const jobBytesMax =
-  2 * (escapeFactor * streamBytesMax + recordBytes * streamRecordsMax) + filesTotalBytesMax + resultArtifactBytesMax;
+  2 * (escapeFactor * streamBytesMax + recordBytes * streamRecordsMax) +
+  filesTotalBytesMax +
+  largeOutputsBytesMax +
+  resultArtifactBytesMax;
 /** How much of it the store's log may hold a second time, before a checkpoint moves it. */
 const logBytesMax = 32 * MIB;
 

@@ -33,6 +33,18 @@ export interface OutputCopies {
   hold(tenant: string, held: CopiedOutput): Promise<void>;
 }
 
+/** The bytes of a large output. */
+export interface KeptChunks {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Does a write until it is stored, or rejects. */
+  retry<T>(write: () => Promise<T>): Promise<T>;
+}
+
+export interface OutputKeeping {
+  /** Stores a large output of a job in the room that is reserved for it. The end of the job makes it a blob. */
+  keepOutput(key: JobKey, place: number, bytes: KeptChunks): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>>;
+}
+
 /** Bytes of an artifact that are read at once: a multiple of three, so that only the last piece has base64 padding. */
 const artifactPieceBytes = 96 * 1024;
 

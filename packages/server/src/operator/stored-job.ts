@@ -77,9 +77,9 @@ async function storedBlob(
   if (output !== undefined) {
     const key = { tenant, job_id: output.from.job_id };
     const record = (await store.artifactRecords(key)).find(({ path }) => path === output.from.path);
-    return record === undefined ? null : artifactPieces({ store, objects }, key, record);
+    if (record !== undefined) return artifactPieces({ store, objects }, key, record);
   }
-  const found = await store.blob({ tenant, sha256 });
+  const found = (await store.blob({ tenant, sha256 })) ?? (await store.largeOutputBlob({ tenant, sha256 }));
   return found === null ? null : blobContent(store, { tenant, sha256, ...found });
 }
 

@@ -27,6 +27,7 @@ import type {
   ResourceUsage,
   RuntimeIdentity,
   RuntimePack,
+  StoredLargeOutputs,
   StreamName,
   Truncation,
   Violation,
@@ -52,6 +53,7 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>;
   readonly files: readonly InputContent[];
   readonly outputs: readonly string[];
+  readonly large?: LargeRequest;
   readonly limits: RequestedLimits;
   /** Given if it talks to another program, which is released in the same turn of the event loop. It then has no stdin. */
   readonly interaction?: InteractionSide;
@@ -61,6 +63,25 @@ export interface Program {
 export interface InteractionSide {
   /** The program has ended, or never ran: the other finds the end of its input. Idempotent. */
   gone(): void;
+}
+
+/** Outputs that are too large for memory, and where they are kept while the cell still has them. */
+export interface LargeRequest extends StoredLargeOutputs {
+  /**
+   * Keeps one of them, which is at this place among `paths` and then `stdout`. The bytes are not used afterwards. Rejects if
+   * they cannot be kept, or as `chunks` does.
+   */
+  keep(place: number, chunks: AsyncIterable<Uint8Array>): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>>;
+}
+
+/** A large output that was kept, and its place in the request. */
+export interface LargeOutput extends ArtifactRecord {
+  readonly place: number;
+}
+
+/** A large output could not be kept, so the run cannot be recorded. */
+export class NotKept extends Error {
+  override readonly name = 'NotKept';
 }
 
 /**
@@ -110,6 +131,7 @@ export interface Collection {
   readonly artifacts: readonly CollectedArtifact[];
   /** Of a program that talked to another. */
   readonly interaction?: ObservedInteraction;
+  readonly largeOutputs?: readonly LargeOutput[];
 }
 
 /** A cell that waits. Disposing it, at any step, kills everything inside and leaves nothing behind. */
@@ -144,6 +166,7 @@ export interface RunningCell {
   stop(cause: StopCause): void;
   /**
    * Resolves once the program has ended, none of its processes is alive, all output was offered and outputs were read.
+   * Rejects with `NotKept` if a large output was not.
    */
   collect(): Promise<Collection>;
 }

@@ -190,7 +190,10 @@ const SHAPES = {
     description: 'Hours that an uploaded file is kept after it was last uploaded or named by a job.',
   },
   SERVICE_TENANT_BLOBS_MAX: count(256, 'Uploaded files that one tenant may have.'),
-  SERVICE_TENANT_BLOBS_MB_MAX: count(1024, 'MiB that the uploaded files of one tenant may have together.'),
+  SERVICE_TENANT_BLOBS_MB_MAX: count(
+    1024,
+    'MiB that the uploaded files and the large outputs of one tenant may have together.',
+  ),
   SERVICE_OBJECT_STORE_URL: {
     type: 'string',
     pattern: '^https?://[A-Za-z0-9.:\\[\\]-]+/[A-Za-z0-9._/-]+$',

@@ -124,7 +124,15 @@ function everyCommand(): [string, unknown][] {
     tenantQueueMax: 9,
   };
   const graded = { grading_id: 'g', program: 0, name: 'test 0', attempt: 1 };
+  const large = newKey();
+  const large_outputs = { paths: ['output/l'], stdout: null, max_bytes: 9 };
+  const kept = { path: 'output/l', size_bytes: 1, sha256: 'e'.repeat(64), place: 0 };
   return [
+    ['admit', admission({ ...large, requested_spec: { ...SPEC, large_outputs } })],
+    ['start', startOf(large)],
+    ['finish', finishOf(large, { execution: EXECUTION, largeOutputs: [kept] })],
+    ['largeOutputs', large],
+    ['largeOutputBlob', { tenant: 'acme', sha256: kept.sha256 }],
     ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
     ['admit', admission(other)],
     ['beginUpload', { ...upload, size_bytes: 1, at: at(0), blobsMax: 9, bytesMax: 9 }],

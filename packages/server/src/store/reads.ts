@@ -4,6 +4,7 @@
  */
 export { credential, credentials } from './access/credentials.ts';
 export { blob, blobPiece } from './blobs/blobs.ts';
+export { largeOutputBlob, largeOutputs } from './blobs/large-outputs.ts';
 export { attestation, outbox, resultOf } from './evidence/attestations.ts';
 export { artifacts } from './evidence/outcomes.ts';
 export { registeredKeys } from './evidence/signing-keys.ts';

@@ -33,6 +33,7 @@ export interface Tables {
   blobs: BlobTable;
   blob_pieces: BlobPieceTable;
   job_blobs: JobBlobTable;
+  large_outputs: LargeOutputTable;
   objects: ObjectTable;
   object_uses: ObjectUseTable;
   gradings: GradingTable;
@@ -312,6 +313,16 @@ export interface BlobPieceTable {
 
 /** The blobs that a job names. */
 export interface JobBlobTable extends JobKeyColumns {
+  blob_id: string;
+}
+
+/** An output of a job that came back by its digest. Its bytes are a blob. */
+export interface LargeOutputTable extends JobKeyColumns {
+  /** From 0, in the order of the submission. */
+  position: number;
+  path: string;
+  size_bytes: number;
+  sha256: string;
   blob_id: string;
 }
 

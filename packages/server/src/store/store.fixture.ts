@@ -174,6 +174,7 @@ export function admission(changes: Partial<AdmitInput> = {}): AdmitInput {
     idempotency: null,
     queueMax: 1_000_000,
     tenantQueueMax: 1_000_000,
+    blobBytesMax: 2 ** 30,
     ...changes,
   };
 }

@@ -41,6 +41,8 @@ export interface AdmitOptions extends CopyOptions {
   readonly others: () => readonly Executor[];
   readonly ceilings: RequestedLimits;
   readonly queue: { readonly total: number; readonly perTenant: number };
+  /** What all blobs of a tenant may have together. */
+  readonly blobBytesMax: number;
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
   readonly checkFreeSpace: () => void;
   /** Aborts when the service stops. */
@@ -54,6 +56,8 @@ export interface Admitted {
 
 /** When a full queue may have room again: jobs take seconds. */
 const queueRetrySeconds = 1;
+/** When the jobs of a tenant may have given back room: what they left is kept as long as they are. */
+const roomRetrySeconds = 60;
 /** When cells may be made again: repairing a host takes a while, and a trial is made at most once a second. */
 const workerRetrySeconds = 5;
 
@@ -93,6 +97,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     idempotency,
     queueMax: options.queue.total,
     tenantQueueMax: options.queue.perTenant,
+    blobBytesMax: options.blobBytesMax,
   });
   if (result.kind === 'grading_over') throw new Error('no grading makes this job');
   return admitted(result, 'interactor' in jobs ? jobs.interactor.job_id : null);
@@ -114,7 +119,7 @@ export interface GradedSubmission {
  */
 export async function admitGraded(
   { tenant, spec, interactor, graded }: GradedSubmission,
-  options: Pick<AdmitOptions, 'dispatcher' | 'own' | 'others' | 'ceilings' | 'checkFreeSpace'>,
+  options: Pick<AdmitOptions, 'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'checkFreeSpace'>,
 ): Promise<string | null> {
   const limited = withFittingLimits({ program: spec, interactor: interactor ?? null }, options);
   options.checkFreeSpace();
@@ -128,6 +133,7 @@ export async function admitGraded(
     graded,
     queueMax: Number.MAX_SAFE_INTEGER,
     tenantQueueMax: Number.MAX_SAFE_INTEGER,
+    blobBytesMax: options.blobBytesMax,
   });
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;
 }
@@ -265,7 +271,11 @@ function admitted(result: Exclude<AdmitResult, { kind: 'grading_over' }>, peer: 
   }
 }
 
-export function full(of: 'queue' | 'tenant'): ServiceError {
+export function full(of: 'queue' | 'tenant' | 'blobs'): ServiceError {
+  if (of === 'blobs') {
+    const message = 'The files of the tenant leave too little room for the large outputs of this job.';
+    return new ServiceError('tenant_capacity_exhausted', message, { retryAfterSeconds: roomRetrySeconds });
+  }
   const retry = { retryAfterSeconds: queueRetrySeconds };
   return of === 'queue'
     ? new ServiceError('queue_full', ERRORS.queue_full.meaning, retry)

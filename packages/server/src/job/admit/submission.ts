@@ -5,17 +5,21 @@
  */
 import {
   codeBytesMax,
+  directoryOfPattern,
   FRACTIONAL_LIMITS,
   fileBytesMax,
+  filesMax,
   filesTotalBytesMax,
   type Interactor,
   JobSubmission,
   LANGUAGES,
   type Language,
+  type LargeOutputs,
   LIMIT_DEFAULTS,
   LIMIT_NAMES,
   type LimitName,
   type LimitsInput,
+  largeOutputsBytesMax,
   type Misfit,
   misfitOf,
   outputsProblem,
@@ -23,6 +27,7 @@ import {
   pathsProblem,
   type RequestedLimits,
   type RequestedSpec,
+  type StoredLargeOutputs,
   type SubmittedFile,
   stdinBytesMax,
   variableProblem,
@@ -54,7 +59,13 @@ export function parseSubmission(body: unknown): ParsedSubmission {
     checkText('/stdin', stdin, stdinBytesMax);
   }
   const program = { ...parsedProgram(submission, ''), stdin };
-  return interactor === undefined ? program : { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
+  if (interactor === undefined) return program;
+  const pair = { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
+  for (const [at, { large_outputs }] of [['', pair] as const, [INTERACTOR, pair.interactor] as const]) {
+    const isTold = (large_outputs?.stdout ?? null) !== null;
+    if (isTold) throw refusal('invalid_request', `${at}/large_outputs/stdout`, 'must be left out: the other reads it');
+  }
+  return pair;
 }
 
 /** The pointer of the member that has the other program of a pair. */
@@ -76,6 +87,9 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
     env: checkedVariables(submission.env ?? {}, at),
     files: checkedFiles(submission.files ?? [], at),
     outputs: checkedOutputs(submission.outputs ?? [], at),
+    ...(submission.large_outputs !== undefined && {
+      large_outputs: checkedLargeOutputs(submission.large_outputs, submission.outputs ?? [], at),
+    }),
     runtime: submission.runtime ?? null,
     requirements: { minimum_isolation: submission.requirements?.minimum_isolation ?? 'none' },
     limits: completeLimits(submission.limits ?? {}),
@@ -151,6 +165,28 @@ function checkedOutputs(outputs: readonly string[], at: string): string[] {
   return [...outputs];
 }
 
+/** No file may be named here and in `outputs`, because it would then be two outputs of one path. */
+function checkedLargeOutputs(
+  { paths = [], max_bytes = largeOutputsBytesMax, ...asked }: LargeOutputs,
+  outputs: readonly string[],
+  program: string,
+): StoredLargeOutputs {
+  const at = `${program}/large_outputs`;
+  const stdout = asked.stdout ?? null;
+  const all = stdout === null ? paths : [...paths, stdout];
+  if (all.length === 0) throw refusal('invalid_request', at, 'names no file and not standard output');
+  if (all.length > filesMax) throw refusal('invalid_request', at, `names more than ${filesMax} outputs`);
+  const files = outputs.filter((output) => directoryOfPattern(output) === null);
+  const pattern = all.find((path) => directoryOfPattern(path) !== null);
+  if (pattern !== undefined)
+    throw refusal('invalid_request', at, `names ${quoted(pattern)}: patterns are for outputs alone`);
+  const wrong = pathsProblem([...files, ...all], 'output');
+  if (wrong === null) return { paths: [...paths], stdout, max_bytes };
+  const index = wrong.index - files.length;
+  const member = index < paths.length ? `paths/${index}` : 'stdout';
+  throw refusal('invalid_request', `${at}/${member}`, wrong.problem);
+}
+
 /** How many bytes a base64 text decodes to. Only its canonical form is accepted: RFC 4648 § 3.5, § 4. */
 function decodedBytes(pointer: string, text: string): number {
   const bytes = Buffer.from(text, 'base64');
@@ -190,6 +226,8 @@ const PROBLEMS: { readonly [keyword in Misfit['keyword']]?: (allowed: unknown) =
   required: () => 'is required',
   type: (allowed) => `must be ${TYPE_NAMES[String(allowed)] ?? 'of another type'}`,
   exclusiveMinimum: (allowed) => `must be greater than ${String(allowed)}`,
+  minimum: (allowed) => `must be at least ${String(allowed)}`,
+  maximum: (allowed) => `must be at most ${String(allowed)}`,
   minLength: () => 'must not be empty',
   maxLength: (allowed) => `must have at most ${String(allowed)} characters`,
   maxItems: (allowed) => `must have at most ${String(allowed)} items`,

@@ -4,16 +4,16 @@
  * job names is copied in the same way, so that the job has its bytes whatever becomes of the job that made them.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { StoredBlob } from '@vouchbox/protocol';
+import type { ArtifactRecord, StoredBlob } from '@vouchbox/protocol';
 import type { RateBudget } from '../../capacity/rate.ts';
 import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { Turns } from '../../ground/waiting/turns.ts';
 import type { UploadKey } from '../../store/blobs/blobs.ts';
-import { copyNameOf, heldNameOf } from '../../store/blobs/blobs-named.ts';
+import { copyNameOf, heldNameOf, roomOf } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
 import { answered } from '../answered.ts';
-import type { OutputCopies } from '../artifact-content.ts';
+import type { KeptChunks, OutputCopies, OutputKeeping } from '../artifact-content.ts';
 import { blobContent } from '../blob-content.ts';
 import type { LongPart } from '../body.ts';
 import { storePieces } from './store-pieces.ts';
@@ -49,7 +49,7 @@ export interface Blobs {
 export interface BlobOptions {
   readonly store: Pick<
     Store,
-    'useBlob' | 'blob' | 'blobPiece' | 'beginUpload' | 'addPiece' | 'completeUpload' | 'dropUpload'
+    'useBlob' | 'blob' | 'blobPiece' | 'largeOutputBlob' | 'beginUpload' | 'addPiece' | 'completeUpload' | 'dropUpload'
   >;
   /** How many blobs a tenant may have, and how many bytes together. */
   readonly blobsMax: number;
@@ -77,7 +77,7 @@ interface Receiving extends BlobOptions {
   readonly pieces: Turns;
 }
 
-export function createBlobs(options: BlobOptions): Blobs & OutputCopies {
+export function createBlobs(options: BlobOptions): Blobs & OutputCopies & OutputKeeping {
   const { store, received } = options;
   const receiving: Receiving = { ...options, pieces: new Turns(piecesAtOnce) };
   /** Jobs that name one output come together: it is copied once. */
@@ -102,12 +102,29 @@ export function createBlobs(options: BlobOptions): Blobs & OutputCopies {
     copy: (tenant, output) => copyAs(copyNameOf(output.sha256), tenant, output, receiving),
     hold: (tenant, held) =>
       copyAs(heldNameOf(held.sha256), tenant, held, { ...receiving, blobsMax: UNBOUND, bytesMax: UNBOUND }),
+    keepOutput: (key, place, bytes) => keepOutput(roomOf(key, place), bytes, receiving),
     async content({ tenant }, sha256) {
-      const found = await answered(store.blob({ tenant, sha256 }));
+      const key = { tenant, sha256 };
+      const found = await answered(store.blob(key).then((upload) => upload ?? store.largeOutputBlob(key)));
       if (found === null) throw new ServiceError('blob_not_found', 'No such blob belongs to the tenant.');
       return { bytes: found.size_bytes, pieces: () => blobContent(store, { tenant, sha256, ...found }) };
     },
   };
+}
+
+async function keepOutput(
+  key: UploadKey,
+  bytes: KeptChunks,
+  { store, pieces }: Receiving,
+): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>> {
+  const { bytes: size_bytes, sha256 } = await storePieces(bytes.chunks, async (position, content) => {
+    // The store takes the bytes away, and a piece that is tried again needs them.
+    const isThere = await bytes.retry(() =>
+      pieces.take(() => store.addPiece({ ...key, position, content: content.slice() })),
+    );
+    if (!isThere) throw removed();
+  });
+  return { size_bytes, sha256 };
 }
 
 async function* counted(chunks: AsyncIterable<Uint8Array>, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {

@@ -17,6 +17,7 @@ import type { Abilities, AdmitInput } from '../../store/records/inputs.ts';
 import { PAIR_SLOTS, type QueuedJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
+import type { OutputKeeping } from '../artifact-content.ts';
 import type { Cells } from '../execute/cells.ts';
 import { launch, launchAtOnce } from '../execute/launch.ts';
 import { launchPair } from '../execute/launch-pair.ts';
@@ -29,6 +30,7 @@ import { QueueKnowledge } from './queue-knowledge.ts';
 export interface DispatcherOptions {
   readonly store: Store;
   readonly history: History;
+  readonly blobs: OutputKeeping;
   readonly nudges: Nudges;
   readonly cells: Cells;
   readonly log: Log;

@@ -4,14 +4,25 @@
  */
 import type { RequestedSpec } from '@vouchbox/protocol';
 import type { JobMemory } from '../../capacity/job-memory.ts';
-import type { HeldLimits, InteractionSide, LoadedCell, Posture, PreparedCell, Program } from '../../sandbox/sandbox.ts';
+import {
+  type HeldLimits,
+  type InteractionSide,
+  type LargeRequest,
+  type LoadedCell,
+  NotKept,
+  type Posture,
+  type PreparedCell,
+  type Program,
+} from '../../sandbox/sandbox.ts';
 import { blobNameOf, digestOf, isNamed, type NamedFile } from '../../store/blobs/blobs-named.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
+import type { OutputKeeping } from '../artifact-content.ts';
 import { blobContent } from '../blob-content.ts';
 import { type Ended, finish } from '../finish/finish.ts';
 import { errorOutcome, type Outcome, outcomeOf } from '../finish/outcome.ts';
+import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
 import type { Cells } from './cells.ts';
 import type { JobClock } from './clock.ts';
@@ -19,6 +30,7 @@ import { type Execution, execute } from './execute.ts';
 import type { Control } from './launched-job.ts';
 
 export interface JobDependencies {
+  readonly blobs: OutputKeeping;
   readonly store: Pick<Store, 'job' | 'blob' | 'blobPiece'>;
   readonly history: History;
   readonly cells: Cells;
@@ -91,8 +103,8 @@ export async function end(
 }
 
 /** The outcome of a run. A record with a gap is a failure of the service, however the program ended. */
-function outcomeOfRun({ collection, recording }: Execution): Outcome {
-  if (recording.kind === 'failed') return errorOutcome('internal_error');
+function outcomeOfRun({ collection, recording, failure }: Execution): Outcome {
+  if (recording.kind === 'failed' || failure instanceof NotKept) return errorOutcome('internal_error');
   return collection === null ? errorOutcome('runtime_failed') : outcomeOf(collection.ending);
 }
 
@@ -106,7 +118,8 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
 }
 
 /** The program of a job. A file that is named is read from the store while it is handed over. */
-export function programOf({ spec, key, store, interaction }: Omit<JobContext, 'control' | 'clock'>): Program {
+export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Program {
+  const { spec, key, store, interaction } = context;
   return {
     language: spec.language,
     code: spec.code,
@@ -118,9 +131,23 @@ export function programOf({ spec, key, store, interaction }: Omit<JobContext, 'c
       content: isNamed(file) ? namedContent(store, key.tenant, file) : Buffer.from(file.content_base64, 'base64'),
     })),
     outputs: spec.outputs,
+    ...(spec.large_outputs !== undefined && { large: { ...spec.large_outputs, keep: keeperOf(context) } }),
     limits: spec.limits,
     ...(interaction !== undefined && { interaction }),
   };
+}
+
+/** How often a piece of a large output is tried before the job ends as an error: about 3 seconds with the pauses between. */
+const pieceAttemptsMax = 6;
+
+function keeperOf({ key, blobs, log, giveUp }: Omit<JobContext, 'control' | 'clock'>): LargeRequest['keep'] {
+  const failed = (error: unknown) =>
+    log.error({ err: error, job_id: key.job_id }, 'a piece of an output could not be stored');
+  return (place, chunks) =>
+    blobs.keepOutput(key, place, {
+      chunks,
+      retry: (write) => persistently(write, { signal: giveUp, attemptsMax: pieceAttemptsMax, failed }),
+    });
 }
 
 async function* namedContent(

@@ -2,7 +2,7 @@
  * Turns an outcome into the terminal transaction, and retries until it is stored or the process ends. If the full
  * record cannot be stored, the job is stored as an error of the service, so that no job stays `running`.
  */
-import type { EventBody, Violation } from '@vouchbox/protocol';
+import type { ArtifactRecord, EventBody, Violation } from '@vouchbox/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
 import type { FinishInput } from '../../store/records/inputs.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
@@ -61,6 +61,7 @@ function finishInput({ key, outcome, collection, unstored = [], violations = [],
       ...(collection === null ? violationEvents(violations, finished_at) : closingEvents(collection, finished_at)),
     ],
     artifacts: collection?.artifacts ?? [],
+    ...(collection?.largeOutputs !== undefined && { largeOutputs: collection.largeOutputs }),
     usage: collection?.usage ?? null,
     output: collection?.output ?? null,
     ...(collection?.interaction !== undefined && { interaction: collection.interaction }),
@@ -80,12 +81,17 @@ function bareError(ended: Ended): Ended {
 function closingEvents(collection: Collection, timestamp: string): EventBody[] {
   return [
     ...violationEvents(collection.violations, timestamp),
-    ...collection.artifacts.map(({ path, size_bytes, sha256 }) => ({
-      kind: 'artifact' as const,
-      timestamp,
-      data: { path, size_bytes, sha256 },
-    })),
+    ...fileEvents('artifact', collection.artifacts, timestamp),
+    ...fileEvents('large_output', collection.largeOutputs ?? [], timestamp),
   ];
+}
+
+function fileEvents(
+  kind: 'artifact' | 'large_output',
+  files: readonly ArtifactRecord[],
+  timestamp: string,
+): EventBody[] {
+  return files.map(({ path, size_bytes, sha256 }) => ({ kind, timestamp, data: { path, size_bytes, sha256 } }));
 }
 
 function violationEvents(violations: readonly Violation[], timestamp: string): EventBody[] {

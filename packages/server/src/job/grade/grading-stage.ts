@@ -24,7 +24,7 @@ import type { JobEnd, PlannedJob, ProgramRun } from './program-run.ts';
 
 export interface GradingStageOptions
   extends Omit<GradedJobsOptions, 'store' | 'history'>,
-    Pick<AdmitOptions, 'own' | 'others' | 'ceilings' | 'checkFreeSpace'> {
+    Pick<AdmitOptions, 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'checkFreeSpace'> {
   readonly store: Store;
   readonly history: History;
   readonly dispatcher: Pick<Dispatching, 'admit' | 'stop'>;

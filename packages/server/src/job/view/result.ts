@@ -17,7 +17,14 @@ import { longBase64, longText } from './long-parts.ts';
 export interface ResultOptions {
   readonly store: Pick<
     Store,
-    'shortResult' | 'jobSummary' | 'textExtent' | 'textPiece' | 'artifactRecords' | 'artifactPiece' | 'objectOfArtifact'
+    | 'shortResult'
+    | 'jobSummary'
+    | 'textExtent'
+    | 'textPiece'
+    | 'artifactRecords'
+    | 'artifactPiece'
+    | 'objectOfArtifact'
+    | 'largeOutputs'
   >;
   readonly objects: Pick<ObjectContents, 'read' | 'check'>;
   readonly history: Pick<History, 'ended'>;
@@ -67,12 +74,13 @@ async function bodyAsItStands(key: JobKey, job: JobSummary, options: ResultOptio
     if (extent === null) throw jobNotFound();
     return longText(store, key, { kind, extent });
   };
-  const [stdout, stderr, violations, artifacts] = await Promise.all([
+  const [stdout, stderr, violations, artifacts, large_outputs] = await Promise.all([
     text('stdout'),
     text('stderr'),
     text('violations'),
     // Artifacts are stored with the end. If the job was not terminal when it was read, they belong to a later answer.
     isTerminal(job.status) ? readableArtifacts(key, options) : [],
+    isTerminal(job.status) ? store.largeOutputs(key) : null,
   ]);
   // Read again, because output may have been cut since: the member must cover every text that is sent.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
@@ -87,6 +95,7 @@ async function bodyAsItStands(key: JobKey, job: JobSummary, options: ResultOptio
       truncated,
       violations,
       artifacts: longArray(artifacts.map((record) => longArtifact(options, key, record))),
+      ...(large_outputs !== null && { large_outputs: [...large_outputs] }),
     }),
   );
 }

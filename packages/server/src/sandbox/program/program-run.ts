@@ -9,6 +9,7 @@ import type { Collection, OutputSink, Program, RunningCell, StopCause } from '..
 import { type Counters, endingOf, inCompilation, violationsOf, type WaitStatus } from './ending.ts';
 import { Side } from './interaction.ts';
 import { Captures } from './output/captures.ts';
+import { LargeOutputs } from './output/large-outputs.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Workspace } from './output/workspace.ts';
 import { Watch, type WatchOptions } from './watch/watch.ts';
@@ -51,15 +52,22 @@ export class ProgramRun implements RunningCell, Disposable {
   readonly #captures: Captures;
   readonly #watch: Watch;
   readonly #side: Side | null;
+  readonly #large: LargeOutputs | null;
   #stopCause: StopCause | null = null;
 
   constructor(options: RunOptions) {
     const { program, pipes, sink, watched, cpu } = options;
     this.#options = options;
     this.#captures = new Captures(pipes, sink);
+    this.#large = program.large === undefined ? null : new LargeOutputs(program.large, pipes, () => this.#end());
     this.#watch = new Watch({ watched, cpu, wallSeconds: program.limits.wall_seconds });
     this.#side = sideOf(program);
     this.#side?.begin({ pipes, breach: () => this.#watch.breach, cpuMilliseconds: cpuReader({ watched, cpu }) });
+  }
+
+  /** A run that cannot be recorded is ended. Its collection then says why. */
+  #end(): void {
+    if (this.#watch.close()) this.#options.kill();
   }
 
   /** Only the first reason to end a program counts. */
@@ -88,7 +96,10 @@ export class ProgramRun implements RunningCell, Disposable {
       breach: this.#watch.breach,
       isCpuTimeUsedUp: counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000,
     });
-    const outputs = workspace.collect(program.outputs);
+    const { paths = [], stdout = null } = program.large ?? {};
+    const outputs = workspace.collect(program.outputs, stdout === null ? paths : [...paths, stdout]);
+    const output = this.#captures.end();
+    const large = await this.#large?.collect(workspace, !output.stdout.executor_truncated);
     const breaches = violationsOf(ending, { ...counters, hasFullFile }, limits);
     return {
       ending,
@@ -97,10 +108,15 @@ export class ProgramRun implements RunningCell, Disposable {
         cpu_ms: cpuMilliseconds === null ? null : Math.round(cpuMilliseconds),
         memory_peak_bytes: memoryPeakBytes,
       },
-      output: this.#captures.end(),
-      violations: [...(isCompiling ? inCompilation(breaches) : breaches), ...outputs.violations],
+      output,
+      violations: [
+        ...(isCompiling ? inCompilation(breaches) : breaches),
+        ...outputs.violations,
+        ...(large?.violations ?? []),
+      ],
       artifacts: outputs.artifacts,
       ...(interaction !== undefined && { interaction }),
+      ...(large !== undefined && { largeOutputs: large.outputs }),
     };
   }
 

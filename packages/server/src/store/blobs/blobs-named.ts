@@ -1,5 +1,6 @@
 /** Which blobs a specification names, by its text alone. */
 import type { HeldFile, ResolvedOutput, StoredFile, UploadedFile } from '@vouchbox/protocol';
+import type { JobKey } from '../records/rows.ts';
 
 /** A file whose content is not in the specification. */
 export type NamedFile = UploadedFile | ResolvedOutput | HeldFile;
@@ -46,4 +47,12 @@ export const HELD = 'held:';
 /** 64 hex digits. */
 export function digestOf({ blob }: Pick<UploadedFile, 'blob'>): string {
   return blob.slice('sha256:'.length);
+}
+
+/** The upload that holds the pieces of an output of a job, by its place in the request. */
+export function roomOf(
+  { tenant, job_id }: JobKey,
+  place: number,
+): { readonly tenant: string; readonly blob_id: string } {
+  return { tenant, blob_id: `${job_id}.${place}` };
 }

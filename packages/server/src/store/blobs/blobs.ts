@@ -1,7 +1,8 @@
 /**
  * Files that tenants upload before the jobs that name them, and copies of outputs for the jobs that name those. An upload
  * is a row and its pieces. It is found by its digest only once it is whole, so a part of a file is never anyone's input. An
- * upload that was left half done, a copy that no job needs, and a blob that no job has named for long, are removed.
+ * upload that was left half done, a copy that no job needs, and a blob that no job has named for long, are removed. A large
+ * output of a job is a copy from the beginning: see `large-outputs.ts`.
  */
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { prepared } from '../prepared.ts';
@@ -31,8 +32,17 @@ export interface BeginUpload extends BlobKey, UploadKey {
   readonly bytesMax: number;
 }
 
+/** Room that a tenant is to have, of as much as all its blobs may take. */
+export interface Room {
+  readonly bytes: number;
+  readonly bytesMax: number;
+}
+
 export interface UnusedBlobs {
-  /** Whole blobs are removed if no job has named them since, and no job that has not ended names them. */
+  /**
+   * Whole blobs are removed if no job has named them since, and no job that has not ended names them. Those that are large
+   * outputs of a job stay.
+   */
   readonly unusedSince: string;
   /**
    * Uploads that began earlier and are not whole are removed, because their sender is gone. Unused copies of outputs are
@@ -43,7 +53,7 @@ export interface UnusedBlobs {
   readonly limit: number;
 }
 
-const insertUpload = prepared((db, row: Omit<BlobTable, 'is_whole'>) =>
+export const insertUpload = prepared((db, row: Omit<BlobTable, 'is_whole'>) =>
   db.insertInto('blobs').values({
     tenant: row.tenant,
     blob_id: row.blob_id,
@@ -54,10 +64,20 @@ const insertUpload = prepared((db, row: Omit<BlobTable, 'is_whole'>) =>
   }),
 );
 
+/** A digest is shorter. */
+const isCopy = sql<SqlBool>`length(sha256) > 64`;
+const isKept = sql<SqlBool>`exists (select 1 from large_outputs where large_outputs.tenant = blobs.tenant and large_outputs.blob_id = blobs.blob_id)`;
+
+/** Large outputs, and room for them, count by their bytes alone: how many there are follows from the jobs. */
 const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
   db
     .selectFrom('blobs')
-    .select('size_bytes')
+    .select([
+      sql<number>`coalesce(sum(size_bytes), 0)`.as('bytes'),
+      sql<number>`count(case when sha256 like 'room:%' or (${isCopy} and ${isKept}) then null else 1 end)`.as(
+        'uploads',
+      ),
+    ])
     .where('tenant', '=', tenant)
     .where('sha256', 'not like', sql.lit(`${HELD}%`)),
 );
@@ -106,7 +126,7 @@ const makeWhole = prepared((db, row: UploadKey & { size_bytes: number; used_at: 
     .where('blob_id', '=', row.blob_id),
 );
 
-const useWhole = prepared((db, row: BlobKey & { used_at: string }) =>
+export const useWhole = prepared((db, row: BlobKey & { used_at: string }) =>
   db
     .updateTable('blobs')
     .set({ used_at: row.used_at })
@@ -115,12 +135,9 @@ const useWhole = prepared((db, row: BlobKey & { used_at: string }) =>
     .where('is_whole', '=', sql.lit(1)),
 );
 
-const deleteBlob = prepared((db, { tenant, blob_id }: UploadKey) =>
+export const deleteBlob = prepared((db, { tenant, blob_id }: UploadKey) =>
   db.deleteFrom('blobs').where('tenant', '=', tenant).where('blob_id', '=', blob_id),
 );
-
-/** A digest is shorter. */
-const isCopy = sql<SqlBool>`length(sha256) > 64`;
 
 /** Whether a job or a grading that has not ended names the blob. */
 function isNeeded(row: ExpressionBuilder<Tables, 'blobs'>) {
@@ -164,14 +181,11 @@ const selectUnused = prepared((db, { unusedSince, begunBefore, latest, limit }: 
     .where('used_at', '<', latest)
     .where((row) =>
       row.or([
-        row.and([row('is_whole', '=', sql.lit(0)), row('used_at', '<', begunBefore)]),
-        row.and([
-          row('is_whole', '=', sql.lit(1)),
-          row.or([row('used_at', '<', unusedSince), row.and([isCopy, row('used_at', '<', begunBefore)])]),
-          row.not(isNeeded(row)),
-        ]),
+        row.and([row('is_whole', '=', sql.lit(1)), row('used_at', '<', unusedSince)]),
+        row.and([row.or([row('is_whole', '=', sql.lit(0)), isCopy]), row('used_at', '<', begunBefore)]),
       ]),
     )
+    .where((row) => row.not(row.or([isKept, isNeeded(row)])))
     .orderBy('used_at')
     .limit(limit),
 );
@@ -195,11 +209,21 @@ const insertName = prepared((db, row: JobKey & { blob_id: string }) =>
 /** Begins an upload, unless the tenant has as much as it may. Its pieces may follow. */
 export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promise<'begun' | 'full'> {
   const { tenant, blob_id, sha256, size_bytes, at, blobsMax, bytesMax } = input;
-  const sizes = await selectSizes.all(db, { tenant });
-  const bytes = sizes.reduce((sum, held) => sum + held.size_bytes, size_bytes);
-  if (sizes.length >= blobsMax || bytes > bytesMax) return 'full';
+  const { uploads, bytes } = await held(db, tenant);
+  if (uploads >= blobsMax || bytes + size_bytes > bytesMax) return 'full';
   insertUpload.send(db, { tenant, blob_id, sha256, size_bytes, used_at: at });
   return 'begun';
+}
+
+/** How many uploads and copies a tenant has, and how many bytes all its blobs have. */
+async function held(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
+  const sums = await selectSizes.first(db, { tenant });
+  return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0) };
+}
+
+/** Whether the blobs of a tenant, and the room that is reserved, leave so many bytes. */
+export async function hasRoom(db: StoreDatabase, tenant: string, { bytes, bytesMax }: Room): Promise<boolean> {
+  return (await held(db, tenant)).bytes + bytes <= bytesMax;
 }
 
 /**

@@ -5,6 +5,7 @@
 import { outputEvidenceOf, sealReceipt } from '@vouchbox/evidence';
 import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
+import { storeLargeOutputs } from '../blobs/large-outputs.ts';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { endClaim } from '../jobs/claims.ts';
 import { executionText, recordExecution } from '../jobs/jobs.ts';
@@ -112,6 +113,9 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
   const { tail } = linked;
   storeArtifacts(db, input);
+  const submission = job.evidence === null ? null : (JSON.parse(job.evidence) as SubmissionEvidence);
+  const isLarge = submission?.large_outputs !== undefined;
+  if (isLarge) await storeLargeOutputs(db, keyOf(input), { outputs: input.largeOutputs ?? [], at: input.finished_at });
   together(db, () => {
     insertEvents(db, linked);
     if (executionText(input.execution) !== job.execution) recordExecution(db, input, input.execution);
@@ -120,7 +124,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
     else endedRunning(db, input.tenant);
   });
   const stored = await storedContents(db, tail);
-  const facts = terminalFacts({ job, tail, ...stored });
+  const facts = terminalFacts({ job, submission, tail, ...stored });
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
   together(db, () => {
@@ -131,7 +135,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   const { truncated } = facts;
   return {
     isStored: true,
-    result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, stored),
+    result: isLarge || input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, stored),
   };
 }
 
@@ -166,16 +170,21 @@ function storeArtifacts(db: StoreDatabase, { tenant, job_id, artifacts }: Packed
   }
 }
 
+function keyOf({ tenant, job_id }: JobKey): JobKey {
+  return { tenant, job_id };
+}
+
 interface Stored extends StoredContents {
-  readonly job: Pick<JobTable, 'created_at' | 'started_at'> & { readonly evidence: string | null };
+  readonly job: Pick<JobTable, 'created_at' | 'started_at'>;
+  readonly submission: SubmissionEvidence | null;
   readonly tail: ChainedJob;
 }
 
-function terminalFacts({ job, tail, counts, isTruncated, output }: Stored): TerminalFacts {
+function terminalFacts({ job, submission, tail, counts, isTruncated, output }: Stored): TerminalFacts {
   return {
     created_at: job.created_at,
     started_at: job.started_at,
-    submission: job.evidence === null ? null : (JSON.parse(job.evidence) as SubmissionEvidence),
+    submission,
     event_chain: eventChain(tail, counts),
     truncated: isTruncated,
     output: outputEvidenceOf(output),

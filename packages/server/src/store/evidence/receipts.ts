@@ -4,7 +4,7 @@
  * § Receipt.
  */
 import { GENESIS_HASH, HASH_VERSION, type UnsealedReceipt } from '@vouchbox/evidence';
-import type { EventChain, ObservedMembers, OutputEvidence } from '@vouchbox/protocol';
+import type { ArtifactRecord, EventChain, ObservedMembers, OutputEvidence } from '@vouchbox/protocol';
 import { OBSERVED_MEMBERS, RECEIPT_SCHEMA_VERSION } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
 import type { SubmissionEvidence } from '../jobs/submission-evidence.ts';
@@ -75,8 +75,13 @@ function recordMembers(input: PackedFinish, { submission, truncated, output }: T
     ...(interaction !== undefined && { interaction: { ...interaction, ...input.interaction } }),
     truncated,
     output,
-    output_artifacts: input.artifacts.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 })),
+    output_artifacts: input.artifacts.map(recordOf),
+    ...(submission?.large_outputs !== undefined && { large_outputs: (input.largeOutputs ?? []).map(recordOf) }),
   };
+}
+
+function recordOf({ path, size_bytes, sha256 }: ArtifactRecord): ArtifactRecord {
+  return { path, size_bytes, sha256 };
 }
 
 /** Empty if no executor observed the job. */

@@ -4,7 +4,8 @@
  */
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
-import { nameBlob } from '../blobs/blobs.ts';
+import { hasRoom, nameBlob } from '../blobs/blobs.ts';
+import { reserveRoom } from '../blobs/large-outputs.ts';
 import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
@@ -78,6 +79,7 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
       ? ((await earlierAdmission(db, input)) ?? (await boundReached(db, input)))
       : await earlierOfGrading(db, { tenant: input.tenant, ...graded });
   if (refused !== null) return refused;
+  if (!(await hasRoomForOutputs(db, input))) return { kind: 'full', of: 'blobs' };
   const { tenant, created_at, requested_spec, interactor } = input;
   const files = [...requested_spec.files, ...(interactor?.requested_spec.files ?? [])];
   const blobs = await usedBlobs(db, { tenant, files, at: created_at });
@@ -132,7 +134,14 @@ async function boundReached(db: StoreDatabase, input: AdmitInput): Promise<Admit
   return null;
 }
 
-interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax'> {
+async function hasRoomForOutputs(db: StoreDatabase, input: AdmitInput) {
+  const { tenant, requested_spec, interactor, blobBytesMax: bytesMax } = input;
+  const large = [requested_spec, interactor?.requested_spec].flatMap((spec) => spec?.large_outputs ?? []);
+  if (large.length === 0) return true;
+  return await hasRoom(db, tenant, { bytes: large.reduce((sum, { max_bytes }) => sum + max_bytes, 0), bytesMax });
+}
+
+interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax' | 'blobBytesMax'> {
   /** Its pair waits under the program's id. */
   readonly isInteractor?: boolean;
 }
@@ -156,6 +165,7 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     });
     insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
+    if (spec.large_outputs !== undefined) reserveRoom(db, key, { large: spec.large_outputs, at: created_at });
     if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
     if (graded !== undefined) recordGraded(db, { ...key, ...graded });
     insertEvents(db, linked);

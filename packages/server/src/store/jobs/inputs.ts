@@ -51,6 +51,25 @@ const selectByDigest = prepared((db, { tenant, sha256 }: { tenant: string; sha25
     .limit(1),
 );
 
+const selectLarge = prepared((db, { tenant, job_id, path }: JobKey & { path: string }) =>
+  db
+    .selectFrom('large_outputs')
+    .select(['job_id', 'path', 'size_bytes', 'sha256'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('path', '=', path),
+);
+
+const selectLargeByDigest = prepared((db, { tenant, sha256 }: { tenant: string; sha256: string }) =>
+  db
+    .selectFrom('large_outputs')
+    .select(['job_id', 'path', 'size_bytes', 'sha256'])
+    .where('tenant', '=', tenant)
+    .where('sha256', '=', sha256)
+    .orderBy('job_id', 'desc')
+    .limit(1),
+);
+
 const selectEarlier = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
   db
     .selectFrom('idempotency_keys')
@@ -88,14 +107,17 @@ async function inputOf(
   { tenant, mayReadJobs }: InputsAsked,
 ): Promise<Input | null> {
   if ('from' in file) {
-    const output = await selectOutput.first(db, { tenant, ...file.from });
+    const named = { tenant, ...file.from };
+    const output = (await selectOutput.first(db, named)) ?? (await selectLarge.first(db, named));
     const isSame = file.blob === undefined || file.blob === `sha256:${output?.sha256}`;
     return output !== null && isSame ? inputFrom(output) : null;
   }
   const sha256 = digestOf(file);
   const upload = await blob(db, { tenant, sha256 });
   if (upload !== null) return { blob: file.blob, size_bytes: upload.size_bytes, from: null };
-  const output = mayReadJobs ? await selectByDigest.first(db, { tenant, sha256 }) : null;
+  if (!mayReadJobs) return null;
+  const named = { tenant, sha256 };
+  const output = (await selectByDigest.first(db, named)) ?? (await selectLargeByDigest.first(db, named));
   return output === null ? null : inputFrom(output);
 }
 

@@ -19,7 +19,7 @@ export type SubmissionEvidence = Pick<
   | 'requested_limits'
   | 'input_artifacts'
 > &
-  Pick<Receipt, 'interaction'>;
+  Pick<Receipt, 'interaction' | 'large_outputs'>;
 
 /** `blobs` has every blob that the submission names. */
 export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): SubmissionEvidence {
@@ -34,6 +34,8 @@ export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): Subm
     requested_limits: spec.limits,
     ...(spec.interaction !== undefined && { interaction: spec.interaction }),
     input_artifacts: spec.files.map((file) => inputArtifact(file, blobs)),
+    // Until the job ends there are none.
+    ...(spec.large_outputs !== undefined && { large_outputs: [] }),
   };
 }
 

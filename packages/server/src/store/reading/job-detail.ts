@@ -7,6 +7,7 @@
 import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
 import { jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
+import { largeOutputs } from '../blobs/large-outputs.ts';
 import { SUMMARY_COLUMNS } from '../jobs/job-columns.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationRow, ExecutionRecord, JobKey } from '../records/rows.ts';
@@ -49,10 +50,12 @@ export async function jobDetail(db: StoreDatabase, key: JobKey): Promise<JsonTex
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;
   const { requested_spec, receipt_json, receipt_sha256 } = columns;
+  const large_outputs = await largeOutputs(db, key);
   return jsonText<JobDetail>({
     ...lifecycle(columns),
     requested_spec: new Spelled(requested_spec ?? '{}'),
     ...executionMembers(columns),
+    ...(large_outputs !== null && { large_outputs: [...large_outputs] }),
     attestation: attestationMember(columns),
     ...(receipt_json !== null && receipt_sha256 !== null && { receipt: new Spelled(receipt_json), receipt_sha256 }),
   });

@@ -14,7 +14,7 @@ import type {
   Whoami,
 } from '@vouchbox/protocol';
 import type { LongTextKind, TextExtent } from './answers.ts';
-import type { AttestationRow, ExecutionRecord, JobKey, ListPlace } from './rows.ts';
+import type { AttestationRow, ExecutionRecord, JobKey, KeptOutput, ListPlace } from './rows.ts';
 
 export interface AdmitInput extends JobKey {
   readonly created_at: string;
@@ -30,6 +30,8 @@ export interface AdmitInput extends JobKey {
   readonly graded?: GradedJob;
   /** The other job of a pair, which is stored with this one or not at all. The key stands for both. */
   readonly interactor?: Pick<AdmitInput, 'job_id' | 'requested_spec'>;
+  /** What all blobs of the tenant may have together, with the room that is reserved for large outputs. */
+  readonly blobBytesMax: number;
   /** Given if a slot and a cell are free for the job: the transaction that accepts it also starts it. */
   readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
 }
@@ -111,6 +113,8 @@ export interface FinishInput extends JobKey {
   /** Events that belong before `finished`: artifacts, violations, truncations. */
   readonly events: readonly EventBody[];
   readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
+  /** Those that were kept, by their places in the request; left out if there are none. */
+  readonly largeOutputs?: readonly KeptOutput[];
   /** What the executor observed. Null if no executor took the job: the receipt then has no execution members. */
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;

@@ -109,6 +109,11 @@ export interface StoredArtifact extends ArtifactRecord {
   readonly content: Uint8Array;
 }
 
+/** A large output whose pieces are stored, and its place in the request of its job. */
+export interface KeptOutput extends ArtifactRecord {
+  readonly place: number;
+}
+
 /** A blob of a tenant that is whole. */
 export interface StoredBlobRow {
   /** Names its pieces. */

@@ -4,7 +4,7 @@
  * at a time without following links, so that the host never follows a path that a program shaped.
  */
 
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, type Stats, writeFileSync } from 'node:fs';
 import { sha256Hex } from '@vouchbox/evidence';
 import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@vouchbox/protocol';
 import type { CollectedArtifact, InputContent, Program } from '../../sandbox.ts';
@@ -18,6 +18,12 @@ const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY
 interface Collected {
   readonly artifacts: CollectedArtifact[];
   readonly violations: Violation[];
+}
+
+/** A regular file that the program left, open at its beginning. */
+export interface OpenedFile {
+  readonly file: number;
+  readonly size: number;
 }
 
 /** An open directory. It stays reachable after its mount namespace is gone. */
@@ -50,11 +56,11 @@ export class Workspace implements Disposable {
    * Reads the requested outputs. Called once, after all processes of the job are dead. An output that is missing,
    * special, behind a symbolic link or too large gives a violation that names it; the others are still collected. A
    * sparse file counts with its whole size, and its holes are read as zeros. Named files come first, then those below
-   * the patterns, each once. Spec § Job submission, path rules.
+   * the patterns, each once and none of `others`. Spec § Job submission, path rules.
    */
-  collect(outputs: readonly string[]): Collected {
+  collect(outputs: readonly string[], others: readonly string[] = []): Collected {
     const collected: Collected = { artifacts: [], violations: [] };
-    const seen = new Set<string>();
+    const seen = new Set<string>(others);
     const patterns = outputs.filter((output) => directoryOfPattern(output) !== null);
     for (const path of outputs.filter((output) => !patterns.includes(output))) {
       seen.add(path);
@@ -133,19 +139,32 @@ export class Workspace implements Disposable {
     }
   }
 
+  /** Opens an output, under the same conditions as `collect`. The caller closes it. */
+  open(path: string): OpenedFile | Violation {
+    const file = this.#open(path);
+    if (typeof file !== 'number') return file;
+    const status = fstatSync(file);
+    const problem = this.#kindProblem(status);
+    if (problem === null) return { file, size: status.size };
+    closeSync(file);
+    return { type: 'output_kind', message: `${path} ${problem}`, path };
+  }
+
+  #kindProblem(status: Stats): string | null {
+    if (!status.isFile()) return 'is not a regular file';
+    return status.nlink !== 1 && !this.#mayShareFiles ? 'has other names: it is hard-linked' : null;
+  }
+
   #read(path: string, room: number): CollectedArtifact | Violation {
-    const opened = this.#open(path);
-    if (typeof opened !== 'number') return opened;
+    const opened = this.open(path);
+    if ('type' in opened) return opened;
+    const { file, size } = opened;
     try {
-      const status = fstatSync(opened);
-      if (!status.isFile()) return { type: 'output_kind', message: `${path} is not a regular file`, path };
-      if (status.nlink !== 1 && !this.#mayShareFiles)
-        return { type: 'output_kind', message: `${path} has other names: it is hard-linked`, path };
-      if (status.size > fileBytesMax) return tooLarge(path, fileBytesMax, status.size);
-      if (status.size > room) return tooLargeTogether(path, status.size, room);
-      return artifactOf(path, readWhole(opened, status.size));
+      if (size > fileBytesMax) return tooLarge(path, fileBytesMax, size);
+      if (size > room) return tooLargeTogether(path, { observed: size, room, max: filesTotalBytesMax });
+      return artifactOf(path, readWhole(file, size));
     } finally {
-      closeSync(opened);
+      closeSync(file);
     }
   }
 
@@ -204,9 +223,12 @@ function tooLarge(path: string, limit: number, observed: number): Violation {
   return { type: 'output_size', message: `${path} is larger than ${limit} bytes`, path, limit, observed };
 }
 
-function tooLargeTogether(path: string, observed: number, room: number): Violation {
-  const message = `${path} does not fit: all outputs together may hold ${filesTotalBytesMax} bytes, ${room} are left`;
-  return { type: 'output_size', message, path, limit: filesTotalBytesMax, observed };
+export function tooLargeTogether(
+  path: string,
+  { observed, room, max: limit }: { readonly observed: number; readonly room: number; readonly max: number },
+): Violation {
+  const message = `${path} does not fit: all outputs together may hold ${limit} bytes, ${room} are left`;
+  return { type: 'output_size', message, path, limit, observed };
 }
 
 function tooMany(pattern: string, left: number, observed: number): Violation {

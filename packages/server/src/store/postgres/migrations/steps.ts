@@ -2,8 +2,10 @@
  * The steps of a store on PostgreSQL. Each leads to a schema with the next version. Only their kinds say what may happen
  * while nodes of an earlier version live: see `take-step.ts`.
  */
+
 import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
 import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
+import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
@@ -31,6 +33,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-schema', kind: 'expand', sql: createTables },
   { name: '0004-with-used-outputs', kind: 'expand', sql: findOutputs },
   { name: '0004-with-verdicts', kind: 'expand', sql: gradingTablesIn(spelling) },
+  { name: '0004-with-whole-outputs', kind: 'expand', sql: largeOutputsIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -2,8 +2,10 @@
  * The steps of a SQLite store. Schemas are numbered by the receipts that they hold: `0001` is that of v0.1, `0003` that of
  * v0.3. A new store passes through all of them.
  */
+
 import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
 import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
+import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -22,6 +24,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-schema', sql: schemaOfV4, fill: fillV4 },
   { name: '0004-with-used-outputs', sql: findOutputs },
   { name: '0004-with-verdicts', sql: gradingTablesIn(spelling) },
+  { name: '0004-with-whole-outputs', sql: largeOutputsIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -1,0 +1,123 @@
+/**
+ * Large outputs of jobs. Room for them is reserved in the transaction that accepts the job, as uploads that are never whole
+ * by themselves. Their pieces are stored before the end of the job, and its terminal transaction makes them blobs, under
+ * the name of a copy of an output. So jobs that name one need no other copy, and equal outputs share one blob.
+ */
+import type { ArtifactRecord, StoredLargeOutputs } from '@vouchbox/protocol';
+import { sql } from 'kysely';
+import { prepared, together } from '../prepared.ts';
+import type { JobKey, KeptOutput, StoredBlobRow } from '../records/rows.ts';
+import type { LargeOutputTable, StoreDatabase } from '../schema.ts';
+import { type BlobKey, deleteBlob, insertUpload, nameBlob, type UploadKey, useBlob } from './blobs.ts';
+import { copyNameOf, roomOf } from './blobs-named.ts';
+
+const insertOutput = prepared((db, row: LargeOutputTable) =>
+  db.insertInto('large_outputs').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    position: row.position,
+    path: row.path,
+    size_bytes: row.size_bytes,
+    sha256: row.sha256,
+    blob_id: row.blob_id,
+  }),
+);
+
+const selectRoom = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('job_blobs')
+    .innerJoin('blobs', (join) =>
+      join.onRef('blobs.tenant', '=', 'job_blobs.tenant').onRef('blobs.blob_id', '=', 'job_blobs.blob_id'),
+    )
+    .select(['blobs.tenant', 'blobs.blob_id'])
+    .where('job_blobs.tenant', '=', tenant)
+    .where('job_blobs.job_id', '=', job_id)
+    .where('blobs.is_whole', '=', sql.lit(0)),
+);
+
+const makeOutput = prepared((db, row: UploadKey & BlobKey & { size_bytes: number; used_at: string }) =>
+  db
+    .updateTable('blobs')
+    .set({ is_whole: 1, sha256: row.sha256, size_bytes: row.size_bytes, used_at: row.used_at })
+    .where('tenant', '=', row.tenant)
+    .where('blob_id', '=', row.blob_id)
+    .where('is_whole', '=', sql.lit(0)),
+);
+
+const selectOutputs = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('job_specs')
+    .leftJoin('large_outputs', (join) =>
+      join
+        .onRef('large_outputs.tenant', '=', 'job_specs.tenant')
+        .onRef('large_outputs.job_id', '=', 'job_specs.job_id'),
+    )
+    .select(['large_outputs.path', 'large_outputs.size_bytes', 'large_outputs.sha256'])
+    .where('job_specs.tenant', '=', tenant)
+    .where('job_specs.job_id', '=', job_id)
+    .where('job_specs.requested_spec', 'like', sql.lit('%"large_outputs":{%'))
+    .orderBy('large_outputs.position'),
+);
+
+const selectBlob = prepared((db, { tenant, sha256 }: BlobKey) =>
+  db
+    .selectFrom('large_outputs')
+    .innerJoin('blobs', (join) =>
+      join.onRef('blobs.tenant', '=', 'large_outputs.tenant').onRef('blobs.blob_id', '=', 'large_outputs.blob_id'),
+    )
+    .select(['blobs.blob_id', 'blobs.size_bytes'])
+    .where('large_outputs.tenant', '=', tenant)
+    .where('large_outputs.sha256', '=', sha256)
+    .limit(1),
+);
+
+/** Reserves room for the large outputs of a job that is accepted; part of that transaction. */
+export function reserveRoom(
+  db: StoreDatabase,
+  key: JobKey,
+  { large, at }: { readonly large: StoredLargeOutputs; readonly at: string },
+): void {
+  const places = large.paths.length + (large.stdout === null ? 0 : 1);
+  for (let place = 0; place < places; place++) {
+    const { tenant, blob_id } = roomOf(key, place);
+    // The first has the room of all of them.
+    const size_bytes = place === 0 ? large.max_bytes : 0;
+    insertUpload.send(db, { tenant, blob_id, sha256: `room:${blob_id}`, size_bytes, used_at: at });
+    nameBlob(db, key, blob_id);
+  }
+}
+
+/** Makes the outputs of a job blobs, and gives back the rest of its room; part of the terminal transaction. */
+export async function storeLargeOutputs(
+  db: StoreDatabase,
+  key: JobKey,
+  { outputs, at }: { readonly outputs: readonly KeptOutput[]; readonly at: string },
+): Promise<void> {
+  for (const [position, { path, size_bytes, sha256, place }] of outputs.entries()) {
+    const name = copyNameOf(sha256);
+    const upload = roomOf(key, place);
+    const known = await useBlob(db, { tenant: key.tenant, sha256: name, at });
+    const made = known === null ? await makeOutput.run(db, { ...upload, sha256: name, size_bytes, used_at: at }) : 1;
+    if (made === 0) throw new Error(`the room for the output ${path} is not there any more`);
+    const { blob_id } = known ?? upload;
+    insertOutput.send(db, { ...key, position, path, size_bytes, sha256, blob_id });
+  }
+  const rest = await selectRoom.all(db, key);
+  together(db, () => {
+    for (const upload of rest) deleteBlob.send(db, upload);
+  });
+}
+
+/** The large outputs of a job, in order; null if it did not ask for any, or there is no such job. */
+export async function largeOutputs(db: StoreDatabase, key: JobKey): Promise<readonly ArtifactRecord[] | null> {
+  const rows = await selectOutputs.all(db, key);
+  if (rows.length === 0) return null;
+  return rows.flatMap(({ path, size_bytes, sha256 }) =>
+    path === null || size_bytes === null || sha256 === null ? [] : [{ path, size_bytes, sha256 }],
+  );
+}
+
+/** The blob of a large output that a job of the tenant has; null if none has it. */
+export function largeOutputBlob(db: StoreDatabase, key: BlobKey): Promise<StoredBlobRow | null> {
+  return selectBlob.first(db, key);
+}
