@@ -235,6 +235,85 @@ describe('a grading', () => {
   });
 });
 
+describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
+  const V2 = { verdict: 'urn:svc:verdict:v2' };
+  const verdictOf = async (body: object) => {
+    const detail = await graded({ ...V2, ...body });
+    expect(detail).toMatchObject({ status: 'finished' });
+    const [one] = detail.graded;
+    return { said: one?.verdict, verdict: JSON.parse(await outputOf(one?.verdict?.job_id ?? '')) };
+  };
+  const wordsOf = ({ tests }: { tests: readonly { name: string; verdict: string }[] }) =>
+    tests.map(({ verdict }) => verdict);
+
+  test('counts groups, stops them, and skips what comes after one that failed', async () => {
+    const groups = [
+      { name: 'easy', points: 10, score: 'minimum', stop: true },
+      { name: 'hard', after: ['easy'] },
+    ];
+    const test = (name: string, group: string, stdin: string, expected: string) => ({ name, group, stdin, expected });
+    const tests = [
+      test('a', 'easy', '1 1', '2'),
+      test('b', 'easy', '1 2', 'never'),
+      test('c', 'easy', '1 3', '4'),
+      test('d', 'hard', '1 4', '5'),
+    ];
+    const { said, verdict } = await verdictOf({ programs: [SUM], tests, groups });
+    expect(verdict).toMatchObject({ schema: V2.verdict, accepted: false, points: 0 });
+    expect(wordsOf(verdict)).toEqual([
+      'accepted',
+      'wrong_answer',
+      expect.stringMatching(/accepted|skipped/),
+      'skipped',
+    ]);
+    expect(said).toMatchObject({ points: 0, points_max: verdict.points_max });
+    const all = await verdictOf({
+      programs: [SUM],
+      tests: tests.map((one) => ({ ...one, expected: undefined })),
+      groups,
+    });
+    expect(all.verdict).toMatchObject({ accepted: true, points: all.verdict.points_max });
+  });
+
+  test('compares numbers within a tolerance, and names the run of each test', async () => {
+    const programs = [{ language: 'python', code: 'print(0.1 + 0.2)' }];
+    const compare = (absolute: number) => ({ floats: { absolute } });
+    const tests = [
+      { name: 'near', expected: '0.3', compare: compare(1e-9) },
+      { name: 'far', expected: '0.31', compare: compare(1e-9) },
+    ];
+    const { verdict } = await verdictOf({ programs, tests });
+    expect(wordsOf(verdict)).toEqual(['accepted', 'wrong_answer']);
+    expect(verdict.tests[0].run).toMatchObject({ job_id: expect.stringMatching(/^job_/), compiler: null });
+  });
+
+  test('asks validators of the input, and a checker with the exit codes of testlib or of Kattis', async () => {
+    const tests = [
+      { name: 'good', stdin: '1 2', expected: '3' },
+      { name: 'bad', stdin: 'x y', expected: '3' },
+    ];
+    const validators = [{ language: 'bash', code: 'grep -Eq "^[0-9]+ [0-9]+" || exit 3' }];
+    const part = { language: 'bash', code: 'echo "points 0.5" >&2; exit 7' };
+    const { verdict } = await verdictOf({ programs: [SUM], tests, validators, checker: part });
+    expect(wordsOf(verdict)).toEqual(['partial', 'invalid_input']);
+    expect(verdict.points).toBe(0.5);
+    const kattis = { language: 'bash', code: '[ "$(cat)" = "$(cat "$2")" ] && exit 42; exit 43', codes: 'kattis' };
+    const { verdict: other } = await verdictOf({ programs: [SUM], tests: [tests[0]], checker: kattis });
+    expect(wordsOf(other)).toEqual(['accepted']);
+  });
+
+  test('is needed by what only it knows, and refused where no verdict can come of it', async () => {
+    const groups = [{ name: 'g' }];
+    expect(refusalOf(await submit({ ...ONE, groups }))).toEqual([400, 'invalid_request']);
+    const refused = await submit({ ...ONE, ...V2, groups });
+    expect([...refusalOf(refused), refused.json.error.message]).toEqual([
+      400,
+      'invalid_request',
+      expect.stringContaining('group g has no test'),
+    ]);
+  });
+});
+
 describe('what cannot be graded is refused, and nothing is stored:', { tags: ['Gradings-2b', 'Gradings-2c'] }, () => {
   const tests = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `${at}` }));
   const programs = (count: number) => Array.from({ length: count }, () => WRONG);

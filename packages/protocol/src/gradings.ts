@@ -3,8 +3,16 @@
  * it. `grading.ts` has the judge. Spec § Gradings.
  */
 import { BlobName } from './blob.ts';
-import { COMPARISONS } from './grading.ts';
-import { filesMax, gradingProgramsMax, gradingTestsMax, runtimeNameCharsMax } from './limits.ts';
+import { COMPARISONS, VERDICT_SCHEMA } from './grading.ts';
+import { EXIT_CODES, VERDICT_SCHEMA_2 } from './grading-record.ts';
+import {
+  filesMax,
+  gradingGroupsMax,
+  gradingProgramsMax,
+  gradingTestsMax,
+  gradingValidatorsMax,
+  runtimeNameCharsMax,
+} from './limits.ts';
 import { Sha256, Timestamp } from './spellings.ts';
 import {
   LanguageName,
@@ -21,6 +29,8 @@ const strict = { additionalProperties: false } as const;
 /** A text in the body, or one that was uploaded before. */
 export const GradingText = Type.Union([Type.String(), Type.Object({ blob: BlobName }, strict)]);
 export type GradingText = Static<typeof GradingText>;
+
+export const VERDICT_SCHEMAS = [VERDICT_SCHEMA, VERDICT_SCHEMA_2] as const;
 
 const Name = Type.String({ minLength: 1, maxLength: 256 });
 
@@ -48,6 +58,25 @@ export const GradingProgram = Type.Object(
 );
 export type GradingProgram = Static<typeof GradingProgram>;
 
+export const Comparing = Type.Union(
+  [
+    Type.Enum([...COMPARISONS]),
+    Type.Object(
+      {
+        floats: Type.Object(
+          {
+            absolute: Type.Optional(Type.Number({ minimum: 0 })),
+            relative: Type.Optional(Type.Number({ minimum: 0 })),
+          },
+          strict,
+        ),
+      },
+      strict,
+    ),
+  ],
+  { description: '`lines` if left out.' },
+);
+
 export const GradingTest = Type.Object(
   {
     name: Name,
@@ -55,15 +84,43 @@ export const GradingTest = Type.Object(
     args: Type.Optional(ProgramArguments),
     files: Files,
     expected: Type.Optional(GradingText),
-    compare: Type.Optional(Type.Enum([...COMPARISONS], { description: '`lines` if left out.' })),
+    compare: Type.Optional(Comparing),
     points: Type.Optional(Type.Number({ minimum: 0, description: '1 if left out.' })),
+    group: Type.Optional(Name),
+    env: Type.Optional(ProgramVariables),
+    checker_args: Type.Optional(ProgramArguments),
   },
   strict,
 );
 export type GradingTest = Static<typeof GradingTest>;
 
-const { name: _, ...checkerMembers } = GradingProgram.properties;
-export const GradingChecker = Type.Object(checkerMembers, strict);
+const { name: _, ...graderMembers } = GradingProgram.properties;
+
+/** A checker or a validator. */
+export const GraderProgram = Type.Object(
+  {
+    ...graderMembers,
+    codes: Type.Optional(Type.Enum([...EXIT_CODES], { description: '`testlib` if left out.' })),
+    args: Type.Optional(ProgramArguments),
+    limits: Type.Optional(LimitsInput),
+  },
+  strict,
+);
+
+export type GraderProgram = Static<typeof GraderProgram>;
+
+export const GradingGroup = Type.Object(
+  {
+    name: Name,
+    score: Type.Optional(Type.Enum(['sum', 'minimum'], { description: '`sum` if left out.' })),
+    points: Type.Optional(Type.Number({ minimum: 0, description: 'Of a group whose smallest part counts.' })),
+    after: Type.Optional(
+      Type.Array(Name, { maxItems: gradingGroupsMax, description: 'Groups that are listed before it.' }),
+    ),
+    stop: Type.Optional(Type.Boolean({ description: 'Whether the first test that wins nothing ends the group.' })),
+  },
+  strict,
+);
 
 export const GradingSubmission = Type.Object(
   {
@@ -73,7 +130,15 @@ export const GradingSubmission = Type.Object(
       maxItems: gradingTestsMax,
       description: 'Each with a name that no other has. Every program runs against every test.',
     }),
-    checker: Type.Optional(GradingChecker),
+    checker: Type.Optional(GraderProgram),
+    verdict: Type.Optional(
+      Type.Enum([...VERDICT_SCHEMAS], {
+        description: `The schema of the verdicts; \`${VERDICT_SCHEMA}\` if left out. The members after it need the other.`,
+      }),
+    ),
+    groups: Type.Optional(Type.Array(GradingGroup, { minItems: 1, maxItems: gradingGroupsMax })),
+    stop: Type.Optional(Type.Boolean({ description: 'The same for all tests, where there are no groups.' })),
+    validators: Type.Optional(Type.Array(GraderProgram, { maxItems: gradingValidatorsMax })),
     limits: Type.Optional(LimitsInput),
     requirements: Type.Optional(Requirements),
   },

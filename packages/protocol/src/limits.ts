@@ -82,6 +82,8 @@ export const jsonTokensMax = 2000;
 // A grading.
 export const gradingProgramsMax = 1000;
 export const gradingTestsMax = 1000;
+export const gradingGroupsMax = 100;
+export const gradingValidatorsMax = 8;
 /** Programs times tests. */
 export const gradingRunsMax = 50_000;
 /** Tokens of its JSON. */

@@ -3,10 +3,9 @@
  * the service can name.
  */
 import { createHash } from 'node:crypto';
-import type { FoldedResult, GradingText, ProgramVerdict, Receipt, RequestedSpec, StoredFile } from '@vouchbox/protocol';
+import type { FoldedResult, GradingText, ProgramVerdict, RequestedSpec, StoredFile } from '@vouchbox/protocol';
 import {
   type CheckerRun,
-  compilerProblem,
   GRADING_FILE,
   type GradedTest,
   type Grading,
@@ -99,7 +98,7 @@ async function judgeSpec(grading: GradingParts, run: ProgramRun, options: Graded
       ...{ name, points, job_id, receipt_sha256, terminal_reason, exit_code, truncated },
       stdout: (await resultOf({ tenant: grading.tenant, job_id }, options)).stdout,
       expected: expected === null ? null : await textOf(grading, expected, { ...options, isHeld: true }),
-      compare,
+      compare: typeof compare === 'string' ? compare : 'lines',
       checker: check === null ? null : checkerRun(check),
     });
   }
@@ -126,12 +125,12 @@ function checkerRun({ job_id, receipt_sha256, code_sha256, terminal_reason, exit
   return { job_id, receipt_sha256, code_sha256: code_sha256 ?? '', terminal_reason, exit_code };
 }
 
-function inline(path: string, text: string): StoredFile {
+export function inline(path: string, text: string): StoredFile {
   return { path, content_base64: Buffer.from(text).toString('base64') };
 }
 
 /** An input whose content is told to nobody: it lies where no caller can name it. */
-async function held(
+export async function held(
   path: string,
   { grading, text }: { readonly grading: GradingKey; readonly text: GradingText },
   options: GradedJobsOptions,
@@ -148,7 +147,7 @@ async function* inPieces(content: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < content.length; at += pieceBytes) yield content.subarray(at, at + pieceBytes);
 }
 
-async function programContent(
+export async function programContent(
   { tenant, grading_id }: GradingKey,
   position: number,
   { store }: GradedJobsOptions,
@@ -156,7 +155,7 @@ async function programContent(
   return JSON.parse((await store.gradingProgram({ tenant, grading_id, position })) ?? 'null') as StoredProgram;
 }
 
-async function testContent(
+export async function testContent(
   { tenant, grading_id }: GradingKey,
   position: number,
   { store }: GradedJobsOptions,
@@ -165,7 +164,7 @@ async function testContent(
 }
 
 /** @throws GradingProblem if it is no UTF-8 */
-async function textOf(
+export async function textOf(
   { tenant }: GradingKey,
   text: GradingText,
   { store, isHeld = false }: GradedJobsOptions & { readonly isHeld?: boolean },
@@ -183,52 +182,12 @@ async function textOf(
   }
 }
 
-async function resultOf(key: JobKey, options: GradedJobsOptions): Promise<FoldedResult> {
+export async function resultOf(key: JobKey, options: GradedJobsOptions): Promise<FoldedResult> {
   const never = new AbortController().signal;
   const { body } = await result(key, { waitSeconds: 0, signal: never }, options);
   const pieces: Uint8Array[] = [];
   for await (const piece of body.pieces()) pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
   return JSON.parse(Buffer.concat(pieces).toString()) as FoldedResult;
-}
-
-/** Ends that say nothing of a program: the service could not run it, or stopped. */
-const FAILURES = new Set([
-  'bootstrap_failed',
-  'runtime_failed',
-  'server_restarted',
-  'server_shutdown',
-  'internal_error',
-]);
-/** How a program itself can end. */
-const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
-
-/** How a job ended; null if it has not. A job that is not there any more counts as one that the service failed to run. */
-export async function endOf(key: JobKey, options: GradedJobsOptions): Promise<JobEnd | null> {
-  const { job_id } = key;
-  const ended = await options.store.gradedEnd(key);
-  const unknown = { receipt_sha256: '', code_sha256: null, terminal_reason: null, exit_code: null, truncated: false };
-  if (ended === null) return { job_id, ...unknown, isFailure: true };
-  if (ended.receipt_json === null || ended.receipt_sha256 === null) return null;
-  const receipt = JSON.parse(ended.receipt_json) as Receipt;
-  const { terminal_reason, exit_code, receipt_sha256 } = ended;
-  const reason = terminal_reason ?? '';
-  const isJudgeable = ENDS.has(reason) && !(await isCompilerProblem(key, reason, options));
-  return {
-    job_id,
-    receipt_sha256,
-    code_sha256: receipt.code_sha256 ?? null,
-    // Without a reason, the judge says `not_run`.
-    terminal_reason: isJudgeable ? terminal_reason : null,
-    exit_code,
-    truncated: receipt.executor_output?.stdout.executor_truncated ?? ended.truncated,
-    isFailure: FAILURES.has(reason),
-  };
-}
-
-async function isCompilerProblem(key: JobKey, reason: string, options: GradedJobsOptions): Promise<boolean> {
-  if (reason === 'exited') return false;
-  const { violations, stderr } = await resultOf(key, options);
-  return compilerProblem({ terminal_reason: reason, violations, stderr }) !== null;
 }
 
 /** What the judge wrote; null if it wrote no verdict. */

@@ -5,19 +5,22 @@
 import {
   codeBytesMax,
   fileBytesMax,
+  type GraderProgram,
   GradingSubmission,
   type GradingTest,
   type GradingText,
   gradingExpectedBytesMax,
   gradingRunsMax,
   type JobSubmission,
+  type LimitsInput,
   misfitOf,
   type ProgramState,
   type RequestedSpec,
   stdinBytesMax,
   streamBytesMax,
 } from '@vouchbox/protocol';
-import type { Comparison } from '@vouchbox/protocol/grading';
+import { VERDICT_SCHEMA } from '@vouchbox/protocol/grading';
+import { type Comparing, type GradingPlan, planProblem, VERDICT_SCHEMA_2 } from '@vouchbox/protocol/grading-steps';
 import { ServiceError } from '../../ground/service-error.ts';
 import { refusal } from '../admit/refuse.ts';
 import { type ParsedSubmission, parseSubmission, problemOf } from '../admit/submission.ts';
@@ -31,18 +34,28 @@ export interface StoredProgram extends Pick<ParsedSubmission, 'language' | 'runt
 export interface TestHead {
   readonly name: string;
   readonly points: number;
-  readonly compare: Comparison;
+  readonly compare: Comparing;
+  readonly group?: string;
 }
 
 /** The texts of a test. */
-export interface TestContent extends Pick<ParsedSubmission, 'args' | 'files'> {
+export interface TestContent extends Pick<ParsedSubmission, 'args' | 'files' | 'env'> {
+  readonly checker_args: readonly string[];
   readonly stdin: GradingText | null;
   readonly expected: GradingText | null;
 }
 
 /** What holds for all runs. */
 export interface GradingCommon extends Pick<RequestedSpec, 'limits' | 'requirements'> {
-  readonly checker: StoredProgram | null;
+  readonly checker: StoredGrader | null;
+  /** Absent where verdicts have version 1. */
+  readonly plan?: Pick<GradingPlan, 'groups' | 'stop' | 'limits'>;
+  readonly validators?: readonly StoredGrader[];
+}
+
+export interface StoredGrader extends StoredProgram, Pick<GraderProgram, 'codes' | 'args'> {
+  /** As they were asked for. */
+  readonly asked?: LimitsInput;
 }
 
 export interface ParsedTest {
@@ -70,7 +83,9 @@ export function parseGrading(body: unknown): ParsedGrading {
   const misfit = misfitOf(GradingSubmission, body);
   if (misfit !== null) throw refusal('invalid_request', misfit.pointer, problemOf(misfit));
   const submission = body as GradingSubmission;
-  const { programs, tests, checker, limits, requirements } = submission;
+  const { programs, tests, checker, validators = [], limits, requirements } = submission;
+  const isOld = (submission.verdict ?? VERDICT_SCHEMA) === VERDICT_SCHEMA;
+  if (isOld) refuseNewer(submission);
   const runs = programs.length * tests.length;
   if (runs > gradingRunsMax)
     throw refusal('payload_too_large', '', `asks for ${runs} runs; at most ${gradingRunsMax} are allowed`);
@@ -81,7 +96,11 @@ export function parseGrading(body: unknown): ParsedGrading {
     common: {
       limits: common.limits,
       requirements: common.requirements,
-      checker: checker === undefined ? null : programOf('/checker', checker),
+      checker: checker === undefined ? null : graderOf('/checker', checker),
+      ...(!isOld && {
+        plan: planOf(submission),
+        validators: validators.map((validator, at) => graderOf(`/validators/${at}`, validator)),
+      }),
     },
     programs: programs.map(({ name = null, ...program }, index) => {
       const content = programOf(`/programs/${index}`, program);
@@ -104,17 +123,58 @@ function programOf(pointer: string, { code, ...program }: Program): StoredProgra
   return { language, runtime, env, files, code };
 }
 
+/** What only verdicts of version 2 know. */
+const NEWER = {
+  whole: ['groups', 'stop', 'validators'],
+  test: ['group', 'env', 'checker_args'],
+  checker: ['codes', 'args', 'limits'],
+} as const;
+
+function refuseNewer(submission: GradingSubmission): void {
+  const refuse = (pointer: string) => {
+    throw refusal('invalid_request', pointer, `needs the verdict ${VERDICT_SCHEMA_2}`);
+  };
+  for (const name of NEWER.whole) if (submission[name] !== undefined) refuse(`/${name}`);
+  for (const name of NEWER.checker) if (submission.checker?.[name] !== undefined) refuse(`/checker/${name}`);
+  for (const [at, test] of submission.tests.entries()) {
+    for (const name of NEWER.test) if (test[name] !== undefined) refuse(`/tests/${at}/${name}`);
+    if (typeof test.compare === 'object') refuse(`/tests/${at}/compare`);
+  }
+}
+
+/** @throws ServiceError `invalid_request` if no verdict can come of it */
+function planOf({ tests, groups, stop, limits }: GradingSubmission): NonNullable<GradingCommon['plan']> {
+  const planned = tests.map(({ name, group, points, compare }) => ({ name, group, points, compare }));
+  const plan = { ...(groups && { groups }), ...(stop !== undefined && { stop }), ...(limits && { limits }) };
+  const problem = planProblem({ tests: planned, ...plan });
+  if (problem !== null) throw refusal('invalid_request', '', `cannot be graded: ${problem}`);
+  return plan;
+}
+
+function graderOf(pointer: string, { codes, args, limits, ...program }: GraderProgram): StoredGrader {
+  const { args: words } = specOf(pointer, {
+    language: program.language,
+    code: ' ',
+    args: args ?? [],
+    limits: limits ?? {},
+  });
+  return { ...programOf(pointer, program), ...(codes && { codes }), args: words, ...(limits && { asked: limits }) };
+}
+
 function testOf(pointer: string, test: GradingTest, isChecked: boolean): ParsedTest {
   const { name, stdin = null, args = [], files = [], expected = null, compare = 'lines', points = 1 } = test;
+  const { group, env = {}, checker_args = [] } = test;
   const plain = typeof stdin === 'string' ? stdin : null;
-  const spec = specOf(pointer, { language: 'python', code: ' ', stdin: plain, args, files });
+  const spec = specOf(pointer, { language: 'python', code: ' ', stdin: plain, args, files, env });
+  specOf(pointer, { language: 'python', code: ' ', args: checker_args });
   const bytesMax = isChecked ? fileBytesMax : streamBytesMax;
   const bytes = typeof expected === 'string' ? Buffer.byteLength(expected) : 0;
   const problem = `is ${bytes} bytes; at most ${bytesMax} are allowed`;
   if (bytes > bytesMax) throw refusal('payload_too_large', `${pointer}/expected`, problem);
   if (!(name + (typeof expected === 'string' ? expected : '')).isWellFormed())
     throw refusal('invalid_request', pointer, 'holds a lone surrogate, which has no UTF-8 form');
-  return { head: { name, points, compare }, content: { stdin, args: spec.args, files: spec.files, expected } };
+  const head = { name, points, compare, ...(group !== undefined && { group }) };
+  return { head, content: { stdin, args: spec.args, env: spec.env, checker_args, files: spec.files, expected } };
 }
 
 /** Checks a submission that is a part of the body. */

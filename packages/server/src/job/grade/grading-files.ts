@@ -8,7 +8,7 @@ import { blobsNamed } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
 import { type CopyOptions, copyOutputs, resolvedFiles } from '../admit/named-inputs.ts';
 import { refusal } from '../admit/refuse.ts';
-import { inPart, type ParsedGrading } from './grading-body.ts';
+import { inPart, type ParsedGrading, type StoredGrader } from './grading-body.ts';
 
 export interface FilesOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'inputs'>;
@@ -40,7 +40,11 @@ export async function withFiles(caller: Caller, parsed: ParsedGrading, options: 
     files: await stored(pointer, content.files),
   });
   const { checker } = parsed.common;
-  const common = { ...parsed.common, checker: checker && (await part('/checker', checker)) };
+  const graders: StoredGrader[] = [];
+  for (const [at, validator] of (parsed.common.validators ?? []).entries())
+    graders.push(await part(`/validators/${at}`, validator));
+  const validators = parsed.common.validators && { validators: graders };
+  const common = { ...parsed.common, checker: checker && (await part('/checker', checker)), ...validators };
   const programs: ParsedGrading['programs'][number][] = [];
   for (const [at, { state, content }] of parsed.programs.entries())
     programs.push({ state, content: await part(`/programs/${at}`, content) });

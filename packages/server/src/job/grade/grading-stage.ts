@@ -3,7 +3,7 @@
  * restart, and another node that takes over, go on where the rows are. A tenant has at most as many jobs of gradings in the
  * queue or running as there are slots; its gradings take turns, and the queue decides between tenants.
  */
-import type { ProgramState } from '@vouchbox/protocol';
+import type { ProgramState, RequestedSpec } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import { pause } from '../../ground/waiting/pause.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
@@ -18,9 +18,13 @@ import type { Dispatching } from '../dispatch/queue-only.ts';
 import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
-import { endOf, type GradedJobsOptions, GradingProblem, specOf, verdictOf } from './graded-jobs.ts';
+import { type GradedJobsOptions, GradingProblem, specOf, verdictOf } from './graded-jobs.ts';
+import { planOf } from './grading-plan.ts';
 import { GradingWork, type NextJob } from './grading-work.ts';
-import type { JobEnd, PlannedJob, ProgramRun } from './program-run.ts';
+import { endOf } from './job-ends.ts';
+import { PlanRun, type StepJob } from './plan-run.ts';
+import type { JobEnd, PlannedJob } from './program-run.ts';
+import { stepSpec } from './step-jobs.ts';
 
 export interface GradingStageOptions
   extends Omit<GradedJobsOptions, 'store' | 'history'>,
@@ -111,7 +115,7 @@ export class GradingStage implements AsyncDisposable {
   async #load(key: { tenant: string; grading_id: string }): Promise<GradingWork | null> {
     const stored = await this.#options.store.gradingWork({ tenant: key.tenant, grading_id: key.grading_id });
     if (stored === null) return null;
-    const work = new GradingWork(stored);
+    const work = new GradingWork(stored, await planOf(stored, this.#options));
     this.#works.set(work.grading_id, work);
     return work;
   }
@@ -179,13 +183,13 @@ export class GradingStage implements AsyncDisposable {
   }
 
   /** The id of the job; null if the grading makes no more. */
-  async #made(work: GradingWork, planned: PlannedJob, run: ProgramRun): Promise<string | null> {
+  async #made(work: GradingWork, planned: PlannedJob, run: NextJob['run']): Promise<string | null> {
     const { tenant, grading_id } = work;
     const { program, name, attempt } = planned;
     for (;;) {
       try {
         return await this.#persistently(async () => {
-          const spec = await specOf(work, planned, { ...this.#options, run });
+          const spec = await this.#specOf(work, planned, run);
           if (planned.purpose === 'judge') work.held.set(program, blobsNamed(spec.files));
           return await admitGraded({ tenant, spec, graded: { grading_id, program, name, attempt } }, this.#options);
         });
@@ -195,6 +199,11 @@ export class GradingStage implements AsyncDisposable {
         this.#stopping.signal.throwIfAborted();
       }
     }
+  }
+
+  #specOf(work: GradingWork, planned: PlannedJob, run: NextJob['run']): Promise<RequestedSpec> {
+    if (run instanceof PlanRun) return stepSpec(work, planned as StepJob, this.#options);
+    return specOf(work, planned, { ...this.#options, run });
   }
 
   async #followJob(work: GradingWork, { planned, run, job_id }: NextJob & { readonly job_id: string }): Promise<void> {
@@ -208,7 +217,7 @@ export class GradingStage implements AsyncDisposable {
     while (end === null) {
       await history.ended(key, signal);
       signal.throwIfAborted();
-      end = await this.#persistently(() => endOf(key, this.#options));
+      end = await this.#persistently(() => endOf(key, { ...this.#options, hasSteps: run instanceof PlanRun }));
     }
     const verdict = planned.purpose === 'judge' ? await this.#verdict(key, end) : null;
     const isFinal = run.ended(
@@ -229,7 +238,7 @@ export class GradingStage implements AsyncDisposable {
     };
     const said = {
       test: test === null ? null : (work.heads[test]?.name ?? null),
-      isRun: planned.purpose === 'test' && isFinal,
+      isRun: planned.purpose === 'test' && isFinal && !name.endsWith(' again'),
     };
     await this.#persistently(() => store.endGradedJob({ ...record, ...said }));
     nudges.send(`grading ${grading_id}`);

@@ -1,12 +1,15 @@
 /** One grading while the service goes on with it: which programs were begun, and which of its jobs are on their way. */
+
+import type { GradingPlan } from '@vouchbox/protocol/grading-steps';
 import type { GradingWork as StoredWork } from '../../store/records/gradings.ts';
 import type { GradingParts } from './graded-jobs.ts';
 import type { GradingCommon, TestHead } from './grading-body.ts';
+import { PlanRun } from './plan-run.ts';
 import { type PlannedJob, ProgramRun } from './program-run.ts';
 
 /** A job that is to be made, or was made before and is to be followed. */
 export interface NextJob {
-  readonly run: ProgramRun;
+  readonly run: ProgramRun | PlanRun;
   readonly planned: PlannedJob;
   /** Null if it is still to be made. */
   readonly job_id: string | null;
@@ -14,6 +17,8 @@ export interface NextJob {
 
 /** Programs of one grading that are tested at the same time. A later one begins once an earlier one has nothing to make. */
 const programsAtOnce = 8;
+/** The steps of a plan know the outputs of their tests, so fewer are begun. */
+const plansAtOnce = 2;
 
 export class GradingWork implements GradingParts {
   readonly tenant: string;
@@ -30,11 +35,17 @@ export class GradingWork implements GradingParts {
   /** When it last got a job; grows with each. */
   lastTurn = 0;
   readonly #waiting: number[];
-  readonly #begun = new Map<number, ProgramRun>();
+  readonly #begun = new Map<number, ProgramRun | PlanRun>();
   readonly #made: NextJob[] = [];
   readonly #jobs: StoredWork['jobs'];
 
-  constructor(stored: StoredWork) {
+  readonly #plan: GradingPlan | null;
+  readonly #languages: readonly string[];
+
+  /** @param plan of verdicts of version 2; null for those of version 1 */
+  constructor(stored: StoredWork, plan: GradingPlan | null) {
+    this.#plan = plan;
+    this.#languages = stored.languages;
     this.tenant = stored.tenant;
     this.grading_id = stored.grading_id;
     this.principal = stored.principal;
@@ -57,7 +68,7 @@ export class GradingWork implements GradingParts {
       if (planned !== null) return { run, planned, job_id: null };
     }
     const [program] = this.#waiting.filter((at) => !this.#begun.has(at));
-    if (program === undefined || this.#begun.size >= programsAtOnce) return null;
+    if (program === undefined || this.#begun.size >= (this.#plan === null ? programsAtOnce : plansAtOnce)) return null;
     this.#begin(program);
     return this.next();
   }
@@ -75,8 +86,14 @@ export class GradingWork implements GradingParts {
     if (at >= 0) this.#waiting.splice(at, 1);
   }
 
+  #newRun(program: number): ProgramRun | PlanRun {
+    if (this.#plan !== null)
+      return new PlanRun(program, { plan: this.#plan, language: this.#languages[program] ?? '' });
+    return new ProgramRun(program, { tests: this.heads.length, isChecked: this.common.checker !== null });
+  }
+
   #begin(program: number): void {
-    const run = new ProgramRun(program, { tests: this.heads.length, isChecked: this.common.checker !== null });
+    const run = this.#newRun(program);
     this.#begun.set(program, run);
     const jobs = this.#jobs.filter((job) => job.program === program);
     for (const { name, job_id } of jobs) {

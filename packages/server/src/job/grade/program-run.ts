@@ -3,6 +3,8 @@
  * well, then the judge. It knows neither the store nor time, so what it did before a restart is told to it again.
  */
 
+import type { JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
+
 /** What a job does for its program. */
 export type Purpose = 'test' | 'check' | 'judge';
 
@@ -28,10 +30,12 @@ export interface JobEnd {
   readonly truncated: boolean;
   /** Whether it says nothing of its program, because the service failed to run it. It is then made again. */
   readonly isFailure: boolean;
+  /** The same in the words of the steps, where a grading has them. */
+  readonly step?: StepEnd;
 }
 
 /** How often one job is made, at most. */
-const attemptsMax = 3;
+export const attemptsMax = 3;
 
 interface Step {
   state: 'open' | 'made' | 'ended';

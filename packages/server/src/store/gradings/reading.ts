@@ -183,6 +183,7 @@ export async function gradingWork(db: StoreDatabase, key: GradingKey): Promise<G
     common,
     heads: heads.map(({ head }) => head),
     statuses: programs.map(({ status }): ProgramStatus => status),
+    languages: programs.map(({ state }) => (JSON.parse(state) as ProgramState).language),
     jobs: jobs.map(({ is_ended, ...job }) => ({ ...job, is_ended: is_ended === 1 })),
   };
 }

@@ -48,6 +48,7 @@ export interface GradingWork extends GradingRow {
   /** The heads of its tests, in their order. */
   readonly heads: readonly string[];
   readonly statuses: readonly ProgramStatus[];
+  readonly languages: readonly string[];
   /** The jobs of programs that wait for their verdict, in no order. */
   readonly jobs: readonly (Omit<GradedJob, 'grading_id'> & { readonly job_id: string; readonly is_ended: boolean })[];
 }

@@ -1,0 +1,83 @@
+/**
+ * A program of a grading whose verdict has version 2, as a machine like `ProgramRun`: which jobs come next is what the steps of
+ * the contract say, of which builds, validators and groups are known there.
+ */
+import {
+  type GradingPlan,
+  JUDGE_JOB,
+  nextJobs,
+  type PlannedJob as Step,
+  type JobEnd as StepEnd,
+} from '@vouchbox/protocol/grading-steps';
+import { attemptsMax, type JobEnd, type PlannedJob } from './program-run.ts';
+
+/** A job of the steps. What it is given is known unless it was made before a restart. */
+export interface StepJob extends PlannedJob {
+  readonly step: Step | null;
+}
+
+/** The text that stands in a plan for the program, which is read when it is needed. */
+export const PROGRAM = 'program';
+
+/** What this version of the service does for gradings: tests compile by themselves, and outputs have their usual bounds. */
+const ABILITIES = { large_outputs: false, build: false };
+
+export class PlanRun {
+  readonly program: number;
+  readonly #plan: GradingPlan;
+  readonly #language: string;
+  readonly #ends = new Map<string, StepEnd>();
+  readonly #attempts = new Map<string, number>();
+  readonly #made = new Set<string>();
+  /** What is due and not made; null if something ended since. */
+  #due: Step[] | null = null;
+
+  constructor(program: number, { plan, language }: { readonly plan: GradingPlan; readonly language: string }) {
+    this.program = program;
+    this.#plan = plan;
+    this.#language = language;
+  }
+
+  /** As `ProgramRun.next`. */
+  next(): StepJob | null {
+    this.#due ??= this.#look();
+    const step = this.#due.shift();
+    if (step === undefined) return null;
+    this.#made.add(step.name);
+    return { ...this.#jobOf(step.name, step.test), step };
+  }
+
+  /** As `ProgramRun.again`. */
+  again(name: string, attempt: number): StepJob | null {
+    this.#attempts.set(name, attempt);
+    this.#made.add(name);
+    this.#due = null;
+    const place = /^(?:test|check|validate) (\d+)/.exec(name)?.[1];
+    return { ...this.#jobOf(name, place === undefined ? null : Number(place) - 1), step: null };
+  }
+
+  /** As `ProgramRun.ended`. */
+  ended({ name, attempt }: PlannedJob, { isFailure, step }: JobEnd): boolean {
+    if ((this.#attempts.get(name) ?? 1) !== attempt) return false;
+    this.#due = null;
+    const isFinal = !isFailure || attempt >= attemptsMax;
+    if (!isFinal || step === undefined) {
+      this.#attempts.set(name, attempt + 1);
+      this.#made.delete(name);
+      return isFinal;
+    }
+    this.#ends.set(name, step);
+    return true;
+  }
+
+  #jobOf(name: string, test: number | null): PlannedJob {
+    const purpose = name === JUDGE_JOB ? 'judge' : name.startsWith('test ') ? 'test' : 'check';
+    return { program: this.program, name, attempt: this.#attempts.get(name) ?? 1, purpose, test };
+  }
+
+  #look(): Step[] {
+    const program = { language: this.#language, code: PROGRAM };
+    const known = { plan: this.#plan, program, ends: this.#ends, abilities: ABILITIES };
+    return nextJobs(known).filter(({ name }) => !this.#made.has(name));
+  }
+}

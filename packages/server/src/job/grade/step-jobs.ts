@@ -1,0 +1,110 @@
+/** The jobs that the steps of a grading plan: what each is given, and how it ended in the words of the steps. */
+import type { JobSubmission, Receipt, RequestedSpec, StoredFile } from '@vouchbox/protocol';
+import {
+  endOf,
+  type JobText,
+  type PlannedSubmission,
+  SCORE_FILES,
+  type JobEnd as StepEnd,
+} from '@vouchbox/protocol/grading-steps';
+import { blobBytesMax } from '@vouchbox/protocol/vocabulary';
+import type { GradedJobEnd } from '../../store/gradings/reading.ts';
+import type { JobKey } from '../../store/records/rows.ts';
+import { parseSubmission } from '../admit/submission.ts';
+import {
+  type GradedJobsOptions,
+  type GradingParts,
+  GradingProblem,
+  held,
+  inline,
+  programContent,
+  resultOf,
+  testContent,
+  textOf,
+} from './graded-jobs.ts';
+import type { StoredProgram } from './grading-body.ts';
+import { PROGRAM, type StepJob } from './plan-run.ts';
+
+/** What the job is to run. @throws GradingProblem */
+export async function stepSpec(
+  grading: GradingParts,
+  { program, step, test }: StepJob,
+  options: GradedJobsOptions,
+): Promise<RequestedSpec> {
+  if (step === null) throw new Error('a job that was made before is not made again');
+  const { submission, role } = step;
+  const stored = await storedOf(grading, { program, code: submission.code }, options);
+  const own = role === 'test' && test !== null ? (await testContent(grading, test, options)).files : [];
+  const given: StoredFile[] = [];
+  for (const file of submission.files ?? []) given.push(await fileOf(grading, file, options));
+  const spec = parseSubmission(checked(submission, stored));
+  return {
+    ...spec,
+    code: stored === null ? submission.code : await textOf(grading, stored.code, options),
+    stdin: submission.stdin === undefined ? null : await plainText(grading, submission.stdin, options),
+    files: [...((stored?.files ?? []) as StoredFile[]), ...(own as StoredFile[]), ...given],
+  };
+}
+
+/** The submission without what is read of the store, so that its other members get their defaults. */
+function checked(submission: PlannedSubmission, stored: StoredProgram | null): JobSubmission {
+  const { language, runtime, args, env, limits, requirements, outputs } = submission;
+  const all = { ...stored?.env, ...env };
+  const members = { language, code: ' ', runtime: stored?.runtime ?? runtime, args, env: all, limits, requirements };
+  return JSON.parse(JSON.stringify({ ...members, outputs })) as JobSubmission;
+}
+
+/** The program that the code of a plan stands for; null if it is the code. */
+async function storedOf(
+  grading: GradingParts,
+  { program, code }: { readonly program: number; readonly code: string },
+  options: GradedJobsOptions,
+): Promise<StoredProgram | null> {
+  const { checker, validators = [] } = grading.common;
+  if (code === PROGRAM) return await programContent(grading, program, options);
+  if (code === CHECKER) return checker;
+  return validators.find((_, at) => code === validatorName(at)) ?? null;
+}
+
+/** Texts that stand in a plan for programs of the grader. */
+export const CHECKER = 'checker';
+export const validatorName = (at: number): string => `validator ${at}`;
+
+async function fileOf(
+  grading: GradingParts,
+  { path, ...text }: { readonly path: string } & JobText,
+  options: GradedJobsOptions,
+): Promise<StoredFile> {
+  if ('from' in text) throw new Error('an output is given by its text');
+  if (text.secret) {
+    if ('sha256' in text) return { path, blob: `sha256:${text.sha256}`, held: true };
+    const bytes = Buffer.byteLength(text.text);
+    const most = `at most ${blobBytesMax} can be judged together`;
+    if (bytes > blobBytesMax) throw new GradingProblem(`what it wrote and should write has ${bytes} bytes; ${most}`);
+    return await held(path, { grading, text: text.text }, options);
+  }
+  return 'sha256' in text ? { path, blob: `sha256:${text.sha256}` } : inline(path, text.text);
+}
+
+async function plainText(grading: GradingParts, text: JobText, options: GradedJobsOptions): Promise<string> {
+  if ('text' in text) return text.text;
+  if ('from' in text) throw new Error('an output is given by its text');
+  return await textOf(grading, { blob: `sha256:${text.sha256}` }, options);
+}
+
+/** How a job ended, in the words of the steps. */
+export async function stepEnd(key: JobKey, ended: GradedJobEnd, options: GradedJobsOptions): Promise<StepEnd> {
+  const { terminal_reason, exit_code, truncated } = ended;
+  const { stdout, stderr, violations, artifacts } = await resultOf(key, options);
+  const receipt = {
+    ...(JSON.parse(ended.receipt_json ?? '{}') as Receipt),
+    receipt_sha256: ended.receipt_sha256 ?? '',
+  };
+  const said = { job_id: key.job_id, terminal_reason, exit_code, stdout, stderr, truncated, violations, receipt };
+  return endOf(said as Parameters<typeof endOf>[0], (path) => {
+    const found = SCORE_FILES.some(([name]) => name === path)
+      ? artifacts.find((file) => file.path === path)
+      : undefined;
+    return found && Buffer.from(found.content_base64, 'base64').toString();
+  });
+}
