@@ -9,7 +9,17 @@ import pytest
 
 from fault_proxy import FaultProxy
 from service import Service
-from vouchbox import AsyncClient, BlobNotFound, BlobUnavailable, Client, InputUnavailable, Retry, StoredBlob
+from vouchbox import (
+    AsyncClient,
+    BlobNotFound,
+    BlobUnavailable,
+    Client,
+    InputUnavailable,
+    Interactor,
+    JobSubmission,
+    Retry,
+    StoredBlob,
+)
 from vouchbox.jobs import submission_request
 from vouchbox.submission import submission_of
 
@@ -157,6 +167,18 @@ def test_a_file_is_uploaded_once_and_named_by_jobs(service: Service, api_key: st
         for _ in range(2):
             ran = client.run("wc -c < input/large.bin", language="bash", files={"large.bin": stored, "small": "a"})
             assert ran.stdout.strip() == str(len(content))
+
+
+def test_two_programs_talk_and_each_is_a_job(service: Service, api_key: str) -> None:
+    with Client(service.url, api_key=api_key) as client:
+        interactor: Interactor = {"language": "python", "code": "print(int(input()) * 2)"}
+        program: JobSubmission = {"language": "python", "code": "print(21, flush=True)\nprint(input())"}
+        submitted = client.submit({**program, "interactor": interactor})
+        assert submitted.interaction is not None
+        assert client.wait(submitted.job_id).stdout == "21\n42\n"
+        peer = submitted.interaction["peer"]
+        assert client.wait(peer).stdout == "42\n"
+        assert client.detail(peer)["requested_spec"]["interaction"] == {"peer": submitted.job_id, "role": "interactor"}
 
 
 def test_a_blob_that_is_not_there_has_failures_of_its_own(service: Service, api_key: str) -> None:

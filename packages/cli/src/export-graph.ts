@@ -1,5 +1,6 @@
 /** `vouchbox export --with-inputs`: a job and all jobs that it stands on, for `service-verify graph`. */
 import { GRAPH_FILE, graphDepthMax, graphFile, graphJobsMax, isDirectoryOfJob } from '@vouchbox/evidence';
+import type { StoredSpec } from '@vouchbox/protocol';
 import { CommandFailure, WrongAnswer } from './failures/command-failure.ts';
 import { type ExportOrigin, writeExport } from './files/export-origin.ts';
 import type { NewDirectory } from './files/new-directory.ts';
@@ -49,10 +50,9 @@ export async function writeGraph(
       const written = await read(id, async (origin) => {
         const { missing, files } = await writeExport(directory, origin, { program, policy: 'kept', prefix: `${id}/` });
         jobs.push({ job_id: id, files, missing });
-        for (const file of origin.source.requested_spec.files ?? []) {
-          if (!('from' in file) || seen.has(file.from.job_id)) continue;
-          seen.add(file.from.job_id);
-          next.push(file.from.job_id);
+        for (const other of namedIn(origin.source.requested_spec)) {
+          if (!seen.has(other)) next.push(other);
+          seen.add(other);
         }
         return origin.source.tenant;
       });
@@ -65,4 +65,10 @@ export async function writeGraph(
   if (tenant === null) throw new CommandFailure(`there is no job ${job_id}`);
   await directory.write(GRAPH_FILE, graphFile({ tenant, job_id, missing: gone }));
   return { tenant, jobs, gone };
+}
+
+/** The jobs whose outputs a job was given, and the one that its program talked to. */
+function namedIn({ files = [], interaction }: StoredSpec): readonly string[] {
+  const makers = files.flatMap((file) => ('from' in file ? [file.from.job_id] : []));
+  return interaction === undefined ? makers : [...makers, interaction.peer];
 }

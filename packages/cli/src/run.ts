@@ -4,6 +4,7 @@
  */
 import type { ServiceClient } from '@vouchbox/client';
 import type { EventData, JobSubmission } from '@vouchbox/protocol';
+import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT, exitCodeOf } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
@@ -34,17 +35,18 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
  */
 export async function run(file: string, options: RunOptions): Promise<number> {
   await enterOwnUsers(serviceNamedBy(options));
-  const submission = await readSubmission(file, { ...pipedInput(file), ...options });
+  const submission = await readSubmission(file, { ...pipedInput(file, options), ...options });
   using interrupts = takeInterrupts();
   await using service = serviceNamedBy(options) ?? (await ownService(options));
   const { client } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
-  const { job_id } = await submitted(submission, client).catch(async (error: unknown) => {
+  const { job_id, interaction } = await submitted(submission, client).catch(async (error: unknown) => {
     throw await refusalInFlags(error, { file, options }, client);
   });
   if (options.verbose) note(`job ${job_id}`);
   cancelWhen(interrupts.asked, client, job_id);
-  return await finish({ client, job_id, options, limits: submission.limits });
+  const peer = interaction?.peer ?? null;
+  return await finish({ client, job_id, peer, options, limits: submission.limits });
 }
 
 async function submitted(submission: JobSubmission, client: ServiceClient) {
@@ -52,8 +54,8 @@ async function submitted(submission: JobSubmission, client: ServiceClient) {
 }
 
 /** What is piped to this command is the program's input, unless it is the program, or an option gives another. */
-function pipedInput(file: string): Pick<SubmissionOptions, 'stdin'> {
-  return file !== '-' && isPiped() ? { stdin: '-' } : {};
+function pipedInput(file: string, { interactor }: RunOptions): Pick<SubmissionOptions, 'stdin'> {
+  return file !== '-' && interactor === undefined && isPiped() ? { stdin: '-' } : {};
 }
 
 function serviceNamedBy({ local, ...options }: RunOptions): ServiceAccess | null {
@@ -72,15 +74,18 @@ async function ownService({ verbose }: RunOptions): Promise<ServiceAccess> {
 interface Started {
   readonly client: ServiceClient;
   readonly job_id: string;
+  /** The job of its interactor. */
+  readonly peer: string | null;
   readonly options: RunOptions;
   readonly limits: JobSubmission['limits'];
 }
 
 /** Follows the job to its end and fetches its outputs. A pattern may match nothing; any other output must come back. */
 async function finish(started: Started): Promise<number> {
-  const { client, job_id, options, limits } = started;
+  const { client, job_id, peer, options, limits } = started;
   const remarks = new Remarks(client, limits);
   const finished = await follow(started, remarks);
+  const interactor = peer === null ? null : await interactorEnd(started, peer);
   const wanted = wantedOutputs(options.output);
   const result = wanted.length > 0 || options.json ? await client.result(job_id) : null;
   const outputs = await writeOutputs(wanted, result?.artifacts ?? []);
@@ -89,11 +94,27 @@ async function finish(started: Started): Promise<number> {
   }
   if (options.json && result !== null) {
     const { artifacts: _, ...rest } = result;
-    printResult(options, '', { ...rest, ...finished, ...viewOf(outputs), ...(await ranAs(started, remarks)) });
+    const ended = { ...rest, ...finished, ...(interactor !== null && { interactor }) };
+    printResult(options, '', { ...ended, ...viewOf(outputs), ...(await ranAs(started, remarks)) });
   }
   const code = exitCodeOf(finished);
+  if (code === EXIT.ok && interactor !== null && interactor.status !== 'succeeded') return EXIT.failed;
   const isShort = remarks.lost || outputs.missing.some(({ isPattern }) => !isPattern);
   return code === EXIT.ok && isShort && !options.allowMissing ? EXIT.failed : code;
+}
+
+/** Waits for the end of the interactor, and says how it ended if that is not by itself and well. */
+async function interactorEnd({ client, job_id, options }: Started, peer: string) {
+  const { status, exit_code, stderr } = await client.waitForResult(peer);
+  const { terminal_reason, receipt } = await client.detail(peer);
+  const end = receipt?.interaction?.end ?? null;
+  if (!options.json) {
+    for (const line of stderr.split('\n')) if (line !== '') note(`interactor: ${printable(line)}`);
+    if (status !== 'succeeded')
+      note(`the interactor ${exit_code === null ? `ended: ${terminal_reason}` : `exited with ${exit_code}`} (${peer})`);
+    if (end === 'deadlock') note(`both programs waited for input (${job_id})`);
+  }
+  return { job_id: peer, status, exit_code, terminal_reason, end };
 }
 
 /** Shows the job's output until it ends, and then how it ended, unless it ended by itself. */

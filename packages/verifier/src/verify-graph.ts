@@ -17,6 +17,7 @@ import {
 import { NOTICE } from './attestation.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type ExportFiles, type ExportProblem, isProblem, parseExport, wholeFile } from './exported-job.ts';
+import { compareInteraction, interactionInput, interactionOf, isInteraction } from './interaction-edge.ts';
 import { type Check, checked, failed, passed, type Report } from './report.ts';
 import { type ExportExpectation, verifyExport } from './verify-export.ts';
 
@@ -94,7 +95,8 @@ export async function verifyGraph(
     const named = level.flatMap((id) => nodes.get(id)?.inputs.map(({ from }) => from.job_id) ?? []);
     level = [...new Set(named)].filter((id) => !nodes.has(id));
   }
-  const jobs = new Map(Array.from(nodes, ([id, node]) => [id, withEdges(node, nodes)]));
+  const jobs = new Map<string, GraphJob>();
+  for (const [id, node] of nodes) jobs.set(id, await withEdges(node, { nodes, read }));
   const surplus = names.filter((name) => !nodes.has(name));
   return report(graph.job_id, { nodes, jobs, surplus });
 }
@@ -129,6 +131,7 @@ async function nodeOf(
   if (policy === undefined) return broken('policy.json: it is not here, so what the job stands on is not known');
   const inputs = inputsOfPolicy(policy);
   if (inputs === null) return broken('policy.json: what it says of inputs cannot be read');
+  const talk = interactionOf(receipt);
   return {
     job_id,
     state: 'good',
@@ -136,7 +139,7 @@ async function nodeOf(
     status,
     exitCode: EXIT.good,
     receipt,
-    inputs,
+    inputs: talk === null ? inputs : [...inputs, interactionInput(talk)],
   };
 }
 
@@ -147,11 +150,22 @@ function receiptOf(files: ExportFiles | ExportProblem): StoredReceipt | null {
   return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
 }
 
-function withEdges(
+async function withEdges(
   { job_id, state, detail, status, receipt, inputs }: Node,
-  nodes: ReadonlyMap<string, Node>,
-): GraphJob {
-  return { job_id, state, detail, status, inputs: inputs.map((input) => edgeOf(receipt, input, nodes)) };
+  { nodes, read }: { readonly nodes: ReadonlyMap<string, Node> } & Pick<GraphFiles, 'read'>,
+): Promise<GraphJob> {
+  const edges: GraphEdge[] = [];
+  for (const input of inputs) {
+    if (!isInteraction(input)) edges.push(edgeOf(receipt, input, nodes));
+    else {
+      const other = nodes.get(input.from.job_id);
+      const nothing = { sha256: null, problem: null };
+      const readOther = async () => await read(input.from.job_id);
+      const compared = other?.state === 'good' ? compareInteraction({ job_id, receipt }, other, readOther) : nothing;
+      edges.push({ ...input, ...(await compared) });
+    }
+  }
+  return { job_id, state, detail, status, inputs: edges };
 }
 
 /** Compares a file's digest and size in two receipts: that of the job that read it, and that of the job that made it. */
@@ -221,13 +235,13 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
 }
 
 /**
- * A job that stands on itself; null if none does. The search takes away jobs on which nothing is left, until none is left at
- * all.
+ * A job that stands on itself, apart from those whose programs talk to each other; null if none does. The search takes away
+ * jobs on which nothing is left, until none is left at all.
  */
 function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   const counts = new Map(Array.from(jobs.keys(), (id) => [id, 0]));
   const each = function* (id: string) {
-    for (const { from } of jobs.get(id)?.inputs ?? []) yield from.job_id;
+    for (const input of jobs.get(id)?.inputs ?? []) if (!isInteraction(input)) yield input.from.job_id;
   };
   for (const id of jobs.keys()) for (const other of each(id)) counts.set(other, (counts.get(other) ?? 0) + 1);
   const free = [...counts].filter(([, count]) => count === 0).map(([id]) => id);

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from .canonical_json import sha256_hex
-from .contract import JobDetail, JobStatus, LimitsInput, Violation
+from .contract import Interaction, JobDetail, JobStatus, LimitsInput, Violation
 from .failures import TransportFailure
 
 
@@ -70,6 +70,8 @@ class Submitted:
     idempotency_key: str
     result: Result | None = None
     """The result, where the service waited for it and it was there in time."""
+    interaction: Interaction | None = None
+    """The interactor's job, where the submission has an interactor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +140,7 @@ def parse_submitted(body: Mapping[str, Any], *, replayed: bool, idempotency_key:
             replayed=replayed,
             idempotency_key=idempotency_key,
             result=parse_result(body["result"]) if "result" in body else None,
+            interaction=body.get("interaction"),
         )
     except KeyError as error:
         raise TransportFailure("undecodable", "the answer does not name a job") from error

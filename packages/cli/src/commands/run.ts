@@ -14,6 +14,7 @@ export function addRun(program: Command): void {
     .argument('[args...]', 'arguments of the program; put -- before them')
     .option('--language <language>', `${LANGUAGES.join(', ')}; default: by the name of the file`)
     .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
+    .option('--interactor <file>', 'a second program, with the same limits: each reads what the other writes')
     .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes the value that it has here', collect, [])
     .option(
       '--file <input/name=path>',
@@ -48,7 +49,7 @@ Input that is piped to the command becomes the program's stdin; --stdin '' gives
 Exit codes:
   0 to 255  the program's own
   ${EXIT.failed}         the program succeeded, but an output did not come back: it is missing, too large or
-            no file; --allow-missing allows that
+            no file; --allow-missing allows that. Or its interactor did not succeed
   ${EXIT.usage}         wrong usage of this command
   ${EXIT.timedOut}       a time limit ended the program
   ${EXIT.notRun}       the program did not run, or its end is unknown

@@ -1,7 +1,7 @@
 /** Turns the options of `vouchbox run` into a submission. Wrong spelling fails here; the service judges the values. */
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import type { JobSubmission, SubmittedFile } from '@vouchbox/protocol';
+import type { Interactor, JobSubmission, SubmittedFile } from '@vouchbox/protocol';
 import {
   blobBytesMax,
   codeBytesMax,
@@ -35,6 +35,8 @@ export interface SubmissionOptions {
   /** `name=value`. */
   readonly limit: readonly string[];
   readonly runtime?: string;
+  /** A file with a second program, which the first talks to. */
+  readonly interactor?: string;
   readonly minimumIsolation?: IsolationClass;
 }
 
@@ -74,6 +76,17 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
     ...(options.runtime !== undefined && { runtime: options.runtime }),
     ...(options.limit.length > 0 && { limits: Object.fromEntries(options.limit.map(limitOf)) }),
     ...(options.minimumIsolation && { requirements: { minimum_isolation: options.minimumIsolation } }),
+    ...(options.interactor !== undefined && { interactor: await readInteractor(options.interactor, options) }),
+  };
+}
+
+/** It gets the limits and the isolation of the program. */
+async function readInteractor(file: string, { limit, minimumIsolation }: SubmissionOptions): Promise<Interactor> {
+  return {
+    language: languageOf(file),
+    code: decode(await readInput(file, codeBytesMax), file),
+    ...(limit.length > 0 && { limits: Object.fromEntries(limit.map(limitOf)) }),
+    ...(minimumIsolation && { requirements: { minimum_isolation: minimumIsolation } }),
   };
 }
 

@@ -18,6 +18,9 @@ const WAITING = { part: 0.08, milliseconds: 15 };
 /** The same of the time in which it was killed: the kernel takes it down on its account. */
 const KILLED = { part: 0.12, milliseconds: 100 };
 
+/** How long after its output was closed a program must go on until the other is told. */
+const CLOSING_MILLISECONDS = 500;
+
 /** A program that was released. */
 interface Part {
   readonly pipes: Pick<Pipes, 'stdin' | 'stdout'>;
@@ -74,6 +77,7 @@ export class Side implements InteractionSide {
   #part: Part | null = null;
   #isOver = false;
   #isClosed = false;
+  #closing: NodeJS.Timeout | undefined;
 
   constructor(shared: Shared) {
     this.#shared = shared;
@@ -110,6 +114,7 @@ export class Side implements InteractionSide {
   /** The program has ended, or never ran. Idempotent. */
   gone(): void {
     this.#isOver = true;
+    clearTimeout(this.#closing);
     this.#shared.over();
     this.input.close();
     if (this.#part === null || this.#isClosed) this.#other.input.end();
@@ -130,12 +135,13 @@ export class Side implements InteractionSide {
   }
 
   /**
-   * A program that closes its output has said all. One that a limit ended may be in a deadlock, which is told before the
-   * other learns of the end.
+   * The other learns of it when the program is over, so that it cannot seem to have ended first. A program that closes its output
+   * and goes on has said all.
    */
   #closed(): void {
     this.#isClosed = true;
-    if (this.#isOver || this.#part?.breach() == null) this.#other.input.end();
+    if (this.#isOver) this.#other.input.end();
+    else this.#closing = setTimeout(() => this.#other.input.end(), CLOSING_MILLISECONDS).unref();
   }
 }
 

@@ -1,0 +1,114 @@
+/**
+ * The edge between two jobs whose programs talked: what one was given is the beginning of what the other wrote. Both ends are in
+ * their receipts. Uses nothing that only Node has.
+ */
+import {
+  EXPORT_FILES,
+  type GraphInput,
+  isJsonObject,
+  parseStrictJson,
+  type StoredReceipt,
+  sha256Hex,
+} from '@vouchbox/evidence';
+import { outputText } from '@vouchbox/protocol/vocabulary';
+import { type ExportFiles, type ExportProblem, isProblem, wholeFile } from './exported-job.ts';
+
+/** What a receipt says of the other job of a pair. */
+export interface StatedInteraction {
+  readonly peer: string;
+  readonly role: string;
+  /** Null if the program did not run. */
+  readonly given: { readonly bytes: number; readonly sha256: string } | null;
+}
+
+const INPUT = 'stdin';
+
+/** Null for a job whose program talked to none, and for a statement that no service makes. */
+export function interactionOf(receipt: StoredReceipt | null): StatedInteraction | null {
+  const said = receipt?.['interaction'];
+  if (!isJsonObject(said)) return null;
+  const { peer, role, stdin } = said;
+  if (typeof peer !== 'string' || typeof role !== 'string') return null;
+  if (!isJsonObject(stdin)) return { peer, role, given: null };
+  const { bytes_delivered: bytes, raw_sha256: sha256 } = stdin;
+  return { peer, role, given: typeof bytes === 'number' && typeof sha256 === 'string' ? { bytes, sha256 } : null };
+}
+
+/** The edge that it is in a graph. */
+export function interactionInput({ peer }: StatedInteraction): GraphInput {
+  return { path: INPUT, from: { job_id: peer, path: 'stdout' } };
+}
+
+export function isInteraction({ path }: GraphInput): boolean {
+  return path === INPUT;
+}
+
+/** What was compared of the edge: the digest of what was given, or what is wrong. Both are null if nothing was given. */
+export interface ComparedInteraction {
+  readonly sha256: string | null;
+  readonly problem: string | null;
+}
+
+/** A job of a pair. */
+export interface InteractionEnd {
+  readonly job_id: string;
+  readonly receipt: StoredReceipt | null;
+}
+
+/**
+ * Compares what a job was given with what the other wrote. Of a beginning, the digest is computed again from the recorded output,
+ * unless that has not all of the bytes: `readOther` reads the other export.
+ */
+export async function compareInteraction(
+  one: InteractionEnd,
+  other: InteractionEnd,
+  readOther: () => Promise<ExportFiles | ExportProblem>,
+): Promise<ComparedInteraction> {
+  const [here, there] = [interactionOf(one.receipt), interactionOf(other.receipt)];
+  const wrong = (problem: string): ComparedInteraction => ({ sha256: null, problem });
+  if (there?.peer !== one.job_id || there.role === here?.role)
+    return wrong(`${other.job_id} does not say that its program talked to this one`);
+  const given = here?.given ?? null;
+  if (given === null) return { sha256: null, problem: null };
+  const wrote = writtenBy(other.receipt);
+  if (wrote === null) return wrong(`the receipt of ${other.job_id} does not say what its program wrote`);
+  if (given.bytes > wrote.bytes)
+    return wrong(`${given.bytes} bytes were given, and ${other.job_id} wrote ${wrote.bytes}`);
+  const digest = given.bytes === wrote.bytes ? wrote.sha256 : beginningOf(await readOther(), wrote, given.bytes);
+  if (digest === null || digest === given.sha256) return { sha256: given.sha256, problem: null };
+  return wrong(`${given.sha256} was given, and ${other.job_id} wrote ${digest}`);
+}
+
+/** What the executor saw of the standard output. */
+function writtenBy(receipt: StoredReceipt | null): StatedInteraction['given'] {
+  const output = receipt?.['executor_output'];
+  const stdout = isJsonObject(output) ? output['stdout'] : null;
+  if (!isJsonObject(stdout)) return null;
+  const { bytes_seen: bytes, raw_sha256: sha256 } = stdout;
+  return typeof bytes === 'number' && typeof sha256 === 'string' ? { bytes, sha256 } : null;
+}
+
+/** The digest of the first bytes; null if the record does not have all that was written, byte for byte. */
+function beginningOf(
+  files: ExportFiles | ExportProblem,
+  wrote: NonNullable<StatedInteraction['given']>,
+  bytes: number,
+): string | null {
+  const events = isProblem(files) ? undefined : wholeFile(files, EXPORT_FILES.events);
+  if (events === undefined) return null;
+  const recorded = new TextEncoder().encode(stdoutIn(events));
+  return sha256Hex(recorded) === wrote.sha256 ? sha256Hex(recorded.subarray(0, bytes)) : null;
+}
+
+/** The events were checked before. */
+function stdoutIn(events: Uint8Array<ArrayBuffer>): string {
+  let text = '';
+  for (const line of new TextDecoder().decode(events).split('\n')) {
+    const json = line === '' ? null : parseStrictJson(new TextEncoder().encode(line));
+    const event = json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
+    if (event?.['kind'] !== 'stdout' || !isJsonObject(event['data'])) continue;
+    const { text: piece, partial } = event['data'];
+    if (typeof piece === 'string') text += outputText({ text: piece, partial: partial === true });
+  }
+  return text;
+}
