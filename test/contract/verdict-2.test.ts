@@ -1,7 +1,14 @@
 /** Verdicts of version 2: what each test took, groups, points, repeated runs, and the refusal of forgeries. */
 import type { Grading2, GradingPlan, JudgedTest, RunRecord } from '@vouchbox/protocol/grading-steps';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type DrivenGrading, driveGrading, judgeGrading, problemsOf, verified } from '../rig/drive-grading.ts';
+import {
+  type DrivenGrading,
+  driveGrading,
+  filesOfGrading,
+  judgeGrading,
+  problemsOf,
+  verified,
+} from '../rig/drive-grading.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -30,6 +37,32 @@ const PLAN: GradingPlan = {
   validators: [{ ...python('import sys; sys.exit(42 if input() else 43)'), codes: 'kattis' }],
   limits: { cpu_seconds: 2 },
 };
+
+test('a verdict of a grading that the service made verifies offline with the evidence of its jobs', {
+  tags: ['Gradings-2d', 'Gradings-14'],
+}, async () => {
+  const { client } = rig().alpha;
+  const plain = (given: { readonly text: string } | undefined) => given?.text ?? '';
+  const { tests, checker, validators, ...plan } = PLAN as Required<Pick<GradingPlan, 'tests'>> & GradingPlan;
+  const sent = tests.map((one) => ({
+    ...one,
+    stdin: plain(one.stdin as never),
+    expected: plain(one.expected as never),
+  }));
+  const { grading_id } = await client.submitGrading({
+    programs: [python('print(input())')],
+    tests: sent,
+    verdict: 'urn:svc:verdict:v2',
+    ...JSON.parse(JSON.stringify({ ...plan, checker, validators })),
+  });
+  const files = await filesOfGrading(client, grading_id);
+  expect(await problemsOf(client, files)).toEqual([]);
+  const said = JSON.parse(Buffer.from(files.verdict).toString());
+  expect(said).toMatchObject({ schema: 'urn:svc:verdict:v2', points: 2.5, points_max: 11 });
+  const [first] = files.jobs.keys();
+  const missing = { ...files, jobs: new Map([...files.jobs].filter(([id]) => id !== first)) };
+  expect(await problemsOf(client, missing)).not.toEqual([]);
+});
 
 describe('a verdict', () => {
   let driven: DrivenGrading;

@@ -66,6 +66,20 @@ export async function judgeGrading(
   return { verdict: JSON.parse(Buffer.from(bytes).toString()), files };
 }
 
+/** The evidence of the first program of a grading that the service made, once it has ended. */
+export async function filesOfGrading(client: ServiceClient, grading_id: string): Promise<VerdictFiles> {
+  const { graded } = await client.waitForGrading(grading_id);
+  const judge = String(graded[0]?.verdict?.job_id);
+  const jobs = new Map<string, ExportFiles>();
+  for await (const { kind, data } of client.gradingEvents(grading_id)) {
+    const { job_id = '', program } = data;
+    if (kind === 'job' && program === 0 && job_id !== judge) jobs.set(job_id, await evidenceOf(client, job_id));
+  }
+  const { artifacts } = await client.result(judge);
+  const verdict = Buffer.from(artifacts[0]?.content_base64 ?? '', 'base64');
+  return { verdict: Uint8Array.from(verdict), judge: await evidenceOf(client, judge), jobs };
+}
+
 /** An export without the program and its tests. */
 async function evidenceOf(client: ServiceClient, job_id: string): Promise<ExportFiles> {
   const { source } = await readFromService(job_id, client, { publicKeys: [] });
