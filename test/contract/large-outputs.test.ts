@@ -1,6 +1,6 @@
 /** Spec § Large outputs: files of a program, and its standard output, that come back by their digests. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,6 +16,8 @@ const signer = useRig({ 'attestation-mode': 'on', provider: 'subprocess' });
 const narrow = useRig({ provider: 'subprocess', 'tenant-blobs-mb-max': '3', 'tenant-blobs-max': '1' });
 
 const MIB = 2 ** 20;
+/** The program succeeded, but an output did not come back. */
+const EXIT_FAILED = 1;
 const limits = { max_file_mb: 64, mem_mb: 512, wall_seconds: 60 };
 const digestOf = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
 const recordOf = (path: string, bytes: Uint8Array | string) => ({
@@ -186,9 +188,9 @@ test('an export has large outputs, and each way to verify it compares them and t
 }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
   const signing = signer();
-  const large = 'large'.repeat(MIB);
+  const large = '\0'.repeat(5 * MIB);
   const asked = { paths: ['output/a'], stdout: 'output/s' };
-  const code = `printf 'large%.0s' {1..${MIB}} > output/a; printf '\\377'`;
+  const code = `head -c ${5 * MIB} /dev/zero > output/a; printf '\\377'`;
   const made = await signing.run({ language: 'bash', code, large_outputs: asked, limits } as JobSubmission);
   const files = [{ path: 'input/a', from: { job_id: made.detail.job_id, path: 'output/a' } }];
   const { detail } = await signing.run({ language: 'bash', code: 'true', files });
@@ -206,6 +208,18 @@ test('an export has large outputs, and each way to verify it compares them and t
   expect([whole.exitCode, whole.stdout]).toEqual([0, expect.stringContaining('output/s')]);
   writeFileSync(join(ofMade, 'output/s'), 'other');
   expect((await verified('graph', join(scratch, 'graph'))).exitCode).not.toBe(0);
+  rmSync(scratch, { recursive: true });
+});
+
+test('the command fetches them, and says which did not come back', { tags: ['Large-5'] }, async () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
+  writeFileSync(join(scratch, 'make.sh'), `head -c ${3 * MIB} /dev/zero > output/a`);
+  const access = ['--url', rig().service.url, '--key', rig().alpha.key];
+  const wanted = ['--large-output', 'output/a=got/a', '--large-output', 'output/b'];
+  const { code, stderr } = await vouchbox(['run', 'make.sh', ...wanted, ...access], { cwd: scratch });
+  expect([code, stderr]).toEqual([EXIT_FAILED, expect.stringContaining('output/b')]);
+  expect(readFileSync(join(scratch, 'got/a')).equals(Buffer.alloc(3 * MIB))).toBe(true);
+  expect(existsSync(join(scratch, 'output/b'))).toBe(false);
   rmSync(scratch, { recursive: true });
 });
 

@@ -27,7 +27,7 @@ def test_every_example_of_the_readme_runs(service: Service, api_key: str) -> Non
                 exec(f"async def main():\n{textwrap.indent(example, '    ')}\nasyncio.run(main())", known)
             else:
                 exec(example, known)
-    assert len(others) == 9
+    assert len(others) == 10
     assert (known["graded"].verdict["accepted"], known["graded"].verdict["points"]) == (True, 2)
     assert known["workspace"].paths() == ["data.csv", "rows.txt"]
     assert known["verified"].receipt_sha256 == known["result"].receipt_sha256

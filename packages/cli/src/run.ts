@@ -7,6 +7,7 @@ import type { EventData, JobSubmission } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT, exitCodeOf } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
+import { fetchOutputs } from './files/large-output-files.ts';
 import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
 import { withUploads } from './files/upload-files.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service/service-access.ts';
@@ -87,8 +88,13 @@ async function finish(started: Started): Promise<number> {
   const finished = await follow(started, remarks);
   const interactor = peer === null ? null : await interactorEnd(started, peer);
   const wanted = wantedOutputs(options.output);
-  const result = wanted.length > 0 || options.json ? await client.result(job_id) : null;
-  const outputs = await writeOutputs(wanted, result?.artifacts ?? []);
+  const large = wantedOutputs(options.largeOutput ?? []);
+  const result = wanted.length + large.length > 0 || options.json ? await client.result(job_id) : null;
+  const [some, others] = [
+    await writeOutputs(wanted, result?.artifacts ?? []),
+    await fetchOutputs(large, result?.large_outputs ?? [], client),
+  ];
+  const outputs = { written: [...some.written, ...others.written], missing: [...some.missing, ...others.missing] };
   for (const { path, isPattern } of outputs.missing) {
     if (!remarks.has(path)) note(isPattern ? `no file came back for ${path}` : `${path} did not come back`);
   }

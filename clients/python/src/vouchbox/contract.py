@@ -72,6 +72,14 @@ class Requirements(TypedDict, total=False):
     minimum_isolation: IsolationClass
 
 
+class LargeOutputs(TypedDict, total=False):
+    """Files, and a path for all of standard output, that come back by their digests."""
+
+    paths: list[str]
+    stdout: str | None
+    max_bytes: int
+
+
 class Interactor(TypedDict):
     """A second program: the standard output of each is the standard input of the other."""
 
@@ -81,6 +89,7 @@ class Interactor(TypedDict):
     args: NotRequired[list[str]]
     env: NotRequired[dict[str, str]]
     outputs: NotRequired[list[str]]
+    large_outputs: NotRequired[LargeOutputs]
     runtime: NotRequired[str | None]
     requirements: NotRequired[Requirements]
     limits: NotRequired[LimitsInput]
@@ -163,6 +172,11 @@ class ArtifactEvent(_EventMembers):
     data: ArtifactRecord
 
 
+class LargeOutputEvent(_EventMembers):
+    kind: Literal["large_output"]
+    data: ArtifactRecord
+
+
 class ViolationEvent(_EventMembers):
     kind: Literal["violation"]
     data: Violation
@@ -193,6 +207,7 @@ Event: TypeAlias = (
     | StdoutEvent
     | StderrEvent
     | ArtifactEvent
+    | LargeOutputEvent
     | ViolationEvent
     | TruncatedEvent
     | FinishedEvent
@@ -252,6 +267,7 @@ class JobDetail(TypedDict):
     dedicated_bootstrap: bool | None
     seccomp: str | None
     limit_enforcement: dict[str, bool] | None
+    large_outputs: NotRequired[list[ArtifactRecord]]
     attestation: AttestationMember
     receipt: NotRequired[dict[str, Any]]
     receipt_sha256: NotRequired[str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from .canonical_json import sha256_hex
-from .contract import Interaction, JobDetail, JobStatus, LimitsInput, Violation
+from .contract import ArtifactRecord, Interaction, JobDetail, JobStatus, LimitsInput, Violation
 from .failures import TransportFailure
 
 
@@ -27,6 +27,8 @@ class Result:
     violations: tuple[Violation, ...]
     files: Mapping[str, bytes] = field(repr=False)
     """The files it left, by their path such as `output/plot.png`. Each has the digest that the service recorded."""
+    large_outputs: tuple[ArtifactRecord, ...] = ()
+    """The large outputs that it left, of which `download` fetches the bytes by their digests."""
 
     @property
     def is_terminal(self) -> bool:
@@ -101,6 +103,7 @@ def parse_result(body: Mapping[str, Any]) -> Result:
             truncated=bool(body["truncated"]),
             violations=tuple(body["violations"]),
             files={str(artifact["path"]): _content_of(artifact) for artifact in body["artifacts"]},
+            large_outputs=tuple(body.get("large_outputs", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TransportFailure("undecodable", "the answer is not a result") from error

@@ -28,6 +28,12 @@ export function addRun(program: Command): void {
       collect,
       [],
     )
+    .option(
+      '--large-output <output/name=path>',
+      'an output file of up to 64 MiB to fetch; all of them together have at most so much',
+      collect,
+      [],
+    )
     .option('--allow-missing', 'a requested output that is missing, too large or no file is not a failure')
     .option('--raw', "pass the program's output to a terminal unescaped, control characters included")
     .option('--local', 'start a service for this run, even where another is named')

@@ -32,6 +32,8 @@ export interface SubmissionOptions {
   readonly env: readonly string[];
   /** `output/NAME`, or `output/NAME=PATH`; `output/**` and `output/DIRECTORY/**` for all below, with a directory. */
   readonly output: readonly string[];
+  /** `output/NAME`, or `output/NAME=PATH`, of a file that may be larger than those that come back with the result. */
+  readonly largeOutput?: readonly string[];
   /** `name=value`. */
   readonly limit: readonly string[];
   readonly runtime?: string;
@@ -61,6 +63,7 @@ const ENDINGS: Readonly<Record<Language, readonly string[]>> = {
  */
 export async function readSubmission(file: string, options: SubmissionOptions): Promise<JobSubmission> {
   const outputs = wantedOutputs(options.output);
+  const large = wantedOutputs(options.largeOutput ?? []);
   const { args = [] } = options;
   const language = options.language ?? languageOf(file);
   const code = decode(await readInput(file, codeBytesMax), file);
@@ -73,6 +76,7 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
     ...(options.env.length > 0 && { env: Object.fromEntries(options.env.map(variableOf)) }),
     ...(options.file.length > 0 && { files: await Promise.all(options.file.map(readInputFile)) }),
     ...(outputs.length > 0 && { outputs: outputs.map(({ path }) => path) }),
+    ...(large.length > 0 && { large_outputs: { paths: large.map(({ path }) => path) } }),
     ...(options.runtime !== undefined && { runtime: options.runtime }),
     ...(options.limit.length > 0 && { limits: Object.fromEntries(options.limit.map(limitOf)) }),
     ...(options.minimumIsolation && { requirements: { minimum_isolation: options.minimumIsolation } }),

@@ -1,0 +1,45 @@
+/** Fetches the large outputs of a job, piece by piece, to the requested files, and nothing else. */
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { ServiceClient } from '@vouchbox/client';
+import type { ArtifactRecord } from '@vouchbox/protocol';
+import type { WantedOutput, WrittenOutput, WrittenOutputs } from './output-files.ts';
+
+/** Writes each that came back. A file that is not whole is removed again. */
+export async function fetchOutputs(
+  wanted: readonly WantedOutput[],
+  records: readonly ArtifactRecord[],
+  client: Pick<ServiceClient, 'downloadPieces'>,
+): Promise<WrittenOutputs> {
+  const written: WrittenOutput[] = [];
+  const missing: WrittenOutputs['missing'][number][] = [];
+  for (const output of wanted) {
+    const { path, target } = output;
+    const record = records.find((one) => one.path === path);
+    if (record === undefined) {
+      missing.push({ ...output, isPattern: false });
+      continue;
+    }
+    const { size_bytes, sha256 } = record;
+    await fetchTo(target, sha256, client);
+    written.push({ path, file: target, size_bytes, sha256 });
+  }
+  return { written, missing };
+}
+
+async function fetchTo(file: string, sha256: string, client: Pick<ServiceClient, 'downloadPieces'>): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  try {
+    // It ends with an error unless all of it has come and has its digest.
+    await pipeline(
+      await client.downloadPieces(`sha256:${sha256}`, { hash: createHash('sha256') }),
+      createWriteStream(file),
+    );
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+}
