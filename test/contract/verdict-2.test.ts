@@ -186,3 +186,30 @@ test('texts that are large are compared in a job of their own', async () => {
   const problems = await problemsOf(client, { ...forged.files, jobs: files.jobs });
   expect(problems[0]).toMatch(/^test same: it was compared in another way/);
 });
+
+test('an output of more lines than are recorded is compared whole, by its digest', async () => {
+  const { client } = rig().alpha;
+  const program = python('for at in range(12000): print(at)\nif input() == "2": print("more")');
+  const expected = text(Array.from({ length: 12_000 }, (_, at) => `${at}\n`).join(''));
+  const tests = ['1', '2'].map((name) => ({ name, stdin: text(name), expected }));
+  const { verdict, files, grading } = await driveGrading(client, { plan: { tests, output_bytes: 1 << 20 }, program });
+  expect(verdict.tests.map(({ verdict, stdout_sha256 }) => [verdict, typeof stdout_sha256])).toEqual([
+    ['accepted', 'string'],
+    ['wrong_answer', 'string'],
+  ]);
+  expect((await verified(client, files)).exitCode).toBe(0);
+  const [one, two] = grading.tests as [JudgedTest, JudgedTest];
+  const swapped = { ...grading, tests: [one, { ...two, check: one.check }] };
+  const forged = await judgeGrading(client, swapped, []);
+  const problems = await problemsOf(client, { ...forged.files, jobs: files.jobs });
+  expect(problems[0]).toMatch(/^test 2: its checker was given another output/);
+});
+
+test('an output that is larger than its room is not compared', async () => {
+  const { client } = rig().alpha;
+  const tests = [{ name: 'one', expected: text('x') }];
+  const plan: GradingPlan = { tests, output_bytes: 1 << 20 };
+  const { verdict, files } = await driveGrading(client, { plan, program: python('print("x" * (3 << 20))') });
+  expect(verdict.tests[0]?.verdict).toBe('output_limit');
+  expect((await verified(client, files)).exitCode).toBe(0);
+});

@@ -26,7 +26,7 @@ export interface DrivenGrading {
   readonly ends: ReadonlyMap<string, JobEnd>;
 }
 
-const TODAY: Abilities = { large_outputs: false, build: false };
+const TODAY: Abilities = { large_outputs: true, build: false };
 
 /** Makes every job that is due, round after round. */
 export async function driveGrading(
@@ -98,10 +98,9 @@ export async function problemsOf(client: ServiceClient, files: VerdictFiles): Pr
 }
 
 function submissionOf({ stdin, files = [], outputs, ...others }: PlannedSubmission): JobSubmission {
-  const listed = files.map(({ path, ...text }) => ({
-    path,
-    content_base64: Buffer.from(given(text)).toString('base64'),
-  }));
+  const listed = files.map(({ path, ...text }) =>
+    'from' in text ? { path, from: text.from } : { path, content_base64: Buffer.from(given(text)).toString('base64') },
+  );
   const known = { ...others, ...(stdin && { stdin: given(stdin) }), files: listed, outputs };
   return JSON.parse(JSON.stringify(known));
 }

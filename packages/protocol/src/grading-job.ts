@@ -158,19 +158,39 @@ interface Checked {
 
 /** A checker with what it finds in its files, and their names in the order of its protocol. */
 export function checkerSubmission(plan: GradingPlan, checker: GraderProgram, given: Checked): PlannedSubmission {
-  const { test, stdin, output, product } = given;
+  const { test, output, product } = given;
   const expected = expectedOf(test);
   const files = [
-    { path: CHECKED_FILES.stdin, ...stdin },
+    { path: CHECKED_FILES.stdin, ...given.stdin },
     { path: CHECKED_FILES.output, ...output },
     { path: CHECKED_FILES.expected, ...expected },
   ];
-  const kattis = checker.codes === 'kattis';
-  const named = kattis
-    ? [CHECKED_FILES.stdin, CHECKED_FILES.expected, 'output/']
-    : [CHECKED_FILES.stdin, CHECKED_FILES.output, CHECKED_FILES.expected];
-  const args = [...named, ...(checker.args ?? []), ...(test.checker_args ?? [])];
-  return { ...graderSubmission(plan, checker, product), args, files, ...(kattis && { stdin: output }) };
+  const args = argsOf(checker, test, CHECKED_FILES.output);
+  const stdin = checker.codes === 'kattis' ? { stdin: output } : {};
+  return { ...graderSubmission(plan, checker, product), args, files, ...stdin };
+}
+
+/** An interactor with the input and what is expected. What it writes on its output file is its own. */
+export function interactorSubmission(
+  plan: GradingPlan,
+  interactor: GraderProgram,
+  { test, product }: Pick<Checked, 'test' | 'product'>,
+): NonNullable<PlannedSubmission['interactor']> {
+  const files = [
+    { path: CHECKED_FILES.stdin, ...(test.stdin ?? { text: '' }) },
+    { path: CHECKED_FILES.expected, ...expectedOf(test) },
+  ];
+  const args = argsOf(interactor, test, INTERACTOR_OUTPUT);
+  return { ...graderSubmission(plan, interactor, product), args, files };
+}
+
+const INTERACTOR_OUTPUT = 'output/tout';
+
+/** The words of a program of the grader: its files in the order of its protocol, and what the plan adds. */
+function argsOf({ codes, args = [] }: GraderProgram, { checker_args = [] }: PlannedTest, output: string) {
+  const { stdin, expected } = CHECKED_FILES;
+  const files = codes === 'kattis' ? [stdin, expected, 'output/'] : [stdin, output, expected];
+  return [...files, ...args, ...checker_args];
 }
 
 export function graderSubmission(

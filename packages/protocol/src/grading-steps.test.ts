@@ -199,6 +199,22 @@ test('a checker of the Kattis format reads the output, and leaves its points in 
   expect(given.tests[0]?.check?.said).toEqual({ kind: 'points', text: '3\n' });
 });
 
+test('an interactor is given beside the program, and its end is the word', () => {
+  const plan: GradingPlan = { ...two, interactor: { ...PYTHON, args: ['hard'] } };
+  const peer = ended('interactor', { exit_code: 1 });
+  const { rounds, submission, given } = drive(plan, { ends: { 'test 1': { peer } } });
+  expect(rounds).toEqual([['test 1', 'test 2'], ['judge']]);
+  expect(submission('test 1')?.stdin).toBeUndefined();
+  expect(submission('test 1')?.interactor).toMatchObject({
+    args: ['input/stdin', 'output/tout', 'input/expected', 'hard'],
+    files: [
+      { path: 'input/stdin', text: '1' },
+      { path: 'input/expected', text: '2', secret: true },
+    ],
+  });
+  expect(given.tests[0]?.check).toMatchObject({ job_id: 'job of interactor', exit_code: 1, codes: 'testlib' });
+});
+
 describe('groups', () => {
   const tests = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => ({ name, group: name[0], expected: text('1') }));
   const groups = [{ name: 'a', stop: true }, { name: 'b', after: ['a'] }, { name: 'c' }];

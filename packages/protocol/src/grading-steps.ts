@@ -11,6 +11,7 @@ import {
   checkRecord,
   comparerSubmission,
   graderSubmission,
+  interactorSubmission,
   isCompiled,
   type JobEnd,
   jobRecord,
@@ -236,14 +237,9 @@ class Look {
     if (plan.interactor === undefined) return { ...submission, stdin: test.stdin };
     const built = this.#built('build interactor', plan.interactor, true);
     if (built === null) return null;
-    const interactor = checkerSubmission(plan, plan.interactor, {
-      test,
-      stdin: test.stdin ?? { text: '' },
-      output: { text: '' },
-      product: built === 'failed' ? undefined : built.product,
-    });
-    const { stdin: _stdin, ...others } = interactor;
-    return { ...submission, interactor: others };
+    const started = built === 'failed' ? undefined : built.product;
+    const interactor = interactorSubmission(plan, plan.interactor, { test, product: started });
+    return { ...submission, interactor };
   }
 
   /** What each validator says of the input; null as long as one has not ended. */
