@@ -9,7 +9,7 @@ import pytest
 
 from service import Service
 from vectors import own_cases
-from vouchbox import AsyncClient, Checker, Client, GradeTest
+from vouchbox import AsyncClient, Checker, Client, GradeTest, GradingNotFound
 from vouchbox.grade_input import compiler_problem
 
 MIB = 1024 * 1024
@@ -92,6 +92,19 @@ def test_a_whole_output_is_judged_if_only_stderr_is_cut(service: Service, api_ke
     with Client(service.url, api_key) as client:
         graded = client.grade(code, tests=[GradeTest(name="one", expected="3")])
     assert graded.verdict["accepted"] is True
+
+
+def test_the_service_grades_many_programs_in_one_request(service: Service, api_key: str) -> None:
+    programs = [{"name": name, "language": "python", "code": code} for name, code in (("a", "print(input())"), ("b", "print(0)"))]
+    tests = [{"name": "one", "stdin": "1", "expected": "1"}]
+    with Client(service.url, api_key) as client:
+        sent = client.submit_grading({"programs": programs, "tests": tests}, idempotency_key="once")
+        assert client.submit_grading({"programs": programs, "tests": tests}, idempotency_key="once") == sent
+        graded = client.wait_for_grading(sent["grading_id"])
+        assert [program["verdict"]["points"] for program in graded["graded"]] == [1, 0]
+        assert client.cancel_grading(sent["grading_id"])["already_terminal"] is True
+        with pytest.raises(GradingNotFound):
+            client.grading("grading_x")
 
 
 @pytest.mark.parametrize("case", own_cases("grading/compiler-ends.json"), ids=lambda case: case["name"])

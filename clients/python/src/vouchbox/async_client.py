@@ -12,6 +12,7 @@ import httpx
 
 from . import follow as _follow
 from . import grade as _grade
+from . import gradings as _gradings
 from . import jobs as _jobs
 from . import record as _record
 from . import run as _run
@@ -180,6 +181,10 @@ class AsyncClient(_Driver[Session]):
     jobs = _iterating(_jobs.jobs)
     verify = _awaiting(_record.verify)
     upload = _awaiting(_jobs.upload)
+    submit_grading = _awaiting(_gradings.submit_grading)
+    grading = _awaiting(_gradings.grading)
+    wait_for_grading = _awaiting(_gradings.wait_for_grading)
+    cancel_grading = _awaiting(_gradings.cancel_grading)
     download = _awaiting(_jobs.download)
     attestation = _awaiting(_jobs.attestation)
     result_artifact = _awaiting(_jobs.result_artifact)

@@ -12,6 +12,7 @@ import httpx
 
 from . import follow as _follow
 from . import grade as _grade
+from . import gradings as _gradings
 from . import jobs as _jobs
 from . import record as _record
 from . import run as _run
@@ -157,6 +158,10 @@ class Client(_Driver[Session]):
     jobs = _iterating(_jobs.jobs)
     verify = _blocking(_record.verify)
     upload = _blocking(_jobs.upload)
+    submit_grading = _blocking(_gradings.submit_grading)
+    grading = _blocking(_gradings.grading)
+    wait_for_grading = _blocking(_gradings.wait_for_grading)
+    cancel_grading = _blocking(_gradings.cancel_grading)
     download = _blocking(_jobs.download)
     attestation = _blocking(_jobs.attestation)
     result_artifact = _blocking(_jobs.result_artifact)

@@ -42,7 +42,7 @@ def submission_of(
     return cast(JobSubmission, {**given, **{name: value for name, value in said.items() if value is not None}})
 
 
-def body_of(submission: JobSubmission) -> bytes:
+def body_of(submission: Mapping[str, object]) -> bytes:
     """The bytes to send. The same submission has the same bytes. Raises ValueError for text that has no UTF-8 form."""
     return json.dumps(submission, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
