@@ -150,43 +150,56 @@ describe('text of a hostile service is escaped', () => {
 describe('a grading by a hostile service', () => {
   const EVIL_JOB = '../../ESCAPED';
   const sha256 = (text: string) => sha256Hex(new TextEncoder().encode(text));
+  const HEX = sha256('');
 
-  /** Runs one test as the job of this id, and answers with this name for it in the verdict. */
+  /** Makes a grading of one test, which it says was this job, and a verdict that names another. */
   function grading(ran: string, told: string): Promise<ScriptedService> {
-    const line = { verdict: 'accepted', points: 1, points_max: 1, receipt_sha256: 'r', checker: null };
+    const line = { verdict: 'accepted', points: 1, points_max: 1, receipt_sha256: HEX, checker: null };
     const digests = { stdout_sha256: sha256('1\n'), expected_sha256: sha256('1\n') };
     const verdict = JSON.stringify({
       schema: 'urn:svc:verdict:v1',
-      program: { language: 'python', code_sha256: 'c' },
+      program: { language: 'python', code_sha256: sha256('print(input())') },
       accepted: true,
       points: 1,
       points_max: 1,
       tests: [{ name: EVIL, ...line, ...digests, job_id: told }],
     });
-    const content_base64 = Buffer.from(verdict).toString('base64');
-    const file = {
-      path: 'output/verdict.json',
-      content_base64,
+    const said = { job_id: 'judge_1', receipt_sha256: HEX, verdict_sha256: sha256(verdict) };
+    const jobs = [
+      { name: 'test 1', test: EVIL, job_id: ran },
+      { name: 'judge', test: null, job_id: 'judge_1' },
+    ];
+    const graded = [{ language: 'python', status: 'graded', verdict: { accepted: true, ...said } }];
+    const ended = { status: 'ended', finished_at: 'now', graded };
+    return scriptedService([
+      (response, { method, url }) => {
+        const [path = ''] = url.split('?');
+        if (path === '/v1/capabilities') return json({ features: ['gradings'] })(response);
+        if (method === 'POST') return json(whole('POST /v1/gradings', { grading_id: 'g' }), 201)(response);
+        if (path.endsWith('/events')) {
+          const items = jobs.map((data) => ({ kind: 'job', data: { program: 0, ...data } }));
+          return json(whole('GET /v1/gradings/{grading}/events', { items }))(response);
+        }
+        if (path.startsWith('/v1/gradings/')) return json(whole('GET /v1/gradings/{grading}', ended))(response);
+        return json(jobAnswer(path, verdict))(response);
+      },
+    ]);
+  }
+
+  /** The result or the detail of a job, of which one judged. */
+  function jobAnswer(path: string, verdict: string): object {
+    const [, id = ''] = /^\/v1\/jobs\/([^/]+)/.exec(path) ?? [];
+    const job = { job_id: decodeURIComponent(id), status: 'succeeded', terminal_reason: 'exited', exit_code: 0 };
+    if (!path.endsWith('/result')) {
+      return whole('GET /v1/jobs/{id}', { ...job, receipt: { receipt_sha256: HEX, code_sha256: HEX } });
+    }
+    const content = {
+      content_base64: Buffer.from(verdict).toString('base64'),
       size_bytes: Buffer.byteLength(verdict),
       sha256: sha256(verdict),
     };
-    return scriptedService([
-      (response, { method, url, body }) => {
-        if (url === '/v1/capabilities') return json({ features: ['submission_wait'] })(response);
-        const isJudge = body.includes('grading.json') || url.includes('judge_1');
-        const ended = {
-          job_id: isJudge ? 'judge_1' : ran,
-          status: 'succeeded',
-          terminal_reason: 'exited',
-          exit_code: 0,
-        };
-        const receipt = { receipt_sha256: 'r', code_sha256: 'c' };
-        if (method === 'GET') return json(whole('GET /v1/jobs/{id}', { ...ended, receipt }))(response);
-        const artifacts = isJudge ? [file] : [];
-        const result = whole('GET /v1/jobs/{id}/result', { ...ended, stdout: '1\n', artifacts });
-        json({ job_id: ended.job_id, status: 'queued', result }, 201)(response);
-      },
-    ]);
+    const artifacts = id === 'judge_1' ? [{ path: 'output/verdict.json', ...content }] : [];
+    return whole('GET /v1/jobs/{id}/result', { ...job, stdout: '1\n', artifacts });
   }
 
   function tests(): string {

@@ -16,7 +16,7 @@ const VERDICT = {
   accepted: 'b',
   points: 'n',
   points_max: 'n',
-  job_id: 's',
+  job_id: 'j',
   receipt_sha256: 's',
   verdict_sha256: 's',
 } as const;
@@ -286,7 +286,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
           'program?': 'i',
           'name?': 'sz',
           'test?': 'sz',
-          'job_id?': 's',
+          'job_id?': 'j',
           'terminal_reason?': 'sz',
           'language?': 's',
           'status?': 's',

@@ -508,7 +508,7 @@ export interface ProgramVerdict {
   accepted: boolean;
   points: number;
   points_max: number;
-  /** The job that judged. Its attestation signs the verdict. */
+  /** A job id: opaque, and no authorization by itself. */
   job_id: string;
   receipt_sha256: string;
   /** The digest of `output/verdict.json`, an output of that job. */
@@ -528,6 +528,7 @@ export interface GradingEvent {
     name?: string | null;
     /** The name of the test that the job ran. */
     test?: string | null;
+    /** A job id: opaque, and no authorization by itself. */
     job_id?: string;
     terminal_reason?: string | null;
     language?: Language;

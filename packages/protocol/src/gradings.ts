@@ -13,7 +13,7 @@ import {
   gradingValidatorsMax,
   runtimeNameCharsMax,
 } from './limits.ts';
-import { Sha256, Timestamp } from './spellings.ts';
+import { JobId, Sha256, Timestamp } from './spellings.ts';
 import {
   LanguageName,
   LimitsInput,
@@ -159,7 +159,8 @@ export const ProgramVerdict = Type.Object({
   accepted: Type.Boolean(),
   points: Type.Number(),
   points_max: Type.Number(),
-  job_id: Type.String({ description: 'The job that judged. Its attestation signs the verdict.' }),
+  /** The job that judged. Its attestation signs the verdict. */
+  job_id: JobId,
   receipt_sha256: Sha256,
   verdict_sha256: Type.String({ description: 'The digest of `output/verdict.json`, an output of that job.' }),
 });
@@ -227,7 +228,7 @@ export const GradingEvent = Type.Object({
       Nullable(Type.String({ description: 'What the job did, such as `test 3`, or whose program it is.' })),
     ),
     test: Type.Optional(Nullable(Type.String({ description: 'The name of the test that the job ran.' }))),
-    job_id: Type.Optional(Type.String()),
+    job_id: Type.Optional(JobId),
     terminal_reason: Type.Optional(Nullable(Type.String())),
     language: Type.Optional(LanguageName),
     status: Type.Optional(Type.String()),
