@@ -1,4 +1,4 @@
-/** The tests that `npm test` leaves to longer runs, which .ci/run makes too. Each is named in CONTRIBUTING.md. */
+/** The tests that `npm test` leaves to longer runs, of which .ci/run makes one. Each is named in CONTRIBUTING.md. */
 
 /** `npm run long`: tests that take long for what they show. */
 export const isLongForm = process.env['TEST_FORM'] === 'long';
