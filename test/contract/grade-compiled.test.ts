@@ -109,7 +109,9 @@ describe('with its evidence', () => {
     const words = ['grade', 'sum.cpp', '--tests', 'tests', '--limit', 'mem_mb=64'];
     const { code, stdout } = await command(...words, '--output', 'out');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^one {2}not_run {2}0\/1 {2}\d+ ms {2}64\.0 MiB {2}the compiler met a limit: more than 64 MiB of memory/);
+    expect(stdout).toMatch(
+      /^one {2}not_run {2}0\/1 {2}\d+ ms {2}64\.0 MiB {2}the compiler met a limit: more than 64 MiB of memory/,
+    );
     expect(await verified('out')).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/test one +not_run/) });
     const asJson = await command(...words, '--json');
     expect(JSON.parse(asJson.stdout)).toMatchObject({ tests: [{ verdict: 'not_run' }] });

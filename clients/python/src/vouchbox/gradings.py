@@ -31,7 +31,7 @@ def submit_grading(
 
 
 def grading(session: Session, grading_id: str, *, wait_seconds: float = 0.0) -> Flow[Mapping[str, Any]]:
-    """A grading as it is after at most `wait_seconds` (0 to 300). `graded` has each program, and its verdict once there is one."""
+    """A grading as it is after at most `wait_seconds` (0 to 300). `graded` has each program, with its verdict if it has one."""
     path = path_of(_path(grading_id), wait_seconds=wait_seconds or None)
     return (yield from read(session, path, route=_ROUTE, wait_seconds=wait_seconds))
 
