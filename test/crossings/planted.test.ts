@@ -15,8 +15,8 @@ const PLANTS: readonly (Change & { readonly misses: string })[] = [
   },
   {
     file: 'packages/protocol/src/submission.ts',
-    from: '    args: Type.Optional(ProgramArguments),',
-    to: '    args: Type.Optional(ProgramArguments),\n    new_member: Type.Optional(Type.String()),',
+    from: '  args: Type.Optional(ProgramArguments),',
+    to: '  args: Type.Optional(ProgramArguments),\n  new_member: Type.Optional(Type.String()),',
     misses: 'features.ts new_member',
   },
   {
