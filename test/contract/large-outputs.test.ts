@@ -116,7 +116,7 @@ describe('a large output', () => {
     ['no bytes', { paths: ['output/a'], max_bytes: 0 }, {}],
     ['more bytes than a job may have', { paths: ['output/a'], max_bytes: 64 * MIB + 1 }, {}],
     ['more than 32', { paths: Array.from({ length: 32 }, (_, at) => `output/${at}`), stdout: 'output/s' }, {}],
-  ])('%s cannot be asked for', { tags: ['Large-1'] }, async (_, large, more) => {
+  ])('%s cannot be asked for', { tags: ['Large-1', 'Submission-47'] }, async (_, large, more) => {
     const answer = await rig().post(leaving('pass', large, more));
     expect(refusalOf(answer)).toEqual([400, 'invalid_request']);
     expect((await rig().post(leaving('pass', { paths: ['output/a'] }))).status).toBe(201);

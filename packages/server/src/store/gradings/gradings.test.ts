@@ -145,7 +145,9 @@ test('a node takes no more jobs of gradings than it may run, and others before t
   expect((await chosen(9)).jobs).toHaveLength(4);
 });
 
-test('a grading keeps its uploads and its jobs until it has ended, and its rows go when it is old', async () => {
+test('a grading keeps its uploads and its jobs until it has ended, and its rows go when it is old', {
+  tags: ['Gradings-15'],
+}, async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const upload = { tenant: 'acme', blob_id: 'b', sha256: 'f'.repeat(64), size_bytes: 1, at: at(0) };
