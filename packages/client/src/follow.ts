@@ -6,12 +6,13 @@
  */
 import type { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
+import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import { delayMilliseconds, isWorthRetrying } from './backoff.ts';
 import type { JobEvent } from './contract-types.ts';
 import { openEventStream, type StreamEnd } from './event-stream.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
-import { replay, waitSecondsAtOnce } from './jobs.ts';
+import { replay } from './jobs.ts';
 import { isRouteMissing } from './older-route.ts';
 import { once, read, supports } from './operation.ts';
 import type { Session } from './session.ts';

@@ -1,6 +1,4 @@
 /** Gradings as the service makes them, in one request. Loaded when a client first needs it. Spec § Gradings. */
-import { waitSecondsMax } from '@vouchbox/protocol/vocabulary';
-import { delayMilliseconds } from './backoff.ts';
 import type {
   GradingAnswer,
   GradingCancellation,
@@ -11,7 +9,7 @@ import type {
 } from './contract-types.ts';
 import { randomKey } from './digest.ts';
 import { TransportFailure } from './failure.ts';
-import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, WaitOptions } from './job-options.ts';
+import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions } from './job-options.ts';
 import { answerCheck, once, read, repeated } from './operation.ts';
 import type { Session } from './session.ts';
 import { decodeJson } from './transport.ts';
@@ -25,9 +23,6 @@ export interface SubmittedGrading extends GradingAnswer {
   /** The key that was sent; null if none was. */
   readonly idempotencyKey: string | null;
 }
-
-/** How long one request waits at most: many proxies cut an exchange at 60 seconds. */
-const waitSecondsAtOnce = 50;
 
 /** Far more events than a grading can have. */
 const eventsMax = 1_000_000;
@@ -68,29 +63,10 @@ export async function readGrading(
   return await read(session, 'GET /v1/gradings/{grading}', { grading, query, signal });
 }
 
-/** @throws TransportFailure `timeout` once `timeoutSeconds` are over */
-export async function waitForGrading(
-  session: Session,
-  grading_id: string,
-  { signal, timeoutSeconds = Number.POSITIVE_INFINITY, waitSeconds = waitSecondsAtOnce }: WaitOptions,
-): Promise<GradingDetail> {
-  const end = performance.now() + timeoutSeconds * 1000;
-  for (let expired = 1; ; expired++) {
-    const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
-    const atOnce = Math.min(waitSeconds, left, waitSecondsMax);
-    const found = await readGrading(session, grading_id, { waitSeconds: atOnce, signal });
-    if (found.finished_at !== null) return found;
-    if (performance.now() >= end) {
-      throw new TransportFailure('timeout', `${grading_id} is still ${found.status} after ${timeoutSeconds} s`);
-    }
-    await session.sleep(delayMilliseconds(session.policy, expired, Math.random(), null), signal);
-  }
-}
-
 export async function* gradingEvents(
   session: Session,
   grading: string,
-  { after = 0, limit, waitSeconds = waitSecondsAtOnce, signal }: ReplayOptions,
+  { after = 0, limit, waitSeconds, signal }: ReplayOptions,
 ): AsyncGenerator<GradingEvent, void> {
   for (let cursor = after; ; ) {
     const query = { after: cursor, limit, wait_seconds: waitSeconds };

@@ -1,6 +1,5 @@
 /** What can be asked of a service about jobs. Spec § Endpoints. */
-import { isTerminal, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
-import { delayMilliseconds } from './backoff.ts';
+import { askUntilEnded } from './ask-until-ended.ts';
 import type {
   FoldedResult,
   JobEvent,
@@ -21,9 +20,6 @@ import { decodeJson } from './transport.ts';
 
 /** Far more events than a job can have: each of its two streams has at most 10,000 lines. */
 const historyEventsMax = 100_000;
-
-/** How long one request waits for a job at most: many proxies cut an exchange at 60 seconds. */
-export const waitSecondsAtOnce = 50;
 
 /** Stores a job. A lost answer does no harm: the same key and body give the same job. */
 export async function submit(
@@ -68,22 +64,9 @@ export function result(
  * Requests the result, each time with a wait, until it is terminal.
  * @throws TransportFailure `timeout` once `timeoutSeconds` are over
  */
-export async function waitForResult(
-  session: Session,
-  job_id: string,
-  { signal, timeoutSeconds = Number.POSITIVE_INFINITY, waitSeconds = waitSecondsAtOnce }: WaitOptions,
-): Promise<FoldedResult> {
-  const end = performance.now() + timeoutSeconds * 1000;
-  for (let expired = 1; ; expired++) {
-    const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
-    const found = await result(session, job_id, { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal });
-    if (isTerminal(found.status)) return found;
-    if (performance.now() >= end) {
-      throw new TransportFailure('timeout', `${job_id} is still ${found.status} after ${timeoutSeconds} s`);
-    }
-    // A random pause follows an expired wait, so that many clients do not ask in step.
-    await session.sleep(delayMilliseconds(session.policy, expired, Math.random(), null), signal);
-  }
+export function waitForResult(session: Session, job_id: string, options: WaitOptions): Promise<FoldedResult> {
+  const { signal } = options;
+  return askUntilEnded(session, job_id, (waitSeconds) => result(session, job_id, { waitSeconds, signal }), options);
 }
 
 /** A page of stored events. Nothing runs again. */

@@ -1,5 +1,6 @@
 /** Running a program to its end in one call, and ending the job if the call is broken off. */
 import { clampedLimits, outputText } from '@vouchbox/protocol/vocabulary';
+import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import type {
   Artifact,
   EffectiveLimits,
@@ -16,7 +17,7 @@ import { randomKey } from './digest.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions } from './job-options.ts';
-import { submit, waitForResult, waitSecondsAtOnce } from './jobs.ts';
+import { submit, waitForResult } from './jobs.ts';
 import { answerCheck, factsOf, once, read, supports } from './operation.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';

@@ -4,6 +4,7 @@
  * Spec § Endpoints.
  */
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
+import { askUntilEnded, waitSecondsAtOnce } from './ask-until-ended.ts';
 import type { RunningHash } from './blobs.ts';
 import type {
   CancellationAnswer,
@@ -204,10 +205,20 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     submitGrading: async (grading, options = {}) => (await grades()).submitGrading(session, grading, options),
     gradings: async (options = {}) => (await grades()).listGradings(session, options),
     grading: async (id, options = {}) => (await grades()).readGrading(session, id, options),
-    waitForGrading: async (id, options = {}) => (await grades()).waitForGrading(session, id, options),
+    waitForGrading: async (id, options = {}) => {
+      const { readGrading } = await grades();
+      const { signal } = options;
+      return await askUntilEnded(
+        session,
+        id,
+        (waitSeconds) => readGrading(session, id, { waitSeconds, signal }),
+        options,
+      );
+    },
     cancelGrading: async (id, options = {}) => (await grades()).cancelGrading(session, id, options),
     gradingEvents: async function* (id, options = {}) {
-      yield* (await grades()).gradingEvents(session, id, options);
+      const { waitSeconds = waitSecondsAtOnce } = options;
+      yield* (await grades()).gradingEvents(session, id, { ...options, waitSeconds });
     },
     publicKey: ({ signal } = {}) => orOlder(read(session, 'GET /v1/attestation/public-key', { signal }), unsigned),
     capabilities: ({ signal } = {}) => read(session, 'GET /v1/capabilities', { signal }),

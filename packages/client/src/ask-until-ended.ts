@@ -1,0 +1,34 @@
+/** Waiting for what ends at the service: a job or a grading. The service holds each request for a while. */
+import { isTerminal, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
+import { delayMilliseconds } from './backoff.ts';
+import type { FoldedResult, GradingDetail } from './contract-types.ts';
+import { TransportFailure } from './failure.ts';
+import type { WaitOptions } from './job-options.ts';
+import type { Session } from './session.ts';
+
+/** How long one request waits at most: many proxies cut an exchange at 60 seconds. */
+export const waitSecondsAtOnce = 50;
+
+/**
+ * Asks, with a wait of so many seconds each time, until the status is final.
+ * @param id what the error names
+ * @throws TransportFailure `timeout` once `timeoutSeconds` are over
+ */
+export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDetail, 'status'>>(
+  session: Session,
+  id: string,
+  ask: (waitSeconds: number) => Promise<Found>,
+  { signal, timeoutSeconds = Number.POSITIVE_INFINITY, waitSeconds = waitSecondsAtOnce }: WaitOptions,
+): Promise<Found> {
+  const end = performance.now() + timeoutSeconds * 1000;
+  for (let expired = 1; ; expired++) {
+    const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
+    const found = await ask(Math.min(waitSeconds, left, waitSecondsMax));
+    if (isTerminal(found.status)) return found;
+    if (performance.now() >= end) {
+      throw new TransportFailure('timeout', `${id} is still ${found.status} after ${timeoutSeconds} s`);
+    }
+    // A random pause follows an expired wait, so that many clients do not ask in step.
+    await session.sleep(delayMilliseconds(session.policy, expired, Math.random(), null), signal);
+  }
+}
