@@ -11,7 +11,7 @@ import {
 } from './gradings.ts';
 import { bodyBytesMax, gradingTokensMax } from './limits.ts';
 import type { Operation } from './operation.ts';
-import { BODY_ERRORS, GRADING_ERRORS, SCOPED_ERRORS } from './operation-errors.ts';
+import { ADMISSION_ERRORS, GRADING_ERRORS, SCOPED_ERRORS } from './operation-errors.ts';
 import { GradingHeaders, GradingListQuery, GradingQuery, ReplayQuery } from './queries.ts';
 
 export const GRADING_OPERATIONS = {
@@ -32,22 +32,7 @@ export const GRADING_OPERATIONS = {
         headers: ['Location', 'Idempotency-Replayed'],
       },
     },
-    errors: [
-      ...SCOPED_ERRORS,
-      ...BODY_ERRORS,
-      'unsupported_language',
-      'network_not_allowed',
-      'runtime_unavailable',
-      'minimum_isolation_unsatisfied',
-      'blob_unavailable',
-      'input_unavailable',
-      'idempotency_key_reused',
-      'tenant_capacity_exhausted',
-      'queue_full',
-      'worker_unavailable',
-      'insufficient_storage',
-      'shutting_down',
-    ],
+    errors: ADMISSION_ERRORS,
     capacity: ['connection', 'body', 'queue'],
   },
   listGradings: {

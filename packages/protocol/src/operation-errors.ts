@@ -33,6 +33,24 @@ export const BODY_ERRORS = [
   'unsupported_media_type',
 ] as const satisfies readonly ErrorCode[];
 
+/** The errors of every operation that accepts programs to run. */
+export const ADMISSION_ERRORS = [
+  ...SCOPED_ERRORS,
+  ...BODY_ERRORS,
+  'unsupported_language',
+  'network_not_allowed',
+  'runtime_unavailable',
+  'minimum_isolation_unsatisfied',
+  'blob_unavailable',
+  'input_unavailable',
+  'idempotency_key_reused',
+  'tenant_capacity_exhausted',
+  'queue_full',
+  'worker_unavailable',
+  'insufficient_storage',
+  'shutting_down',
+] as const satisfies readonly ErrorCode[];
+
 export const STORED_BYTES_ERRORS = [
   ...JOB_ERRORS,
   'tenant_capacity_exhausted',

@@ -16,6 +16,7 @@ import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
 import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
 import {
+  ADMISSION_ERRORS,
   BODY_ERRORS,
   CALLER_ERRORS,
   CREDENTIAL_ERRORS,
@@ -78,22 +79,7 @@ export const OPERATIONS = {
         headers: ['Location', 'Idempotency-Replayed'],
       },
     },
-    errors: [
-      ...SCOPED_ERRORS,
-      ...BODY_ERRORS,
-      'unsupported_language',
-      'network_not_allowed',
-      'runtime_unavailable',
-      'minimum_isolation_unsatisfied',
-      'blob_unavailable',
-      'input_unavailable',
-      'idempotency_key_reused',
-      'tenant_capacity_exhausted',
-      'queue_full',
-      'worker_unavailable',
-      'insufficient_storage',
-      'shutting_down',
-    ],
+    errors: ADMISSION_ERRORS,
     capacity: ['connection', 'body', 'queue', 'wait', 'response'],
   },
   listJobs: {
