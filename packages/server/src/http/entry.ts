@@ -16,7 +16,7 @@ import { PLAIN_HEADERS } from './answer/refusal.ts';
 import { bodyNotTaken, readNothing } from './call/body.ts';
 import type { Connections } from './connections/connections.ts';
 import { handshakeRefusal, isStreamHandshake } from './request/handshake.ts';
-import { jobIdOf } from './request/job-id.ts';
+import { jobIdOf } from './request/path-id.ts';
 import { refuseUnknownParameters } from './request/query.ts';
 import { noSuchRoute } from './request/target.ts';
 import { hasBody } from './request/unread-body.ts';

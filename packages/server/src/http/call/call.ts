@@ -20,7 +20,7 @@ import { shuttingDown } from '../../job/refusals.ts';
 import { onAnswerEnd } from '../answer/answer-end.ts';
 import { resetConnection } from '../connections/connection.ts';
 import type { TransportBounds } from '../connections/transport.ts';
-import { jobIdOf } from '../request/job-id.ts';
+import { jobIdOf } from '../request/path-id.ts';
 import { readQuery } from '../request/query.ts';
 import type { AuthorityWatch } from '../stream/authority.ts';
 

@@ -5,8 +5,8 @@ import { bodyOf, LongJson } from '../../job/body.ts';
 import { readJsonBody } from '../call/body.ts';
 import { type Handlers, refuseWhenStopping } from '../call/call.ts';
 import { sendBody, sendJson } from '../call/respond.ts';
-import { gradingIdOf } from '../request/grading-id.ts';
 import { idempotencyKeyOf } from '../request/idempotency-key.ts';
+import { gradingIdOf } from '../request/path-id.ts';
 import type { RouteContext } from './context.ts';
 import { Waiting } from './waiting.ts';
 
