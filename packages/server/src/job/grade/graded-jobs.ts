@@ -104,11 +104,8 @@ async function judgeSpec(grading: GradingParts, run: ProgramRun, options: Graded
   }
   const document: Grading = { program: { language, code_sha256: ends[0]?.test.code_sha256 ?? null }, tests };
   const text = JSON.stringify(document);
-  const bytes = Buffer.byteLength(text);
-  const most = `at most ${blobBytesMax} can be judged together`;
-  if (bytes > blobBytesMax) throw new GradingProblem(`what it wrote and should write has ${bytes} bytes; ${most}`);
   const file = await held(GRADING_FILE, { grading, text }, options);
-  const limits = bytes > fileBytesMax ? LARGE : LIMIT_DEFAULTS;
+  const limits = Buffer.byteLength(text) > fileBytesMax ? LARGE : LIMIT_DEFAULTS;
   return {
     ...PLAIN,
     ...NO_DEMANDS,
@@ -129,13 +126,20 @@ export function inline(path: string, text: string): StoredFile {
   return { path, content_base64: Buffer.from(text).toString('base64') };
 }
 
-/** An input whose content is told to nobody: it lies where no caller can name it. */
+/**
+ * An input whose content is told to nobody: it lies where no caller can name it.
+ * @throws GradingProblem if it is larger than a blob may be, as only what a judge reads can be
+ */
 export async function held(
   path: string,
   { grading, text }: { readonly grading: GradingKey; readonly text: GradingText },
   options: GradedJobsOptions,
 ): Promise<StoredFile> {
   const content = Buffer.from(await textOf(grading, text, { ...options, isHeld: true }));
+  if (content.length > blobBytesMax) {
+    const most = `at most ${blobBytesMax} can be judged together`;
+    throw new GradingProblem(`what it wrote and should write has ${content.length} bytes; ${most}`);
+  }
   const sha256 = createHash('sha256').update(content).digest('hex');
   await options.blobs.hold(grading.tenant, { sha256, bytesMax: content.length, chunks: inPieces(content) });
   return { path, blob: `sha256:${sha256}`, held: true };

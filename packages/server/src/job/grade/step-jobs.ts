@@ -7,14 +7,12 @@ import {
   SCORE_FILES,
   type JobEnd as StepEnd,
 } from '@vouchbox/protocol/grading-steps';
-import { blobBytesMax } from '@vouchbox/protocol/vocabulary';
 import type { GradedJobEnd } from '../../store/gradings/reading.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import { parseSubmission } from '../admit/submission.ts';
 import {
   type GradedJobsOptions,
   type GradingParts,
-  GradingProblem,
   held,
   inline,
   programContent,
@@ -78,9 +76,6 @@ async function fileOf(
   if ('from' in text) throw new Error('an output is given by its text');
   if (text.secret) {
     if ('sha256' in text) return { path, blob: `sha256:${text.sha256}`, held: true };
-    const bytes = Buffer.byteLength(text.text);
-    const most = `at most ${blobBytesMax} can be judged together`;
-    if (bytes > blobBytesMax) throw new GradingProblem(`what it wrote and should write has ${bytes} bytes; ${most}`);
     return await held(path, { grading, text: text.text }, options);
   }
   return 'sha256' in text ? { path, blob: `sha256:${text.sha256}` } : inline(path, text.text);
