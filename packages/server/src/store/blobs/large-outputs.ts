@@ -11,6 +11,9 @@ import type { LargeOutputTable, StoreDatabase } from '../schema.ts';
 import { type BlobKey, deleteBlob, insertUpload, nameBlob, type UploadKey, useBlob } from './blobs.ts';
 import { copyNameOf, roomOf } from './blobs-named.ts';
 
+/** In the text of a specification that asks for large outputs, and of no other: within a text, the quotes are escaped. */
+const ASKING = '"large_outputs":{';
+
 const insertOutput = prepared((db, row: LargeOutputTable) =>
   db.insertInto('large_outputs').values({
     tenant: row.tenant,
@@ -55,7 +58,7 @@ const selectOutputs = prepared((db, { tenant, job_id }: JobKey) =>
     .select(['large_outputs.path', 'large_outputs.size_bytes', 'large_outputs.sha256'])
     .where('job_specs.tenant', '=', tenant)
     .where('job_specs.job_id', '=', job_id)
-    .where('job_specs.requested_spec', 'like', sql.lit('%"large_outputs":{%'))
+    .where('job_specs.requested_spec', 'like', sql.lit(`%${ASKING}%`))
     .orderBy('large_outputs.position'),
 );
 
@@ -106,6 +109,11 @@ export async function storeLargeOutputs(
   together(db, () => {
     for (const upload of rest) deleteBlob.send(db, upload);
   });
+}
+
+/** Whether a job with this specification has large outputs to tell of, none at least. */
+export function asksForLargeOutputs(requested_spec: string): boolean {
+  return requested_spec.includes(ASKING);
 }
 
 /** The large outputs of a job, in order; null if it did not ask for any, or there is no such job. */

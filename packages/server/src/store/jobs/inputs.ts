@@ -31,44 +31,34 @@ export interface Input {
   readonly from: OutputName | null;
 }
 
-const selectOutput = prepared((db, { tenant, job_id, path }: JobKey & { path: string }) =>
-  db
-    .selectFrom('artifacts')
-    .select(['job_id', 'path', 'size_bytes', 'sha256'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('path', '=', path),
-);
+/** What a job left: inline with its result, or by digest. */
+type OutputTable = 'artifacts' | 'large_outputs';
+const OUTPUT = ['job_id', 'path', 'size_bytes', 'sha256'] as const;
+
+const outputIn = (table: OutputTable) =>
+  prepared((db, { tenant, job_id, path }: JobKey & { path: string }) =>
+    db
+      .selectFrom(table)
+      .select(OUTPUT)
+      .where('tenant', '=', tenant)
+      .where('job_id', '=', job_id)
+      .where('path', '=', path),
+  );
 
 /** Finds the output of the latest job, because that job is kept longest. Ids are in the order of time. */
-const selectByDigest = prepared((db, { tenant, sha256 }: { tenant: string; sha256: string }) =>
-  db
-    .selectFrom('artifacts')
-    .select(['job_id', 'path', 'size_bytes', 'sha256'])
-    .where('tenant', '=', tenant)
-    .where('sha256', '=', sha256)
-    .orderBy('job_id', 'desc')
-    .limit(1),
-);
+const latestIn = (table: OutputTable) =>
+  prepared((db, { tenant, sha256 }: { tenant: string; sha256: string }) =>
+    db
+      .selectFrom(table)
+      .select(OUTPUT)
+      .where('tenant', '=', tenant)
+      .where('sha256', '=', sha256)
+      .orderBy('job_id', 'desc')
+      .limit(1),
+  );
 
-const selectLarge = prepared((db, { tenant, job_id, path }: JobKey & { path: string }) =>
-  db
-    .selectFrom('large_outputs')
-    .select(['job_id', 'path', 'size_bytes', 'sha256'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('path', '=', path),
-);
-
-const selectLargeByDigest = prepared((db, { tenant, sha256 }: { tenant: string; sha256: string }) =>
-  db
-    .selectFrom('large_outputs')
-    .select(['job_id', 'path', 'size_bytes', 'sha256'])
-    .where('tenant', '=', tenant)
-    .where('sha256', '=', sha256)
-    .orderBy('job_id', 'desc')
-    .limit(1),
-);
+const [selectOutput, selectLarge] = [outputIn('artifacts'), outputIn('large_outputs')];
+const [selectByDigest, selectLargeByDigest] = [latestIn('artifacts'), latestIn('large_outputs')];
 
 const selectEarlier = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
   db

@@ -7,7 +7,7 @@
 import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
 import { jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
-import { largeOutputs } from '../blobs/large-outputs.ts';
+import { asksForLargeOutputs, largeOutputs } from '../blobs/large-outputs.ts';
 import { SUMMARY_COLUMNS } from '../jobs/job-columns.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationRow, ExecutionRecord, JobKey } from '../records/rows.ts';
@@ -50,7 +50,7 @@ export async function jobDetail(db: StoreDatabase, key: JobKey): Promise<JsonTex
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;
   const { requested_spec, receipt_json, receipt_sha256 } = columns;
-  const large_outputs = await largeOutputs(db, key);
+  const large_outputs = asksForLargeOutputs(requested_spec ?? '') ? await largeOutputs(db, key) : null;
   return jsonText<JobDetail>({
     ...lifecycle(columns),
     requested_spec: new Spelled(requested_spec ?? '{}'),
