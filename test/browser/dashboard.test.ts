@@ -115,6 +115,63 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
+  test('saves a large output by its digest, and brings one back from the playground', async () => {
+    const code = "head -c 3000000 /dev/zero > output/large; printf '\\xff'";
+    const large_outputs = { paths: ['output/large'], stdout: 'output/all' };
+    const { job_id } = await rig().run({ language: 'bash', code, large_outputs });
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+    const { page, troubles } = opened;
+    const bytesOf = async (name: string) => {
+      const button = page.getByRole('button', { name: `Save ${name}` });
+      const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+      return statSync(await download.path()).size;
+    };
+    expect(await bytesOf('output/large')).toBe(3_000_000);
+    expect(await bytesOf('output/all')).toBe(1);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    expect(await page.getByLabel('Large files to bring back').inputValue()).toBe('output/large');
+    expect(await page.getByLabel('File for all of stdout').inputValue()).toBe('output/all');
+    await page.locator('.cm-content').waitFor();
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.getByRole('link', { name: 'Open job' }).click();
+    expect(await bytesOf('output/large')).toBe(3_000_000);
+    expect(page.url()).not.toContain(job_id);
+    expect(troubles).toEqual([]);
+  });
+
+  test('leads from a job of a pair to the other, and runs both again', async () => {
+    const { client } = rig().alpha;
+    const interactor = { language: 'python', code: 'print(int(input()) * 2, flush=True)' };
+    const code = 'print(21, flush=True)\nprint("it said", input())';
+    const { job_id, interaction } = await client.submit({ language: 'python', code, interactor });
+    const peer = interaction?.peer ?? '';
+    await client.waitForResult(peer);
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+    const { page, troubles } = opened;
+    await page.getByText('it said 42', { exact: true }).waitFor();
+    await page.getByRole('link', { name: `the interactor, ${peer}` }).click();
+    await page.getByRole('link', { name: `the program, ${job_id}` }).waitFor();
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByText('it said 42', { exact: true }).waitFor();
+    expect([job_id, peer].filter((id) => page.url().includes(id))).toEqual([]);
+    expect(troubles).toEqual([]);
+  });
+
+  test('does not offer to run a job again that is given what nobody can name', async () => {
+    const { client } = rig().alpha;
+    const checker = { language: 'python', code: 'raise SystemExit(0)' };
+    const tests = [{ name: 'one', stdin: '1', expected: 'x'.repeat(100_000) }];
+    await client.grade({ language: 'bash', code: 'cat' }, { tests, checker });
+    const { items } = await client.list({ limit: 3 });
+    const details = await Promise.all(items.map((job) => client.detail(job.job_id)));
+    const given = details.find(({ requested_spec }) => requested_spec.files?.some((file) => 'held' in file));
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${given?.job_id}` });
+    await opened.page.getByRole('button', { name: 'Share link' }).waitFor();
+    expect(await opened.page.getByRole('button', { name: 'Run again' }).count()).toBe(0);
+    expect(opened.troubles).toEqual([]);
+  });
+
   test('verifies an attestation in the page against a pinned key, in a thread of its own', async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('signed')" });
     const { public_key_pem } = await rig().alpha.client.publicKey();

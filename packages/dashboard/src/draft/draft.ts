@@ -18,6 +18,10 @@ export interface Draft {
   readonly env: string;
   /** One path or pattern a line. */
   readonly outputs: string;
+  /** One path a line. */
+  readonly large: string;
+  /** The path by which all of stdout comes back. */
+  readonly stdout: string;
   readonly files: readonly (InputFile | UploadedFile | OutputFile)[];
   /** Null: the default of the service. */
   readonly runtime: string | null;
@@ -41,6 +45,8 @@ const EMPTY: Draft = {
   args: '',
   env: '',
   outputs: 'output/**',
+  large: '',
+  stdout: '',
   files: [],
   runtime: null,
   minimum_isolation: null,
@@ -78,6 +84,7 @@ export function openDraft(submission: JobSubmission): void {
     args = [],
     env = {},
     outputs = [],
+    large_outputs: large,
     files = [],
     runtime,
     requirements,
@@ -93,6 +100,8 @@ export function openDraft(submission: JobSubmission): void {
       .map(([name, value]) => `${name}=${value}`)
       .join('\n'),
     outputs: outputs.join('\n'),
+    large: large?.paths?.join('\n') ?? '',
+    stdout: large?.stdout ?? '',
     files,
     runtime: runtime ?? null,
     minimum_isolation: requirements?.minimum_isolation ?? null,
@@ -112,6 +121,8 @@ export function submissionOf({
 }: Draft): JobSubmission {
   const args = linesOf(typed.args);
   const outputs = linesOf(typed.outputs);
+  const paths = linesOf(typed.large);
+  const large = { ...(paths.length > 0 && { paths }), ...(typed.stdout !== '' && { stdout: typed.stdout }) };
   const env = Object.fromEntries(linesOf(typed.env).map(variableOf));
   const limits = Object.fromEntries(Object.entries(typed.limits).filter(([, value]) => value !== null));
   return {
@@ -122,6 +133,7 @@ export function submissionOf({
     ...(Object.keys(env).length > 0 && { env }),
     ...(files.length > 0 && { files: [...files] }),
     ...(outputs.length > 0 && { outputs }),
+    ...(Object.keys(large).length > 0 && { large_outputs: large }),
     ...(runtime !== null && { runtime }),
     ...(minimum_isolation !== null && { requirements: { minimum_isolation } }),
     ...(Object.keys(limits).length > 0 && { limits }),

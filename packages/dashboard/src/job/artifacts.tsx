@@ -1,14 +1,16 @@
 /** The files that a program left. Pictures are shown if their bytes are pictures; anything else can only be saved. */
-import { useQuery } from '@tanstack/react-query';
-import type { Artifact, JobDetail } from '@vouchbox/client';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { Artifact, JobDetail, ServiceClient } from '@vouchbox/client';
 import { decodeBase64 } from '@vouchbox/evidence';
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
+import { useToast } from '../parts/toasts.tsx';
 import { useCaller } from '../session/session.ts';
 import { sizeOf } from '../words/amounts.ts';
+import { failureWords } from '../words/failure-words.ts';
 import type { HistorySnapshot } from './job-history.ts';
 import { pictureTypeOf } from './picture-type.ts';
 
@@ -18,7 +20,7 @@ interface ArtifactsProps {
   readonly history: HistorySnapshot;
 }
 
-export function Artifacts({ job: { job_id }, hasEnded, history }: ArtifactsProps) {
+export function Artifacts({ job: { job_id, large_outputs = [] }, hasEnded, history }: ArtifactsProps) {
   const { client, isLive } = useCaller();
   const hasSome = history.events.some(({ kind }) => kind === 'artifact');
   const result = useQuery({
@@ -29,7 +31,7 @@ export function Artifacts({ job: { job_id }, hasEnded, history }: ArtifactsProps
   });
   return (
     <Panel title="Artifacts">
-      {!hasSome && (
+      {!hasSome && large_outputs.length === 0 && (
         <p className="soft">{hasEnded ? 'It left no files.' : 'Files are kept when the program has ended.'}</p>
       )}
       {hasSome && result.isLoading && <p role="status">Reading the files…</p>}
@@ -41,7 +43,59 @@ export function Artifacts({ job: { job_id }, hasEnded, history }: ArtifactsProps
           ))}
         </ul>
       )}
+      {large_outputs.length > 0 && (
+        <ul className="artifacts">
+          {large_outputs.map((output) => (
+            <LargeOutput key={output.path} output={output} client={client} />
+          ))}
+        </ul>
+      )}
     </Panel>
+  );
+}
+
+interface LargeOutputProps {
+  readonly output: NonNullable<JobDetail['large_outputs']>[number];
+  readonly client: ServiceClient;
+}
+
+/** A file that comes by its digest, once somebody wants it. */
+function LargeOutput({ output: { path, size_bytes, sha256 }, client }: LargeOutputProps) {
+  const show = useToast();
+  const fetched = useMutation({
+    mutationFn: () => client.download(`sha256:${sha256}`),
+    onSuccess: ({ bytes }) => saveBytes(bytes, path),
+    onError: (error) => show(failureWords(error).sentence),
+  });
+  return (
+    <SavedFile
+      name={printable(path, 120)}
+      size={size_bytes}
+      isBusy={fetched.isPending}
+      onSave={() => fetched.mutate()}
+    />
+  );
+}
+
+interface SavedFileProps {
+  readonly name: string;
+  readonly size: number;
+  readonly isBusy?: boolean;
+  readonly onSave: () => void;
+  readonly children?: ReactNode;
+}
+
+function SavedFile({ name, size, isBusy = false, onSave, children }: SavedFileProps) {
+  return (
+    <li className="artifact">
+      <span className="digest">
+        <code>{name}</code> <span className="small soft">{sizeOf(size)}</span>
+      </span>
+      <button className="button" type="button" aria-label={`Save ${name}`} disabled={isBusy} onClick={onSave}>
+        {isBusy ? 'Fetching…' : 'Save'}
+      </button>
+      {children}
+    </li>
   );
 }
 
@@ -50,15 +104,9 @@ function ArtifactItem({ artifact: { path, size_bytes, content_base64 } }: { read
   const name = printable(path, 120);
   if (bytes === null) return <li>{name} cannot be read.</li>;
   return (
-    <li className="artifact">
-      <span className="digest">
-        <code>{name}</code> <span className="small soft">{sizeOf(size_bytes)}</span>
-      </span>
-      <button className="button" type="button" aria-label={`Save ${name}`} onClick={() => saveBytes(bytes, path)}>
-        Save
-      </button>
+    <SavedFile name={name} size={size_bytes} onSave={() => saveBytes(bytes, path)}>
       <Picture bytes={bytes} name={name} />
-    </li>
+    </SavedFile>
   );
 }
 

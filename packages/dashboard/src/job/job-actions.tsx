@@ -1,5 +1,5 @@
 /** What can be done with a job. */
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { useLocation } from 'wouter';
@@ -15,7 +15,7 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
   const [, open] = useLocation();
   const copy = useCopy();
   const { cancel, again } = useActions(job);
-  const submission = submissionOf(job);
+  const submission = useSubmission(job);
   const share = () => copy(location.href, 'the link to this job. It opens for keys of your tenant');
   return (
     <>
@@ -29,16 +29,18 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
           <button className="button" type="button" disabled={again.isPending} onClick={() => again.mutate(submission)}>
             Run again
           </button>
-          <button
-            className="button"
-            type="button"
-            onClick={() => {
-              openDraft(submission);
-              open('/playground');
-            }}
-          >
-            Edit
-          </button>
+          {submission.interactor === undefined && (
+            <button
+              className="button"
+              type="button"
+              onClick={() => {
+                openDraft(submission);
+                open('/playground');
+              }}
+            >
+              Edit
+            </button>
+          )}
           <CopyAs submission={submission} />
         </>
       )}
@@ -68,8 +70,29 @@ function useActions({ job_id }: JobDetail) {
   return { cancel, again };
 }
 
-/** The submission that made this job; null if the service no longer knows its program. */
+/** The submission that made this job, or the pair that it belongs to; null as long as it is not known, or cannot be sent. */
+function useSubmission(job: JobDetail): JobSubmission | null {
+  const { client, isLive } = useCaller();
+  const { interaction } = job.requested_spec;
+  const peer = useQuery({
+    queryKey: ['job', interaction?.peer, 'program'],
+    queryFn: ({ signal }) => client.detail(interaction?.peer ?? '', { signal }),
+    enabled: isLive && interaction !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const own = submissionOf(job);
+  if (interaction === undefined) return own;
+  const other = peer.data === undefined ? null : submissionOf(peer.data);
+  const [program, talker] = interaction.role === 'program' ? [own, other] : [other, own];
+  if (program === null || talker === null) return null;
+  const { stdin: _, ...interactor } = talker;
+  return { ...program, interactor };
+}
+
+/** Null if the service no longer knows the program, or keeps an input to itself. */
 function submissionOf({ requested_spec }: JobDetail): JobSubmission | null {
-  const { language, code, ...others } = requested_spec;
-  return language === undefined || code === undefined ? null : { ...others, language, code };
+  const { language, code, interaction: _, files = [], ...others } = requested_spec;
+  const given = files.filter((file) => !('held' in file));
+  if (language === undefined || code === undefined || given.length < files.length) return null;
+  return { ...others, files: given, language, code };
 }

@@ -1,6 +1,7 @@
 /** What a job is, what held its program, and what it used: the panels of facts on its page. */
 import type { JobDetail } from '@vouchbox/client';
 import { LIMIT_DEFAULTS, LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
+import { Link } from 'wouter';
 import { Facts } from '../parts/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Table } from '../parts/table.tsx';
@@ -9,6 +10,7 @@ import { LIMIT_WORDS } from '../words/limit-words.ts';
 import { postureWords } from '../words/posture-words.ts';
 
 export function JobSummary({ job }: { readonly job: JobDetail }) {
+  const { interaction } = job.requested_spec;
   return (
     <Facts
       facts={[
@@ -21,9 +23,15 @@ export function JobSummary({ job }: { readonly job: JobDetail }) {
         ['Duration', durationOf(job.duration_ms)],
         ['Exit code', job.exit_code ?? '—'],
         ['Signal', job.signal === null ? '—' : printable(job.signal)],
+        ...(interaction === undefined ? [] : [['Talks to', peerOf(interaction)] as const]),
       ]}
     />
   );
+}
+
+/** The other job of a pair, as a link to it. */
+function peerOf({ peer, role }: NonNullable<JobDetail['requested_spec']['interaction']>) {
+  return <Link href={`/jobs/${peer}`}>{`${role === 'program' ? 'the interactor' : 'the program'}, ${peer}`}</Link>;
 }
 
 export function Posture({ job }: { readonly job: JobDetail }) {

@@ -46,7 +46,7 @@ export function JobPage({ job_id }: { readonly job_id: string }) {
  */
 function useDetail(job_id: string, history: HistorySnapshot) {
   const { client, isLive } = useCaller();
-  const steps = history.events.filter(({ kind }) => kind !== 'artifact' && kind !== 'violation').length;
+  const steps = history.events.filter(({ kind }) => !BESIDE_STEPS.has(kind)).length;
   return useQuery({
     queryKey: ['job', job_id, steps],
     queryFn: ({ signal }) => client.detail(job_id, { signal }),
@@ -59,6 +59,8 @@ function useDetail(job_id: string, history: HistorySnapshot) {
   });
 }
 
+/** Events that change nothing of the detail before the end. */
+const BESIDE_STEPS: ReadonlySet<string> = new Set(['artifact', 'large_output', 'violation']);
 /** How often, and after how many milliseconds each, the page asks whether the attestation is there. */
 const signingTries = 20;
 const signingMilliseconds = 700;
