@@ -151,6 +151,12 @@ describe('a large text', () => {
     const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
     expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
   });
+  test('that is no text, and is not kept, stands in the verdict as its checker was given it', () => {
+    const inputs = [{ path: CHECKED_FILES.output, sha256: 'f'.repeat(64) }];
+    const ends = { 'test 1': { stdout: '\ufffd' }, 'check 1': { inputs } };
+    const { given } = drive({ ...two, checker: PYTHON }, { abilities: NONE, ends });
+    expect(given.tests[0]).toMatchObject({ stdout: null, stdout_sha256: 'f'.repeat(64) });
+  });
   test('that is no text is compared by its bytes', () => {
     const kept = { stdout: '\ufffd', outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
     expect(drive(two, { ends: { 'test 1': kept } }).rounds[1]).toEqual(['check 1']);

@@ -209,7 +209,7 @@ class Look {
       validations,
       stdin_sha256: end?.stdin_sha256 ?? null,
       stdout: isCompared ? end.stdout : null,
-      stdout_sha256: isCompared ? null : (end?.stdout_sha256 ?? null),
+      stdout_sha256: isCompared ? null : (checkedFile(CHECKED_FILES.output) ?? end?.stdout_sha256 ?? null),
       expected: check === null ? inlineExpected(test, this.#room) : null,
       expected_sha256: checkedFile(CHECKED_FILES.expected) ?? known,
     };
