@@ -64,6 +64,28 @@ test('a verdict of a grading that the service made verifies offline with the evi
   expect(await problemsOf(client, missing)).not.toEqual([]);
 });
 
+test('a verdict of a service verifies also where outputs are no text, or more than stays in memory', {
+  tags: ['Gradings-2d'],
+}, async () => {
+  const { client } = rig().alpha;
+  const code = `import sys
+if sys.argv[1] == "bytes": sys.stdout.buffer.write(b"\\xff right")
+else: print("right " * (166000 if sys.argv[1] == "large" else 1))`;
+  const names = ['bytes', 'large', ...Array.from({ length: 7 }, (_, at) => `small ${at}`)];
+  const tests = names.map((name) => ({ name, args: [name], expected: 'right' }));
+  const checker = { ...python('import sys; sys.exit(42 if "right" in sys.stdin.read() else 43)'), codes: 'kattis' };
+  for (const [given, points] of [
+    [{ checker }, 9],
+    [{}, 7],
+  ] as const) {
+    const body = { programs: [python(code)], tests, verdict: 'urn:svc:verdict:v2', ...given } as const;
+    const { grading_id } = await client.submitGrading(JSON.parse(JSON.stringify(body)));
+    const files = await filesOfGrading(client, grading_id);
+    expect(await problemsOf(client, files)).toEqual([]);
+    expect(JSON.parse(Buffer.from(files.verdict).toString()).points).toBe(points);
+  }
+});
+
 describe('a verdict', () => {
   let driven: DrivenGrading;
   beforeAll(async () => {

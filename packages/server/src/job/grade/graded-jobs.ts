@@ -89,21 +89,27 @@ export async function specOf(
 async function judgeSpec(grading: GradingParts, run: ProgramRun, options: GradedJobsOptions): Promise<RequestedSpec> {
   const { language } = await programContent(grading, run.program, options);
   const ends = run.ends();
-  const tests: GradedTest[] = [];
+  const tests: string[] = [];
+  let bytes = 0;
   for (const [at, { test, check }] of ends.entries()) {
     const { name, points, compare } = grading.heads[at] as TestHead;
     const { expected } = await testContent(grading, at, options);
     const { job_id, receipt_sha256, terminal_reason, exit_code, truncated } = test;
-    tests.push({
+    const graded: GradedTest = {
       ...{ name, points, job_id, receipt_sha256, terminal_reason, exit_code, truncated },
       stdout: (await resultOf({ tenant: grading.tenant, job_id }, options)).stdout,
       expected: expected === null ? null : await textOf(grading, expected, { ...options, isHeld: true }),
       compare: typeof compare === 'string' ? compare : 'lines',
       checker: check === null ? null : checkerRun(check),
-    });
+    };
+    const said = JSON.stringify(graded);
+    bytes += Buffer.byteLength(said);
+    // No more is read than can be judged: all tests together may have more than the memory.
+    if (bytes > blobBytesMax) throw tooMuch(`more than ${blobBytesMax}`);
+    tests.push(said);
   }
-  const document: Grading = { program: { language, code_sha256: ends[0]?.test.code_sha256 ?? null }, tests };
-  const text = JSON.stringify(document);
+  const program: Grading['program'] = { language, code_sha256: ends[0]?.test.code_sha256 ?? null };
+  const text = `{"program":${JSON.stringify(program)},"tests":[${tests.join(',')}]}`;
   const file = await held(GRADING_FILE, { grading, text }, options);
   const limits = Buffer.byteLength(text) > fileBytesMax ? LARGE : LIMIT_DEFAULTS;
   return {
@@ -136,13 +142,16 @@ export async function held(
   options: GradedJobsOptions,
 ): Promise<StoredFile> {
   const content = Buffer.from(await textOf(grading, text, { ...options, isHeld: true }));
-  if (content.length > blobBytesMax) {
-    const most = `at most ${blobBytesMax} can be judged together`;
-    throw new GradingProblem(`what it wrote and should write has ${content.length} bytes; ${most}`);
-  }
+  if (content.length > blobBytesMax) throw tooMuch(`${content.length}`);
   const sha256 = createHash('sha256').update(content).digest('hex');
   await options.blobs.hold(grading.tenant, { sha256, bytesMax: content.length, chunks: inPieces(content) });
   return { path, blob: `sha256:${sha256}`, held: true };
+}
+
+function tooMuch(bytes: string): GradingProblem {
+  return new GradingProblem(
+    `what it wrote and should write has ${bytes} bytes; at most ${blobBytesMax} can be judged together`,
+  );
 }
 
 const pieceBytes = 256 * 1024;

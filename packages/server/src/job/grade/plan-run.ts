@@ -9,6 +9,7 @@ import {
   type PlannedJob as Step,
   type JobEnd as StepEnd,
 } from '@vouchbox/protocol/grading-steps';
+import { keptEnd } from './kept-end.ts';
 import { attemptsMax, type JobEnd, type PlannedJob } from './program-run.ts';
 
 /** A job of the steps. What it is given is known unless it was made before a restart. */
@@ -66,7 +67,7 @@ export class PlanRun {
       this.#made.delete(name);
       return isFinal;
     }
-    this.#ends.set(name, step);
+    this.#ends.set(name, keptEnd(step, this.#plan.tests.length));
     return true;
   }
 

@@ -73,7 +73,7 @@ async function fileOf(
   { path, ...text }: { readonly path: string } & JobText,
   options: GradedJobsOptions,
 ): Promise<StoredFile> {
-  if ('from' in text) throw new Error('an output is given by its text');
+  if ('from' in text) return inline(path, await plainText(grading, text, options));
   if (text.secret) {
     if ('sha256' in text) return { path, blob: `sha256:${text.sha256}`, held: true };
     return await held(path, { grading, text: text.text }, options);
@@ -83,7 +83,7 @@ async function fileOf(
 
 async function plainText(grading: GradingParts, text: JobText, options: GradedJobsOptions): Promise<string> {
   if ('text' in text) return text.text;
-  if ('from' in text) throw new Error('an output is given by its text');
+  if ('from' in text) return (await resultOf({ tenant: grading.tenant, job_id: text.from.job_id }, options)).stdout;
   return await textOf(grading, { blob: `sha256:${text.sha256}` }, options);
 }
 

@@ -1,0 +1,47 @@
+/** What stays of an end is small, and the steps find the same in it. */
+import { checkRecord, inlineRoom, isCut, type JobEnd, outputOf, runRecord } from '@vouchbox/protocol/grading-steps';
+import { describe, expect, test } from 'vitest';
+import { keptEnd } from './kept-end.ts';
+
+const TESTS = 1000;
+const long = 'x'.repeat(2 ** 20);
+const END: JobEnd = {
+  ...{ job_id: 'job_1', receipt_sha256: 'a', terminal_reason: 'exited', exit_code: 0, truncated: false },
+  ...{ stdout: '', stderr: '', violations: [], account: 'cell', inputs: [], outputs: [], cpu_limit_ms: 1000 },
+  ...{ code_sha256: 'b', stdin_sha256: null, stdout_sha256: 'c' },
+  usage: { cpu_ms: 1, wall_ms: 1, memory_peak_bytes: 1 },
+};
+const FAILED = { terminal_reason: 'compile_failed', exit_code: 1 };
+
+describe('an end with', () => {
+  test.each<[string, Partial<JobEnd>]>([
+    ['short texts', { stdout: 'out', stderr: 'points 3' }],
+    ['a long output', { stdout: long }],
+    ['a long output that was cut', { stdout: long, truncated: true }],
+    ['long words', { stderr: long }],
+    ['points, and long words', { stderr: `points \t${' '.repeat(2 ** 20)}0.5 ${long}` }],
+    ['points that are a long word', { stderr: `points ${long}` }],
+    ['a compiler that named a line', { ...FAILED, stderr: `${long}\nmain.cpp:1:1: error: no\n${long}` }],
+    ['a compiler that met a limit', { ...FAILED, stderr: `main.cpp:1:1: error: no\nout of memory ${long}` }],
+    ['a compiler that named nothing', { ...FAILED, stderr: long }],
+    ['points in a file', { outputs: [{ path: 'output/score.txt', sha256: 'd', text: '3\n' }] }],
+    ['long points in a file', { outputs: [{ path: 'output/score.txt', sha256: 'd', text: long }] }],
+  ])('%s', (_what, more) => {
+    const end = { ...END, ...more };
+    const kept = keptEnd(end, TESTS);
+    expect(JSON.stringify(kept).length).toBeLessThan(inlineRoom(TESTS) + 2000);
+    const said = (one: JobEnd) => [
+      runRecord(one, false),
+      checkRecord(one, 'testlib'),
+      checkRecord(one, 'kattis'),
+      isCut(one),
+      one.stdout_sha256,
+    ];
+    expect(said(kept)).toEqual(said(end));
+  });
+});
+
+test('a long output is named, to be read again', () => {
+  const { job_id } = END;
+  expect(outputOf(keptEnd({ ...END, stdout: long }, TESTS))).toEqual({ from: { job_id, path: 'output/stdout' } });
+});

@@ -1,0 +1,30 @@
+/**
+ * The end of a job as it stays in memory while its grading goes on: all that the steps ask of it, and of its texts no more
+ * than the judge may be given. A longer output is read again for the job that is given it.
+ */
+import { compilerOf, inlineRoom, type JobEnd, STDOUT_FILE } from '@vouchbox/protocol/grading-steps';
+
+/** A longer file with points is too long to count. */
+const scoreCharsMax = 64;
+
+/** `tests` is how many the grading has. */
+export function keptEnd(end: JobEnd, tests: number): JobEnd {
+  const outputs = end.outputs.map(({ text, ...file }) => (text === undefined ? file : { ...file, text: start(text) }));
+  const short = { ...end, stderr: keptStderr(end), outputs };
+  if (end.stdout === null || Buffer.byteLength(end.stdout) <= inlineRoom(tests)) return short;
+  // Nothing is compared with an output that was cut.
+  if (end.truncated) return { ...short, stdout: '' };
+  return { ...short, stdout: null, outputs: [...outputs, { path: STDOUT_FILE, sha256: end.stdout_sha256 ?? '' }] };
+}
+
+/** A text that says the same of points and of a compiler. */
+function keptStderr(end: JobEnd): string {
+  const [, points] = /^points[ \t]+(\S{1,40})/.exec(end.stderr) ?? [];
+  const said = points === undefined ? '' : `points ${start(points)}`;
+  return compilerOf(end) === 'error' ? `${said}\nprogram:1: error: ` : said;
+}
+
+/** A copy: a part of a long text would keep all of it in memory. */
+function start(text: string): string {
+  return Buffer.from(text.slice(0, scoreCharsMax)).toString();
+}
