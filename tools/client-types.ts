@@ -14,6 +14,7 @@ import {
   LANGUAGES,
   NETWORKING,
   OutputRecord,
+  ProgramUsage,
   ResourceUsage,
   RuntimeIdentity,
   SCOPES,
@@ -58,7 +59,15 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 const LEFT_OUT = new Set(['JobEvent', 'ErrorEnvelope', 'CancellationAnswer']);
 
 /** Every schema that has a name, by its text: making one optional copies it, so identity does not help. */
-const NAMED = { ...COMPONENT_SCHEMAS, ArtifactRecord, OutputRecord, Truncation, ResourceUsage, RuntimeIdentity };
+const NAMED = {
+  ...COMPONENT_SCHEMAS,
+  ArtifactRecord,
+  OutputRecord,
+  Truncation,
+  ResourceUsage,
+  ProgramUsage,
+  RuntimeIdentity,
+};
 const NAME_BY_TEXT = new Map(Object.entries(NAMED).map(([name, schema]) => [JSON.stringify(schema), name]));
 
 const CANCELLATION = `/** The job as it now is. */

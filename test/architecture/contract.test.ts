@@ -128,7 +128,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   EffectiveLimits: LIMIT_STATEMENTS,
   LimitEnforcement: LIMIT_STATEMENTS,
   AttestationMember: Array.from({ length: 10 }, (_, index) => `Attestation-${index + 1}`),
-  Receipt: ['Receipt-26', 'Receipt-26a', 'Receipt-26b', 'Interaction-8', 'Large-2'],
+  Receipt: ['Receipt-26', 'Receipt-26a', 'Receipt-26b', 'Receipt-30', 'Interaction-8', 'Large-2'],
   EventChain: ['Receipt-20'],
   OutputEvidence: ['Receipt-29'],
   ExecutorOutput: ['Receipt-16a'],
@@ -157,7 +157,7 @@ const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly s
   JobSubmission: ['Large-1'],
   Interactor: ['Large-1'],
   StoredSpec: ['Large-1'],
-  Receipt: ['Receipt-7', 'Receipt-27', 'Receipt-29', 'Interaction-8'],
+  Receipt: ['Receipt-7', 'Receipt-27', 'Receipt-29', 'Receipt-30', 'Interaction-8'],
   ServiceStatus: ['Bodies-10a', 'Bodies-10b', 'Bodies-13', 'Bodies-14'],
 };
 

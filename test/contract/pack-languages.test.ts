@@ -55,6 +55,17 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect(capabilities.runtime_packs).toContainEqual(expect.objectContaining({ name: 'c', languages: ['c', 'cpp'] }));
   });
 
+  test('what compiled a program is no part of what the program took', { tags: ['Receipt-30b'] }, async () => {
+    const { receipt } = (await rig().run({ language: 'c', code: PROGRAMS['c'] ?? '', ...given })).detail;
+    const { resource_usage: job, program_usage: program } = receipt ?? {};
+    expect(program?.account).toBe(provider === 'gvisor' ? 'guest' : 'cell');
+    expect(program?.cpu_ms).toBeLessThan(job?.cpu_ms ?? 0);
+    expect(program?.wall_ms).toBeLessThan(job?.wall_ms ?? 0);
+    expect(program?.memory_peak_bytes).toBeNull();
+    const failed = (await rig().run({ language: 'c', code: 'no', limits })).detail.receipt;
+    expect([failed?.resource_usage?.cpu_ms, failed?.program_usage]).toEqual([expect.any(Number), undefined]);
+  });
+
   test.each(languages)('a program in %s runs without naming its pack, which the receipt names', async (language) => {
     const { result, detail } = await rig().run({ language, code: PROGRAMS[language] ?? '', ...given });
     expect([result.stderr, result.stdout, result.status]).toEqual(['', 'one\ttwo words\tb=c\tin\n', 'succeeded']);

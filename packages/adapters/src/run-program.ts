@@ -67,7 +67,7 @@ function jobOf(program: Program, { languages }: AdapterParts): JobSubmission {
 export async function endedJob(client: ServiceClient, detail: JobDetail, read?: FoldedResult): Promise<Ended> {
   const { job_id } = detail;
   const result = read ?? (await refusals(client.result(job_id)));
-  const usage = detail.receipt?.resource_usage;
+  const { resource_usage: whole, program_usage: usage = whole } = detail.receipt ?? {};
   return {
     job_id,
     kind: kindOf(detail),
@@ -80,7 +80,7 @@ export async function endedJob(client: ServiceClient, detail: JobDetail, read?: 
     remarks: result.violations.map(({ message }) => message),
     wallMilliseconds: usage?.wall_ms ?? detail.duration_ms,
     cpuMilliseconds: usage?.cpu_ms ?? null,
-    memoryBytes: usage?.memory_peak_bytes ?? null,
+    memoryBytes: usage?.memory_peak_bytes ?? whole?.memory_peak_bytes ?? null,
     artifacts: result.artifacts,
   };
 }

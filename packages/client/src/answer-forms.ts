@@ -120,6 +120,7 @@ const RECEIPT = {
   'limit_enforcement?': LIMIT_ENFORCEMENT,
   'host_posture_sha256?': 'sz',
   'resource_usage?': { wall_ms: 'iz', cpu_ms: 'iz', memory_peak_bytes: 'iz' },
+  'program_usage?': { wall_ms: 'iz', cpu_ms: 'iz', memory_peak_bytes: 'iz', account: 's' },
   'executor_output?': { stdout: STDOUT, stderr: STDOUT },
 } as const;
 

@@ -769,6 +769,7 @@ export interface Receipt {
   limit_enforcement?: LimitEnforcement;
   host_posture_sha256?: string | null;
   resource_usage?: ResourceUsage;
+  program_usage?: ProgramUsage;
   executor_output?: ExecutorOutput;
 }
 
@@ -1045,6 +1046,13 @@ export interface ResourceUsage {
   wall_ms: number | null;
   cpu_ms: number | null;
   memory_peak_bytes: number | null;
+}
+
+export interface ProgramUsage {
+  wall_ms: number | null;
+  cpu_ms: number | null;
+  memory_peak_bytes: number | null;
+  account: 'cell' | 'guest';
 }
 
 export interface RuntimeIdentity {

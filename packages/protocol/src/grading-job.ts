@@ -8,8 +8,8 @@ import {
   type PlannedTest,
   wallFor,
 } from './grading-plan.ts';
-import type { Account, CheckRecord, Comparing, ExitCodes, JobRecord, RunRecord, SaidPoints } from './grading-record.ts';
-import type { Receipt } from './receipt.ts';
+import type { CheckRecord, Comparing, ExitCodes, JobRecord, RunRecord, SaidPoints } from './grading-record.ts';
+import type { ProgramUsage, Receipt, ResourceUsage } from './receipt.ts';
 import type { JobSubmission, LimitsInput } from './submission.ts';
 
 /** A text of a job. What is expected is `secret`: no other principal may name it, and exports leave it out. */
@@ -66,12 +66,9 @@ export interface JobEnd extends JobRecord {
   /** Of all bytes that it wrote to stdout. */
   readonly stdout_sha256: string | null;
   readonly cpu_limit_ms: number | null;
-  readonly usage: {
-    readonly cpu_ms: number | null;
-    readonly wall_ms: number | null;
-    readonly memory_peak_bytes: number | null;
-  };
-  readonly account: Account;
+  readonly usage: ResourceUsage;
+  /** Of the program alone. */
+  readonly programUsage: ProgramUsage | null;
   readonly inputs: readonly EndedFile[];
   readonly outputs: readonly EndedFile[];
   /** Of the other job of a pair. */
@@ -107,11 +104,15 @@ export function builderOf(end: JobEnd): RunRecord['compiler'] {
   return LIMITS.has(end.terminal_reason) ? 'limit' : compilerOf(end);
 }
 
-/** `isAlone`: no compiler worked in this job. */
+/** `isAlone`: no compiler worked in this job, so that all of it is the program's where nothing else is known. */
 export function runRecord(end: JobEnd, isAlone: boolean): RunRecord {
-  const { cpu_ms, wall_ms, memory_peak_bytes } = end.usage;
-  const usage = isAlone ? { cpu_ms, wall_ms, memory_peak_bytes, account: end.account } : NO_USAGE;
+  const { cpu_ms, wall_ms, memory_peak_bytes, account } = end.programUsage ?? (isAlone ? cellUsage(end) : NO_USAGE);
+  const usage = { cpu_ms, wall_ms, memory_peak_bytes, account };
   return { ...jobRecord(end), compiler: isAlone ? null : compilerOf(end), ...usage };
+}
+
+function cellUsage({ usage }: JobEnd) {
+  return { ...usage, account: usage.wall_ms === null ? null : ('cell' as const) };
 }
 
 const NO_USAGE = { cpu_ms: null, wall_ms: null, memory_peak_bytes: null, account: null } as const;
@@ -245,7 +246,7 @@ export interface EndedJob extends Pick<JobRecord, 'job_id' | 'terminal_reason' |
 /** `textOf` reads an output of the job that may hold points. */
 export function endOf(job: EndedJob, textOf: (path: string) => string | undefined = () => undefined): JobEnd {
   const { job_id, terminal_reason, exit_code, stdout, stderr, violations, receipt } = job;
-  const { executor_output, effective_limits, resource_usage } = receipt;
+  const { executor_output, effective_limits, resource_usage, program_usage } = receipt;
   const cpuSeconds = effective_limits?.cpu_seconds ?? null;
   const outputs = (receipt.output_artifacts ?? []).map(({ path, sha256 }) => ({ path, sha256, text: textOf(path) }));
   return {
@@ -261,8 +262,8 @@ export function endOf(job: EndedJob, textOf: (path: string) => string | undefine
     stdin_sha256: receipt.stdin_sha256 ?? null,
     stdout_sha256: executor_output?.stdout.raw_sha256 ?? null,
     cpu_limit_ms: cpuSeconds === null ? null : cpuSeconds * 1000,
-    usage: resource_usage ?? { cpu_ms: null, wall_ms: null, memory_peak_bytes: null },
-    account: resource_usage === undefined ? null : 'cell',
+    usage: resource_usage ?? NO_USAGE,
+    programUsage: program_usage ?? null,
     inputs: receipt.input_artifacts ?? [],
     outputs: [...outputs, ...(receipt.large_outputs ?? [])],
   };

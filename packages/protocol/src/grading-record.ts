@@ -3,6 +3,7 @@
  * from such records by the rules of `grading-score.ts`. docs/GRADING.md.
  */
 import { type Comparison, TEST_VERDICTS } from './grading.ts';
+import type { ACCOUNTS } from './receipt.ts';
 
 export const VERDICT_SCHEMA_2 = 'urn:svc:verdict:v2';
 
@@ -24,7 +25,7 @@ export type ExitCodes = (typeof EXIT_CODES)[number];
  * Whose processor time and memory are meant: of the program's cell, in which a small process 1 runs beside it, or of the
  * program as the kernel of its gVisor guest counts it. Null where they are not the program's alone.
  */
-export type Account = 'cell' | 'guest' | null;
+export type Account = (typeof ACCOUNTS)[number] | null;
 
 /** A job that was run for a verdict, as its receipt states it. */
 export interface JobRecord {
@@ -34,7 +35,7 @@ export interface JobRecord {
   readonly exit_code: number | null;
 }
 
-/** A run of the program. Its times are null where a compiler worked in the same job. */
+/** A run of the program. Its times are null where a compiler worked in the same job, and its part is not known. */
 export interface RunRecord extends JobRecord {
   /** What became of a compiler: an error in the program, a limit that it met, or null if it did its work elsewhere or well. */
   readonly compiler: 'error' | 'limit' | null;

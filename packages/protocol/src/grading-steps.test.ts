@@ -27,7 +27,7 @@ function ended(name: string, more: Partial<JobEnd> = {}): JobEnd {
     stdout_sha256: 'd'.repeat(64),
     cpu_limit_ms: 2000,
     usage: { cpu_ms: 10, wall_ms: 20, memory_peak_bytes: 30 },
-    account: 'cell',
+    programUsage: null,
     inputs: [],
     outputs: [],
     ...more,
@@ -96,6 +96,14 @@ test.each([
   const { rounds, given } = drive(two, { program: CPP, ends: { build: { ...end, exit_code: null } } });
   expect(rounds).toEqual([['build'], ['judge']]);
   expect([given.program.build?.compiler, given.tests.map(({ run }) => run)]).toEqual([compiler, [null, null]]);
+});
+
+test('where a receipt says what the program took, it is what a test took, with and without a compiler', () => {
+  const programUsage = { cpu_ms: 1, wall_ms: 2, memory_peak_bytes: null, account: 'guest' } as const;
+  for (const program of [PYTHON, CPP]) {
+    const { given } = drive(two, { program, abilities: NONE, ends: { 'test 1': { programUsage } } });
+    expect(given.tests[0]?.run).toMatchObject(programUsage);
+  }
 });
 
 test('where nothing can be built, the times of a test are not known', () => {

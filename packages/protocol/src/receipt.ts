@@ -71,6 +71,13 @@ export const ResourceUsage = Type.Object({
 });
 export type ResourceUsage = Static<typeof ResourceUsage>;
 
+/** Who counted what a program took: the host's kernel for its cell, or the kernel of its gVisor guest for its processes. */
+export const ACCOUNTS = ['cell', 'guest'] as const;
+
+/** The same of the program alone, without what compiled it. Absent if it did not run or was not observed. */
+export const ProgramUsage = Type.Object({ ...ResourceUsage.properties, account: Type.Enum([...ACCOUNTS]) });
+export type ProgramUsage = Static<typeof ProgramUsage>;
+
 /** A summary of the chain at the terminal transaction. An auditor recomputes every link. Spec § Events 8. */
 export const EventChain = Type.Object({
   hash_version: Type.Integer(),
@@ -151,8 +158,12 @@ export const executionMembers = {
   limit_enforcement: LimitEnforcementSchema,
   host_posture_sha256: Nullable(Sha256),
   resource_usage: Type.Optional(ResourceUsage),
+  program_usage: Type.Optional(ProgramUsage),
   executor_output: Type.Optional(ExecutorOutput),
-} satisfies Record<(typeof OBSERVED_MEMBERS)[number] | 'resource_usage' | 'executor_output', TSchema>;
+} satisfies Record<(typeof OBSERVED_MEMBERS)[number] | UsageMember, TSchema>;
+
+/** What is known of a program only once it has ended. */
+export type UsageMember = 'resource_usage' | 'program_usage' | 'executor_output';
 
 /** What an executor observed of a cell, before the program's usage and output are known. */
 export type ObservedMembers = Pick<Static<TObject<typeof executionMembers>>, (typeof OBSERVED_MEMBERS)[number]>;

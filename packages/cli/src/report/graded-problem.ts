@@ -53,7 +53,8 @@ export function gradedProblem(problem: Problem, graded: GradeResult, { program, 
   const given = new Map(problem.tests.map((test) => [test.name, test]));
   const tests = verdict.tests.map(({ name, verdict: word, points, points_max, job_id: job }) => {
     const run = runs.get(name);
-    const { cpu_ms = null, wall_ms = null, memory_peak_bytes = null } = run?.receipt.resource_usage ?? {};
+    const { resource_usage, program_usage = resource_usage } = run?.receipt ?? {};
+    const { cpu_ms = null, wall_ms = null, memory_peak_bytes = null } = program_usage ?? {};
     const test = given.get(name);
     const texts = test?.isSample
       ? { input: test.stdin ?? '', expected: test.expected ?? '', output: run?.stdout ?? '', errors: run?.stderr ?? '' }

@@ -1,5 +1,5 @@
 /** What a job is, what held its program, and what it used: the panels of facts on its page. */
-import type { JobDetail } from '@vouchbox/client';
+import type { JobDetail, ProgramUsage } from '@vouchbox/client';
 import { LIMIT_DEFAULTS, LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
 import { Link } from 'wouter';
 import { Facts } from '../parts/facts.tsx';
@@ -50,7 +50,7 @@ export function Posture({ job }: { readonly job: JobDetail }) {
 }
 
 export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
-  const { resource_usage: used, output } = receipt ?? {};
+  const { resource_usage: used, program_usage: alone, output } = receipt ?? {};
   if (used === undefined) return <p className="soft">This is known once the program has ended.</p>;
   return (
     <Facts
@@ -58,6 +58,7 @@ export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
         ['Time', durationOf(used.wall_ms)],
         ['Processor time', durationOf(used.cpu_ms)],
         ['Most memory at once', sizeOf(used.memory_peak_bytes)],
+        ['The program alone', alone && aloneWords(alone)],
         [
           'Recorded on stdout',
           output && `${sizeOf(output.stdout_bytes)}, ${amountOf(output.stdout_records, 'record')}`,
@@ -69,6 +70,11 @@ export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
       ]}
     />
   );
+}
+
+function aloneWords({ wall_ms, cpu_ms, memory_peak_bytes, account }: ProgramUsage): string {
+  const numbers = [durationOf(wall_ms), `${durationOf(cpu_ms)} of a processor`, sizeOf(memory_peak_bytes)];
+  return `${numbers.join(', ')}, counted by ${account === 'guest' ? 'its gVisor guest' : 'the host'}`;
 }
 
 export function Limits({ job }: { readonly job: JobDetail }) {

@@ -250,6 +250,38 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'cpu_time', limit: 0.5 }]);
   });
 
+  it('tells what the program took with its descendants, and by whose account', { tags: ['Receipt-30'] }, async () => {
+    const code = `import os, time
+def work():
+    held = bytearray(b"x" * (48 << 20))
+    end = time.process_time() + 0.3
+    while time.process_time() < end: pass
+if os.fork() == 0:
+    work()
+    os._exit(0)
+work()
+os.wait()`;
+    const { ending, usage, programUsage } = await run(choice, 'python', code);
+    expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
+    expect(programUsage?.account).toBe(choice === 'gvisor' ? 'guest' : 'cell');
+    // A guest that lost its processor to others counts that too, up to what the host's kernel counted.
+    const least = choice === 'gvisor' ? Math.min(550, usage.cpu_ms ?? 0) : 550;
+    expect(programUsage?.cpu_ms).toBeGreaterThanOrEqual(least);
+    expect(programUsage?.cpu_ms).toBeLessThanOrEqual(usage.cpu_ms ?? 0);
+    expect(programUsage?.wall_ms).toBeGreaterThan(250);
+    expect(programUsage?.memory_peak_bytes).toBeGreaterThan(48 << 20);
+  });
+
+  it('tells it of a program that was ended where the host counts, and not where only the guest could', {
+    tags: ['Receipt-30a'],
+  }, async () => {
+    const { ending, usage, programUsage } = await run(choice, 'bash', 'while :; do :; done', {
+      limits: { cpu_seconds: 0.2 },
+    });
+    expect(ending).toEqual({ kind: 'cpu_limit' });
+    expect(programUsage).toEqual(choice === 'gvisor' ? undefined : { ...usage, account: 'cell' });
+  });
+
   it('refuses one process too many as an ordinary error', async () => {
     const code = `import os, time
 made = 0

@@ -23,6 +23,7 @@ import type {
   ObservedInteraction,
   ObservedMembers,
   OutputRecord,
+  ProgramUsage,
   RequestedLimits,
   ResourceUsage,
   RuntimeIdentity,
@@ -126,6 +127,8 @@ export interface CollectedArtifact extends ArtifactRecord {
 export interface Collection {
   readonly ending: Ending;
   readonly usage: ResourceUsage;
+  /** Left out if the program did not run, or nobody observed it apart from what compiled it. */
+  readonly programUsage?: ProgramUsage;
   readonly output: ExecutorOutput;
   readonly violations: readonly Violation[];
   readonly artifacts: readonly CollectedArtifact[];

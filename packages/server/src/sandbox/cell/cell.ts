@@ -9,6 +9,7 @@ import { ProgramRun, type RunEnd } from '../program/program-run.ts';
 import type { HeldLimits, LoadedCell, OutputSink, PreparedCell, Program, RunningCell } from '../sandbox.ts';
 import { type Bootstrapped, bootstrap, bootstrapFailure } from './bootstrap.ts';
 import { heldLimits, wantedLimits } from './hold-limits.ts';
+import { programAlone } from './program-alone.ts';
 import type { CellOptions } from './runtime.ts';
 import type { LimitsInForce } from './start.ts';
 
@@ -81,7 +82,12 @@ export class ConfinedCell implements PreparedCell {
     const inForce = await this.#step('limits', () => limited);
     const held = heldLimits(program.limits, inForce, runtime);
     return new LoadedConfinedCell(
-      { ...this.#begun, location: this.#options.group.location, runs: this.#runs },
+      {
+        ...this.#begun,
+        location: this.#options.group.location,
+        sharesHostKernel: runtime.sharesHostKernel,
+        runs: this.#runs,
+      },
       {
         program,
         inForce,
@@ -108,6 +114,7 @@ export class ConfinedCell implements PreparedCell {
 interface Parts extends Bootstrapped {
   /** Where the cell's group is. */
   readonly location: CellOptions['group']['location'];
+  readonly sharesHostKernel: boolean;
   /** Disposed with the cell. */
   readonly runs: DisposableStack;
 }
@@ -159,17 +166,24 @@ export class LoadedConfinedCell implements LoadedCell {
   }
 
   async #over(): Promise<RunEnd> {
-    const { cell, start } = this.#parts;
-    const { fits, cpuMicroseconds, group, ownMemoryBytes } = this.#loaded.inForce;
+    const { cell, start, sharesHostKernel } = this.#parts;
+    const { program, inForce } = this.#loaded;
+    const { fits, cpuMicroseconds, group, ownMemoryBytes } = inForce;
     const { ending, counted } = await cell.over();
-    return {
-      ...ending,
-      oomKills: fits ? counted.oomKills : 1,
-      processesRefused: counted.processesRefused,
+    const { status, isCompiling } = ending;
+    const usage = {
       cpuMilliseconds: (counted.cpuMicroseconds - cpuMicroseconds) / 1000,
       memoryPeakBytes: Number.isNaN(counted.memoryPeakBytes)
         ? null
         : Math.max(0, Math.min(counted.memoryPeakBytes, group.memoryBytes) - ownMemoryBytes),
+    };
+    return {
+      ...usage,
+      ...{ status, isCompiling },
+      oomKills: fits ? counted.oomKills : 1,
+      processesRefused: counted.processesRefused,
+      // One whose waiting processes were killed was never released.
+      alone: fits ? programAlone({ ending, language: program.language, sharesHostKernel, counted: usage }) : null,
       diagnostics: start.said().join(': '),
     };
   }

@@ -3,7 +3,7 @@
  * from who killed it, what the kernel counted and what process 1 reported.
  */
 import assert from 'node:assert/strict';
-import type { EffectiveLimits } from '@vouchbox/protocol';
+import type { EffectiveLimits, ProgramUsage } from '@vouchbox/protocol';
 import { openGroup } from '../kernel/cgroup/open-group.ts';
 import type { Collection, OutputSink, Program, RunningCell, StopCause } from '../sandbox.ts';
 import { type Counters, endingOf, inCompilation, violationsOf, type WaitStatus } from './ending.ts';
@@ -27,8 +27,17 @@ export interface RunEnd {
   /** Null if nothing counts them. */
   readonly cpuMilliseconds: number | null;
   readonly memoryPeakBytes: number | null;
+  /** What the program took alone; null if nobody observed that. */
+  readonly alone: ProgramAlone | null;
   /** What the operator should read if the status is null. */
   readonly diagnostics: string;
+}
+
+/** Of the program without what compiled it. Wall time is its own, or what is left of the job's after some milliseconds. */
+export interface ProgramAlone extends Pick<ProgramUsage, 'account'> {
+  readonly cpuMilliseconds: number;
+  readonly wall: { readonly milliseconds: number } | { readonly afterMilliseconds: number };
+  readonly memoryPeakBytes: number | null;
 }
 
 export interface RunOptions extends Pick<WatchOptions, 'watched' | 'cpu'> {
@@ -79,7 +88,7 @@ export class ProgramRun implements RunningCell, Disposable {
 
   async collect(): Promise<Collection> {
     const { program, limits, workspace } = this.#options;
-    const { cpuMilliseconds, memoryPeakBytes, isCompiling, ...end } = await this.#options.over();
+    const { cpuMilliseconds, memoryPeakBytes, isCompiling, alone, ...end } = await this.#options.over();
     this.#watch[Symbol.dispose]();
     const counters: Omit<Counters, 'hasFullFile'> = {
       wallMilliseconds: this.#watch.wallMilliseconds(),
@@ -108,6 +117,7 @@ export class ProgramRun implements RunningCell, Disposable {
         cpu_ms: cpuMilliseconds === null ? null : Math.round(cpuMilliseconds),
         memory_peak_bytes: memoryPeakBytes,
       },
+      ...(alone !== null && { programUsage: programUsage(alone, counters.wallMilliseconds) }),
       output,
       violations: [
         ...(isCompiling ? inCompilation(breaches) : breaches),
@@ -123,6 +133,15 @@ export class ProgramRun implements RunningCell, Disposable {
   [Symbol.dispose](): void {
     this.#watch[Symbol.dispose]();
   }
+}
+
+function programUsage({ cpuMilliseconds, wall, memoryPeakBytes, account }: ProgramAlone, whole: number): ProgramUsage {
+  return {
+    wall_ms: Math.round('milliseconds' in wall ? wall.milliseconds : Math.max(0, whole - wall.afterMilliseconds)),
+    cpu_ms: Math.round(Math.max(0, cpuMilliseconds)),
+    memory_peak_bytes: memoryPeakBytes,
+    account,
+  };
 }
 
 function sideOf({ interaction }: Program): Side | null {

@@ -85,11 +85,12 @@ function recordOf({ path, size_bytes, sha256 }: ArtifactRecord): ArtifactRecord 
 }
 
 /** Empty if no executor observed the job. */
-function executionMembers({ execution, usage, output }: PackedFinish) {
+function executionMembers({ execution, usage, programUsage, output }: PackedFinish) {
   if (execution === null) return {};
   return {
     ...observedMembers(execution),
     ...(usage === null ? {} : { resource_usage: usage }),
+    ...(programUsage !== undefined && { program_usage: programUsage }),
     ...(output === null ? {} : { executor_output: output }),
   };
 }

@@ -6,6 +6,7 @@ import type {
   JobStatus,
   Language,
   ObservedInteraction,
+  ProgramUsage,
   RequestedSpec,
   ResourceUsage,
   StreamName,
@@ -118,6 +119,8 @@ export interface FinishInput extends JobKey {
   /** What the executor observed. Null if no executor took the job: the receipt then has no execution members. */
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;
+  /** Left out if the program did not run, or its part was not observed. */
+  readonly programUsage?: ProgramUsage;
   readonly output: ExecutorOutput | null;
   /** Of a program that talked to another. */
   readonly interaction?: ObservedInteraction;

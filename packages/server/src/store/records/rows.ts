@@ -9,6 +9,7 @@ import type {
   Scope,
   StoredSpec,
   TerminalReason,
+  UsageMember,
 } from '@vouchbox/protocol';
 import type { OutputRunTable } from '../schema.ts';
 
@@ -24,8 +25,7 @@ export function nameOfJob({ tenant, job_id }: JobKey): string {
 }
 
 /** What an executor observed, as JSON members of job detail; null until then. */
-export interface ExecutionRecord
-  extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, 'resource_usage' | 'executor_output'>> {}
+export interface ExecutionRecord extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, UsageMember>> {}
 
 /** A job's row. Times are RFC 3339 UTC with milliseconds. */
 export interface JobRow extends JobKey {

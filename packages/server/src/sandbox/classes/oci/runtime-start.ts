@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { within } from '../../../ground/waiting/within.ts';
 import { descriptionOptions } from '../../cell/cell-layout.ts';
-import { readEnding } from '../../cell/ending-report.ts';
+import { parseEnding, readEnding } from '../../cell/ending-report.ts';
 import { GuestChannel } from '../../cell/guest-channel.ts';
 import { type GuestReport, parseGuestReport } from '../../cell/observe/guest-report.ts';
 import type { ObservedPosture } from '../../cell/observe/observe.ts';
@@ -200,7 +200,7 @@ class RuntimeCell implements WaitingCell {
     await this.#started.ended;
     const counted = usageOf((measure) => group.read(measure));
     await group.remove();
-    const ending = this.#report === null ? { status: null, isCompiling: false } : readEnding(this.#report);
+    const ending = this.#report === null ? parseEnding('') : readEnding(this.#report);
     return { ending, counted };
   }
 

@@ -146,6 +146,7 @@ function endOf(status: WaitStatus): RunEnd {
     processesRefused: 0,
     cpuMilliseconds: null,
     memoryPeakBytes: null,
+    alone: null,
     diagnostics: '',
   };
 }

@@ -15,6 +15,10 @@
  * standard input. A line to process 1 is padded to ORDER_BYTES. The report, which only process 1 can write, is one line
  * padded to LINE_BYTES, when all is dead: `exited CODE` or `signaled NUMBER`; of a language that is compiled also
  * `compiling`, `running`, and `compiler exited CODE` or the like. Exit code 125 says that process 1 itself failed.
+ *
+ * Since the program runs, the report also has `after CPU WALL`: the microseconds that compiling took, 0 and 0 without a
+ * compiler. At the end it has `took CPU WALL KIB`: those of the program with all its descendants, and the most memory that
+ * one of them had, 0 if that is not known. This is what the kernel says in which this process runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,9 +29,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launcher.h"
@@ -138,10 +144,43 @@ static void set_limits(void)
     must(write_all(STDOUT_FILENO, answer, snprintf(answer, sizeof answer, "limits %s\n", rows)), "tell the limits");
 }
 
+/* What all children took that have been waited for, with those that they waited for; or the difference of two such. */
+struct taken {
+    long cpu, wall, kib;
+};
+
+static long microseconds(clockid_t clock)
+{
+    struct timespec time;
+    return clock_gettime(clock, &time) == 0 ? time.tv_sec * 1000000 + time.tv_nsec / 1000 : 0;
+}
+
+static struct taken take_stock(void)
+{
+    struct rusage of;
+    must(getrusage(RUSAGE_CHILDREN, &of), "read what the children took");
+    long cpu = (of.ru_utime.tv_sec + of.ru_stime.tv_sec) * 1000000 + of.ru_utime.tv_usec + of.ru_stime.tv_usec;
+    return (struct taken){ .cpu = cpu, .wall = microseconds(CLOCK_MONOTONIC), .kib = of.ru_maxrss };
+}
+
+static struct taken since(const struct taken *before)
+{
+    struct taken now = take_stock();
+    /* The most that one had is a new one's only if it is more than the most before. */
+    return (struct taken){ now.cpu - before->cpu, now.wall - before->wall, now.kib > before->kib ? now.kib : 0 };
+}
+
+/* When a waiting process was released, and what its children had taken by then. */
+static struct taken released;
+
 /* Lets an interpreter go on with a line and the words of the program, after which the descriptor ends. */
 static void release(const struct waiting *waiting, unsigned heap, unsigned arguments, const char *words, size_t length)
 {
     char line[64];
+    clockid_t own;
+    released = take_stock();
+    /* What it took while it waited will count as a child's. A process that is gone took next to nothing since. */
+    if (clock_getcpuclockid(waiting->pid, &own) == 0) released.cpu += microseconds(own);
     /* If the interpreter has ended, its end says how. */
     if (write_all(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments)) == 0)
         (void)!write_all(waiting->go, words, length);
@@ -190,13 +229,22 @@ static void end_what_is_left(void)
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
 }
 
-/* Ends all processes that are left, then reports the end. */
-static void report_ending(const struct configuration *configuration, const char *of, int status)
+/* What compiling took, once it is over. */
+static struct taken compiled;
+
+/* Reports the end of the program, or of its compiler, when all processes that are left have been ended. */
+static void report_ending(const struct configuration *configuration, int is_compiler, int status)
 {
-    char text[64];
+    char text[LINE_BYTES];
+    long wall = since(&released).wall;
     end_what_is_left();
-    if (WIFSIGNALED(status)) snprintf(text, sizeof text, "%ssignaled %d", of, WTERMSIG(status));
-    else snprintf(text, sizeof text, "%sexited %d", of, WEXITSTATUS(status));
+    struct taken took = since(&released);
+    int has_signal = WIFSIGNALED(status), value = has_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+    const char *of = is_compiler ? "compiler " : "";
+    int length = snprintf(text, sizeof text, "%s%s %d", of, has_signal ? "signaled" : "exited", value);
+    if (!is_compiler)
+        snprintf(text + length, sizeof text - length, " after %ld %ld took %ld %ld %ld", compiled.cpu, compiled.wall, took.cpu,
+            wall, took.kib);
     /* The service's pipes end now, and not only with this process. */
     if (is_forked) close_range(STDIN_FILENO, STDERR_FILENO, 0);
     report(text);
@@ -209,14 +257,17 @@ static void report_ending(const struct configuration *configuration, const char 
  */
 static void compile(const struct configuration *configuration, unsigned heap)
 {
+    char text[LINE_BYTES];
     report("compiling");
     release(&compiler, heap, 0, "", 0);
     int status = wait_for(&compiler);
     if (status != 0) {
-        report_ending(configuration, "compiler ", status);
+        report_ending(configuration, 1, status);
         syscall(SYS_exit_group, 0);
     }
-    report("running");
+    compiled = since(&released);
+    snprintf(text, sizeof text, "running after %ld %ld", compiled.cpu, compiled.wall);
+    report(text);
 }
 
 static void wait_until_ready(const struct waiting *waiting)
@@ -248,7 +299,7 @@ static void run_job(const struct configuration *configuration)
     close(nothing);
     if (compiler.pid > 0) compile(configuration, heap);
     release(&program, heap, arguments, words, length);
-    report_ending(configuration, "", wait_for(&program));
+    report_ending(configuration, 0, wait_for(&program));
 }
 
 /* The launcher observes the cell from outside and reports it to the service. */

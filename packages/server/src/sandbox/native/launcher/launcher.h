@@ -62,7 +62,7 @@ enum {
     ACCESS_BYTES_MAX = 96,   /* of one access to a file of a group */
     REPORT_BYTES_MAX = 256 * 1024,
     ID_BYTES_MAX = 64,
-    LINE_BYTES = 64,         /* of a line from process 1 of a cell about its program */
+    LINE_BYTES = 128,        /* of a line from process 1 of a cell about its program */
     ORDER_BYTES = 256,       /* of a line to it */
     CELLS_MAX = 4096,
     COPY_FILES_MAX = 7 + 5 + GROUPS_MAX,    /* namespaces; its ends of five pipes; groups */

@@ -1,0 +1,51 @@
+/**
+ * What a program took without what compiled it, by one of two accounts. The host's kernel counts all of a cell that uses
+ * it, from the hand-over on: process 1 only tells what of that compiling took. The kernel of a gVisor cell counts the
+ * program itself; the host's sees that kernel with everything that runs on it.
+ */
+import type { Language } from '@vouchbox/protocol';
+import { LANGUAGE_RUNS } from '../program/language-runs.ts';
+import type { ProgramAlone, RunEnd } from '../program/program-run.ts';
+import type { EndingReport } from './ending-report.ts';
+
+interface Ended {
+  readonly ending: EndingReport;
+  readonly language: Language;
+  readonly sharesHostKernel: boolean;
+  /** What the host's kernel counted since the hand-over. */
+  readonly counted: { readonly cpuMilliseconds: number } & Pick<RunEnd, 'memoryPeakBytes'>;
+}
+
+/** Null if the program did not run, or if the cell ended before process 1 had told what is needed. */
+export function programAlone({ ending, language, sharesHostKernel, counted }: Ended): ProgramAlone | null {
+  if (ending.isCompiling) return null;
+  return sharesHostKernel
+    ? byCell(ending, LANGUAGE_RUNS[language].compiler !== null, counted)
+    : byGuest(ending, counted);
+}
+
+/** The kernel kept the peak of both: how much was the program's is not known. */
+function byCell({ compiled }: EndingReport, isCompiled: boolean, counted: Ended['counted']): ProgramAlone | null {
+  if (!isCompiled) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
+  if (compiled === null) return null;
+  return {
+    account: 'cell',
+    cpuMilliseconds: counted.cpuMilliseconds - compiled.cpuMicroseconds / 1000,
+    wall: { afterMilliseconds: compiled.wallMicroseconds / 1000 },
+    memoryPeakBytes: null,
+  };
+}
+
+/**
+ * The guest's kernel also counts while the host lets its processor work for others, so on a busy host it may count more
+ * than there was.
+ */
+function byGuest({ took }: EndingReport, counted: Ended['counted']): ProgramAlone | null {
+  if (took === null) return null;
+  return {
+    account: 'guest',
+    cpuMilliseconds: Math.min(took.cpuMicroseconds / 1000, counted.cpuMilliseconds),
+    wall: { milliseconds: took.wallMicroseconds / 1000 },
+    memoryPeakBytes: took.memoryPeakBytes,
+  };
+}
