@@ -122,7 +122,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   CancellationAnswer: ['Detail-1', 'Detail-2', 'Cancel-1', 'Large-2'],
   JobListItem: ['Bodies-3'],
   JobList: ['Bodies-2'],
-  StoredSpec: ['Interaction-1', 'Detail-14', 'Submission-8', 'Submission-47', ...LIMIT_STATEMENTS],
+  StoredSpec: ['Interaction-1', 'Detail-14', 'Inputs-8', 'Submission-8', 'Submission-47', ...LIMIT_STATEMENTS],
   RequestedLimits: LIMIT_STATEMENTS,
   EffectiveSpec: ['Detail-6'],
   EffectiveLimits: LIMIT_STATEMENTS,

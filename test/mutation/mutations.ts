@@ -243,8 +243,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'specifications are compared after their limits were brought down',
     falsifies: ['Submit-1a'],
     file: `${SERVER}/job/admit/admit.ts`,
-    from: 'spec: { ...program, files:',
-    to: 'spec: { ...program, limits: clampLimits(program.limits, options.ceilings), files:',
+    from: 'spec = { ...program, files:',
+    to: 'spec = { ...program, limits: clampLimits(program.limits, options.ceilings), files:',
   },
   {
     name: 'an Idempotency-Key of any length is taken',

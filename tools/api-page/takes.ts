@@ -33,7 +33,8 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** The values in words, such as "a whole number, 1 to 200". */
 export function takes(schema: Schema): string {
-  if (schema.anyOf !== undefined && schema.type === undefined) return schema.anyOf.map(takes).join(' or ');
+  if (schema.anyOf !== undefined && schema.type === undefined)
+    return [...new Set(schema.anyOf.map(takes))].join(' or ');
   if (schema.enum !== undefined) return `one of ${schema.enum.map((word) => `\`${word}\``).join(', ')}`;
   if (schema.type === 'array') return `a list${bounds(schema)} of ${ofItems(schema.items ?? {})}`;
   if (schema.patternProperties !== undefined) return `an object${bounds(schema)} of names and texts`;

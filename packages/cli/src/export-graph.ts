@@ -1,6 +1,6 @@
 /** `vouchbox export --with-inputs`: a job and all jobs that it stands on, for `service-verify graph`. */
 import { GRAPH_FILE, graphDepthMax, graphFile, graphJobsMax, isDirectoryOfJob } from '@vouchbox/evidence';
-import type { StoredSpec } from '@vouchbox/protocol';
+import { inputsOf, type StoredSpec } from '@vouchbox/protocol';
 import { CommandFailure, WrongAnswer } from './failures/command-failure.ts';
 import { type ExportOrigin, writeExport } from './files/export-origin.ts';
 import type { NewDirectory } from './files/new-directory.ts';
@@ -68,7 +68,7 @@ export async function writeGraph(
 }
 
 /** The jobs whose outputs a job was given, and the one that its program talked to. */
-function namedIn({ files = [], interaction }: StoredSpec): readonly string[] {
-  const makers = files.flatMap((file) => ('from' in file ? [file.from.job_id] : []));
+function namedIn({ interaction, ...spec }: StoredSpec): readonly string[] {
+  const makers = inputsOf(spec).flatMap((file) => ('from' in file ? [file.from.job_id] : []));
   return interaction === undefined ? makers : [...makers, interaction.peer];
 }

@@ -9,6 +9,7 @@ import {
   TransportFailure,
 } from '@vouchbox/client';
 import { canonicalJson, type FileDigest, parsePublicKey } from '@vouchbox/evidence';
+import { inputsOf } from '@vouchbox/protocol';
 import { UsageError } from './failures/usage-error.ts';
 import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
 
@@ -58,7 +59,7 @@ export async function readFromService(
   return {
     source,
     readBlob: async (blob, read) => {
-      const output = detail.requested_spec.files?.find((file) => 'from' in file && file.blob === blob);
+      const output = inputsOf(detail.requested_spec).find((file) => 'from' in file && file.blob === blob);
       if (output === undefined || !('from' in output)) return readBlob(client, blob, { read, call });
       return (await readOutput(client, output.from, { read, call })) ?? readBlob(client, blob, { read, call });
     },

@@ -58,6 +58,7 @@ const REQUESTED_SPEC = {
   'language?': 's',
   'code?': 's',
   'stdin?': 'sz',
+  'named_stdin?': { 'from?': { job_id: 's', path: 's' }, blob: 's' },
   'args?': ['s'],
   'env?': { '*': 's' },
   'files?': [{ 'path?': 's', 'content_base64?': 's', 'blob?': 's', 'from?': { job_id: 's', path: 's' }, 'held?': 'b' }],

@@ -140,8 +140,23 @@ export interface JobSubmission {
     minimum_isolation?: IsolationClass;
   };
   limits?: LimitsInput;
-  /** At most 1 MiB as UTF-8; without it, or null, stdin is at its end. */
-  stdin?: string | null;
+  /**
+   * A text of at most 1 MiB as UTF-8, or bytes that are named as those of a file are, at most 64 MiB;
+   * without it, or null, stdin is at its end.
+   */
+  stdin?:
+    | string
+    | {
+        /** In place of the content: an upload, or an output of a job, as `sha256:` and its digest. */
+        blob: string;
+      }
+    | {
+        /** In place of the content: an output of another job of the tenant. */
+        from: OutputName;
+        /** The digest of that output, which the service adds. A submission with another is refused. */
+        blob?: string;
+      }
+    | null;
   /**
    * A second program: the standard output of each is the standard input of the other while both run. It
    * becomes a job of its own, and the submission then has no `stdin`.
@@ -627,6 +642,13 @@ export interface StoredSpec {
   language?: Language;
   code?: string;
   stdin?: string | null;
+  /** Where `stdin` was named; `stdin` is null then. */
+  named_stdin?: {
+    /** In place of the content: an output of another job of the tenant. */
+    from?: OutputName;
+    /** In place of the content: an upload, or an output of a job, as `sha256:` and its digest. */
+    blob: string;
+  };
   /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
   args?: Array<string>;
   /**

@@ -25,7 +25,7 @@ export interface ExportSource {
   readonly public_key_pem: string;
   readonly requested_spec: StoredSpec;
   readonly artifacts: readonly { readonly path: string; readonly content: Uint8Array }[];
-  /** The files that the submission names and the large outputs, as far as they are still stored, by their `sha256:…`. */
+  /** What the submission names and the large outputs, as far as they are still stored, by their `sha256:…`. */
   readonly blobs?: ReadonlyMap<string, ExportContent>;
 }
 
@@ -58,12 +58,14 @@ export function exportFiles(source: ExportSource, { program, policy }: ExportCho
 function programFiles(source: ExportSource): [string, ExportContent][] {
   const { requested_spec, artifacts, blobs } = source;
   const receipt = receiptIn(source);
-  const { code, stdin, files = [] } = requested_spec;
+  const { code, stdin, named_stdin, files = [] } = requested_spec;
   const { input_artifacts = [], output_artifacts = [], large_outputs = [] } = receipt;
   const listed = new Set([...input_artifacts, ...output_artifacts, ...large_outputs].map(({ path }) => path));
   const optional: [string, ExportContent][] = [];
   if (receipt.code_sha256 != null && code !== undefined) optional.push([EXPORT_OPTIONAL_FILES.code, utf8(code)]);
   if (receipt.stdin_sha256 != null && stdin != null) optional.push([EXPORT_OPTIONAL_FILES.stdin, utf8(stdin)]);
+  if (named_stdin !== undefined && `sha256:${receipt.stdin_sha256}` === named_stdin.blob)
+    optional.push(...named(EXPORT_OPTIONAL_FILES.stdin, named_stdin.blob, blobs));
   const args = argumentsText(requested_spec);
   if (receipt.args_sha256 != null && args !== null) optional.push([EXPORT_OPTIONAL_FILES.args, utf8(args)]);
   const env = variablesText(requested_spec);

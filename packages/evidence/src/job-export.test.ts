@@ -92,7 +92,7 @@ describe('the files of an exported job', () => {
     [EXPORT_FILES.publicKey, 4096],
     [EXPORT_MANIFEST, 262_144],
     [EXPORT_OPTIONAL_FILES.code, 1_048_576],
-    [EXPORT_OPTIONAL_FILES.stdin, 1_048_576],
+    [EXPORT_OPTIONAL_FILES.stdin, 67_108_864],
     [EXPORT_OPTIONAL_FILES.args, 262_144],
     [EXPORT_OPTIONAL_FILES.env, 262_144],
     [EXPORT_OPTIONAL_FILES.policy, 262_144],

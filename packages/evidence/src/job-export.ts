@@ -11,7 +11,6 @@ import {
   largeOutputsBytesMax,
   pathProblem,
   resultArtifactBytesMax,
-  stdinBytesMax,
 } from '@vouchbox/protocol/vocabulary';
 import { canonicalJson } from './canonical-json.ts';
 import { digestOf, type ExportContent, type FileDigest } from './export-content.ts';
@@ -131,7 +130,7 @@ const FIXED_BYTES_MAX: ReadonlyMap<string, number> = new Map([
   [EXPORT_FILES.events, historyBytesMax],
   [EXPORT_FILES.publicKey, publicKeyBytesMax],
   [EXPORT_OPTIONAL_FILES.code, codeBytesMax],
-  [EXPORT_OPTIONAL_FILES.stdin, stdinBytesMax],
+  [EXPORT_OPTIONAL_FILES.stdin, blobBytesMax],
   [EXPORT_OPTIONAL_FILES.args, wordsBytesMax],
   [EXPORT_OPTIONAL_FILES.env, wordsBytesMax],
   [EXPORT_OPTIONAL_FILES.policy, policyBytesMax],

@@ -3,14 +3,16 @@
  * `env_sha256`. An auditor makes them again from `requested_spec` in the job's detail, or finds them in an export.
  */
 import type { StoredSpec } from '@vouchbox/protocol';
+import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import { canonicalJson } from './canonical-json.ts';
 
 /**
  * What the job demanded, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is there
- * where files are outputs of other jobs, and says of which; `large_outputs` where there may be some.
+ * where files or standard input are outputs of other jobs, and says of which; `large_outputs` where there may be some.
  */
-export function policyText({ requirements, limits, outputs, large_outputs, runtime, files = [] }: StoredSpec): string {
-  const inputs = files.flatMap((file) => ('from' in file ? [{ path: file.path, from: file.from }] : []));
+export function policyText(spec: StoredSpec): string {
+  const { requirements, limits, outputs, large_outputs, runtime } = spec;
+  const inputs = inputsOf(spec).flatMap((file) => ('from' in file ? [{ path: file.path, from: file.from }] : []));
   const named = { ...(inputs.length > 0 && { inputs }), ...(large_outputs !== undefined && { large_outputs }) };
   return canonicalJson({ requirements, limits, outputs, runtime, allow_network: false, ...named });
 }

@@ -92,6 +92,20 @@ export type SubmittedFile = Static<typeof SubmittedFile>;
 export const StoredFile = Type.Union([InputFile, UploadedFile, ResolvedOutput, HeldFile]);
 export type StoredFile = Static<typeof StoredFile>;
 
+/** Standard input that is not in the body. */
+export const NamedStdin = Type.Union([
+  Type.Object({ blob: UploadedFile.properties.blob }, strict),
+  Type.Object({ from: OutputName, blob: Type.Optional(outputDigest) }, strict),
+]);
+export type NamedStdin = Static<typeof NamedStdin>;
+
+/** The same as it is stored: an output was looked up. */
+export const StoredStdin = Type.Object(
+  { from: Type.Optional(OutputName), blob: UploadedFile.properties.blob },
+  { ...strict, description: 'Where `stdin` was named; `stdin` is null then.' },
+);
+export type StoredStdin = Static<typeof StoredStdin>;
+
 export const OutputPath = Type.String({
   minLength: 1,
   maxLength: pathBytesMax,
@@ -251,7 +265,13 @@ export const JobSubmission = Type.Object(
   {
     ...programMembers,
     stdin: Type.Optional(
-      Nullable(Type.String({ description: 'At most 1 MiB as UTF-8; without it, or null, stdin is at its end.' })),
+      Nullable(
+        Type.Union([Type.String({ description: 'At most 1 MiB as UTF-8.' }), ...NamedStdin.anyOf], {
+          description:
+            'A text of at most 1 MiB as UTF-8, or bytes that are named as those of a file are, at most 64 MiB; without it, or ' +
+            'null, stdin is at its end.',
+        }),
+      ),
     ),
     interactor: Type.Optional(Interactor),
   },
@@ -278,6 +298,7 @@ export const RequestedSpec = Type.Object({
   language: LanguageName,
   code: Type.String(),
   stdin: Nullable(Type.String()),
+  named_stdin: Type.Optional(StoredStdin),
   args: ProgramArguments,
   env: ProgramVariables,
   files: Type.Array(StoredFile),

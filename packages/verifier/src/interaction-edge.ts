@@ -10,7 +10,7 @@ import {
   type StoredReceipt,
   sha256Hex,
 } from '@vouchbox/evidence';
-import { outputText } from '@vouchbox/protocol/vocabulary';
+import { outputText, STDIN } from '@vouchbox/protocol/vocabulary';
 import { type ExportFiles, type ExportProblem, isProblem, wholeFile } from './exported-job.ts';
 
 /** What a receipt says of the other job of a pair. */
@@ -21,7 +21,7 @@ export interface StatedInteraction {
   readonly given: { readonly bytes: number; readonly sha256: string } | null;
 }
 
-const INPUT = 'stdin';
+const OUTPUT = 'stdout';
 
 /** Null for a job whose program talked to none, and for a statement that no service makes. */
 export function interactionOf(receipt: StoredReceipt | null): StatedInteraction | null {
@@ -36,11 +36,12 @@ export function interactionOf(receipt: StoredReceipt | null): StatedInteraction 
 
 /** The edge that it is in a graph. */
 export function interactionInput({ peer }: StatedInteraction): GraphInput {
-  return { path: INPUT, from: { job_id: peer, path: 'stdout' } };
+  return { path: STDIN, from: { job_id: peer, path: OUTPUT } };
 }
 
-export function isInteraction({ path }: GraphInput): boolean {
-  return path === INPUT;
+/** A standard input that is a file of another job has a path under `output/`. */
+export function isInteraction({ path, from }: GraphInput): boolean {
+  return path === STDIN && from.path === OUTPUT;
 }
 
 /** What was compared of the edge: the digest of what was given, or what is wrong. Both are null if nothing was given. */

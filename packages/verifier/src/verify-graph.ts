@@ -14,6 +14,7 @@ import {
   readGraphFile,
   type StoredReceipt,
 } from '@vouchbox/evidence';
+import { STDIN } from '@vouchbox/protocol/vocabulary';
 import { NOTICE } from './attestation.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type ExportFiles, type ExportProblem, isProblem, parseExport, wholeFile } from './exported-job.ts';
@@ -170,16 +171,22 @@ async function withEdges(
 
 /** Compares a file's digest and size in two receipts: that of the job that read it, and that of the job that made it. */
 function edgeOf(receipt: StoredReceipt | null, input: GraphInput, nodes: ReadonlyMap<string, Node>): GraphEdge {
-  const given = recordOf(receipt, 'input_artifacts', input.path);
+  const given = input.path === STDIN ? stdinOf(receipt) : recordOf(receipt, 'input_artifacts', input.path);
   if (given === null) return { ...input, sha256: null, problem: `the receipt has no ${input.path}` };
   const other = nodes.get(input.from.job_id);
   if (other?.state !== 'good') return { ...input, sha256: null, problem: null };
   const { path } = input.from;
   const made = recordOf(other.receipt, 'output_artifacts', path) ?? recordOf(other.receipt, 'large_outputs', path);
   if (made === null) return { ...input, sha256: null, problem: `${other.job_id} brought back no ${input.from.path}` };
-  const isSame = given.sha256 === made.sha256 && given.size_bytes === made.size_bytes;
+  const isSame = given.sha256 === made.sha256 && (given.size_bytes ?? made.size_bytes) === made.size_bytes;
   const problem = `${given.sha256} was given, and ${other.job_id} brought back ${made.sha256}`;
   return isSame ? { ...input, sha256: given.sha256, problem: null } : { ...input, sha256: null, problem };
+}
+
+/** A receipt has the digest of standard input, and not its size. */
+function stdinOf(receipt: StoredReceipt | null) {
+  const sha256 = receipt?.['stdin_sha256'];
+  return typeof sha256 === 'string' ? { sha256, size_bytes: null } : null;
 }
 
 function recordOf(

@@ -7,7 +7,7 @@ import {
   exportFiles,
   type FileDigest,
 } from '@vouchbox/evidence';
-import type { Receipt } from '@vouchbox/protocol';
+import { inputsOf, type Receipt } from '@vouchbox/protocol';
 import { WrongAnswer } from '../failures/command-failure.ts';
 import type { NewDirectory } from './new-directory.ts';
 
@@ -88,10 +88,10 @@ export function exportFilesOf(source: ExportSource, choice: ExportChoice): Map<s
 }
 
 /** Every file that is known by its digest alone, as if it were stored: how large it is shows when it is read. */
-function namedBlobs({ requested_spec: { files = [] }, receipt_json }: ExportSource): Map<string, FileDigest> {
+function namedBlobs({ requested_spec, receipt_json }: ExportSource): Map<string, FileDigest> {
   const { large_outputs = [] } = (JSON.parse(receipt_json) ?? {}) as Partial<Receipt>;
   const named = [
-    ...files.flatMap((file) => ('blob' in file ? [file.blob] : [])),
+    ...inputsOf(requested_spec).flatMap((file) => ('blob' in file ? [file.blob] : [])),
     ...large_outputs.map(({ sha256 }) => `sha256:${sha256}`),
   ];
   return new Map(named.map((blob) => [blob, { size_bytes: 0, sha256: blob.replace(/^sha256:/, '') }]));

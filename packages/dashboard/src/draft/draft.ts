@@ -8,10 +8,14 @@ import { LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { kept } from '../kept.ts';
 import { sampleOf } from './samples.ts';
 
+type NamedStdin = Exclude<JobSubmission['stdin'], string | null | undefined>;
+
 export interface Draft {
   readonly language: string;
   readonly code: string;
   readonly stdin: string;
+  /** Bytes that are stdin as long as no text is typed. */
+  readonly namedStdin: NamedStdin | null;
   /** One argument a line. */
   readonly args: string;
   /** One `NAME=VALUE` a line. */
@@ -42,6 +46,7 @@ const EMPTY: Draft = {
   language: 'python',
   code: sampleOf('python'),
   stdin: '',
+  namedStdin: null,
   args: '',
   env: '',
   outputs: 'output/**',
@@ -94,7 +99,8 @@ export function openDraft(submission: JobSubmission): void {
   draft.set({
     language,
     code,
-    stdin: stdin ?? '',
+    stdin: typeof stdin === 'string' ? stdin : '',
+    namedStdin: typeof stdin === 'string' ? null : (stdin ?? null),
     args: args.join('\n'),
     env: Object.entries(env)
       .map(([name, value]) => `${name}=${value}`)
@@ -113,12 +119,14 @@ export function openDraft(submission: JobSubmission): void {
 export function submissionOf({
   language,
   code,
-  stdin,
+  stdin: text,
+  namedStdin,
   files,
   runtime,
   minimum_isolation,
   ...typed
 }: Draft): JobSubmission {
+  const stdin = text === '' ? namedStdin : text;
   const args = linesOf(typed.args);
   const outputs = linesOf(typed.outputs);
   const paths = linesOf(typed.large);
@@ -128,7 +136,7 @@ export function submissionOf({
   return {
     language,
     code,
-    ...(stdin !== '' && { stdin }),
+    ...(stdin !== null && { stdin }),
     ...(args.length > 0 && { args }),
     ...(Object.keys(env).length > 0 && { env }),
     ...(files.length > 0 && { files: [...files] }),

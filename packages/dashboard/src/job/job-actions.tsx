@@ -91,8 +91,9 @@ function useSubmission(job: JobDetail): JobSubmission | null {
 
 /** Null if the service no longer knows the program, or keeps an input to itself. */
 function submissionOf({ requested_spec }: JobDetail): JobSubmission | null {
-  const { language, code, interaction: _, files = [], ...others } = requested_spec;
+  const { language, code, interaction: _, files = [], named_stdin: named, ...others } = requested_spec;
   const given = files.filter((file) => !('held' in file));
   if (language === undefined || code === undefined || given.length < files.length) return null;
-  return { ...others, files: given, language, code };
+  const stdin = named ?? others.stdin;
+  return { ...others, ...(stdin !== undefined && { stdin }), files: given, language, code };
 }

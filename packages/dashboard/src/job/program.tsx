@@ -7,7 +7,17 @@ import { Facts } from '../parts/facts.tsx';
 import { Panel } from '../parts/panel.tsx';
 
 export function Program({ spec }: { readonly spec: StoredSpec }) {
-  const { code = '', stdin, args = [], env = {}, files = [], outputs = [], large_outputs: large, requirements } = spec;
+  const {
+    code = '',
+    stdin,
+    named_stdin: named,
+    args = [],
+    env = {},
+    files = [],
+    outputs = [],
+    large_outputs: large,
+    requirements,
+  } = spec;
   return (
     <Panel title="Program" isWide actions={<CopyButton text={code} what="the program" />}>
       <pre className="source" tabIndex={0} aria-label="Source" role="region">
@@ -19,6 +29,7 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
           ['Variables', listed(Object.keys(env))],
           ['Input files', listed(files.map(({ path }) => path))],
           ...files.flatMap((file) => ('from' in file ? [[printable(file.path), outputOf(file.from)] as const] : [])),
+          ...(named ? [['stdin', named.from ? outputOf(named.from) : listed([named.blob])] as const] : []),
           ['Files to bring back', listed(outputs)],
           ...(large
             ? [['Large files', listed([...large.paths, ...(large.stdout === null ? [] : [large.stdout])])] as const]

@@ -1,4 +1,5 @@
 /** Input, arguments, variables and the files to bring back. */
+import { printable } from '@vouchbox/protocol/vocabulary';
 import { useId } from 'react';
 import { type Draft, editDraft } from '../draft/draft.ts';
 
@@ -26,8 +27,12 @@ export function WordFields({ draft }: { readonly draft: Draft }) {
         aria-describedby={`${id}-${name}-hint`}
       />
       <p className="field-hint" id={`${id}-${name}-hint`}>
-        {hint}
+        {name === 'stdin' && draft.namedStdin !== null ? `${nameOf(draft.namedStdin)}, unless text is typed.` : hint}
       </p>
     </div>
   ));
+}
+
+function nameOf(stdin: NonNullable<Draft['namedStdin']>): string {
+  return 'from' in stdin ? `${printable(stdin.from.path)} of ${stdin.from.job_id}` : stdin.blob;
 }

@@ -3,7 +3,7 @@
  * get the same check as before they are served, so tampered data is not exported either.
  */
 import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
-import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
+import { inputsOf, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { artifactPieces } from '../job/artifact-content.ts';
 import { blobContent } from '../job/blob-content.ts';
 import { createObjectContents, type ObjectContents } from '../job/object-contents.ts';
@@ -69,11 +69,13 @@ export async function withStoredJob<Result>(
 
 async function storedBlob(
   name: string,
-  { tenant, requested_spec: { files = [] } }: StoredJob,
+  { tenant, requested_spec }: StoredJob,
   { store, objects }: Omit<Sources, 'dataDir'>,
 ): Promise<AsyncIterable<Uint8Array> | null> {
   const sha256 = name.replace(/^sha256:/, '');
-  const output = files.filter(isOutput).find(({ blob }) => blob === name);
+  const output = inputsOf(requested_spec)
+    .filter(isOutput)
+    .find(({ blob }) => blob === name);
   if (output !== undefined) {
     const key = { tenant, job_id: output.from.job_id };
     const record = (await store.artifactRecords(key)).find(({ path }) => path === output.from.path);

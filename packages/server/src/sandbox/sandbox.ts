@@ -47,8 +47,8 @@ export interface InputContent {
 export interface Program {
   readonly language: Language;
   readonly code: string;
-  /** Null gives the program a stdin at end-of-file. */
-  readonly stdin: string | null;
+  /** Null gives the program a stdin at end-of-file. Pieces are read once, as the program takes them. */
+  readonly stdin: string | AsyncIterable<Uint8Array> | null;
   /** Words after the program's name, and variables beside the fixed ones. None contains a NUL. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -83,6 +83,11 @@ export interface LargeOutput extends ArtifactRecord {
 /** A large output could not be kept, so the run cannot be recorded. */
 export class NotKept extends Error {
   override readonly name = 'NotKept';
+}
+
+/** Standard input could not be read to its end, so the program was not given what the record says. */
+export class NotGiven extends Error {
+  override readonly name = 'NotGiven';
 }
 
 /**
@@ -169,7 +174,7 @@ export interface RunningCell {
   stop(cause: StopCause): void;
   /**
    * Resolves once the program has ended, none of its processes is alive, all output was offered and outputs were read.
-   * Rejects with `NotKept` if a large output was not.
+   * Rejects with `NotKept` if a large output was not, and with `NotGiven` if standard input was not.
    */
   collect(): Promise<Collection>;
 }

@@ -4,10 +4,12 @@
  */
 import {
   ERRORS,
+  inputsOf,
   jobPath,
   type RequestedLimits,
   type RequestedSpec,
   type StoredFile,
+  type StoredStdin,
   type SubmissionAnswer,
 } from '@vouchbox/protocol';
 import type { Caller } from '../../ground/caller.ts';
@@ -22,7 +24,14 @@ import type { Cells } from '../execute/cells.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
 import { type Executor, fitOf, fitOfBoth } from './fit.ts';
-import { blobUnavailable, type CopyOptions, copyOutputs, type Resolved, resolvedFiles } from './named-inputs.ts';
+import {
+  blobUnavailable,
+  type CopyOptions,
+  copyOutputs,
+  type Resolved,
+  resolvedFiles,
+  resolvedStdin,
+} from './named-inputs.ts';
 import { nextPlace } from './next-place.ts';
 import { clampLimits, type ProviderFacts } from './policy.ts';
 import { INTERACTOR, type ParsedProgram, parseSubmission } from './submission.ts';
@@ -138,19 +147,27 @@ export async function admitGraded(
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;
 }
 
-/** A program of a submission, with what its files stand for. */
+/** A program of a submission, with what its files stand for, and its standard input if that is named. */
 interface ResolvedProgram {
   readonly spec: RequestedSpec;
   readonly files: readonly Resolved[];
 }
 
 async function resolvedProgram(
-  program: ParsedProgram,
+  { named_stdin: stdin, ...program }: ParsedProgram,
   asked: Omit<Parameters<typeof resolvedFiles>[0], 'files'>,
   options: AdmitOptions,
 ): Promise<ResolvedProgram> {
   const files = await resolvedFiles({ ...asked, files: program.files }, options);
-  return { spec: { ...program, files: files.map(({ file }) => file) }, files };
+  const spec = { ...program, files: files.map(({ file }) => file) };
+  if (stdin === undefined) return { spec, files };
+  const input = await resolvedStdin({ ...asked, stdin }, options);
+  return { spec: { ...spec, named_stdin: stdinOf(input.file) }, files: [...files, input] };
+}
+
+function stdinOf(file: StoredFile): StoredStdin {
+  const { path: _, ...named } = file;
+  return named as StoredStdin;
 }
 
 interface Keyed {
@@ -216,7 +233,7 @@ function digested({ tenant, program, interactor }: Keyed) {
 }
 
 function filesOf({ program, interactor }: Keyed): readonly StoredFile[] {
-  return [...program.spec.files, ...(interactor?.spec.files ?? [])];
+  return [...inputsOf(program.spec), ...(interactor === null ? [] : inputsOf(interactor.spec))];
 }
 
 /**
@@ -235,8 +252,8 @@ async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
 }
 
 /**
- * Whether the earlier job of a key has the same specification. Its files may have been named in another way: then the digest
- * of the other form is that of the earlier one, and that of contents needs the bytes.
+ * Whether the earlier job of a key has the same specification. Its files and its standard input may have been named in another
+ * way: then the digest of the other form is that of the earlier one, and that of contents needs the bytes.
  */
 async function isSame(
   asked: Keyed,
@@ -245,7 +262,7 @@ async function isSame(
 ): Promise<boolean> {
   if (earlier.spec_sha256 === idempotency.spec_sha256) return true;
   const files = filesOf(asked);
-  if (files.length === 0) return false;
+  if (files.length === 0 && asked.program.spec.stdin === null) return false;
   const hasOutputs = files.some(isOutput);
   if (hasOutputs) await copyAll(asked, options);
   const other = await options.store.specDigest({

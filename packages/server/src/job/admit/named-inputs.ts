@@ -1,8 +1,14 @@
 /**
- * The files of a submission that name bytes of the tenant's store: an upload, or an output of a job that has ended. Each is
- * looked up once, and what is stored of the job names the digest. Spec § Job submission, § Limits.
+ * The files of a submission that name bytes of the tenant's store, and a standard input that does: an upload, or an output of
+ * a job that has ended. Each is looked up once, and what is stored of the job names the digest. Spec § Job submission, § Limits.
  */
-import { namedFilesTotalBytesMax, type StoredFile, type SubmittedFile } from '@vouchbox/protocol';
+import {
+  type NamedStdin,
+  namedFilesTotalBytesMax,
+  STDIN,
+  type StoredFile,
+  type SubmittedFile,
+} from '@vouchbox/protocol';
 import { type Caller, requireScope } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { digestOf, isOutput } from '../../store/blobs/blobs-named.ts';
@@ -18,6 +24,8 @@ interface Submitted {
   readonly files: readonly SubmittedFile[];
   /** The pointer of the program whose files they are; that of the body if left out. */
   readonly at?: string;
+  /** The pointer of a file, if it is not the one that its place in the program gives it. */
+  readonly pointer?: string;
 }
 
 /** A file, and how many bytes it stands for. */
@@ -32,7 +40,7 @@ export interface Resolved {
  * @throws ServiceError `insufficient_scope`, `blob_unavailable`, `input_unavailable`, `payload_too_large`
  */
 export async function resolvedFiles(
-  { caller, key, files, at = '' }: Submitted,
+  { caller, key, files, at = '', pointer }: Submitted,
   { store }: { readonly store: Pick<Store, 'inputs'> },
 ): Promise<readonly Resolved[]> {
   const naming = files.filter(isNaming);
@@ -43,13 +51,23 @@ export async function resolvedFiles(
   const inputs = new Map(naming.map((file, index) => [file, found[index] ?? null]));
   const all = files.map((file, index) => {
     const input = inputs.get(file as NamingFile);
-    if (input === null) throw unavailable(file as NamingFile, `${at}/files/${index}`, mayReadJobs);
+    if (input === null) throw unavailable(file as NamingFile, pointer ?? `${at}/files/${index}`, mayReadJobs);
     return resolved(file, input);
   });
   const total = all.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   if (total <= namedFilesTotalBytesMax) return all;
   const problem = `have ${total} bytes together; at most ${namedFilesTotalBytesMax} are allowed`;
   throw refusal('payload_too_large', `${at}/files`, problem);
+}
+
+/** What standard input stands for, as a file of that name. @throws ServiceError as `resolvedFiles` does */
+export async function resolvedStdin(
+  { stdin, ...submitted }: Pick<Submitted, 'caller' | 'key'> & { readonly stdin: NamedStdin },
+  options: { readonly store: Pick<Store, 'inputs'> },
+): Promise<Resolved> {
+  const files = [{ path: STDIN, ...stdin }];
+  const [found] = await resolvedFiles({ ...submitted, files, pointer: '/stdin' }, options);
+  return found as Resolved;
 }
 
 function isNaming(file: SubmittedFile): file is NamingFile {

@@ -22,6 +22,7 @@ import {
   largeOutputsBytesMax,
   type Misfit,
   misfitOf,
+  type NamedStdin,
   outputsProblem,
   pathProblem,
   pathsProblem,
@@ -36,9 +37,10 @@ import {
 } from '@vouchbox/protocol';
 import { quoted, refusal } from './refuse.ts';
 
-/** A specification whose files may name outputs that were not looked up yet. */
-export interface ParsedProgram extends Omit<RequestedSpec, 'files'> {
+/** A specification whose files and whose standard input may name outputs that were not looked up yet. */
+export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdin'> {
   readonly files: readonly SubmittedFile[];
+  readonly named_stdin?: NamedStdin;
 }
 
 export interface ParsedSubmission extends ParsedProgram {
@@ -53,12 +55,9 @@ export interface ParsedSubmission extends ParsedProgram {
  */
 export function parseSubmission(body: unknown): ParsedSubmission {
   const { interactor, stdin = null, ...submission } = fitting(body);
-  if (stdin !== null) {
-    if (interactor !== undefined)
-      throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
-    checkText('/stdin', stdin, stdinBytesMax);
-  }
-  const program = { ...parsedProgram(submission, ''), stdin };
+  if (stdin !== null && interactor !== undefined)
+    throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
+  const program = { ...parsedProgram(submission, ''), ...checkedStdin(stdin) };
   if (interactor === undefined) return program;
   const pair = { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
   for (const [at, { large_outputs }] of [['', pair] as const, [INTERACTOR, pair.interactor] as const]) {
@@ -94,6 +93,18 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
     requirements: { minimum_isolation: submission.requirements?.minimum_isolation ?? 'none' },
     limits: completeLimits(submission.limits ?? {}),
   };
+}
+
+function checkedStdin(stdin: string | NamedStdin | null): Pick<ParsedProgram, 'stdin' | 'named_stdin'> {
+  if (typeof stdin === 'string') checkText('/stdin', stdin, stdinBytesMax);
+  if (stdin === null || typeof stdin === 'string') return { stdin };
+  checkOutputName('/stdin', stdin);
+  return { stdin: null, named_stdin: stdin };
+}
+
+function checkOutputName(pointer: string, named: SubmittedFile | NamedStdin): void {
+  const problem = 'from' in named ? pathProblem(named.from.path, 'output') : null;
+  if (problem !== null) throw refusal('invalid_request', `${pointer}/from/path`, problem);
 }
 
 function knownLanguage(name: string, at: string): Language {
@@ -147,8 +158,7 @@ function checkedFiles(files: readonly SubmittedFile[], at: string): readonly Sub
   if (wrong !== null) throw refusal('invalid_request', `${at}/files/${wrong.index}/path`, wrong.problem);
   let total = 0;
   for (const [index, file] of files.entries()) {
-    const problem = 'from' in file ? pathProblem(file.from.path, 'output') : null;
-    if (problem !== null) throw refusal('invalid_request', `${at}/files/${index}/from/path`, problem);
+    checkOutputName(`${at}/files/${index}`, file);
     if (!('content_base64' in file)) continue;
     const pointer = `${at}/files/${index}/content_base64`;
     const bytes = decodedBytes(pointer, file.content_base64);

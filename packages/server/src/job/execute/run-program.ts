@@ -2,13 +2,14 @@
  * What every job goes through once its row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
-import type { RequestedSpec } from '@vouchbox/protocol';
+import { type RequestedSpec, STDIN } from '@vouchbox/protocol';
 import type { JobMemory } from '../../capacity/job-memory.ts';
 import {
   type HeldLimits,
   type InteractionSide,
   type LargeRequest,
   type LoadedCell,
+  NotGiven,
   NotKept,
   type Posture,
   type PreparedCell,
@@ -104,7 +105,8 @@ export async function end(
 
 /** The outcome of a run. A record with a gap is a failure of the service, however the program ended. */
 function outcomeOfRun({ collection, recording, failure }: Execution): Outcome {
-  if (recording.kind === 'failed' || failure instanceof NotKept) return errorOutcome('internal_error');
+  const isOurs = recording.kind === 'failed' || failure instanceof NotKept || failure instanceof NotGiven;
+  if (isOurs) return errorOutcome('internal_error');
   return collection === null ? errorOutcome('runtime_failed') : outcomeOf(collection.ending);
 }
 
@@ -117,13 +119,19 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
   }
 }
 
-/** The program of a job. A file that is named is read from the store while it is handed over. */
+/**
+ * The program of a job. A file that is named is read from the store while it is handed over, and a standard input that is
+ * named while the program reads it.
+ */
 export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Program {
   const { spec, key, store, interaction } = context;
   return {
     language: spec.language,
     code: spec.code,
-    stdin: spec.stdin,
+    stdin:
+      spec.named_stdin === undefined
+        ? spec.stdin
+        : namedContent(store, key.tenant, { path: STDIN, ...spec.named_stdin }),
     args: spec.args,
     env: spec.env,
     files: spec.files.map((file) => ({

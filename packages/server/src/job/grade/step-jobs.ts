@@ -35,7 +35,7 @@ export async function stepSpec(
   const own = role === 'test' && test !== null ? (await testContent(grading, test, options)).files : [];
   const given: StoredFile[] = [];
   for (const file of submission.files ?? []) given.push(await fileOf(grading, file, options));
-  const spec = parseSubmission(checked(submission, stored));
+  const { named_stdin: _, ...spec } = parseSubmission(checked(submission, stored));
   return {
     ...spec,
     code: stored === null ? submission.code : await textOf(grading, stored.code, options),

@@ -3,6 +3,7 @@
  * on, every byte is the program's.
  */
 import type { Socket } from 'node:net';
+import { endWithText } from '../program/output/fed-input.ts';
 import type { PipeInput } from '../program/output/pipe-input.ts';
 import { releaseWords } from '../program/release-words.ts';
 import type { Program } from '../sandbox.ts';
@@ -58,8 +59,8 @@ export class GuestChannel {
   }
 
   /**
-   * Lets the program run with its words and its stdin, which stays open if another program writes it. Gives up the output
-   * streams: this channel reads no more. The heap is for Node and Java alone.
+   * Lets the program run with its words and its stdin, which stays open if another program writes it, or it comes in pieces.
+   * Gives up the output streams: this channel reads no more. The heap is for Node and Java alone.
    */
   release(program: Pick<Program, 'args' | 'env' | 'stdin' | 'interaction'>, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;
@@ -67,12 +68,8 @@ export class GuestChannel {
     stderr.off('data', this.#diagnose).off('error', this.#fail);
     const { argumentCount, bytes } = releaseWords(program);
     const told = Buffer.concat([Buffer.from(lineOf(`run ${bytes.byteLength} ${argumentCount} ${heapMb}`)), bytes]);
-    if (program.interaction !== undefined) input.write(told);
-    else if (program.stdin === null) input.end(told);
-    else {
-      input.write(told);
-      input.end(program.stdin);
-    }
+    input.write(told);
+    endWithText(program, input);
   }
 
   #send(line: string): void {

@@ -9,6 +9,7 @@ import type { Collection, OutputSink, Program, RunningCell, StopCause } from '..
 import { type Counters, endingOf, inCompilation, violationsOf, type WaitStatus } from './ending.ts';
 import { Side } from './interaction.ts';
 import { Captures } from './output/captures.ts';
+import { FedInput } from './output/fed-input.ts';
 import { LargeOutputs } from './output/large-outputs.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Workspace } from './output/workspace.ts';
@@ -62,6 +63,7 @@ export class ProgramRun implements RunningCell, Disposable {
   readonly #watch: Watch;
   readonly #side: Side | null;
   readonly #large: LargeOutputs | null;
+  readonly #fed: FedInput | null;
   #stopCause: StopCause | null = null;
 
   constructor(options: RunOptions) {
@@ -70,6 +72,7 @@ export class ProgramRun implements RunningCell, Disposable {
     this.#captures = new Captures(pipes, sink);
     this.#large = program.large === undefined ? null : new LargeOutputs(program.large, pipes, () => this.#end());
     this.#watch = new Watch({ watched, cpu, wallSeconds: program.limits.wall_seconds });
+    this.#fed = FedInput.of(program, pipes.stdin, () => this.#end());
     this.#side = sideOf(program);
     this.#side?.begin({ pipes, breach: () => this.#watch.breach, cpuMilliseconds: cpuReader({ watched, cpu }) });
   }
@@ -109,6 +112,7 @@ export class ProgramRun implements RunningCell, Disposable {
     const outputs = workspace.collect(program.outputs, stdout === null ? paths : [...paths, stdout]);
     const output = this.#captures.end();
     const large = await this.#large?.collect(workspace, !output.stdout.executor_truncated);
+    await this.#fed?.over();
     const breaches = violationsOf(ending, { ...counters, hasFullFile }, limits);
     return {
       ending,

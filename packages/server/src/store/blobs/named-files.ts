@@ -2,10 +2,10 @@
  * The files of a submission by what is in them, however they were sent. A file that names a blob has the size and the
  * digest that it would have inline, so receipts and idempotency keys do not tell the two apart.
  */
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import { sha256Hex } from '@vouchbox/evidence';
-import type { ArtifactRecord, InputFile, RequestedSpec, StoredFile } from '@vouchbox/protocol';
-import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
+import type { ArtifactRecord, InputFile, RequestedSpec, StoredFile, UploadedFile } from '@vouchbox/protocol';
+import { fileBytesMax, filesTotalBytesMax, STDIN, stdinBytesMax } from '@vouchbox/protocol/vocabulary';
 import type { StoredBlobRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { blob, blobPiece, useBlob } from './blobs.ts';
@@ -77,16 +77,45 @@ function fitInline(records: readonly ArtifactRecord[]): boolean {
   return total <= filesTotalBytesMax && records.every(({ size_bytes }) => size_bytes <= fileBytesMax);
 }
 
+type Stdin = Pick<RequestedSpec, 'stdin' | 'named_stdin'>;
+/** Standard input in one form that equal ones share: its text, or its digest as that of a file. */
+type StdinForm = { readonly form: string | Pick<UploadedFile, 'blob'> | null };
+
+/** The text if it could have been sent so. */
+export async function stdinByContent(
+  db: StoreDatabase,
+  { tenant, spec: { stdin, named_stdin: named } }: { readonly tenant: string; readonly spec: Stdin },
+): Promise<StdinForm | 'unavailable'> {
+  if (named === undefined) return { form: stdin };
+  const found = await blob(db, { tenant, sha256: blobNameOf({ path: STDIN, ...named }) });
+  if (found === null) return 'unavailable';
+  const bytes = found.size_bytes > stdinBytesMax ? null : await wholeBlob(db, { tenant, found });
+  return { form: bytes !== null && isUtf8(bytes) ? bytes.toString() : { blob: named.blob } };
+}
+
+/** The digest, which needs no blob. */
+export function stdinByDigest({ stdin, named_stdin: named }: Stdin): StdinForm {
+  if (named !== undefined) return { form: { blob: named.blob } };
+  return { form: stdin === null ? null : { blob: `sha256:${sha256Hex(stdin)}` } };
+}
+
 async function inlineFile(
   db: StoreDatabase,
   { tenant, file, blobs }: { readonly tenant: string; readonly file: NamedFile; readonly blobs: NamedBlobs },
 ): Promise<InputFile> {
-  const { blob_id, size_bytes } = blobs.get(blobNameOf(file)) as StoredBlobRow;
+  const content = await wholeBlob(db, { tenant, found: blobs.get(blobNameOf(file)) as StoredBlobRow });
+  return { path: file.path, content_base64: content.toString('base64') };
+}
+
+async function wholeBlob(
+  db: StoreDatabase,
+  { tenant, found: { blob_id, size_bytes } }: { readonly tenant: string; readonly found: StoredBlobRow },
+): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for (let read = 0; read < size_bytes; read += pieces.at(-1)?.length ?? 0) {
     const piece = await blobPiece(db, { tenant, blob_id, position: pieces.length });
     if (piece === null) throw new Error('a blob lacks a piece');
     pieces.push(piece);
   }
-  return { path: file.path, content_base64: Buffer.concat(pieces).toString('base64') };
+  return Buffer.concat(pieces);
 }

@@ -4,6 +4,7 @@
  */
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
+import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import { hasRoom, nameBlob } from '../blobs/blobs.ts';
 import { reserveRoom } from '../blobs/large-outputs.ts';
 import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
@@ -81,7 +82,7 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
   if (refused !== null) return refused;
   if (!(await hasRoomForOutputs(db, input))) return { kind: 'full', of: 'blobs' };
   const { tenant, created_at, requested_spec, interactor } = input;
-  const files = [...requested_spec.files, ...(interactor?.requested_spec.files ?? [])];
+  const files = [...inputsOf(requested_spec), ...inputsOf(interactor?.requested_spec ?? {})];
   const blobs = await usedBlobs(db, { tenant, files, at: created_at });
   if (blobs === null) return { kind: 'blob_unavailable' };
   accept(db, input, blobs);

@@ -3,6 +3,7 @@
  * once. Whoever sends a submission again gets the answer of the first time, also where the output is gone.
  */
 import type { OutputFile, OutputName, ResolvedOutput, StoredSpec, UploadedFile } from '@vouchbox/protocol';
+import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import { blob } from '../blobs/blobs.ts';
 import { digestOf, isOutput } from '../blobs/blobs-named.ts';
 import { prepared } from '../prepared.ts';
@@ -132,7 +133,7 @@ async function outputsOfKey(
 }
 
 function outputsIn(stored: Pick<JobSpecTable, 'requested_spec' | 'evidence'>): readonly EarlierOutput[] {
-  const { files = [] } = JSON.parse(stored.requested_spec) as StoredSpec;
+  const files = inputsOf(JSON.parse(stored.requested_spec) as StoredSpec);
   const { input_artifacts } = JSON.parse(stored.evidence ?? '{"input_artifacts":[]}') as SubmissionEvidence;
   const sizes = new Map(input_artifacts.map(({ path, size_bytes }) => [path, size_bytes]));
   return files.filter(isOutput).map((file) => ({ ...file, size_bytes: sizes.get(file.path) ?? 0 }));

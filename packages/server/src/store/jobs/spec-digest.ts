@@ -4,7 +4,7 @@
  */
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import type { RequestedSpec } from '@vouchbox/protocol';
-import { filesByContent, filesByDigest } from '../blobs/named-files.ts';
+import { filesByContent, filesByDigest, stdinByContent, stdinByDigest } from '../blobs/named-files.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 export interface SpecDigestInput {
@@ -20,8 +20,8 @@ export interface SpecDigestInput {
  * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as asked for: another
  * JSON form of the submission or another ceiling does not change it. Members that were added to the contract later are
  * left out if they are empty, so that keys from an older version still match. A file counts by its content, whether it was
- * sent inline or uploaded before: `content` looks at the bytes, and is null if the tenant lacks a blob that the specification
- * names. `digests` needs no bytes, so an output may have gone since.
+ * sent inline or uploaded before, and so does standard input: `content` looks at the bytes, and is null if the tenant lacks a
+ * blob that the specification names. `digests` needs no bytes, so an output may have gone since.
  */
 export async function specDigest(db: StoreDatabase, { interactor, ...input }: SpecDigestInput): Promise<string | null> {
   const program = await digestOf(db, input);
@@ -34,11 +34,11 @@ async function digestOf(
   db: StoreDatabase,
   { tenant, spec, filesBy }: Omit<SpecDigestInput, 'interactor'>,
 ): Promise<string | null> {
-  const { args, env, ...rest } = spec;
-  const files =
-    filesBy === 'digests' ? filesByDigest(spec.files) : await filesByContent(db, { tenant, files: spec.files });
-  if (files === null) return null;
-  return sha256Hex(
-    canonicalJson({ ...rest, files, ...(args.length > 0 && { args }), ...(Object.keys(env).length > 0 && { env }) }),
-  );
+  const { args, env, named_stdin: _, ...rest } = spec;
+  const isByDigest = filesBy === 'digests';
+  const files = isByDigest ? filesByDigest(spec.files) : await filesByContent(db, { tenant, files: spec.files });
+  const stdin = isByDigest ? stdinByDigest(spec) : await stdinByContent(db, { tenant, spec });
+  if (files === null || stdin === 'unavailable') return null;
+  const words = { ...(args.length > 0 && { args }), ...(Object.keys(env).length > 0 && { env }) };
+  return sha256Hex(canonicalJson({ ...rest, files, stdin: stdin.form, ...words }));
 }

@@ -4,6 +4,7 @@
  */
 import { argumentsText, policyText, sha256Hex, variablesText } from '@vouchbox/evidence';
 import type { Receipt, RequestedSpec } from '@vouchbox/protocol';
+import { digestOf } from '../blobs/blobs-named.ts';
 import { inputArtifact, type NamedBlobs } from '../blobs/named-files.ts';
 
 /** The members of a receipt that follow from the submission alone. Spec § Receipt. */
@@ -27,9 +28,9 @@ export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): Subm
     language: spec.language,
     runtime: spec.runtime,
     code_sha256: sha256Hex(spec.code),
-    stdin_sha256: spec.stdin === null ? null : sha256Hex(spec.stdin),
-    args_sha256: digestOf(argumentsText(spec)),
-    env_sha256: digestOf(variablesText(spec)),
+    stdin_sha256: spec.named_stdin === undefined ? digestOfText(spec.stdin) : digestOf(spec.named_stdin),
+    args_sha256: digestOfText(argumentsText(spec)),
+    env_sha256: digestOfText(variablesText(spec)),
     policy_sha256: sha256Hex(policyText(spec)),
     requested_limits: spec.limits,
     ...(spec.interaction !== undefined && { interaction: spec.interaction }),
@@ -39,6 +40,6 @@ export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): Subm
   };
 }
 
-function digestOf(text: string | null): string | null {
+function digestOfText(text: string | null): string | null {
   return text === null ? null : sha256Hex(text);
 }

@@ -14,6 +14,7 @@ export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): Re
   const {
     code,
     stdin = null,
+    named_stdin,
     args = [],
     env = {},
     files = [],
@@ -29,6 +30,7 @@ export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): Re
     language,
     code,
     stdin,
+    ...(named_stdin !== undefined && { named_stdin }),
     args,
     env,
     files,

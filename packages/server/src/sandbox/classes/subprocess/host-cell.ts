@@ -15,6 +15,7 @@ import { capabilitiesOf, parseStatus, seccompOf } from '../../kernel/process-sta
 import { PERL } from '../../native/native.ts';
 import { parseWaitStatus, type WaitStatus } from '../../program/ending.ts';
 import { heapMb } from '../../program/javascript-heap.ts';
+import { endWithText } from '../../program/output/fed-input.ts';
 import { type Pipes, spawnWithPipes } from '../../program/output/pipes.ts';
 import { Workspace } from '../../program/output/workspace.ts';
 import { ProgramRun, type RunEnd } from '../../program/program-run.ts';
@@ -131,8 +132,7 @@ export class HostCell implements PreparedCell {
     const { argumentCount, bytes } = releaseWords(program);
     host.release.write(`${heapMb(program.limits.mem_mb)} ${argumentCount}\n`);
     host.release.end(bytes);
-    if (program.stdin !== null) pipes.stdin.end(program.stdin);
-    else if (program.interaction === undefined) pipes.stdin.end();
+    endWithText(program, pipes.stdin);
     return run;
   }
 }

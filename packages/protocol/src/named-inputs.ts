@@ -1,0 +1,13 @@
+/** The bytes that a program is given by their names: files, and standard input that is not in the submission. */
+import type { StoredFile, StoredSpec } from './submission.ts';
+
+/** What standard input is called where it is listed with files, which are all under `input/`. */
+export const STDIN = 'stdin';
+
+/** Every file of a program, and its standard input as one if that is named. */
+export function inputsOf({
+  files = [],
+  named_stdin,
+}: Pick<StoredSpec, 'files' | 'named_stdin'>): readonly StoredFile[] {
+  return named_stdin === undefined ? files : [...files, { path: STDIN, ...named_stdin }];
+}
