@@ -148,6 +148,15 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     await expect(grade(code, SUMS, more)).rejects.toThrow(message);
   });
 
+  test('refuses a program with an interactor, before any job', async () => {
+    const program = { language: 'bash', code: 'read', interactor: { language: 'bash', code: 'echo' } };
+    const { client } = rig().alpha;
+    const newest = async () => (await client.list({ limit: 1 })).items;
+    const before = await newest();
+    await expect(client.grade(program, { tests: SUMS })).rejects.toThrow(/^the program has an interactor/);
+    expect(await newest()).toEqual(before);
+  });
+
   test('judges outputs that are together larger than a file of a job', async () => {
     const line = `${'x'.repeat(450_000)}\n`;
     const tests = ['a', 'b', 'c'].map((name) => ({ name, expected: line }));

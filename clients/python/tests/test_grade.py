@@ -10,6 +10,7 @@ import pytest
 from service import Service
 from vectors import own_cases
 from vouchbox import AsyncClient, Checker, Client, GradeTest, GradingNotFound
+from vouchbox.contract import JobSubmission
 from vouchbox.grade_input import compiler_problem
 
 MIB = 1024 * 1024
@@ -71,6 +72,18 @@ def test_a_grading_that_cannot_be_made_is_refused_before_any_job(
     with Client(service.url, api_key) as client:
         with pytest.raises(ValueError, match=message):
             client.grade("print(1)", tests=tests)
+        assert list(client.jobs()) == []
+
+
+def test_a_program_with_an_interactor_is_refused_before_any_job(service: Service, api_key: str) -> None:
+    program: JobSubmission = {
+        "language": "python",
+        "code": "input()",
+        "interactor": {"language": "python", "code": "print(1)"},
+    }
+    with Client(service.url, api_key) as client:
+        with pytest.raises(ValueError, match="^the program has an interactor"):
+            client.grade(program, tests=[GradeTest(name="one")])
         assert list(client.jobs()) == []
 
 

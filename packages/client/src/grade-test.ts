@@ -58,6 +58,8 @@ export function checkGrading(
   { tests, checker }: { readonly tests: readonly GradeTest[]; readonly checker?: Checker | undefined },
 ): void {
   if (tests.length === 0) throw new GradingRefusal('a grading needs at least one test');
+  if (typeof program !== 'string' && program.interactor !== undefined)
+    throw new GradingRefusal('the program has an interactor: a grading runs it alone');
   checkText('the program', typeof program === 'string' ? program : program.code, BOUNDS.codeBytesMax);
   if (checker !== undefined) checkText('the checker', checker.code, BOUNDS.codeBytesMax);
   const names = new Set<string>();

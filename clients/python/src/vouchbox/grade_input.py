@@ -65,6 +65,8 @@ def check_grading(program: str | JobSubmission, tests: Sequence[GradeTest], chec
     """Raises ValueError for a grading that cannot be made. It names the test and the bound."""
     if not tests:
         raise ValueError("a grading needs at least one test")
+    if not isinstance(program, str) and program.get("interactor") is not None:
+        raise ValueError("the program has an interactor: a grading runs it alone")
     _check_text("the program", program if isinstance(program, str) else program["code"])
     if checker is not None:
         _check_text("the checker", checker.code)
