@@ -223,6 +223,23 @@ test('the command fetches them, and says which did not come back', { tags: ['Lar
   rmSync(scratch, { recursive: true });
 });
 
+test.each([
+  ['text', "printf 'a\\n'", Buffer.from('a\n')],
+  ['bytes', "printf '\\377'", Buffer.from([255])],
+  ['more than is recorded', `head -c ${2 * MIB} /dev/zero`, Buffer.alloc(2 * MIB)],
+])('the command writes all of standard output to a file: %s', async (_what, code, bytes) => {
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
+  writeFileSync(join(scratch, 'make.sh'), code);
+  const words = ['run', 'make.sh', '--whole-stdout', 'got/all', '--json'];
+  const access = ['--url', rig().service.url, '--key', rig().alpha.key];
+  const { code: exit, stdout } = await vouchbox([...words, ...access], { cwd: scratch });
+  expect(exit).toBe(0);
+  expect(readFileSync(join(scratch, 'got/all')).equals(bytes)).toBe(true);
+  const written = { path: 'output/stdout', file: 'got/all', size_bytes: bytes.length, sha256: digestOf(bytes) };
+  expect(JSON.parse(stdout).outputs).toEqual([written]);
+  rmSync(scratch, { recursive: true });
+});
+
 test('room is reserved until the job ends; then what it left counts', { tags: ['Large-4'] }, async () => {
   const submit = (code: string, max_bytes: number, options: Parameters<Rig['post']>[1] = {}) =>
     narrow().post({ language: 'bash', code, large_outputs: { paths: ['output/a'], max_bytes } }, options);

@@ -7,13 +7,13 @@ import type { EventData, JobSubmission } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT, exitCodeOf } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
-import { fetchOutputs } from './files/large-output-files.ts';
+import { fetchOutputs, fetchStdout } from './files/large-output-files.ts';
 import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
 import { withUploads } from './files/upload-files.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service/service-access.ts';
 import { enterOwnUsers } from './service/service-or-own.ts';
 import { refusalInFlags } from './submission/refusal-in-flags.ts';
-import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission/submission-options.ts';
+import { readSubmission, STDOUT_FILE, type SubmissionOptions, wantedOutputs } from './submission/submission-options.ts';
 import { takeInterrupts } from './terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from './terminal/print.ts';
 import { Remarks } from './terminal/remarks.ts';
@@ -89,12 +89,19 @@ async function finish(started: Started): Promise<number> {
   const interactor = peer === null ? null : await interactorEnd(started, peer);
   const wanted = wantedOutputs(options.output);
   const large = wantedOutputs(options.largeOutput ?? []);
-  const result = wanted.length + large.length > 0 || options.json ? await client.result(job_id) : null;
-  const [some, others] = [
+  const { wholeStdout } = options;
+  const isAsked = wanted.length + large.length > 0 || wholeStdout !== undefined || options.json;
+  const result = isAsked ? await client.result(job_id) : null;
+  const parts = [
     await writeOutputs(wanted, result?.artifacts ?? []),
     await fetchOutputs(large, result?.large_outputs ?? [], client),
   ];
-  const outputs = { written: [...some.written, ...others.written], missing: [...some.missing, ...others.missing] };
+  if (wholeStdout !== undefined && result !== null)
+    parts.push(await fetchStdout({ path: STDOUT_FILE, target: wholeStdout }, result, client));
+  const outputs = {
+    written: parts.flatMap(({ written }) => written),
+    missing: parts.flatMap(({ missing }) => missing),
+  };
   for (const { path, isPattern } of outputs.missing) {
     if (!remarks.has(path)) note(isPattern ? `no file came back for ${path}` : `${path} did not come back`);
   }

@@ -1,11 +1,11 @@
 /** Fetches the large outputs of a job, piece by piece, to the requested files, and nothing else. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ServiceClient } from '@vouchbox/client';
-import type { ArtifactRecord } from '@vouchbox/protocol';
+import type { ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
 import type { WantedOutput, WrittenOutput, WrittenOutputs } from './output-files.ts';
 
 /** Writes each that came back. A file that is not whole is removed again. */
@@ -28,6 +28,22 @@ export async function fetchOutputs(
     written.push({ path, file: target, size_bytes, sha256 });
   }
   return { written, missing };
+}
+
+/** All of standard output: by its digest, or from the result where that has every byte of it. */
+export async function fetchStdout(
+  wanted: WantedOutput,
+  { status, stdout, truncated, violations, large_outputs = [] }: FoldedResult,
+  client: Pick<ServiceClient, 'downloadPieces'>,
+): Promise<WrittenOutputs> {
+  const fetched = await fetchOutputs([wanted], large_outputs, client);
+  const isLost = truncated || status === 'error' || violations.some(({ path }) => path === wanted.path);
+  if (fetched.written.length > 0 || isLost) return fetched;
+  const { path, target } = wanted;
+  await mkdir(dirname(target), { recursive: true });
+  await writeFile(target, stdout);
+  const sha256 = createHash('sha256').update(stdout).digest('hex');
+  return { written: [{ path, file: target, size_bytes: Buffer.byteLength(stdout), sha256 }], missing: [] };
 }
 
 async function fetchTo(file: string, sha256: string, client: Pick<ServiceClient, 'downloadPieces'>): Promise<void> {

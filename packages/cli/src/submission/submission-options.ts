@@ -34,6 +34,8 @@ export interface SubmissionOptions {
   readonly output: readonly string[];
   /** `output/NAME`, or `output/NAME=PATH`, of a file that may be larger than those that come back with the result. */
   readonly largeOutput?: readonly string[];
+  /** The file for all of standard output. */
+  readonly wholeStdout?: string;
   /** `name=value`. */
   readonly limit: readonly string[];
   readonly runtime?: string;
@@ -57,6 +59,9 @@ const ENDINGS: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['.cc', '.cpp', '.cxx'],
 };
 
+/** The name that all of standard output has in the job. */
+export const STDOUT_FILE = 'output/stdout';
+
 /**
  * Reads the program and its files.
  * @throws UsageError for a wrong spelling and for a file that cannot be read
@@ -64,7 +69,7 @@ const ENDINGS: Readonly<Record<Language, readonly string[]>> = {
 export async function readSubmission(file: string, options: SubmissionOptions): Promise<JobSubmission> {
   const outputs = wantedOutputs(options.output);
   const large = wantedOutputs(options.largeOutput ?? []);
-  const { args = [] } = options;
+  const { args = [], wholeStdout } = options;
   const language = options.language ?? languageOf(file);
   const code = decode(await readInput(file, codeBytesMax), file);
   const stdin = await readStdin(options.stdin);
@@ -76,7 +81,12 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
     ...(options.env.length > 0 && { env: Object.fromEntries(options.env.map(variableOf)) }),
     ...(options.file.length > 0 && { files: await Promise.all(options.file.map(readInputFile)) }),
     ...(outputs.length > 0 && { outputs: outputs.map(({ path }) => path) }),
-    ...(large.length > 0 && { large_outputs: { paths: large.map(({ path }) => path) } }),
+    ...(large.length + (wholeStdout === undefined ? 0 : 1) > 0 && {
+      large_outputs: {
+        ...(large.length > 0 && { paths: large.map(({ path }) => path) }),
+        ...(wholeStdout !== undefined && { stdout: STDOUT_FILE }),
+      },
+    }),
     ...(options.runtime !== undefined && { runtime: options.runtime }),
     ...(options.limit.length > 0 && { limits: Object.fromEntries(options.limit.map(limitOf)) }),
     ...(options.minimumIsolation && { requirements: { minimum_isolation: options.minimumIsolation } }),
