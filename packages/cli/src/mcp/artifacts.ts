@@ -6,7 +6,7 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
-import type { Artifact } from '@vouchbox/protocol';
+import type { Artifact, ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
 import { isPicture, mediaTypeOf, textOf } from './media-type.ts';
 import { told } from './told-text.ts';
 
@@ -23,25 +23,32 @@ export interface ListedFile {
   readonly media_type: string;
 }
 
-export function listedFiles(artifacts: readonly Artifact[]): ListedFile[] {
-  return artifacts.map(({ path, size_bytes, sha256, content_base64 }) => ({
+type Left = Pick<FoldedResult, 'artifacts' | 'large_outputs'>;
+
+export function listedFiles({ artifacts, large_outputs = [] }: Left): ListedFile[] {
+  const small = artifacts.map(({ path, size_bytes, sha256, content_base64 }) => ({
     path,
     size_bytes,
     sha256,
     media_type: mediaTypeOf(path, Buffer.from(content_base64, 'base64')),
   }));
+  return [...small, ...large_outputs.map((one) => ({ ...one, media_type: mediaTypeOf(one.path, NOTHING) }))];
 }
 
-/** Pictures as images, short texts as resources, and all else as links to resources. */
-export function artifactContent(job_id: string, artifacts: readonly Artifact[]): ContentBlock[] {
+/** The bytes of a large output are not looked at. */
+const NOTHING = Buffer.alloc(0);
+
+/** Pictures as images, short texts as resources, and all else, such as large outputs, as links to resources. */
+export function artifactContent(job_id: string, { artifacts, large_outputs = [] }: Left): ContentBlock[] {
   let bytesLeft = contentBytesMax;
-  return artifacts.map((artifact) => {
+  const small = artifacts.map((artifact) => {
     const bytes = Buffer.from(artifact.content_base64, 'base64');
     const block = bytes.length <= bytesLeft ? shownContent(job_id, artifact, bytes) : null;
     if (block === null) return artifactLink(job_id, artifact, bytes);
     bytesLeft -= bytes.length;
     return block;
   });
+  return [...small, ...large_outputs.map((output) => artifactLink(job_id, output, NOTHING))];
 }
 
 function shownContent(job_id: string, { path, content_base64 }: Artifact, bytes: Buffer): ContentBlock | null {
@@ -51,7 +58,7 @@ function shownContent(job_id: string, { path, content_base64 }: Artifact, bytes:
   return text === null ? null : { type: 'resource', resource: { uri: artifactUri(job_id, path), mimeType, text } };
 }
 
-function artifactLink(job_id: string, { path, size_bytes }: Artifact, bytes: Buffer): ContentBlock {
+function artifactLink(job_id: string, { path, size_bytes }: ArtifactRecord, bytes: Buffer): ContentBlock {
   return {
     type: 'resource_link',
     uri: artifactUri(job_id, path),
@@ -72,12 +79,24 @@ export function addArtifacts(server: McpServer, client: ServiceClient): void {
   const about = { title: 'Output file of a job', description: 'A file that a program wrote below output/.' };
   server.registerResource('artifact', template, about, async (uri, { job_id, path }, { mcpReq }) => {
     const wanted = decodeURIComponent(String(path));
-    const { artifacts } = await client.result(String(job_id), { signal: mcpReq.signal });
-    const artifact = artifacts.find((one) => one.path === wanted);
-    if (artifact === undefined) throw new ResourceNotFoundError(uri.href);
-    const bytes = Buffer.from(artifact.content_base64, 'base64');
+    const { signal } = mcpReq;
+    const bytes = await bytesOf(client, await client.result(String(job_id), { signal }), wanted, signal);
+    if (bytes === null) throw new ResourceNotFoundError(uri.href);
     const [mimeType, text] = [mediaTypeOf(wanted, bytes), textOf(bytes)];
-    const content = text === null ? { blob: artifact.content_base64 } : { text };
+    const content = text === null ? { blob: bytes.toString('base64') } : { text };
     return { contents: [{ uri: uri.href, mimeType, ...content }] };
   });
+}
+
+/** The content of a file that a job left; null if it left none of this path. */
+async function bytesOf(
+  client: ServiceClient,
+  { artifacts, large_outputs = [] }: Left,
+  path: string,
+  signal: AbortSignal,
+): Promise<Buffer | null> {
+  const artifact = artifacts.find((one) => one.path === path);
+  if (artifact !== undefined) return Buffer.from(artifact.content_base64, 'base64');
+  const large = large_outputs.find((one) => one.path === path);
+  return large === undefined ? null : Buffer.from((await client.download(`sha256:${large.sha256}`, { signal })).bytes);
 }

@@ -79,7 +79,7 @@ export async function jobAnswer(
   if (missing !== null) answer.remarks.push(missingModuleRemark(missing, await packsOf(client, signal), 'runtime'));
   return {
     structuredContent: { ...answer },
-    content: [{ type: 'text', text: asText(answer) }, ...artifactContent(job_id, result.artifacts)],
+    content: [{ type: 'text', text: asText(answer) }, ...artifactContent(job_id, result)],
     ...(detail.status === 'error' && { isError: true }),
   };
 }
@@ -114,7 +114,7 @@ function answerOf(detail: JobDetail, result: FoldedResult, asked: LimitsInput): 
     })),
     effective_limits: detail.effective_spec?.limits ?? null,
     remarks: clampedRemarks(asked, detail.effective_spec?.limits ?? {}).map(([name, remark]) => `${name}: ${remark}`),
-    files: listedFiles(result.artifacts),
+    files: listedFiles(result),
     isolation_class: detail.effective_spec?.isolation_class ?? null,
     networking: detail.networking,
     duration_ms: detail.duration_ms,

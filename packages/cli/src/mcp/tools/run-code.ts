@@ -5,6 +5,7 @@ import {
   type EventData,
   ISOLATION_CLASSES,
   type JobEvent,
+  LargeOutputs,
   OutputName,
   OutputPath,
   ProgramArguments,
@@ -44,6 +45,7 @@ const RunCode = Type.Object(
     outputs: Type.Optional(
       Type.Array(OutputPath, { description: 'Files to bring back; without it everything below output/.' }),
     ),
+    large_outputs: Type.Optional(LargeOutputs),
     runtime: Type.Optional(
       Type.String({ description: 'A pack with libraries, such as python-data; see list_runtimes.' }),
     ),
@@ -59,7 +61,7 @@ type RunCode = Static<typeof RunCode>;
 
 const DESCRIPTION = `Runs one program in a fresh cell. It has no network, and nothing is kept between calls: pass files in again, or name a file that an
 earlier job left with from.
-Write results to output/: everything there comes back, and pictures are shown. A program that fails is a result with
+Write results to output/: everything there comes back, and pictures are shown. Name files of more than 2 MiB in large_outputs. A program that fails is a result with
 its exit code and stderr; an error means that nothing ran. TypeScript is run without its types, which nothing checks: no
 enum, namespace or parameter property. Libraries come in packs: list_runtimes names them.`;
 
@@ -93,8 +95,8 @@ async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: Server
 function submit(client: ServiceClient, asked: RunCode, signal: AbortSignal): Promise<Submitted> {
   const { code, files, timeout_seconds: _, memory_mb: __, minimum_isolation, outputs = ['output/**'], ...said } = asked;
   const limits = limitsOf(asked);
-  const program = { language: said.language, code, ...(files && { files: files.map(inputFile) }) };
-  return client.submit(program, { ...said, outputs, limits, minimumIsolation: minimum_isolation, signal });
+  const program = { ...said, code, outputs, ...(files && { files: files.map(inputFile) }) };
+  return client.submit(program, { limits, minimumIsolation: minimum_isolation, signal });
 }
 
 function limitsOf({ timeout_seconds, memory_mb }: RunCode) {
