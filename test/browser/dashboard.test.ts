@@ -130,7 +130,7 @@ describe('the dashboard', () => {
     expect(await bytesOf('output/all')).toBe(1);
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole('button', { name: 'Edit' }).click();
-    expect(await page.getByLabel('Large files to bring back').inputValue()).toBe('output/large');
+    expect(await page.getByLabel('Large outputs').inputValue()).toBe('output/large');
     expect(await page.getByLabel('File for all of stdout').inputValue()).toBe('output/all');
     await page.locator('.cm-content').waitFor();
     await page.getByRole('button', { name: /^Run/ }).click();

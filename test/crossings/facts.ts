@@ -17,8 +17,12 @@ export interface Facts {
   readonly violations: readonly string[];
   /** The bytes of each file that came back, as `textOf` writes them, by its path. */
   readonly files: Readonly<Record<string, string>>;
+  /** What the other program of a pair wrote. */
+  readonly peer: string;
   /** The verdict of each test of a grading, in its order. */
   readonly verdicts: readonly string[];
+  /** How the newest grading of the tenant stands, as `gradingWords` says it. */
+  readonly grading: string;
   /** The number of jobs after all requests of the scenario. */
   readonly jobs: number;
 }

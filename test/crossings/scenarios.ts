@@ -34,6 +34,8 @@ export interface Scenario {
   readonly act: Act;
   /** The tests of a grading. */
   readonly tests?: readonly GivenTest[];
+  /** Files of a problem package, by their paths, in place of the tests. */
+  readonly problem?: Readonly<Record<string, string>>;
   /** A pack that must be built. */
   readonly needs?: 'c' | 'python-data';
 }
@@ -55,6 +57,7 @@ const uploadBytes = 5 * MIB;
 const UPLOAD = randomBytes(uploadBytes);
 /** Lines that no compression makes small, so that they are large wherever they are kept. */
 const LINES = Array.from({ length: 7000 }, (_, at) => sha256(`${at}`) + sha256(`-${at}`)).join('\n');
+const LARGE = Buffer.concat(Array.from({ length: 80_000 }, (_, at) => createHash('sha256').update(`${at}`).digest()));
 const STDIN = Array.from({ length: MIB / 16 }, (_, at) => String(at).padStart(15, '0'))
   .join('\n')
   .padEnd(MIB, '\n');
@@ -93,6 +96,25 @@ for at in range(7000):
     essential: ['stdout'],
     act: 'nothing',
   },
+  by_digest: {
+    title: 'large outputs by their digests',
+    program: {
+      ...python(`from hashlib import sha256
+import sys
+open('output/small', 'w').write('small')
+open('output/large', 'wb').write(b''.join(sha256(b'%d' % at).digest() for at in range(80000)))
+sys.stdout.buffer.write(b'not \\xff text\\n')`),
+      outputs: ['output/**'],
+      large_outputs: { paths: ['output/large'], stdout: 'output/stdout' },
+    },
+    sees: {
+      ...SUCCEEDED,
+      stdout: 'not \ufffd text\n',
+      files: { 'output/small': 'small', 'output/large': LARGE.toString('latin1'), 'output/stdout': 'not \xff text\n' },
+    },
+    essential: ['files'],
+    act: 'nothing',
+  },
   glob: {
     title: 'files by a pattern',
     program: {
@@ -105,6 +127,16 @@ echo no > other`),
     // A file that is not text: a change of any byte is seen.
     sees: { ...SUCCEEDED, stdout: '', files: { 'output/a.txt': 'one\n', 'output/deep/er/b.bin': 'two\xff\0\r\n\xfe' } },
     essential: ['files'],
+    act: 'nothing',
+  },
+  pair: {
+    title: 'two programs that talk',
+    program: {
+      ...python('print("17", flush=True)\nprint("it said", input())'),
+      interactor: python('print(int(input()) * 2, flush=True)\nimport sys\nprint("rest:", sys.stdin.read(), end="")'),
+    },
+    sees: { ...SUCCEEDED, stdout: '17\nit said 34\n', peer: '34\nrest: it said 34\n' },
+    essential: ['stdout'],
     act: 'nothing',
   },
   stdin: {
@@ -287,7 +319,24 @@ except OSError:
       { name: 'right', stdin: '21', expected: '42' },
       { name: 'wrong', stdin: '21', expected: '43' },
     ],
-    sees: { verdicts: ['accepted', 'wrong_answer'] },
+    sees: { verdicts: ['accepted', 'wrong_answer'], grading: 'finished, 2 of 2 runs' },
+    essential: ['verdicts'],
+    act: 'graded',
+  },
+  packaged: {
+    title: 'problem package of Kattis',
+    program: python('print(int(input()) * 2)'),
+    problem: {
+      'problem.yaml': 'name: Twice\nvalidation: custom\n',
+      'data/sample/1.in': '21\n',
+      'data/sample/1.ans': '42\n',
+      'data/secret/1.in': '21\n',
+      'data/secret/1.ans': '43\n',
+      'output_validators/same.py': `import sys
+answer = open(sys.argv[2]).read()
+sys.exit(42 if sys.stdin.read() == answer else 43)`,
+    },
+    sees: { verdicts: ['accepted', 'wrong_answer'], grading: 'finished, 2 of 2 runs' },
     essential: ['verdicts'],
     act: 'graded',
   },

@@ -1,6 +1,6 @@
 /** The command `vouchbox`, as a person or a script uses it. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { FoldedResult, JobDetail, Language } from '@vouchbox/protocol';
 import { vouchbox } from '../../rig/command.ts';
 import { type Caller, playCaller } from '../caller.ts';
@@ -8,7 +8,8 @@ import type { Crossing } from '../crossing.ts';
 import { type Seen, textOf, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import type { Program } from '../scenarios.ts';
-import { verdictsIn } from './grade-by-client.ts';
+import { gradingOf, verdictsIn } from './grade-by-client.ts';
+import { gradePackage } from './grade-package.ts';
 
 /** How the command knows the language of a file. */
 const ENDINGS: Readonly<Partial<Record<Language, string>>> = {
@@ -42,7 +43,7 @@ function programFile({ directory, scenario: { program } }: Crossing): string {
 
 async function wordsOf(crossing: Crossing, program: Program) {
   const { directory } = crossing;
-  const { uploads = {}, env = {}, limits = {}, outputs, runtime, args } = program;
+  const { uploads = {}, env = {}, limits = {}, outputs, large_outputs: large = {}, runtime, args } = program;
   const named = Object.entries(await crossing.outputsOfJobs());
   const files = Object.entries(uploads).flatMap(([path, content], index) => {
     writeFileSync(join(directory, `upload-${index}`), content);
@@ -54,9 +55,17 @@ async function wordsOf(crossing: Crossing, program: Program) {
     ...Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...Object.entries(limits).flatMap(([name, value]) => ['--limit', `${name}=${value}`]),
     ...(outputs ?? []).flatMap((path) => ['--output', `${path}=back`]),
+    ...(large.paths ?? []).flatMap((path) => ['--large-output', `${path}=back/${basename(path)}`]),
+    ...(large.stdout ? ['--whole-stdout', `back/${basename(large.stdout)}`] : []),
+    ...(program.interactor ? ['--interactor', interactorFile(directory, program.interactor.code)] : []),
     ...(runtime ? ['--runtime', runtime] : []),
     ...(args ? ['--', ...args] : []),
   ];
+}
+
+function interactorFile(directory: string, code: string): string {
+  writeFileSync(join(directory, 'interactor.py'), code);
+  return 'interactor.py';
 }
 
 /** The files that the command wrote below `back/`, as what they were in the cell. */
@@ -87,14 +96,16 @@ const caller: Caller = {
     if (code !== 0) throw new Error(`it was not cancelled: ${stderr}`);
   },
   grade: async (crossing) => {
-    const { tests = [] } = crossing.scenario;
+    const { tests = [], problem } = crossing.scenario;
+    const grading = async () => ({ grading: await gradingOf(crossing) });
+    if (problem !== undefined) return { ...verdictsIn(await gradePackage(crossing)), ...(await grading()) };
     mkdirSync(join(crossing.directory, 'tests'));
     for (const { name, stdin, expected } of tests) {
       writeFileSync(join(crossing.directory, 'tests', `${name}.in`), stdin);
       writeFileSync(join(crossing.directory, 'tests', `${name}.out`), expected);
     }
     const verdict = await printed(crossing, ['grade', programFile(crossing), '--tests', 'tests', '--json']);
-    return verdictsIn(JSON.stringify(verdict));
+    return { ...verdictsIn(JSON.stringify(verdict)), ...(await grading()) };
   },
 };
 

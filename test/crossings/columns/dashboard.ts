@@ -27,7 +27,8 @@ async function withPage<Result>(
   return result;
 }
 
-async function typed(page: Page, { language, code, stdin, args, env, outputs, runtime, limits }: Program) {
+async function typed(page: Page, program: Program) {
+  const { language, code, stdin, args, env, outputs, large_outputs: large, runtime, limits } = program;
   const editor = page.getByRole('textbox', { name: 'Program', exact: true });
   await page.locator('.cm-content').waitFor();
   await page.getByLabel('Language').selectOption(language);
@@ -45,6 +46,8 @@ async function typed(page: Page, { language, code, stdin, args, env, outputs, ru
         .join('\n'),
     );
   await page.getByLabel('Files to bring back').fill((outputs ?? []).join('\n'));
+  await page.getByLabel('Large outputs').fill((large?.paths ?? []).join('\n'));
+  await page.getByLabel('File for all of stdout').fill(large?.stdout ?? '');
   for (const name of LIMIT_NAMES) {
     const value = limits?.[name];
     if (value !== undefined) await page.getByLabel(LIMIT_WORDS[name], { exact: true }).fill(String(value));
@@ -111,7 +114,21 @@ async function jobPage(page: Page): Promise<Seen> {
     truncated: named.includes('truncated'),
     violations: [...new Set(named.filter((type) => type !== 'truncated'))].toSorted(),
     files,
+    ...(await peerOf(page)),
   };
+}
+
+/** What the other program of a pair wrote, on the page that is linked to. Comes back to the first page. */
+async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
+  const link = page.getByRole('link', { name: /^the interactor, / });
+  if ((await link.count()) === 0) return {};
+  await link.click();
+  await page.getByRole('link', { name: /^the program, / }).waitFor();
+  await page.getByLabel('Connection: closed').waitFor();
+  const peer = ended(await streamOf(page, 'stdout'));
+  await page.goBack();
+  await page.getByRole('link', { name: /^the interactor, / }).waitFor();
+  return { peer };
 }
 
 /** The signature, checked in the page against the key that signed it. */
@@ -131,9 +148,9 @@ function callerIn(browser: Browser): Caller {
   return {
     run: async (crossing) => {
       const { program } = crossing.scenario;
-      // The playground takes files of up to 2 MiB, and none by name. A client sends other submissions, and their job is read
-      // here.
-      if (program.uploads !== undefined || program.fromJobs !== undefined) {
+      // The playground takes files of up to 2 MiB, none by name, and one program. A client sends other submissions, and
+      // their job is read here.
+      if ([program.uploads, program.fromJobs, program.interactor].some((member) => member !== undefined)) {
         const job = await submitByClient(crossing);
         await crossing.client.waitForResult(job);
         return await read(crossing, job);

@@ -1,13 +1,21 @@
-/** Gradings of the scenarios' programs, made by the TypeScript client. */
+/** Gradings of the scenarios' programs, made by the TypeScript client; from a problem package, by the command. */
+import type { GradingItem } from '@vouchbox/protocol';
 import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
+import { gradePackage } from './grade-package.ts';
 
 /** The file in which the judge leaves its verdict. */
 const VERDICT = 'output/verdict.json';
 
 /** Grades the program by the tests of the scenario, and returns the id of the job that judged. */
-export async function gradeByClient({ client, scenario }: Crossing): Promise<string> {
+export async function gradeByClient(crossing: Crossing): Promise<string> {
+  const { client, scenario } = crossing;
   const { program, tests = [] } = scenario;
+  if (scenario.problem !== undefined) {
+    await gradePackage(crossing);
+    const { graded } = await client.grading(await newestGrading(crossing));
+    return graded[0]?.verdict?.job_id ?? '';
+  }
   return (await client.grade(program, { tests })).job_id;
 }
 
@@ -22,4 +30,21 @@ export function verdictsOf({ files = {} }: Seen): Seen {
 export function verdictsIn(text: string): Seen {
   const { tests } = JSON.parse(text) as { readonly tests: readonly { readonly verdict: string }[] };
   return { verdicts: tests.map(({ verdict }) => verdict) };
+}
+
+async function newestGrading({ otherClient }: Crossing): Promise<string> {
+  return (await otherClient.gradings({ limit: 1 })).items[0]?.grading_id ?? '';
+}
+
+export function gradingWords({
+  status,
+  runs,
+  runs_ended,
+}: Pick<GradingItem, 'status' | 'runs' | 'runs_ended'>): string {
+  return `${status}, ${runs_ended} of ${runs} runs`;
+}
+
+/** How the grading of a cell stands, read at the node where this service is read. */
+export async function gradingOf(crossing: Crossing): Promise<string> {
+  return gradingWords(await crossing.otherClient.grading(await newestGrading(crossing)));
 }

@@ -9,6 +9,7 @@ import type { Crossing } from '../crossing.ts';
 import { OF_EVERY_JOB, type Seen, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { verdictsIn } from './grade-by-client.ts';
+import { gradePackage } from './grade-package.ts';
 import { readByClient } from './typescript-client.ts';
 
 /** The word of a verdict for a test whose program ended so, as docs/GRADING.md defines it. */
@@ -70,8 +71,10 @@ const caller: Caller = {
     if (verdicts?.[0] !== 'accepted') throw new Error(`the verdict is ${verdicts?.[0]}`);
     return await readByClient(crossing, test);
   },
-  grade: async ({ client, scenario: { program, tests = [] } }) => {
-    const { bytes } = await client.grade(program, { tests });
+  grade: async (crossing) => {
+    const { program, tests = [], problem } = crossing.scenario;
+    if (problem !== undefined) return verdictsIn(await gradePackage(crossing));
+    const { bytes } = await crossing.client.grade(program, { tests });
     return verdictsIn(Buffer.from(bytes).toString());
   },
 };
@@ -83,6 +86,8 @@ export const grading: Place = {
   shows: OF_EVERY_JOB,
   except: {
     glob: 'A test is judged by what its program prints, and brings no files back.',
+    by_digest: 'A test is judged by what its program prints, and brings no files back.',
+    pair: 'A grading takes a program alone, and refuses one with an interactor.',
     foreign_names: 'A test is judged by what its program prints, and brings no files back.',
     repeated: 'A grading takes no key: each of its tests is a job of its own.',
   },

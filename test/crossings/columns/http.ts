@@ -1,11 +1,12 @@
 /** HTTP alone, as any language can speak it: requests of the contract without a client. */
 import { createHash } from 'node:crypto';
-import type { FoldedResult, JobDetail, JobSubmission } from '@vouchbox/protocol';
+import type { FoldedResult, GradingDetail, JobDetail, JobSubmission } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
-import { factsOf, OF_EVERY_JOB, type Seen } from '../facts.ts';
+import { factsOf, OF_EVERY_JOB, type Seen, textOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
-import { gradeByClient, verdictsOf } from './grade-by-client.ts';
+import { gradingWords, verdictsOf } from './grade-by-client.ts';
+import { READ_BY_THE_COMMAND } from './grade-package.ts';
 
 interface Request {
   readonly method?: 'POST' | 'PUT' | 'DELETE';
@@ -13,15 +14,20 @@ interface Request {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-async function ask<Answer>({ service, key }: Crossing, path: string, { headers, ...request }: Request = {}) {
+async function answerTo({ service, key }: Crossing, path: string, { headers, ...request }: Request = {}) {
   const answer = await fetch(service.url + path, {
     ...request,
     headers: { authorization: `Bearer ${key}`, ...headers },
   });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`HTTP ${answer.status}: ${text}`);
-  return JSON.parse(text) as Answer;
+  if (!answer.ok) throw new Error(`HTTP ${answer.status}: ${await answer.text()}`);
+  return answer;
 }
+
+async function ask<Answer>(crossing: Crossing, path: string, request?: Request): Promise<Answer> {
+  return (await (await answerTo(crossing, path, request)).json()) as Answer;
+}
+
+const JSON_BODY = { 'content-type': 'application/json' };
 
 /** Sends the files that a submission only names. */
 async function uploaded(crossing: Crossing): Promise<JobSubmission> {
@@ -39,13 +45,22 @@ async function uploaded(crossing: Crossing): Promise<JobSubmission> {
 
 async function read(crossing: Crossing, job_id: string): Promise<Seen> {
   const result = await ask<FoldedResult>(crossing, `/v1/jobs/${job_id}/result?wait_seconds=120`);
-  return factsOf(await ask<JobDetail>(crossing, `/v1/jobs/${job_id}`), result);
+  const detail = await ask<JobDetail>(crossing, `/v1/jobs/${job_id}`);
+  const { files, ...seen } = factsOf(detail, result);
+  const large: Record<string, string> = {};
+  for (const { path, sha256 } of result.large_outputs ?? []) {
+    const bytes = await (await answerTo(crossing, `/v1/blobs/sha256/${sha256}`)).arrayBuffer();
+    large[path] = textOf(new Uint8Array(bytes));
+  }
+  const { peer } = detail.requested_spec.interaction ?? {};
+  const told = peer && (await ask<FoldedResult>(crossing, `/v1/jobs/${peer}/result?wait_seconds=120`));
+  return { ...seen, files: { ...files, ...large }, ...(told && { peer: told.stdout }) };
 }
 
 const caller: Caller = {
   run: async (crossing, idempotencyKey) => {
     const headers = {
-      'content-type': 'application/json',
+      ...JSON_BODY,
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
     const body = JSON.stringify(await uploaded(crossing));
@@ -56,8 +71,15 @@ const caller: Caller = {
   cancel: async (crossing, job_id) => {
     await ask(crossing, `/v1/jobs/${job_id}`, { method: 'DELETE' });
   },
-  // A client makes the gradings; the jobs that it made are read here.
-  grade: async (crossing) => verdictsOf(await read(crossing, await gradeByClient(crossing))),
+  grade: async (crossing) => {
+    const { program, tests } = crossing.scenario;
+    const body = JSON.stringify({ programs: [program], tests });
+    const request = { method: 'POST', body, headers: JSON_BODY } as const;
+    const { grading_url } = await ask<{ grading_url: string }>(crossing, '/v1/gradings', request);
+    const ended = await ask<GradingDetail>(crossing, `${grading_url}?wait_seconds=120`);
+    const verdicts = verdictsOf(await read(crossing, ended.graded[0]?.verdict?.job_id ?? ''));
+    return { ...verdicts, grading: gradingWords(ended) };
+  },
 };
 
 export const http: Place = {
@@ -65,6 +87,6 @@ export const http: Place = {
   group: 'callers',
   service: 'usual',
   shows: OF_EVERY_JOB,
-  except: {},
+  except: { packaged: READ_BY_THE_COMMAND },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

@@ -6,6 +6,7 @@ import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { type AdapterAnswer, type Ask, endWithoutResult, NOT_IN_THEIR_INTERFACE, withAdapter } from './adapter.ts';
+import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { cancelByClient } from './typescript-client.ts';
 
 const NUMBERS: Readonly<Partial<Record<Language, number>>> = {
@@ -115,6 +116,9 @@ export const judge0: Place = {
     foreign_names: 'An answer of Judge0 has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(JUDGE0),
     repeated: NOT_IN_THEIR_INTERFACE.repeated(JUDGE0),
+    by_digest: NOT_IN_THEIR_INTERFACE.by_digest(JUDGE0),
+    pair: NOT_IN_THEIR_INTERFACE.pair(JUDGE0),
+    packaged: READ_BY_THE_COMMAND,
   },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

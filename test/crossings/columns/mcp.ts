@@ -10,6 +10,7 @@ import { OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import type { Program } from '../scenarios.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
+import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { submitByClient } from './typescript-client.ts';
 
 /** Longer than any program of a scenario that ends. */
@@ -48,9 +49,9 @@ async function call(client: Client, name: string, words: Record<string, unknown>
 }
 
 /** Without members for these, the tool cannot say what the program needs: its job is made by a client, and read here. */
-function canSay({ uploads, limits = {} }: Program): boolean {
+function canSay({ uploads, interactor, limits = {} }: Program): boolean {
   const { wall_seconds: _wall, mem_mb: _memory, ...others } = limits;
-  return uploads === undefined && Object.keys(others).length === 0;
+  return uploads === undefined && interactor === undefined && Object.keys(others).length === 0;
 }
 
 async function seenOf(
@@ -122,6 +123,7 @@ export const mcp: Place = {
   service: 'usual',
   shows: OF_EVERY_JOB,
   except: {
+    packaged: READ_BY_THE_COMMAND,
     repeated: 'A call of `run_code` takes no key: an agent that calls it again wants another job.',
   },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),

@@ -4,6 +4,7 @@ import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { type AdapterAnswer, endWithoutResult, NOT_IN_THEIR_INTERFACE, withAdapter } from './adapter.ts';
+import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { cancelByClient } from './typescript-client.ts';
 
 const NAMES: Readonly<Record<string, string>> = { node: 'javascript', cpp: 'c++' };
@@ -61,6 +62,9 @@ export const piston: Place = {
     max_file_mb: 'A request of Piston has no limit of the size of a file.',
     graded: 'A request of Piston has no expected output.',
     repeated: NOT_IN_THEIR_INTERFACE.repeated(PISTON),
+    by_digest: NOT_IN_THEIR_INTERFACE.by_digest(PISTON),
+    pair: NOT_IN_THEIR_INTERFACE.pair(PISTON),
+    packaged: READ_BY_THE_COMMAND,
   },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

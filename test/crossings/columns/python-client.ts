@@ -6,6 +6,7 @@ import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { OF_EVERY_JOB, type Seen } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
+import { READ_BY_THE_COMMAND } from './grade-package.ts';
 
 const PYTHON = '/usr/bin/python3';
 const PROGRAM = join(import.meta.dirname, 'python_client.py');
@@ -51,6 +52,6 @@ export const pythonClient: Place = {
   group: 'callers',
   service: 'usual',
   shows: OF_EVERY_JOB,
-  except: {},
+  except: { packaged: READ_BY_THE_COMMAND },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

@@ -10,15 +10,18 @@ from typing import Any
 from vouchbox import Client, GradeTest
 
 
-def seen_of(result: Any) -> dict[str, Any]:
+def seen_of(client: Client, result: Any) -> dict[str, Any]:
+    large = {one["path"]: client.download("sha256:" + one["sha256"]).data for one in result.large_outputs}
+    interaction = client.detail(result.job_id)["requested_spec"].get("interaction")
     return {
+        **({"peer": client.wait(interaction["peer"]).stdout} if interaction else {}),
         "status": result.status,
         "exit_code": result.exit_code,
         "stdout": result.stdout,
         "stderr": result.stderr,
         "truncated": result.truncated,
         "violations": sorted({violation["type"] for violation in result.violations}),
-        "files": {path: content.decode("latin-1") for path, content in result.files.items()},
+        "files": {path: content.decode("latin-1") for path, content in {**result.files, **large}.items()},
     }
 
 
@@ -28,14 +31,14 @@ def run(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     program = {"outputs": [], **asked["program"]}
     result = client.run(program, files=files or None, idempotency_key=asked.get("idempotency_key"))
     client.verify(result.job_id)
-    return {**seen_of(result), "terminal_reason": result.terminal_reason, "signal": result.signal}
+    return {**seen_of(client, result), "terminal_reason": result.terminal_reason, "signal": result.signal}
 
 
 def read(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     detail = client.detail(asked["job_id"])
     client.verify(asked["job_id"])
     return {
-        **seen_of(client.wait(asked["job_id"])),
+        **seen_of(client, client.wait(asked["job_id"])),
         "terminal_reason": detail["terminal_reason"],
         "signal": detail["signal"],
     }
@@ -48,7 +51,15 @@ def cancel(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
 
 def grade(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     graded = client.grade(asked["program"], tests=[GradeTest(**test) for test in asked["tests"]])
-    return {"verdicts": [test["verdict"] for test in graded.verdict["tests"]]}
+    # The client makes the jobs of `grade` itself; the service makes those of a grading that is sent.
+    sent = client.submit_grading({"programs": [asked["program"]], "tests": asked["tests"]})
+    ended = client.wait_for_grading(sent["grading_id"])
+    judged = client.wait(ended["graded"][0]["verdict"]["job_id"]).files["output/verdict.json"]
+    verdicts = [[test["verdict"] for test in one["tests"]] for one in (graded.verdict, json.loads(judged))]
+    if verdicts[0] != verdicts[1]:
+        raise SystemExit(f"the verdicts differ: {verdicts}")
+    words = f"{ended['status']}, {ended['runs_ended']} of {ended['runs']} runs"
+    return {"verdicts": verdicts[0], "grading": words}
 
 
 CALLS = {"run": run, "read": read, "cancel": cancel, "grade": grade}

@@ -5,6 +5,7 @@ import type { Crossing } from '../crossing.ts';
 import { type Seen, textOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import { type AdapterAnswer, endWithoutResult, NOT_IN_THEIR_INTERFACE, withAdapter } from './adapter.ts';
+import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { cancelByClient } from './typescript-client.ts';
 
 const NAMES: Readonly<Record<string, string>> = { node: 'nodejs' };
@@ -68,6 +69,9 @@ export const sandboxFusion: Place = {
     max_file_mb: 'A request of SandboxFusion has no limit of the size of a file.',
     graded: 'A request of SandboxFusion has no expected output.',
     repeated: NOT_IN_THEIR_INTERFACE.repeated(FUSION),
+    by_digest: NOT_IN_THEIR_INTERFACE.by_digest(FUSION),
+    pair: NOT_IN_THEIR_INTERFACE.pair(FUSION),
+    packaged: READ_BY_THE_COMMAND,
   },
   unseen: {
     glob: { facts: [], why: NAMES_EACH },

@@ -1,10 +1,12 @@
 /** The TypeScript client: `run`, and reading and cancelling with it. Other places that add nothing to a call use it, too. */
-import type { NamedContent, RunOptions } from '@vouchbox/client';
+import type { NamedContent, RunOptions, ServiceClient } from '@vouchbox/client';
+import type { FoldedResult } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { factsOf, OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
-import { verdictsIn } from './grade-by-client.ts';
+import { gradingOf, verdictsIn } from './grade-by-client.ts';
+import { READ_BY_THE_COMMAND } from './grade-package.ts';
 
 /** The options of a run with the client for a scenario, whose files are uploaded. */
 async function optionsOf(crossing: Crossing): Promise<RunOptions> {
@@ -26,7 +28,25 @@ export async function submitByClient(crossing: Crossing, idempotencyKey?: string
 /** Reads a job that has ended, at the node where this service is read. */
 export async function readByClient({ otherClient }: Crossing, job_id: string): Promise<Seen> {
   const result = await otherClient.waitForResult(job_id);
-  return factsOf(await otherClient.detail(job_id), result);
+  const seen = factsOf(await otherClient.detail(job_id), result);
+  const files = { ...seen.files, ...(await largeFiles(otherClient, result)) };
+  return { ...seen, files, ...(await peerOf(otherClient, job_id)) };
+}
+
+/** Large outputs, which come by their digests. */
+async function largeFiles(
+  client: ServiceClient,
+  { large_outputs = [] }: Pick<FoldedResult, 'large_outputs'>,
+): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const { path, sha256 } of large_outputs) files[path] = textOf((await client.download(`sha256:${sha256}`)).bytes);
+  return files;
+}
+
+/** What the other program of a pair wrote. */
+async function peerOf(client: ServiceClient, job_id: string): Promise<Pick<Seen, 'peer'>> {
+  const { interaction } = (await client.detail(job_id)).requested_spec;
+  return interaction === undefined ? {} : { peer: (await client.waitForResult(interaction.peer)).stdout };
 }
 
 export async function cancelByClient({ otherClient }: Crossing, job_id: string): Promise<void> {
@@ -38,17 +58,20 @@ const caller: Caller = {
     const { uploads: _, fromJobs: __, ...program } = crossing.scenario.program;
     const options = { ...(await optionsOf(crossing)), idempotencyKey };
     const { files, violations, ...seen } = await crossing.client.run(program, options);
+    const small = Object.fromEntries([...files].map(([path, bytes]) => [path, textOf(bytes)]));
     return {
       ...(seen as Seen),
       violations: typesOf(violations),
-      files: Object.fromEntries([...files].map(([path, bytes]) => [path, textOf(bytes)])),
+      files: { ...small, ...(await largeFiles(crossing.client, seen)) },
+      ...(await peerOf(crossing.client, seen.job_id)),
     };
   },
   read: readByClient,
   cancel: cancelByClient,
-  grade: async ({ client, scenario: { program, tests = [] } }) => {
-    const { bytes } = await client.grade(program, { tests });
-    return verdictsIn(Buffer.from(bytes).toString());
+  grade: async (crossing) => {
+    const { program, tests = [] } = crossing.scenario;
+    const { bytes } = await crossing.client.grade(program, { tests });
+    return { ...verdictsIn(Buffer.from(bytes).toString()), grading: await gradingOf(crossing) };
   },
 };
 
@@ -57,6 +80,6 @@ export const typescriptClient: Place = {
   group: 'callers',
   service: 'usual',
   shows: OF_EVERY_JOB,
-  except: {},
+  except: { packaged: READ_BY_THE_COMMAND },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),
 };

@@ -32,7 +32,7 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
           ...(named ? [['stdin', named.from ? outputOf(named.from) : listed([named.blob])] as const] : []),
           ['Files to bring back', listed(outputs)],
           ...(large
-            ? [['Large files', listed([...large.paths, ...(large.stdout === null ? [] : [large.stdout])])] as const]
+            ? [['Large outputs', listed([...large.paths, ...(large.stdout === null ? [] : [large.stdout])])] as const]
             : []),
           ['Weakest isolation', requirements?.minimum_isolation ?? '—'],
         ]}

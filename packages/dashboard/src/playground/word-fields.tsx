@@ -8,7 +8,7 @@ const FIELDS = [
   { name: 'args', label: 'Arguments', hint: 'One a line.', rows: 2 },
   { name: 'env', label: 'Variables', hint: 'One NAME=VALUE a line. They are stored with the job.', rows: 2 },
   { name: 'outputs', label: 'Files to bring back', hint: 'Paths or patterns, one a line.', rows: 2 },
-  { name: 'large', label: 'Large files to bring back', hint: 'Paths, one a line; up to 64 MiB together.', rows: 1 },
+  { name: 'large', label: 'Large outputs', hint: 'Paths, one a line; up to 64 MiB together.', rows: 1 },
   { name: 'stdout', label: 'File for all of stdout', hint: 'A path, such as output/stdout.', rows: 1 },
 ] as const;
 
