@@ -1,0 +1,55 @@
+/** Gradings that a service makes, with every word of their verdicts and every job. */
+import type { GradingSubmission, JobDetail, ServiceClient } from '@vouchbox/client';
+import type { Verdict2 } from '@vouchbox/protocol/grading-steps';
+
+export interface GradedProgram {
+  /** Null if it got none, for the reason. */
+  readonly verdict: Verdict2 | null;
+  readonly problem: string | null;
+  /** Ids of its jobs, by their names such as `build` and `test 3`. The last one of a name counts. */
+  readonly jobs: ReadonlyMap<string, string>;
+}
+
+/** Asks for verdicts of version 2, and waits for all of them. */
+export async function graded(
+  client: ServiceClient,
+  body: Omit<GradingSubmission, 'verdict'>,
+): Promise<{ readonly grading_id: string; readonly programs: readonly GradedProgram[] }> {
+  const { grading_id } = await client.submitGrading({ verdict: 'urn:svc:verdict:v2', ...body });
+  const jobs = body.programs.map(() => new Map<string, string>());
+  for await (const { kind, data } of client.gradingEvents(grading_id)) {
+    if (kind === 'job') jobs[data.program ?? 0]?.set(data.name ?? '', data.job_id ?? '');
+  }
+  const { graded: states } = await client.waitForGrading(grading_id);
+  const programs: GradedProgram[] = [];
+  for (const [at, { verdict: judged, problem, status }] of states.entries()) {
+    const verdict = judged === null ? null : await verdictOf(client, judged.job_id);
+    programs.push({ verdict, problem: problem ?? (judged === null ? status : null), jobs: jobs[at] ?? new Map() });
+  }
+  return { grading_id, programs };
+}
+
+async function verdictOf(client: ServiceClient, job_id: string): Promise<Verdict2> {
+  const { artifacts } = await client.result(job_id);
+  return JSON.parse(Buffer.from(artifacts[0]?.content_base64 ?? '', 'base64').toString());
+}
+
+/** The words of a verdict, test by test; why there is none where there is none. */
+export function wordsOf({ verdict, problem }: GradedProgram): readonly string[] {
+  return verdict === null ? [`no verdict: ${problem}`] : verdict.tests.map((test) => test.verdict);
+}
+
+/** What jobs say of themselves, whose names begin so. */
+export async function detailsOf(
+  client: ServiceClient,
+  { jobs }: GradedProgram,
+  start: string,
+): Promise<readonly JobDetail[]> {
+  const ids = [...jobs].filter(([name]) => name.startsWith(start)).map(([, id]) => id);
+  return await Promise.all(ids.map((id) => client.detail(id)));
+}
+
+/** Processor time that receipts state, in milliseconds. */
+export function processorOf(details: readonly JobDetail[]): number {
+  return details.reduce((sum, { receipt }) => sum + (receipt?.resource_usage?.cpu_ms ?? 0), 0);
+}

@@ -1,0 +1,14 @@
+/** One program of each kind whose verdicts are known. `npm run judging` tries many, on a busy host, and all else that is claimed. */
+import { expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+import { KINDS } from './known-programs.ts';
+import { judgeKnown } from './known-verdicts.ts';
+
+const rig = useRig({ concurrency: '2' });
+
+test('programs of every kind are judged as what they are', { tags: ['Gradings-2d'] }, async () => {
+  const { client } = rig().alpha;
+  const { url } = rig().service;
+  const { problems } = await judgeKnown(client, { programs: KINDS.length, tests: 5, seed: 1, url });
+  expect(problems).toEqual([]);
+});
