@@ -1,5 +1,14 @@
 /** Verdicts of version 2: what each test took, groups, points, repeated runs, and the refusal of forgeries. */
-import type { Grading2, GradingPlan, JudgedTest, RunRecord } from '@vouchbox/protocol/grading-steps';
+import type { LimitsInput } from '@vouchbox/protocol';
+import {
+  checkRecord,
+  endOf,
+  type Grading2,
+  type GradingPlan,
+  type GroupRecord,
+  type JudgedTest,
+  type RunRecord,
+} from '@vouchbox/protocol/grading-steps';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   type DrivenGrading,
@@ -86,6 +95,8 @@ else: print("right " * (166000 if sys.argv[1] == "large" else 1))`;
   }
 });
 
+const SMALL: GroupRecord = { name: 'small', score: 'sum', points: 0, after: [], stop: false };
+
 describe('a verdict', () => {
   let driven: DrivenGrading;
   beforeAll(async () => {
@@ -161,6 +172,38 @@ describe('a verdict', () => {
     const forged = await judgeGrading(client, forge(driven.grading), []);
     const problems = await problemsOf(client, { ...forged.files, jobs: driven.files.jobs });
     expect(problems.join('\n')).toMatch(names);
+  });
+
+  test('of another way of judging for one test is refused', async () => {
+    const { client } = rig().alpha;
+    const program = python('print(input())');
+    const limits = PLAN.limits as LimitsInput;
+    // A text that is too long for the judge is compared by the comparer.
+    const plan = { tests: [{ name: 'four', stdin: text('1'), expected: text(`1${' '.repeat(1 << 20)}`) }], limits };
+    const other = await driveGrading(client, { plan, program });
+    const [compared] = other.grading.tests as [JudgedTest];
+    const [one, two] = driven.grading.tests as [JudgedTest, JudgedTest];
+    const files = { 'input/stdin': '1.0', 'input/output': '1.0\n', 'input/expected': '4', 'input/lenient': '' };
+    const args = ['input/stdin', 'input/output', 'input/expected'];
+    const lenient = await client.run(CHECKER, { files, args });
+    const check = checkRecord(endOf(lenient), 'testlib');
+    const { files: jobs } = await judgeGrading(client, driven.grading, [endOf(lenient)]);
+    for (const [tests, names] of [
+      [[one, { ...compared, group: 'small' }], /words: four was judged without the checker/],
+      [[one, { ...two, check }], /test two: its checker was another program/],
+    ] as const) {
+      const forged = await judgeGrading(client, { ...driven.grading, tests, groups: [SMALL] }, []);
+      const all = new Map([...driven.files.jobs, ...other.files.jobs, ...jobs.jobs]);
+      const problems = await problemsOf(client, { ...forged.files, jobs: all });
+      expect(problems.join('\n')).toMatch(names);
+    }
+  });
+
+  test('of no test is refused', async () => {
+    const { client } = rig().alpha;
+    const forged = await judgeGrading(client, { ...driven.grading, tests: [], groups: [] }, []);
+    expect(forged.verdict.accepted).toBe(true);
+    expect(await problemsOf(client, forged.files)).toEqual([expect.stringContaining('not a verdict of this form')]);
   });
 
   test('without the job of a test is refused', async () => {

@@ -169,8 +169,9 @@ class Examiner {
       throw new Mismatch('its checker was given another input');
     if (check.codes === 'kattis' && receipt['stdin_sha256'] !== test.stdout_sha256)
       throw new Mismatch('its checker read another output');
-    this.#checker ??= check.code_sha256;
-    if (check.code_sha256 !== this.#checker) throw new Mismatch('its checker was another program');
+    const checker = canonicalJson([receipt['code_sha256'] ?? null, receipt['env_sha256'] ?? null, ownFiles(given)]);
+    this.#checker ??= checker;
+    if (checker !== this.#checker) throw new Mismatch('its checker was another program');
   }
 
   async #checkValidation(name: string, test: TestResult2, said: CheckRecord): Promise<void> {
@@ -187,9 +188,17 @@ class Examiner {
   }
 }
 
-/** Whether the judge compared what a checker should have judged. */
+/** Whether the judge or the comparer compared what a checker should have judged. */
 function lacksChecker({ verdict, check }: TestResult2): boolean {
-  return check === null && (verdict === 'accepted' || verdict === 'wrong_answer');
+  return (check ?? COMPARED).code_sha256 === COMPARER_SHA256 && (verdict === 'accepted' || verdict === 'wrong_answer');
+}
+
+const COMPARED = { code_sha256: COMPARER_SHA256 };
+
+/** What a checker was given beside what it checks: it is the same for all tests. */
+function ownFiles(given: unknown): unknown {
+  const checked: readonly unknown[] = Object.values(CHECKED_FILES);
+  return Array.isArray(given) ? given.filter((file) => !(isJsonObject(file) && checked.includes(file['path']))) : given;
 }
 
 /** What a run is given, by the members of its receipt. */

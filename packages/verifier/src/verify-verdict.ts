@@ -87,7 +87,7 @@ function parseVerdict(bytes: Uint8Array<ArrayBuffer>, known: string | undefined)
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
   const { schema, tests } = json.value;
-  if (schema !== known || !Array.isArray(tests)) return null;
+  if (schema !== known || !Array.isArray(tests) || tests.length === 0) return null;
   return schema === VERDICT_SCHEMA || isVerdict2(json.value) ? (json.value as unknown as Verdict | Verdict2) : null;
 }
 
