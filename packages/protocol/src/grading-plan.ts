@@ -4,7 +4,7 @@
  */
 import { COMPARISONS } from './grading.ts';
 import type { Comparing, ExitCodes, GroupRecord } from './grading-record.ts';
-import { LIMIT_DEFAULTS } from './limits.ts';
+import { gradingPointsMax, LIMIT_DEFAULTS } from './limits.ts';
 import type { JobSubmission, LimitsInput } from './submission.ts';
 
 /** A text, or the digest of a blob of the tenant. Only what is given as a text can be compared in the judge's own job. */
@@ -70,7 +70,6 @@ export interface GradingPlan {
 }
 
 const testsMax = 1000;
-const pointsMax = 1e9;
 /** The room of an output, unless more is expected. */
 const outputBytesUsual = 8 * 1024 * 1024;
 export const outputBytesMost = 64 * 1024 * 1024;
@@ -100,7 +99,7 @@ function testProblem({ name, expected, compare, points = 1 }: PlannedTest): stri
 }
 
 function arePoints(points: number): boolean {
-  return points >= 0 && points <= pointsMax;
+  return points >= 0 && points <= gradingPointsMax;
 }
 
 function isComparing(compare: Comparing): boolean {

@@ -8,6 +8,7 @@ import { EXIT_CODES, VERDICT_SCHEMA_2 } from './grading-record.ts';
 import {
   filesMax,
   gradingGroupsMax,
+  gradingPointsMax,
   gradingProgramsMax,
   gradingTestsMax,
   gradingValidatorsMax,
@@ -85,7 +86,7 @@ export const GradingTest = Type.Object(
     files: Files,
     expected: Type.Optional(GradingText),
     compare: Type.Optional(Comparing),
-    points: Type.Optional(Type.Number({ minimum: 0, description: '1 if left out.' })),
+    points: Type.Optional(Type.Number({ minimum: 0, maximum: gradingPointsMax, description: '1 if left out.' })),
     group: Type.Optional(Name),
     env: Type.Optional(ProgramVariables),
     checker_args: Type.Optional(ProgramArguments),

@@ -84,6 +84,7 @@ export const gradingProgramsMax = 1000;
 export const gradingTestsMax = 1000;
 export const gradingGroupsMax = 100;
 export const gradingValidatorsMax = 8;
+export const gradingPointsMax = 1e9;
 /** Programs times tests. */
 export const gradingRunsMax = 50_000;
 /** Tokens of its JSON. */

@@ -4,6 +4,7 @@
  */
 import {
   codeBytesMax,
+  envMax,
   fileBytesMax,
   type GraderProgram,
   GradingSubmission,
@@ -18,11 +19,18 @@ import {
   type RequestedSpec,
   stdinBytesMax,
   streamBytesMax,
+  wordsTotalBytesMax,
 } from '@vouchbox/protocol';
 import { VERDICT_SCHEMA } from '@vouchbox/protocol/grading';
-import { type Comparing, type GradingPlan, planProblem, VERDICT_SCHEMA_2 } from '@vouchbox/protocol/grading-steps';
+import {
+  CHECKED_FILES,
+  type Comparing,
+  type GradingPlan,
+  planProblem,
+  VERDICT_SCHEMA_2,
+} from '@vouchbox/protocol/grading-steps';
 import { ServiceError } from '../../ground/service-error.ts';
-import { refusal } from '../admit/refuse.ts';
+import { quoted, refusal } from '../admit/refuse.ts';
 import { type ParsedSubmission, parseSubmission, problemOf } from '../admit/submission.ts';
 
 /** A program as its jobs need it. */
@@ -92,7 +100,7 @@ export function parseGrading(body: unknown): ParsedGrading {
   const shared = { ...(limits && { limits }), ...(requirements && { requirements }) };
   const common = specOf('', { language: 'python', code: ' ', ...shared });
   const named = new Set<string>();
-  return {
+  const parsed = {
     common: {
       limits: common.limits,
       requirements: common.requirements,
@@ -110,9 +118,27 @@ export function parseGrading(body: unknown): ParsedGrading {
     tests: tests.map((test, index) => {
       if (named.has(test.name)) throw refusal('invalid_request', `/tests/${index}/name`, 'is the name of two tests');
       named.add(test.name);
-      return testOf(`/tests/${index}`, test, checker !== undefined);
+      return testOf(`/tests/${index}`, test, checker);
     }),
+  } satisfies ParsedGrading;
+  checkVariables(parsed);
+  return parsed;
+}
+
+/** A run has the variables of its program and those of its test, which together have the bounds of a job's. */
+function checkVariables({ programs, tests }: Pick<ParsedGrading, 'programs' | 'tests'>): void {
+  const sizeOf = (env: Readonly<Record<string, string>>) => {
+    const words = Object.values(env);
+    return { count: words.length, bytes: words.reduce((sum, word) => sum + Buffer.byteLength(word), 0) };
   };
+  const ofTests = tests.map(({ content }) => sizeOf(content.env));
+  for (const [at, { content }] of programs.entries()) {
+    const { count, bytes } = sizeOf(content.env);
+    const wrong = ofTests.findIndex((own) => own.count + count > envMax || own.bytes + bytes > wordsTotalBytesMax);
+    if (count === 0 || wrong === -1) continue;
+    const problem = `and that of ${quoted(tests[wrong]?.head.name ?? '')} have more than ${envMax} variables or ${wordsTotalBytesMax} bytes`;
+    throw refusal('payload_too_large', `/programs/${at}/env`, problem);
+  }
 }
 
 type Program = GradingSubmission['programs'][number];
@@ -161,13 +187,14 @@ function graderOf(pointer: string, { codes, args, limits, ...program }: GraderPr
   return { ...programOf(pointer, program), ...(codes && { codes }), args: words, ...(limits && { asked: limits }) };
 }
 
-function testOf(pointer: string, test: GradingTest, isChecked: boolean): ParsedTest {
+function testOf(pointer: string, test: GradingTest, checker: GraderProgram | undefined): ParsedTest {
   const { name, stdin = null, args = [], files = [], expected = null, compare = 'lines', points = 1 } = test;
   const { group, env = {}, checker_args = [] } = test;
   const plain = typeof stdin === 'string' ? stdin : null;
   const spec = specOf(pointer, { language: 'python', code: ' ', stdin: plain, args, files, env });
-  specOf(pointer, { language: 'python', code: ' ', args: checker_args });
-  const bytesMax = isChecked ? fileBytesMax : streamBytesMax;
+  const words = [...Object.values(CHECKED_FILES), ...(checker?.args ?? []), ...checker_args];
+  specOf(pointer, { language: 'python', code: ' ', args: words });
+  const bytesMax = checker === undefined ? streamBytesMax : fileBytesMax;
   const bytes = typeof expected === 'string' ? Buffer.byteLength(expected) : 0;
   const problem = `is ${bytes} bytes; at most ${bytesMax} are allowed`;
   if (bytes > bytesMax) throw refusal('payload_too_large', `${pointer}/expected`, problem);
@@ -207,6 +234,7 @@ export function namedTexts({ common, programs, tests }: ParsedGrading): NamedTex
   const expectedMax = common.checker === null ? streamBytesMax : fileBytesMax;
   return [
     ...text(common.checker?.code ?? null, '/checker/code', codeBytesMax),
+    ...(common.validators ?? []).flatMap(({ code }, index) => text(code, `/validators/${index}/code`, codeBytesMax)),
     ...programs.flatMap(({ content }, index) => text(content.code, `/programs/${index}/code`, codeBytesMax)),
     ...tests.flatMap(({ content }, index) => [
       ...text(content.stdin, `/tests/${index}/stdin`, stdinBytesMax),

@@ -3,6 +3,7 @@
  * when the grading is accepted, and kept until it has ended.
  */
 import { filesMax, pathsProblem, type StoredFile, type SubmittedFile } from '@vouchbox/protocol';
+import { CHECKED_FILES } from '@vouchbox/protocol/grading-steps';
 import type { Caller } from '../../ground/caller.ts';
 import { blobsNamed } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
@@ -54,8 +55,11 @@ export async function withFiles(caller: Caller, parsed: ParsedGrading, options: 
   return { parsed: { common, programs, tests }, names: [...names] };
 }
 
-/** A job has the files of its program and those of its test. */
-function checkPaths({ programs, tests }: ParsedGrading): void {
+/** A job has the files of its program and those of its test, and that of a checker those that it checks. */
+function checkPaths({ common: { checker }, programs, tests }: ParsedGrading): void {
+  const given = [...Object.values(CHECKED_FILES), ...(checker?.files ?? []).map(({ path }) => path)];
+  const clash = checker === null ? null : pathsProblem(given, 'input');
+  if (clash !== null) throw refusal('invalid_request', '/checker/files', `and what a checker reads: ${clash.problem}`);
   for (const [at, { content: program }] of programs.entries()) {
     if (program.files.length === 0) continue;
     for (const { head, content } of tests) {

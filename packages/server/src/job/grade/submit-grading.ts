@@ -123,13 +123,14 @@ async function holdText(
   await blobs.hold(tenant, { sha256, bytesMax: upload.size_bytes, chunks });
 }
 
-/** Every program, the checker and the judge must have a node that can run them. */
+/** Every program, those of the grader and the judge must have a node that can run them. */
 function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOptions): void {
-  const { limits, requirements, checker } = common;
+  const { limits, requirements, checker, validators = [] } = common;
   const judge = { language: 'python', runtime: null } as const;
   const all: readonly Pick<StoredProgram, 'language' | 'runtime'>[] = [
     ...programs.map(({ content }) => content),
     ...(checker === null ? [] : [checker]),
+    ...validators,
     judge,
   ];
   const kinds = new Map(all.map(({ language, runtime }) => [`${language} ${runtime}`, { language, runtime }]));
