@@ -344,6 +344,17 @@ describe('a cancellation', { tags: ['Gradings-12'] }, () => {
   });
 });
 
+test('a grading whose turn has not come is cancelled at once', { tags: ['Gradings-12'] }, async () => {
+  const { client } = rig().alpha;
+  const slow = { programs: [SLOW], tests: [{ name: 'a' }], limits: LONG };
+  const ids: string[] = [];
+  while (ids.length < 9) ids.push(await begun(slow));
+  for (const id of ids.toReversed()) {
+    await client.cancelGrading(id);
+    expect(await client.waitForGrading(id)).toMatchObject({ status: 'cancelled' });
+  }
+});
+
 describe('what is expected', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
   test('is told to nobody: not by the jobs that are given it, and not to whoever knows its digest', async () => {
     const { client } = rig().alpha;

@@ -98,7 +98,8 @@ export class GradingStage implements AsyncDisposable {
     const known = new Set(running.map(({ grading_id }) => grading_id));
     for (const [id, work] of this.#works) if (!known.has(id) && work.underWay.size === 0) this.#works.delete(id);
     for (const row of running) {
-      const work = this.#works.get(row.grading_id) ?? (this.#hasRoom(row.tenant) ? await this.#load(row) : null);
+      const isDue = row.cancellation_requested || this.#hasRoom(row.tenant);
+      const work = this.#works.get(row.grading_id) ?? (isDue ? await this.#load(row) : null);
       if (work === null || !row.cancellation_requested) continue;
       work.isCancelled = true;
       await this.#stopJobs(work);
