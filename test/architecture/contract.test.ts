@@ -80,7 +80,7 @@ test('defaults and ceilings of the limits are stated', { tags: ['Submission-22',
 });
 
 const LIMIT_STATEMENTS = ['Submission-14', 'Submission-15', 'Submission-16', 'Submission-17', 'Submission-18'];
-const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44', '47'].map(
+const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44', '47', '48'].map(
   (number) => `Submission-${number}`,
 );
 /** The statements that name the members of each body. */
@@ -122,13 +122,31 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   CancellationAnswer: ['Detail-1', 'Detail-2', 'Cancel-1', 'Large-2'],
   JobListItem: ['Bodies-3'],
   JobList: ['Bodies-2'],
-  StoredSpec: ['Interaction-1', 'Detail-14', 'Inputs-8', 'Submission-8', 'Submission-47', ...LIMIT_STATEMENTS],
+  StoredSpec: [
+    'Interaction-1',
+    'Builds-1',
+    'Builds-2',
+    'Detail-14',
+    'Inputs-8',
+    'Submission-8',
+    'Submission-47',
+    ...LIMIT_STATEMENTS,
+  ],
   RequestedLimits: LIMIT_STATEMENTS,
   EffectiveSpec: ['Detail-6'],
   EffectiveLimits: LIMIT_STATEMENTS,
   LimitEnforcement: LIMIT_STATEMENTS,
   AttestationMember: Array.from({ length: 10 }, (_, index) => `Attestation-${index + 1}`),
-  Receipt: ['Receipt-26', 'Receipt-26a', 'Receipt-26b', 'Receipt-30', 'Interaction-8', 'Large-2'],
+  Receipt: [
+    'Receipt-26',
+    'Receipt-26a',
+    'Receipt-26b',
+    'Receipt-30',
+    'Interaction-8',
+    'Large-2',
+    'Builds-1',
+    'Builds-2',
+  ],
   EventChain: ['Receipt-20'],
   OutputEvidence: ['Receipt-29'],
   ExecutorOutput: ['Receipt-16a'],
@@ -154,10 +172,10 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
 
 /** The statements that name members of nested objects which only such a body has. */
 const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>>> = {
-  JobSubmission: ['Large-1'],
-  Interactor: ['Large-1'],
-  StoredSpec: ['Large-1'],
-  Receipt: ['Receipt-7', 'Receipt-27', 'Receipt-29', 'Receipt-30', 'Interaction-8'],
+  JobSubmission: ['Large-1', 'Builds-1', 'Builds-2'],
+  Interactor: ['Large-1', 'Builds-2'],
+  StoredSpec: ['Large-1', 'Builds-2'],
+  Receipt: ['Builds-1', 'Builds-2', 'Receipt-7', 'Receipt-27', 'Receipt-29', 'Receipt-30', 'Interaction-8'],
   ServiceStatus: ['Bodies-10a', 'Bodies-10b', 'Bodies-13', 'Bodies-14'],
 };
 

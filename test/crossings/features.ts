@@ -72,6 +72,8 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   requirements: 'test/contract/submission.test.ts',
   limits: 'wall_seconds',
   interactor: 'pair',
+  build: 'test/contract/builds.test.ts',
+  product: 'test/contract/builds.test.ts',
 };
 
 /** Every language is in a row, or in the tests of the packs. */

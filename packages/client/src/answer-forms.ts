@@ -64,6 +64,8 @@ const REQUESTED_SPEC = {
   'files?': [{ 'path?': 's', 'content_base64?': 's', 'blob?': 's', 'from?': { job_id: 's', path: 's' }, 'held?': 'b' }],
   'outputs?': ['s'],
   'large_outputs?': { paths: ['s'], stdout: 'sz', max_bytes: 'i' },
+  'build?': { options: ['s'] },
+  'product?': { job_id: 's', pack_digest: 's' },
   'runtime?': 'sz',
   'requirements?': { minimum_isolation: 's' },
   'limits?': { 'wall_seconds?': 'n', 'cpu_seconds?': 'n', 'mem_mb?': 'n', 'max_pids?': 'n', 'max_file_mb?': 'n' },
@@ -91,6 +93,8 @@ const RECEIPT = {
   'env_sha256?': 'sz',
   'policy_sha256?': 's',
   'requested_limits?': REQUESTED_LIMITS,
+  'build?': { options: ['s'] },
+  'product?': { job_id: 's', pack_digest: 's' },
   'interaction?': { peer: 'j', role: 's', 'stdin?': { bytes_delivered: 'i', raw_sha256: 's' }, 'end?': 's' },
   'truncated?': 'b',
   'output?': {

@@ -133,6 +133,14 @@ export interface JobSubmission {
     /** All of them together; 64 MiB if omitted. So much room of the tenant is reserved until the job ends. */
     max_bytes?: number;
   };
+  /**
+   * Starts what a build of the same code made, without a compiler. The build was of the same language
+   * and runtime.
+   */
+  product?: {
+    /** Of a build that has succeeded. */
+    job_id: string;
+  };
   /** Name of a runtime pack, from capabilities; null counts as left out. */
   runtime?: string | null;
   requirements?: {
@@ -157,6 +165,14 @@ export interface JobSubmission {
         blob?: string;
       }
     | null;
+  /**
+   * Only compiles the program, in `c`, `cpp` or `java`. The product comes back as the large output
+   * `output/product`.
+   */
+  build?: {
+    /** Options of the compiler, from the list of the language. */
+    options?: Array<string>;
+  };
   /**
    * A second program: the standard output of each is the standard input of the other while both run. It
    * becomes a job of its own, and the submission then has no `stdin`.
@@ -195,6 +211,14 @@ export interface Interactor {
     stdout?: string | null;
     /** All of them together; 64 MiB if omitted. So much room of the tenant is reserved until the job ends. */
     max_bytes?: number;
+  };
+  /**
+   * Starts what a build of the same code made, without a compiler. The build was of the same language
+   * and runtime.
+   */
+  product?: {
+    /** Of a build that has succeeded. */
+    job_id: string;
   };
   /** Name of a runtime pack, from capabilities; null counts as left out. */
   runtime?: string | null;
@@ -667,6 +691,13 @@ export interface StoredSpec {
     stdout: string | null;
     max_bytes: number;
   };
+  build?: {
+    options: Array<string>;
+  };
+  product?: {
+    job_id: string;
+    pack_digest: string;
+  };
   runtime?: string | null;
   requirements?: {
     minimum_isolation: IsolationClass;
@@ -755,6 +786,13 @@ export interface Receipt {
   env_sha256?: string | null;
   policy_sha256?: string;
   requested_limits?: RequestedLimits;
+  build?: {
+    options: Array<string>;
+  };
+  product?: {
+    job_id: string;
+    pack_digest: string;
+  };
   interaction?: {
     /** A job id: opaque, and no authorization by itself. */
     peer: string;

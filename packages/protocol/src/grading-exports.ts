@@ -1,4 +1,5 @@
 /** Gradings of version 2: plans, their steps, the rules of a verdict and the programs that judge. */
+export { isCompiled, PRODUCT_FILES } from './build-options.ts';
 export * from './grading-job.ts';
 export * from './grading-judge.ts';
 export * from './grading-plan.ts';

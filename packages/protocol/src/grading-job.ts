@@ -78,15 +78,6 @@ export interface JobEnd extends JobRecord {
 /** Where a test sends what it prints. */
 export const STDOUT_FILE = 'output/stdout';
 
-/** What a build leaves, and where a test finds it. */
-export const PRODUCT_FILES = { output: 'output/product', input: 'input/product' } as const;
-
-const COMPILED: ReadonlySet<string> = new Set(['c', 'cpp', 'java']);
-
-export function isCompiled({ language }: Pick<PlannedProgram, 'language'>): boolean {
-  return COMPILED.has(language);
-}
-
 export function jobRecord({ job_id, receipt_sha256, terminal_reason, exit_code }: JobEnd): JobRecord {
   return { job_id, receipt_sha256, terminal_reason, exit_code };
 }

@@ -2,6 +2,7 @@
  * The steps of a grading: which jobs are due, given which have ended. It keeps nothing, so whoever drives it may stop and
  * go on where it was, with the ends that are recorded.
  */
+import { isCompiled } from './build-options.ts';
 import { GRADING_FILE, VERDICT_FILE } from './grading.ts';
 import { areAlike } from './grading-compare.ts';
 import {
@@ -12,7 +13,6 @@ import {
   comparerSubmission,
   graderSubmission,
   interactorSubmission,
-  isCompiled,
   type JobEnd,
   jobRecord,
   type PlannedJob,

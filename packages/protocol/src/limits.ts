@@ -26,6 +26,15 @@ export const LIMIT_DEFAULTS: Readonly<RequestedLimits> = {
   max_file_mb: 16,
 };
 
+/** The same for a build: enough for a compiler that reads all of a standard library. */
+export const BUILD_LIMIT_DEFAULTS: Readonly<RequestedLimits> = {
+  wall_seconds: 60,
+  cpu_seconds: 30,
+  mem_mb: 1024,
+  max_pids: 64,
+  max_file_mb: 64,
+};
+
 /** The value to which a larger limit is clamped, unless the operator sets other ceilings. */
 export const LIMIT_CEILINGS: Readonly<RequestedLimits> = {
   wall_seconds: 300,
@@ -61,6 +70,8 @@ export const blobBytesMax = 64 * MIB;
 export const namedFilesTotalBytesMax = 64 * MIB;
 /** All large outputs of a job together, and so each. */
 export const largeOutputsBytesMax = 64 * MIB;
+/** What a build makes. */
+export const productBytesMax = 16 * MIB;
 /** Below PATH_MAX, with room for the path at which the workspace is mounted. */
 export const pathBytesMax = 1024;
 /** Linux NAME_MAX: no file system here takes a longer component. */
@@ -70,6 +81,8 @@ export const runtimeNameCharsMax = 128;
 export const librariesMax = 500;
 /** Arguments and variables of a program: how many, and how long one and all of them may be, in bytes of UTF-8. */
 export const argsMax = 64;
+/** Options of a build. */
+export const buildOptionsMax = 32;
 export const envMax = 64;
 export const wordBytesMax = 4 * KIB;
 export const wordsTotalBytesMax = 32 * KIB;

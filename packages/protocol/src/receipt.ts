@@ -7,7 +7,7 @@ import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { type OBSERVED_MEMBERS, OUTPUT_ENCODING } from './receipt-format.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
-import { Interaction, RequestedLimitsSchema } from './submission.ts';
+import { Interaction, RequestedLimitsSchema, StoredBuild, StoredProduct } from './submission.ts';
 import { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 
 export const LimitEnforcementSchema = Type.Object(
@@ -130,6 +130,9 @@ const recordMembers = {
   env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,
   requested_limits: RequestedLimitsSchema,
+  /** Only of a job that compiled its program and did not run it, and of one that started what another compiled. */
+  build: Type.Optional(StoredBuild),
+  product: Type.Optional(StoredProduct),
   /** Only of a job whose program talks to that of another. */
   interaction: Type.Optional(ReceiptInteraction),
   truncated: Type.Boolean(),

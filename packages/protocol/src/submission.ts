@@ -5,6 +5,7 @@ import { ISOLATION_CLASSES } from './isolation.ts';
 import { LANGUAGES } from './languages.ts';
 import {
   argsMax,
+  buildOptionsMax,
   envMax,
   filesMax,
   LIMIT_CEILINGS,
@@ -15,6 +16,7 @@ import {
   pathBytesMax,
   runtimeNameCharsMax,
   variableNameCharsMax,
+  wordBytesMax,
 } from './limits.ts';
 import { JobId, RelativeUrl, Timestamp } from './spellings.ts';
 import { Nullable, type Static, Type } from './type.ts';
@@ -154,6 +156,42 @@ export const StoredLargeOutputs = Type.Object({
 });
 export type StoredLargeOutputs = Static<typeof StoredLargeOutputs>;
 
+/** Compiles the program, and does not run it. What comes of it is a product, which other jobs start. */
+export const Build = Type.Object(
+  {
+    options: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: wordBytesMax }), {
+        maxItems: buildOptionsMax,
+        description: 'Options of the compiler, from the list of the language.',
+      }),
+    ),
+  },
+  {
+    ...strict,
+    description:
+      'Only compiles the program, in `c`, `cpp` or `java`. The product comes back as the large output `output/product`.',
+  },
+);
+export type Build = Static<typeof Build>;
+
+/** A build as it is stored. */
+export const StoredBuild = Type.Object({ options: Type.Array(Type.String()) });
+
+/** The product that a job starts in place of a compiler. */
+export const Product = Type.Object(
+  { job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Of a build that has succeeded.' }) },
+  {
+    ...strict,
+    description:
+      'Starts what a build of the same code made, without a compiler. The build was of the same language and runtime.',
+  },
+);
+export type Product = Static<typeof Product>;
+
+/** A product as it is stored. A node starts it only with the runtime pack of this digest, which has built it. */
+export const StoredProduct = Type.Object({ job_id: Type.String(), pack_digest: Type.String() });
+export type StoredProduct = Static<typeof StoredProduct>;
+
 /** Words after the program's name: `sys.argv[1:]`, `process.argv.slice(2)`, `"$@"`. */
 export const ProgramArguments = Type.Array(Type.String(), {
   maxItems: argsMax,
@@ -235,6 +273,7 @@ const programMembers = {
     }),
   ),
   large_outputs: Type.Optional(LargeOutputs),
+  product: Type.Optional(Product),
   runtime: Type.Optional(
     Nullable(
       Type.String({
@@ -273,6 +312,7 @@ export const JobSubmission = Type.Object(
         }),
       ),
     ),
+    build: Type.Optional(Build),
     interactor: Type.Optional(Interactor),
   },
   strict,
@@ -305,6 +345,10 @@ export const RequestedSpec = Type.Object({
   outputs: Type.Array(OutputPath),
   /** Only where the submission asked for some. */
   large_outputs: Type.Optional(StoredLargeOutputs),
+  /** Only where nothing is to run but the compiler. */
+  build: Type.Optional(StoredBuild),
+  /** Only where the program was built before. Its product is among the files. */
+  product: Type.Optional(StoredProduct),
   runtime: Nullable(Type.String()),
   requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),
   limits: RequestedLimitsSchema,

@@ -2,6 +2,7 @@
  * The contract's words and numbers without its schemas: all that the store, the evidence, the verifier and the client
  * need. A thread or a tool that loads only this starts in a fraction of the time.
  */
+export * from './build-options.ts';
 export * from './endpoints.ts';
 export * from './errors.ts';
 export * from './isolation.ts';

@@ -71,6 +71,7 @@ class Examiner {
       const end = jobEnd(job);
       same({ ...jobRecord(end), compiler: builderOf(end) }, build, 'the verdict says something else of it');
       if (end.code_sha256 !== program.code_sha256) throw new Mismatch('it built another program');
+      if (job.receipt['build'] === undefined) throw new Mismatch('it did more than compile');
       this.#product = artifactDigest(job.receipt['large_outputs'], PRODUCT_FILES.output);
       return `${build.compiler === null ? 'built' : `compile ${build.compiler}`}; ${job.detail}`;
     });
@@ -125,7 +126,8 @@ class Examiner {
     const end = jobEnd({ receipt, ...job });
     if (end.code_sha256 !== program.code_sha256) throw new Mismatch('it ran another program');
     const product = artifactDigest(receipt['input_artifacts'], PRODUCT_FILES.input);
-    if (product !== this.#product) throw new Mismatch('it did not start what the build made');
+    if (product !== this.#product || startedBy(receipt) !== program.build?.job_id)
+      throw new Mismatch('it did not start what the build made');
     const isAlone = product !== undefined || !isCompiled({ language: program.language });
     same(runRecord(end, isAlone), said, 'the verdict says something else of its end, its time or its memory');
     if (end.stdin_sha256 !== test.stdin_sha256) throw new Mismatch('the verdict names another input');
@@ -154,6 +156,7 @@ class Examiner {
     const job = await this.#job(`${name}, its checker`, check.job_id);
     const { receipt } = job;
     sameCheck(job, check, 'the verdict says something else of its checker');
+    await this.#checkProduct(`${name}, its checker`, receipt);
     const given = receipt['input_artifacts'];
     const isComparer = check.code_sha256 === COMPARER_SHA256;
     if (artifactDigest(given, CHECKED_FILES.output) !== test.stdout_sha256)
@@ -177,8 +180,21 @@ class Examiner {
   async #checkValidation(name: string, test: TestResult2, said: CheckRecord): Promise<void> {
     const job = await this.#job(`${name}, its validator`, said.job_id);
     sameCheck(job, said, 'the verdict says something else of its validator');
+    await this.#checkProduct(`${name}, its validator`, job.receipt);
     if (test.run !== null && job.receipt['stdin_sha256'] !== test.stdin_sha256)
       throw new Mismatch('its validator read another input');
+  }
+
+  /** What a program of the grader started was built of its own source. */
+  async #checkProduct(name: string, receipt: Attested['receipt']): Promise<void> {
+    const build = startedBy(receipt);
+    if (build === undefined) return;
+    const { receipt: made } = await this.#job(`${name}, its build`, build);
+    if (made['build'] === undefined || made['code_sha256'] !== receipt['code_sha256'])
+      throw new Mismatch(`${name}: it started what was built of another program`);
+    const product = artifactDigest(receipt['input_artifacts'], PRODUCT_FILES.input);
+    if (product === undefined || product !== artifactDigest(made['large_outputs'], PRODUCT_FILES.output))
+      throw new Mismatch(`${name}: it did not start what its build made`);
   }
 
   async #job(name: string, job_id: string): Promise<Attested> {
@@ -186,6 +202,13 @@ class Examiner {
     if ('isGood' in job) throw new Mismatch(job.detail);
     return job;
   }
+}
+
+/** The build whose product a job started; undefined if it started none. */
+function startedBy({ product }: Attested['receipt']): string | undefined {
+  if (product === undefined) return undefined;
+  const { job_id } = isJsonObject(product) ? product : {};
+  return typeof job_id === 'string' ? job_id : '';
 }
 
 /** Whether the judge or the comparer compared what a checker should have judged. */

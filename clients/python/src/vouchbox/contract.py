@@ -80,6 +80,18 @@ class LargeOutputs(TypedDict, total=False):
     max_bytes: int
 
 
+class Build(TypedDict, total=False):
+    """Only compiles the program. Its product comes back as the large output `output/product`."""
+
+    options: list[str]
+
+
+class Product(TypedDict):
+    """Starts what a build of the same code made."""
+
+    job_id: str
+
+
 class Interactor(TypedDict):
     """A second program: the standard output of each is the standard input of the other."""
 
@@ -90,6 +102,7 @@ class Interactor(TypedDict):
     env: NotRequired[dict[str, str]]
     outputs: NotRequired[list[str]]
     large_outputs: NotRequired[LargeOutputs]
+    product: NotRequired[Product]
     runtime: NotRequired[str | None]
     requirements: NotRequired[Requirements]
     limits: NotRequired[LimitsInput]
@@ -99,6 +112,7 @@ class JobSubmission(Interactor):
     """The body of `POST /v1/jobs`."""
 
     stdin: NotRequired[str | None]
+    build: NotRequired[Build]
     interactor: NotRequired[Interactor]
 
 

@@ -13,6 +13,7 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { ExecutorFacts, Fleet, LiveNode, NodeFacts } from '../store/fleet.ts';
 import type { Abilities } from '../store/records/inputs.ts';
+import { exactPack } from '../store/records/rows.ts';
 import type { FleetFigures } from '../telemetry/service-metrics.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import type { Signing } from './signer-facts.ts';
@@ -63,7 +64,7 @@ export function abilitiesOf(
 ): Abilities {
   return {
     languages: provider.languages,
-    packs: provider.runtime_packs.map(({ name }) => name),
+    packs: provider.runtime_packs.flatMap(({ name, digest }) => [name, exactPack(digest)]),
     isolation: ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded)),
     memMbMax,
   };

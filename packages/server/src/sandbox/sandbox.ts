@@ -34,6 +34,9 @@ import type {
   Violation,
 } from '@vouchbox/protocol';
 
+/** The part of a compiled program's way that a cell is for. Usually it is for all of it. */
+export type Stage = 'build' | 'product';
+
 /** An input file. Content that is large comes in pieces, once. */
 export interface InputContent {
   readonly path: string;
@@ -56,6 +59,10 @@ export interface Program {
   readonly outputs: readonly string[];
   readonly large?: LargeRequest;
   readonly limits: RequestedLimits;
+  /** Words that its compiler gets. Only of a cell for a build, whose program itself gets none. */
+  readonly compilerOptions?: readonly string[];
+  /** What a cell for a product starts. Large content comes in pieces, once. */
+  readonly product?: InputContent['content'];
   /** Given if it talks to another program, which is released in the same turn of the event loop. It then has no stdin. */
   readonly interaction?: InteractionSide;
 }
@@ -184,6 +191,8 @@ export interface CellKind {
   readonly language: Language;
   /** A runtime pack's name; null is the usual pack of the language. */
   readonly runtime: string | null;
+  /** What the cell is for, if it does not compile and run: see `program/stages.ts`. */
+  readonly stage?: Stage | undefined;
   /** The job's owner, as an opaque name. Only cells of one owner may be copies of one template. */
   readonly owner?: string | undefined;
 }

@@ -23,6 +23,7 @@ export {
 export { counts } from './health.ts';
 export { events } from './history/events.ts';
 export { findByIdempotencyKey } from './jobs/admission.ts';
+export { productOf } from './jobs/builds.ts';
 export { currentJobs } from './jobs/current-jobs.ts';
 export { inputs } from './jobs/inputs.ts';
 export { job, jobSummary, runningJobs } from './jobs/jobs.ts';

@@ -34,6 +34,7 @@ export interface Tables {
   blob_pieces: BlobPieceTable;
   job_blobs: JobBlobTable;
   large_outputs: LargeOutputTable;
+  builds: BuildTable;
   objects: ObjectTable;
   object_uses: ObjectUseTable;
   gradings: GradingTable;
@@ -324,6 +325,11 @@ export interface LargeOutputTable extends JobKeyColumns {
   size_bytes: number;
   sha256: string;
   blob_id: string;
+}
+
+/** The latest build of a program, by the digest of all that it was made of. */
+export interface BuildTable extends JobKeyColumns {
+  build_sha256: string;
 }
 
 /** What lies in an object store, or did, or will: see `objects/objects.ts`. */

@@ -6,6 +6,7 @@ import {
   ERRORS,
   inputsOf,
   jobPath,
+  LIMIT_DEFAULTS,
   type RequestedLimits,
   type RequestedSpec,
   type StoredFile,
@@ -30,6 +31,7 @@ import {
   copyOutputs,
   type Resolved,
   resolvedFiles,
+  resolvedProduct,
   resolvedStdin,
 } from './named-inputs.ts';
 import { nextPlace } from './next-place.ts';
@@ -37,7 +39,7 @@ import { clampLimits, type ProviderFacts } from './policy.ts';
 import { INTERACTOR, type ParsedProgram, parseSubmission } from './submission.ts';
 
 export interface AdmitOptions extends CopyOptions {
-  readonly store: CopyOptions['store'] & Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'inputs'>;
+  readonly store: CopyOptions['store'] & Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'inputs' | 'productOf'>;
   /** Stores a submission, and starts its job at once if it can. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
   /** What this node can run, and whether it can make cells now; null if it runs no programs. */
@@ -104,6 +106,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     ...places[0],
     ...jobs,
     idempotency,
+    ...(await buildDigest(tenant, limited.program, options)),
     queueMax: options.queue.total,
     tenantQueueMax: options.queue.perTenant,
     blobBytesMax: options.blobBytesMax,
@@ -128,7 +131,9 @@ export interface GradedSubmission {
  */
 export async function admitGraded(
   { tenant, spec, interactor, graded }: GradedSubmission,
-  options: Pick<AdmitOptions, 'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'checkFreeSpace'>,
+  options: Pick<AdmitOptions, 'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'checkFreeSpace'> & {
+    readonly store: Pick<Store, 'specDigest'>;
+  },
 ): Promise<string | null> {
   const limited = withFittingLimits({ program: spec, interactor: interactor ?? null }, options);
   options.checkFreeSpace();
@@ -139,6 +144,7 @@ export async function admitGraded(
     ...places[0],
     ...jobsOf(limited, places),
     idempotency: null,
+    ...(await buildDigest(tenant, limited.program, options)),
     graded,
     queueMax: Number.MAX_SAFE_INTEGER,
     tenantQueueMax: Number.MAX_SAFE_INTEGER,
@@ -154,12 +160,14 @@ interface ResolvedProgram {
 }
 
 async function resolvedProgram(
-  { named_stdin: stdin, ...program }: ParsedProgram,
+  { product, named_stdin: stdin, ...program }: ParsedProgram,
   asked: Omit<Parameters<typeof resolvedFiles>[0], 'files'>,
   options: AdmitOptions,
 ): Promise<ResolvedProgram> {
+  const built = product && (await resolvedProduct(product, { ...asked, program }, options));
   const files = await resolvedFiles({ ...asked, files: program.files }, options);
-  const spec = { ...program, files: files.map(({ file }) => file) };
+  const made = built !== undefined && { product: built };
+  const spec = { ...program, files: files.map(({ file }) => file), ...made };
   if (stdin === undefined) return { spec, files };
   const input = await resolvedStdin({ ...asked, stdin }, options);
   return { spec: { ...spec, named_stdin: stdinOf(input.file) }, files: [...files, input] };
@@ -168,6 +176,22 @@ async function resolvedProgram(
 function stdinOf(file: StoredFile): StoredStdin {
   const { path: _, ...named } = file;
   return named as StoredStdin;
+}
+
+/** What equal builds share: the program, its options, and the runtime packs that may build it. Limits make no difference. */
+async function buildDigest(
+  tenant: string,
+  spec: RequestedSpec,
+  options: Pick<AdmitOptions, 'own' | 'others' | 'ceilings'> & { readonly store: Pick<Store, 'specDigest'> },
+): Promise<{ readonly build_sha256?: string }> {
+  if (spec.build === undefined) return {};
+  const { store, own, others, ceilings } = options;
+  const packs = [...executorOf(own, ceilings), ...others()].flatMap(({ runtime_packs }) => runtime_packs);
+  const able = packs.filter(({ languages }) => languages.includes(spec.language)).map(({ digest }) => digest);
+  const runtime = [spec.runtime ?? '', ...new Set(able.toSorted())].join(' ');
+  const alike = { ...spec, runtime, limits: LIMIT_DEFAULTS };
+  const build_sha256 = await store.specDigest({ tenant, spec: alike, filesBy: 'digests' });
+  return build_sha256 === null ? {} : { build_sha256 };
 }
 
 interface Keyed {

@@ -5,8 +5,10 @@
 import {
   type NamedStdin,
   namedFilesTotalBytesMax,
+  type Product,
   STDIN,
   type StoredFile,
+  type StoredProduct,
   type SubmittedFile,
 } from '@vouchbox/protocol';
 import { type Caller, requireScope } from '../../ground/caller.ts';
@@ -16,8 +18,9 @@ import type { Input, NamingFile } from '../../store/jobs/inputs.ts';
 import type { Store } from '../../store/store.ts';
 import { ArtifactGone, type ArtifactSources, artifactPieces, type OutputCopies } from '../artifact-content.ts';
 import { refusal } from './refuse.ts';
+import type { ParsedProgram } from './submission.ts';
 
-interface Submitted {
+export interface Submitted {
   readonly caller: Caller;
   /** Null if the client sent none. */
   readonly key: string | null;
@@ -68,6 +71,24 @@ export async function resolvedStdin(
   const files = [{ path: STDIN, ...stdin }];
   const [found] = await resolvedFiles({ ...submitted, files, pointer: '/stdin' }, options);
   return found as Resolved;
+}
+
+/**
+ * The product that a program starts.
+ *
+ * @throws ServiceError `insufficient_scope`, `input_unavailable`
+ */
+export async function resolvedProduct(
+  { job_id }: Product,
+  { caller, key, program, at = '' }: Omit<Submitted, 'files'> & { readonly program: Omit<ParsedProgram, 'product'> },
+  { store }: { readonly store: Pick<Store, 'productOf'> },
+): Promise<StoredProduct> {
+  requireScope(caller, 'jobs:read', ', which naming a product needs');
+  const { language, runtime, code } = program;
+  const product = await store.productOf({ tenant: caller.tenant, job_id, key, language, runtime, code });
+  if (product !== null) return product;
+  const problem = 'names no build of this program, in this language and runtime, that has succeeded';
+  throw refusal('input_unavailable', `${at}/product/job_id`, problem);
 }
 
 function isNaming(file: SubmittedFile): file is NamingFile {

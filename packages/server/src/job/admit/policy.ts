@@ -39,6 +39,11 @@ export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts, at = '
       `${spec.language} is not available on this service; it has ${known}`,
     );
   }
+  const { product } = spec;
+  if (product !== undefined && !provider.runtime_packs.some(({ digest }) => digest === product.pack_digest)) {
+    const problem = 'was built with a runtime pack that no node has now: build it again';
+    throw refusal('runtime_unavailable', `${at}/product/job_id`, problem);
+  }
   const { minimum_isolation } = spec.requirements;
   if (!satisfiesIsolation(provider.isolation_class, minimum_isolation)) {
     throw refusal(

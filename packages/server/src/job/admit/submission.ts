@@ -4,6 +4,8 @@
  * policy and are applied later. Spec § Job submission, § Limits.
  */
 import {
+  BUILD_LIMIT_DEFAULTS,
+  type Build,
   codeBytesMax,
   directoryOfPattern,
   FRACTIONAL_LIMITS,
@@ -11,6 +13,8 @@ import {
   filesMax,
   filesTotalBytesMax,
   type Interactor,
+  isBuildOption,
+  isCompiled,
   JobSubmission,
   LANGUAGES,
   type Language,
@@ -24,8 +28,11 @@ import {
   misfitOf,
   type NamedStdin,
   outputsProblem,
+  PRODUCT_FILES,
+  type Product,
   pathProblem,
   pathsProblem,
+  productBytesMax,
   type RequestedLimits,
   type RequestedSpec,
   type StoredLargeOutputs,
@@ -37,10 +44,11 @@ import {
 } from '@vouchbox/protocol';
 import { quoted, refusal } from './refuse.ts';
 
-/** A specification whose files and whose standard input may name outputs that were not looked up yet. */
-export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdin'> {
+/** A specification whose files, standard input and product name outputs that were not looked up yet. */
+export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdin' | 'product'> {
   readonly files: readonly SubmittedFile[];
   readonly named_stdin?: NamedStdin;
+  readonly product?: Product;
 }
 
 export interface ParsedSubmission extends ParsedProgram {
@@ -54,9 +62,10 @@ export interface ParsedSubmission extends ParsedProgram {
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
 export function parseSubmission(body: unknown): ParsedSubmission {
-  const { interactor, stdin = null, ...submission } = fitting(body);
+  const { interactor, build, stdin = null, ...submission } = fitting(body);
   if (stdin !== null && interactor !== undefined)
     throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
+  if (build !== undefined) return buildOf(build, { ...submission, stdin, interactor });
   const program = { ...parsedProgram(submission, ''), ...checkedStdin(stdin) };
   if (interactor === undefined) return program;
   const pair = { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
@@ -65,6 +74,29 @@ export function parseSubmission(body: unknown): ParsedSubmission {
     if (isTold) throw refusal('invalid_request', `${at}/large_outputs/stdout`, 'must be left out: the other reads it');
   }
   return pair;
+}
+
+/** Members of a run, of which a build has none. */
+const OF_A_RUN = ['stdin', 'args', 'env', 'outputs', 'large_outputs', 'product', 'interactor'] as const;
+
+/** A build, whose limits are those of compilers, and whose one output is the product. */
+function buildOf(
+  { options = [] }: Build,
+  submission: Partial<Record<(typeof OF_A_RUN)[number], unknown>> & Interactor,
+): ParsedSubmission {
+  const odd = OF_A_RUN.find((name) => (submission[name] ?? null) !== null);
+  if (odd !== undefined) throw refusal('invalid_request', `/${odd}`, 'must be left out: a build runs no program');
+  const { language, limits = {} } = submission;
+  const program = parsedProgram({ ...submission, limits: { ...BUILD_LIMIT_DEFAULTS, ...limits } }, '');
+  if (!isCompiled({ language }))
+    throw refusal('invalid_request', '/build', `must be left out: ${language} is not compiled`);
+  const index = options.findIndex((option) => !isBuildOption(program.language, option));
+  if (index >= 0) {
+    const problem = `${quoted(options[index] ?? '')} is not in the list of options for ${language}`;
+    throw refusal('invalid_request', `/build/options/${index}`, problem);
+  }
+  const large_outputs = { paths: [PRODUCT_FILES.output], stdout: null, max_bytes: productBytesMax };
+  return { ...program, large_outputs, build: { options } };
 }
 
 /** The pointer of the member that has the other program of a pair. */
@@ -84,11 +116,12 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
     stdin: null,
     args: checkedArguments(submission.args ?? [], at),
     env: checkedVariables(submission.env ?? {}, at),
-    files: checkedFiles(submission.files ?? [], at),
+    files: checkedFiles(withProduct(submission, at), at),
     outputs: checkedOutputs(submission.outputs ?? [], at),
     ...(submission.large_outputs !== undefined && {
       large_outputs: checkedLargeOutputs(submission.large_outputs, submission.outputs ?? [], at),
     }),
+    ...(submission.product !== undefined && { product: submission.product }),
     runtime: submission.runtime ?? null,
     requirements: { minimum_isolation: submission.requirements?.minimum_isolation ?? 'none' },
     limits: completeLimits(submission.limits ?? {}),
@@ -105,6 +138,18 @@ function checkedStdin(stdin: string | NamedStdin | null): Pick<ParsedProgram, 's
 function checkOutputName(pointer: string, named: SubmittedFile | NamedStdin): void {
   const problem = 'from' in named ? pathProblem(named.from.path, 'output') : null;
   if (problem !== null) throw refusal('invalid_request', `${pointer}/from/path`, problem);
+}
+
+/** Its product is among the files of a job, so that it is looked up, kept and told of as they are. */
+function withProduct({ language, product, files = [] }: Interactor, at: string): readonly SubmittedFile[] {
+  if (product === undefined) return files;
+  if (!isCompiled({ language })) {
+    throw refusal('invalid_request', `${at}/product`, `must be left out: ${language} is not compiled`);
+  }
+  const { output, input } = PRODUCT_FILES;
+  const index = files.findIndex(({ path }) => path === input);
+  if (index >= 0) throw refusal('invalid_request', `${at}/files/${index}/path`, `is where the product is: ${input}`);
+  return [...files, { path: input, from: { job_id: product.job_id, path: output } }];
 }
 
 function knownLanguage(name: string, at: string): Language {

@@ -18,7 +18,7 @@ import { PAIR_SLOTS, type QueuedJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { OutputKeeping } from '../artifact-content.ts';
-import type { Cells } from '../execute/cells.ts';
+import { type Cells, kindFor } from '../execute/cells.ts';
 import { launch, launchAtOnce } from '../execute/launch.ts';
 import { launchPair } from '../execute/launch-pair.ts';
 import type { LaunchedJob } from '../execute/launched-job.ts';
@@ -186,13 +186,13 @@ export class Dispatcher implements AsyncDisposable {
 
   /** A parked cell for a submission that may start at once; null if it has to wait for anything. */
   #cellAtOnce({ tenant, requested_spec, graded, interactor }: AdmitInput): PreparedCell | null {
-    const { language, runtime, limits } = requested_spec;
+    const { limits } = requested_spec;
     const { cells, concurrency: slots, tenantConcurrency: tenantSlots, memory } = this.#options;
     if (interactor !== undefined || !this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
     if (graded !== undefined && this.#freeTests() <= 0) return null;
     if (memory.excess(limits.mem_mb) !== null || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
     if ((this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
-    return cells.take({ language, runtime, owner: tenant });
+    return cells.take(kindFor(requested_spec, tenant));
   }
 
   /** Null if the job could not start at once after all; then nothing is stored. */

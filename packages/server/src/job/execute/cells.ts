@@ -1,4 +1,5 @@
 /** The source of cells for jobs, and whether it can make any at present. */
+import type { RequestedSpec } from '@vouchbox/protocol';
 import type { CellKind, PreparedCell, Provider } from '../../sandbox/sandbox.ts';
 
 export interface Cells extends Pick<Provider, 'prepare'> {
@@ -13,4 +14,10 @@ export interface Cells extends Pick<Provider, 'prepare'> {
    * Whether cells can be made, shown by a trial that begins now or is under way. Called when a cell could not be made.
    */
   proven(): Promise<boolean>;
+}
+
+/** The kind of cell that a job needs. */
+export function kindFor({ language, runtime, build, product }: Omit<RequestedSpec, 'files'>, owner: string): CellKind {
+  const stage = build !== undefined ? 'build' : product !== undefined ? 'product' : undefined;
+  return { language, runtime, owner, stage };
 }

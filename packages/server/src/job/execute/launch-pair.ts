@@ -7,6 +7,7 @@ import { interaction } from '../../sandbox/program/interaction.ts';
 import type { InteractionSide } from '../../sandbox/sandbox.ts';
 import type { ChosenJob } from '../../store/records/answers.ts';
 import { persistently } from '../finish/persistently.ts';
+import { kindFor } from './cells.ts';
 import { contextOf, type LoadedJob, loadedIn, specOf, startAttemptsMax } from './launch.ts';
 import { type Control, type LaunchedJob, launchedJob } from './launched-job.ts';
 import { executionRecord, type JobContext, type JobDependencies, runProgram, takeDown } from './run-program.ts';
@@ -63,9 +64,8 @@ async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<Fa
     const spec = await specOf(job, context);
     if (spec === null) return null;
     const whole = { ...context, spec, interaction: side };
-    const { language, runtime } = spec;
     const signal = context.control.unwanted.signal;
-    const cell = await context.cells.prepare({ language, runtime, owner: context.key.tenant, signal });
+    const cell = await context.cells.prepare({ ...kindFor(spec, context.key.tenant), signal });
     const loaded = await loadedIn(cell, whole).catch(async (error: unknown) => {
       await takeDown(cell, whole);
       throw error;

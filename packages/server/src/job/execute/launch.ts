@@ -14,6 +14,7 @@ import type { AdmitResult, ChosenJob } from '../../store/records/answers.ts';
 import type { AdmitInput, StartInput } from '../../store/records/inputs.ts';
 import type { QueuedJob } from '../../store/records/rows.ts';
 import { persistently } from '../finish/persistently.ts';
+import { kindFor } from './cells.ts';
 import { startClock } from './clock.ts';
 import { type Control, type LaunchedJob, launchedJob } from './launched-job.ts';
 import {
@@ -65,8 +66,7 @@ export async function specOf(
 
 async function runInNewCell(context: JobContext): Promise<FailureBeforeRun | null> {
   const { cells, spec, control, key } = context;
-  const { language, runtime } = spec;
-  const cell = await cells.prepare({ language, runtime, owner: key.tenant, signal: control.unwanted.signal });
+  const cell = await cells.prepare({ ...kindFor(spec, key.tenant), signal: control.unwanted.signal });
   try {
     return await runIn(cell, context, { taken: (loading) => loading, store: (start) => startStored(context, start) });
   } finally {

@@ -2,7 +2,7 @@
  * What every job goes through once its row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
-import { type RequestedSpec, STDIN } from '@vouchbox/protocol';
+import { PRODUCT_FILES, type RequestedSpec, STDIN, type StoredFile } from '@vouchbox/protocol';
 import type { JobMemory } from '../../capacity/job-memory.ts';
 import {
   type HeldLimits,
@@ -125,6 +125,9 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
  */
 export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Program {
   const { spec, key, store, interaction } = context;
+  const product = spec.product && spec.files.find(({ path }) => path === PRODUCT_FILES.input);
+  const contentOf = (file: StoredFile) =>
+    isNamed(file) ? namedContent(store, key.tenant, file) : Buffer.from(file.content_base64, 'base64');
   return {
     language: spec.language,
     code: spec.code,
@@ -134,13 +137,12 @@ export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Progr
         : namedContent(store, key.tenant, { path: STDIN, ...spec.named_stdin }),
     args: spec.args,
     env: spec.env,
-    files: spec.files.map((file) => ({
-      path: file.path,
-      content: isNamed(file) ? namedContent(store, key.tenant, file) : Buffer.from(file.content_base64, 'base64'),
-    })),
+    files: spec.files.filter((file) => file !== product).map((file) => ({ path: file.path, content: contentOf(file) })),
     outputs: spec.outputs,
     ...(spec.large_outputs !== undefined && { large: { ...spec.large_outputs, keep: keeperOf(context) } }),
     limits: spec.limits,
+    ...(spec.build !== undefined && { compilerOptions: spec.build.options }),
+    ...(product !== undefined && { product: contentOf(product) }),
     ...(interaction !== undefined && { interaction }),
   };
 }

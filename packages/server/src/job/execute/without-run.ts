@@ -28,6 +28,11 @@ export function unfitFor(observed: Posture, { spec, memory }: JobContext): Failu
     const error = new Error(`observed isolation ${isolation} is less than the job demands`);
     return { error, outcome: errorOutcome('isolation_unsatisfied'), posture, violations: [] };
   }
+  const { product } = spec;
+  if (product !== undefined && observed.runtime_pack?.digest !== product.pack_digest) {
+    const error = new Error('the product was built with another version of the runtime pack');
+    return { error, outcome: errorOutcome('bootstrap_failed'), posture, violations: [] };
+  }
   // The client was told the job's limits, so they cannot be lowered now, and the job cannot run.
   const excess = memory.excess(spec.limits.mem_mb * (spec.interaction === undefined ? 1 : PAIR_SLOTS));
   if (excess === null) return null;

@@ -1,5 +1,13 @@
 /** The jobs that the steps of a grading plan: what each is given, and how it ended in the words of the steps. */
-import type { JobSubmission, Receipt, RequestedSpec, StoredFile } from '@vouchbox/protocol';
+import {
+  type JobSubmission,
+  PRODUCT_FILES,
+  type Product,
+  type Receipt,
+  type RequestedSpec,
+  type StoredFile,
+  type StoredProduct,
+} from '@vouchbox/protocol';
 import {
   endOf,
   type JobText,
@@ -9,10 +17,11 @@ import {
 } from '@vouchbox/protocol/grading-steps';
 import type { GradedJobEnd } from '../../store/gradings/reading.ts';
 import type { JobKey } from '../../store/records/rows.ts';
-import { parseSubmission } from '../admit/submission.ts';
+import { type ParsedProgram, parseSubmission } from '../admit/submission.ts';
 import {
   type GradedJobsOptions,
   type GradingParts,
+  GradingProblem,
   held,
   inline,
   programContent,
@@ -35,21 +44,38 @@ export async function stepSpec(
   const own = role === 'test' && test !== null ? (await testContent(grading, test, options)).files : [];
   const given: StoredFile[] = [];
   for (const file of submission.files ?? []) given.push(await fileOf(grading, file, options));
-  const { named_stdin: _, ...spec } = parseSubmission(checked(submission, stored));
+  const { product, named_stdin: _, ...spec } = parseSubmission(checked(submission, stored));
+  const code = stored === null ? submission.code : await textOf(grading, stored.code, options);
+  const started = product === undefined ? null : await startedOf(grading.tenant, { ...spec, code, product }, options);
   return {
     ...spec,
-    code: stored === null ? submission.code : await textOf(grading, stored.code, options),
+    ...(started !== null && { product: started.product }),
+    code,
     stdin: submission.stdin === undefined ? null : await plainText(grading, submission.stdin, options),
-    files: [...((stored?.files ?? []) as StoredFile[]), ...(own as StoredFile[]), ...given],
+    files: [...((stored?.files ?? []) as StoredFile[]), ...(own as StoredFile[]), ...given, ...(started?.files ?? [])],
   };
+}
+
+/** The product of a build, and the file that it is. @throws GradingProblem if it is not there any more */
+async function startedOf(
+  tenant: string,
+  { product: { job_id }, language, runtime, code }: ParsedProgram & { readonly product: Product },
+  { store }: GradedJobsOptions,
+): Promise<{ readonly product: StoredProduct; readonly files: readonly StoredFile[] }> {
+  const product = await store.productOf({ tenant, job_id, language, runtime, code, key: null });
+  const from = { job_id, path: PRODUCT_FILES.output };
+  const files = [{ path: PRODUCT_FILES.input, from }];
+  const [found] = await store.inputs({ tenant, files, key: null, mayReadJobs: true });
+  if (product === null || !found) throw new GradingProblem(`what ${job_id} built is not there any more`);
+  return { product, files: [{ path: PRODUCT_FILES.input, from, blob: found.blob }] };
 }
 
 /** The submission without what is read of the store, so that its other members get their defaults. */
 function checked(submission: PlannedSubmission, stored: StoredProgram | null): JobSubmission {
-  const { language, runtime, args, env, limits, requirements, outputs } = submission;
-  const all = { ...stored?.env, ...env };
-  const members = { language, code: ' ', runtime: stored?.runtime ?? runtime, args, env: all, limits, requirements };
-  return JSON.parse(JSON.stringify({ ...members, outputs })) as JobSubmission;
+  const { language, runtime, args, env, limits, requirements, outputs, build, product } = submission;
+  const members = { language, code: ' ', runtime: stored?.runtime ?? runtime, limits, requirements };
+  const ofRun = { args, env: { ...stored?.env, ...env }, outputs, product };
+  return JSON.parse(JSON.stringify({ ...members, ...(build === undefined ? ofRun : { build }) })) as JobSubmission;
 }
 
 /** The program that the code of a plan stands for; null if it is the code. */

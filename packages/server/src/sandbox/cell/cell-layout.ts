@@ -36,7 +36,7 @@ export function workFileSystem({ workBytes }: CellOptions): string {
 
 /** The options for the description of this cell. */
 export function descriptionOptions(options: CellOptions): DescriptionOptions {
-  const { directory, language, loopback, pack, rootUid, runtime } = options;
+  const { directory, language, stage, loopback, pack, rootUid, runtime } = options;
   const binds = treesOf(options).map(({ destination }, at) => ({
     source: join(directory, 'cell/trees', String(at)),
     destination,
@@ -44,6 +44,7 @@ export function descriptionOptions(options: CellOptions): DescriptionOptions {
   return {
     sharesHostKernel: runtime.sharesHostKernel,
     language,
+    stage,
     cell: join(directory, 'cell'),
     binds,
     environment: pack.environment,

@@ -88,7 +88,7 @@ export class ConfinedCells implements AsyncDisposable {
     const files = [this.#options.runtime.path, ...pack.binds.map(({ source }) => source)];
     const template = this.#templateOf(kind, pack, false);
     return {
-      kind: [kind.language, pack.name, ...(template === null ? [] : [template])].join(' '),
+      kind: [kind.language, pack.name, kind.stage ?? '', template ?? ''].join(' ').trimEnd(),
       madeOf: [pack.digest, ...files.map(fileStamp)].join(' '),
     };
   }
@@ -134,6 +134,7 @@ export class ConfinedCells implements AsyncDisposable {
       runtime,
       pack,
       language: request.language,
+      stage: request.stage,
       owner: request.owner,
       group: groups.open(id),
       directory: join(directory, 'cells', id),

@@ -6,7 +6,9 @@
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from '../kernel/seccomp/seccomp.ts';
 import { heapOption } from '../program/javascript-heap.ts';
-import { ENVIRONMENT, LANGUAGE_RUNS, type LanguageRun } from '../program/language-runs.ts';
+import { ENVIRONMENT, type LanguageRun } from '../program/language-runs.ts';
+import { runOf } from '../program/stages.ts';
+import type { Stage } from '../sandbox.ts';
 
 /** The user a program runs as inside its cell. */
 export const JOB_UID = 1000;
@@ -29,8 +31,8 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
 };
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
-function waitingCommands({ language, sharesHostKernel }: DescriptionOptions) {
-  const { guest, command, compiler, source } = LANGUAGE_RUNS[language];
+function waitingCommands({ sharesHostKernel, ...kind }: DescriptionOptions) {
+  const { guest, command, compiler, source } = runOf(kind);
   const waiting = (words: readonly string[]) => [...GUEST_COMMANDS[guest], `${GUEST.guest}/${guest}`, ...words];
   // gVisor may accept only a part of a long write.
   const python = sharesHostKernel ? [] : ['whole-writes'];
@@ -50,6 +52,7 @@ export interface DescriptionOptions {
   /** Whether programs use the host's kernel. */
   readonly sharesHostKernel: boolean;
   readonly language: Language;
+  readonly stage?: Stage | undefined;
   /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
   readonly cell: string;
   /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */

@@ -5,12 +5,15 @@
 import type { Socket } from 'node:net';
 import { endWithText } from '../program/output/fed-input.ts';
 import type { PipeInput } from '../program/output/pipe-input.ts';
-import { releaseWords } from '../program/release-words.ts';
+import { compilerWords, releaseWords } from '../program/release-words.ts';
 import type { Program } from '../sandbox.ts';
 import { limitRows, type ProcessLimits, parseLimitRows } from './process-limits.ts';
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const REPORT_BYTES_MAX = 256 * 1024;
+/** What a program is released with. */
+type Released = Pick<Program, 'args' | 'env' | 'stdin' | 'interaction' | 'compilerOptions'>;
+
 /** The length of a line to process 1: `ORDER_BYTES` in `launcher.h`. */
 const ORDER_BYTES = 256;
 
@@ -62,13 +65,14 @@ export class GuestChannel {
    * Lets the program run with its words and its stdin, which stays open if another program writes it, or it comes in pieces.
    * Gives up the output streams: this channel reads no more. The heap is for Node and Java alone.
    */
-  release(program: Pick<Program, 'args' | 'env' | 'stdin' | 'interaction'>, heapMb: number): void {
+  release(program: Released, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;
     stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
     stderr.off('data', this.#diagnose).off('error', this.#fail);
     const { argumentCount, bytes } = releaseWords(program);
-    const told = Buffer.concat([Buffer.from(lineOf(`run ${bytes.byteLength} ${argumentCount} ${heapMb}`)), bytes]);
-    input.write(told);
+    const { count, bytes: options } = compilerWords(program);
+    const run = `run ${bytes.byteLength} ${argumentCount} ${heapMb} ${options.byteLength} ${count}`;
+    input.write(Buffer.concat([Buffer.from(lineOf(run)), options, bytes]));
     endWithText(program, input);
   }
 

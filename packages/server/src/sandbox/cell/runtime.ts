@@ -1,6 +1,7 @@
 /** A runtime of cells, and everything that one cell is made of, chosen before it exists. */
 import type { Backend, IsolationClass, Language, RuntimeIdentity } from '@vouchbox/protocol';
 import type { Group } from '../kernel/cgroup/cgroup.ts';
+import type { Stage } from '../sandbox.ts';
 import type { Pack } from './pack.ts';
 import type { Boot, Start } from './start.ts';
 
@@ -64,6 +65,7 @@ export interface CellOptions {
   readonly runtime: Runtime;
   readonly pack: Pack;
   readonly language: Language;
+  readonly stage?: Stage | undefined;
   /** The owner of the job; undefined for a cell that anybody may get. */
   readonly owner: string | undefined;
   readonly group: Group;

@@ -77,11 +77,14 @@ export class Stock {
     if (origin === null) return null;
     const known = this.#shelves.get(origin.kind);
     if (known !== undefined) return { shelf: known, origin };
-    const { language, runtime, owner } = kind;
-    const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
+    const { language, runtime, stage, owner } = kind;
+    const isUsual =
+      stage === undefined &&
+      isUsualLanguage(language) &&
+      provider.originOf({ language, runtime: null })?.kind === origin.kind;
     // Cells that anybody may get are made for nobody.
-    const isShared = owner === undefined || provider.originOf({ language, runtime })?.kind === origin.kind;
-    const shelf = new Shelf({ language, runtime, ...(isShared ? {} : { owner }) }, isUsual);
+    const isShared = owner === undefined || provider.originOf({ language, runtime, stage })?.kind === origin.kind;
+    const shelf = new Shelf({ language, runtime, stage, ...(isShared ? {} : { owner }) }, isUsual);
     this.#shelves.set(origin.kind, shelf);
     return { shelf, origin };
   }

@@ -14,7 +14,16 @@ export interface ReleaseWords {
   readonly bytes: Buffer;
 }
 
+/** What a compiler is given beside its own command: a message of the same form, without variables. */
+export function compilerWords({ compilerOptions = [] }: Pick<Program, 'compilerOptions'>) {
+  return { count: compilerOptions.length, bytes: textOf(compilerOptions) };
+}
+
 export function releaseWords({ args, env }: Pick<Program, 'args' | 'env'>): ReleaseWords {
   const words = [...args, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
-  return { argumentCount: args.length, bytes: Buffer.from(words.map((word) => `${word}\0`).join('')) };
+  return { argumentCount: args.length, bytes: textOf(words) };
+}
+
+function textOf(words: readonly string[]): Buffer {
+  return Buffer.from(words.map((word) => `${word}\0`).join(''));
 }

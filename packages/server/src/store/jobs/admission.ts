@@ -12,8 +12,9 @@ import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput, GradedJob } from '../records/inputs.ts';
-import { type JobKey, type JobSummary, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
+import { exactPack, type JobKey, type JobSummary, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
+import { madeBefore, recordBuild } from './builds.ts';
 import { claim } from './claims.ts';
 import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
@@ -75,10 +76,12 @@ const insertSpec = prepared((db, row: JobSpecTable) =>
  */
 export async function admit(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
   const { graded } = input;
-  const refused =
+  const earlier =
     graded === undefined
-      ? ((await earlierAdmission(db, input)) ?? (await boundReached(db, input)))
+      ? await earlierAdmission(db, input)
       : await earlierOfGrading(db, { tenant: input.tenant, ...graded });
+  const known = earlier ?? (await earlierBuild(db, input));
+  const refused = known ?? (graded === undefined ? await boundReached(db, input) : null);
   if (refused !== null) return refused;
   if (!(await hasRoomForOutputs(db, input))) return { kind: 'full', of: 'blobs' };
   const { tenant, created_at, requested_spec, interactor } = input;
@@ -109,6 +112,16 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   if (earlier === null) return null;
   if (earlier.spec_sha256 !== idempotency.spec_sha256) return { kind: 'key_reused' };
   return { kind: 'replayed', job: earlier.job, peer: earlier.peer };
+}
+
+/** A build of the same program that has succeeded: whoever asks gets it in place of another job. The key is not used up. */
+async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
+  const { tenant, build_sha256, graded } = input;
+  const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });
+  const job = job_id === null ? null : await jobSummary(db, { tenant, job_id });
+  if (job === null) return null;
+  if (graded !== undefined) recordGraded(db, { tenant, job_id: job.job_id, ...graded });
+  return { kind: 'replayed', job, peer: null };
 }
 
 async function earlierOfGrading(
@@ -168,6 +181,7 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
     if (spec.large_outputs !== undefined) reserveRoom(db, key, { large: spec.large_outputs, at: created_at });
     if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
+    if (input.build_sha256 !== undefined) recordBuild(db, { ...key, build_sha256: input.build_sha256 });
     if (graded !== undefined) recordGraded(db, { ...key, ...graded });
     insertEvents(db, linked);
     if (start !== undefined) startedAtOnce(db, tenant);
@@ -181,7 +195,8 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
 function queuedRow({ tenant, job_id, created_at, requested_spec: spec, interactor, graded }: Accepted): QueuedJob {
   const { language, runtime, limits } = spec;
   const row = { tenant, job_id, language, created_at, is_test: graded === undefined ? 0 : 1 };
-  if (interactor === undefined) return { ...row, runtime, mem_mb: limits.mem_mb };
+  const pack = spec.product === undefined ? runtime : exactPack(spec.product.pack_digest);
+  if (interactor === undefined) return { ...row, runtime: pack, mem_mb: limits.mem_mb };
   return { ...row, runtime: PAIR, mem_mb: Math.max(limits.mem_mb, interactor.requested_spec.limits.mem_mb) };
 }
 

@@ -20,7 +20,7 @@ export type SubmissionEvidence = Pick<
   | 'requested_limits'
   | 'input_artifacts'
 > &
-  Pick<Receipt, 'interaction' | 'large_outputs'>;
+  Pick<Receipt, 'interaction' | 'large_outputs' | 'build' | 'product'>;
 
 /** `blobs` has every blob that the submission names. */
 export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): SubmissionEvidence {
@@ -34,6 +34,8 @@ export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): Subm
     policy_sha256: sha256Hex(policyText(spec)),
     requested_limits: spec.limits,
     ...(spec.interaction !== undefined && { interaction: spec.interaction }),
+    ...(spec.build !== undefined && { build: spec.build }),
+    ...(spec.product !== undefined && { product: spec.product }),
     input_artifacts: spec.files.map((file) => inputArtifact(file, blobs)),
     // Until the job ends there are none.
     ...(spec.large_outputs !== undefined && { large_outputs: [] }),

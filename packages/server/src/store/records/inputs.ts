@@ -25,6 +25,8 @@ export interface AdmitInput extends JobKey {
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
+  /** What equal builds share. One that has succeeded is answered in place of another, under the new key, too. */
+  readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
   /** Given if a grading makes the job: then no bound of the queue is asked, and a job that was made before is answered. */

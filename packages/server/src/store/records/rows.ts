@@ -164,3 +164,17 @@ export interface CredentialRow {
   /** When it ends early; may be in the future, if another credential replaces it. */
   readonly revoked_at: string | null;
 }
+
+/**
+ * What the queue's row of a job with a product has in place of a pack's name, so that only a node with the very pack that built
+ * it takes the job. No pack has such a name.
+ */
+export function exactPack(digest: string): string {
+  return `${EXACT}${digest}`;
+}
+
+const EXACT = '(digest) ';
+
+export function isExactPack(runtime: string | null): boolean {
+  return runtime?.startsWith(EXACT) ?? false;
+}

@@ -10,7 +10,7 @@ import { USAGE } from '../../cell/start.ts';
 import { UNLIMITED } from '../../kernel/cgroup/cgroup.ts';
 import { ruleLine } from '../../kernel/seccomp/seccomp-rule.ts';
 import { isRootOfHost, usersOfCells } from '../../kernel/user-namespace/mapped-users.ts';
-import { LANGUAGE_RUNS } from '../../program/language-runs.ts';
+import { runOf } from '../../program/stages.ts';
 import { readingWord, writingWord } from './group-words.ts';
 
 /** What a template may use. It only starts, and copies itself: each copy moves away at once. */
@@ -57,7 +57,7 @@ export function launcherConfiguration(options: CellOptions, template: Template |
   const { mounts, resources, seccomp } = described;
   const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as CellMount).flags;
   const { readings } = options.group.plan;
-  const run = LANGUAGE_RUNS[options.language];
+  const run = runOf(options);
   // `launch.sh` only waits. The launcher does this itself and saves the start of a shell.
   const executesLate = run.guest === 'launch.sh';
   const { compiler, program } = executesLate ? { compiler: run.compiler ?? [], program: run.command } : described;

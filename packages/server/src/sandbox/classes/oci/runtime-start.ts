@@ -21,9 +21,9 @@ import {
   type WantedLimits,
 } from '../../cell/start.ts';
 import { hostPatience } from '../../kernel/host/patience.ts';
-import { LANGUAGE_RUNS } from '../../program/language-runs.ts';
 import { type Pipes, spawnWithPipes } from '../../program/output/pipes.ts';
 import { Workspace } from '../../program/output/workspace.ts';
+import { runOf } from '../../program/stages.ts';
 import { type Program, Unanswered } from '../../sandbox.ts';
 import { bundleConfig } from './bundle.ts';
 
@@ -172,10 +172,10 @@ class RuntimeCell implements WaitingCell {
 
   /** No process limit is below the number of those that wait. gVisor's own kernel counts them by itself. */
   #withRoom(wanted: WantedLimits): WantedLimits {
-    const { group, language, runtime } = this.#options;
+    const { group, runtime } = this.#options;
     if (runtime.sharesHostKernel) return { ...wanted, processes: Math.max(wanted.processes, group.read('processes')) };
     const ofInterpreter = Number(this.#guest.status.get('Threads')) || 0;
-    const waiting = ofInterpreter + (LANGUAGE_RUNS[language].compiler === null ? 0 : 1);
+    const waiting = ofInterpreter + (runOf(this.#options).compiler === null ? 0 : 1);
     return { ...wanted, guestProcesses: Math.max(wanted.guestProcesses, waiting + runtime.overhead.guestProcesses) };
   }
 

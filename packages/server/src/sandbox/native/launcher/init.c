@@ -11,10 +11,11 @@
  *   in   `limits NAME=VALUE...`            the limits of a job, on what waits: `limits.h`
  *   out  `limits NAME=VALUE...`            read back from the kernel
  *
- * Both then read `run BYTES ARGUMENTS HEAP_MB`; BYTES of words for the program; every later byte is the program's own
- * standard input. A line to process 1 is padded to ORDER_BYTES. The report, which only process 1 can write, is one line
- * padded to LINE_BYTES, when all is dead: `exited CODE` or `signaled NUMBER`; of a language that is compiled also
- * `compiling`, `running`, and `compiler exited CODE` or the like. Exit code 125 says that process 1 itself failed.
+ * Both then read `run BYTES ARGUMENTS HEAP_MB OPTION_BYTES OPTIONS`; OPTION_BYTES of words for the compiler; BYTES of
+ * words for the program; every later byte is the program's own standard input. A line to process 1 is padded to
+ * ORDER_BYTES. The report, which only process 1 can write, is one line padded to LINE_BYTES, when all is dead:
+ * `exited CODE` or `signaled NUMBER`; of a language that is compiled also `compiling`, `running`, and `compiler exited CODE`
+ * or the like. Exit code 125 says that process 1 itself failed.
  *
  * Since the program runs, the report also has `after CPU WALL`: the microseconds that compiling took, 0 and 0 without a
  * compiler. At the end it has `took CPU WALL KIB`: those of the program with all its descendants, and the most memory that
@@ -74,9 +75,10 @@ static void become_interpreter(const struct configuration *configuration, const 
     /* Until the interpreter is executed, a failure can still be reported. */
     close_range(READY + 1, ~0u, CLOSE_RANGE_CLOEXEC);
     if (configuration->executes_late) {
-        /* A compiled program does not exist yet, but its compiler does. */
+        /* A compiled program does not exist yet, but its compiler does; one that was compiled before is given later. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
-            if (access(command->first[0], X_OK) < 0) fail("cannot start %s: %m", command->first[0]);
+            int is_given = !strncmp(command->first[0], "{work}/", 7);
+            if (!is_given && access(command->first[0], X_OK) < 0) fail("cannot start %s: %m", command->first[0]);
         }
         must(write(READY, "r", 1), "say ready");
         close_range(READY, ~0u, 0);
@@ -255,11 +257,11 @@ static void report_ending(const struct configuration *configuration, int is_comp
  * Compiles the program while its interpreter still waits. If that fails, the job is over. The phase is reported when it
  * begins, so that the service knows that the program never ran if the cell is ended meanwhile.
  */
-static void compile(const struct configuration *configuration, unsigned heap)
+static void compile(const struct configuration *configuration, unsigned heap, unsigned options, const char *words, size_t length)
 {
     char text[LINE_BYTES];
     report("compiling");
-    release(&compiler, heap, 0, "", 0);
+    release(&compiler, heap, options, words, length);
     int status = wait_for(&compiler);
     if (status != 0) {
         report_ending(configuration, 1, status);
@@ -282,23 +284,23 @@ static void wait_until_ready(const struct waiting *waiting)
 static void run_job(const struct configuration *configuration)
 {
     char line[ORDER_BYTES + 1];
-    size_t length;
-    unsigned arguments, heap;
+    size_t length, compilers;
+    unsigned arguments, heap, options;
     if (!is_forked) set_limits();
     read_order(line);
     /* The service has opened its ends, and is the only one that writes to this process. */
     if (is_forked) close_range(SERVICES_ENDS, FILES, 0);
-    if (sscanf(line, "run %zu %u %u", &length, &arguments, &heap) != 3) fail("malformed line");
-    char *words = malloc(length + 1);
+    if (sscanf(line, "run %zu %u %u %zu %u", &length, &arguments, &heap, &compilers, &options) != 5) fail("malformed line");
+    char *words = malloc(compilers + length + 1);
     if (words == NULL) fail("no memory for the program's words");
-    read_bytes(words, length);
+    read_bytes(words, compilers + length);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     /* The input of one program may be the output of another, which finds its end once this one closed it. */
     must(dup2(nothing, STDIN_FILENO), "leave the program's input");
     must(dup2(nothing, STDOUT_FILENO), "leave the program's output");
     close(nothing);
-    if (compiler.pid > 0) compile(configuration, heap);
-    release(&program, heap, arguments, words, length);
+    if (compiler.pid > 0) compile(configuration, heap, options, words, compilers);
+    release(&program, heap, arguments, words + compilers, length);
     report_ending(configuration, 0, wait_for(&program));
 }
 

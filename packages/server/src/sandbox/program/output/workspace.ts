@@ -9,6 +9,7 @@ import { sha256Hex } from '@vouchbox/evidence';
 import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@vouchbox/protocol';
 import type { CollectedArtifact, InputContent, Program } from '../../sandbox.ts';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
+import { PRODUCT } from '../stages.ts';
 import { holdsFileOf } from './full-file.ts';
 import { type Below, outputsBelow } from './outputs-below.ts';
 
@@ -32,6 +33,7 @@ export class Workspace implements Disposable {
   readonly #mayShareFiles: boolean;
   /** The name and size of the program's file. */
   #source = { name: '', bytes: 0 };
+  #hasProduct = false;
 
   /**
    * Opens `path`, which must not yet be reachable by any program. `fileSystem` is `own` if it can hold only files of
@@ -49,6 +51,8 @@ export class Workspace implements Disposable {
     const code = Buffer.from(program.code);
     this.#source = { name: source, bytes: code.length };
     await writeNew(childOf(this.#directory, source), code);
+    this.#hasProduct = program.product !== undefined;
+    if (program.product !== undefined) await writeNew(childOf(this.#directory, PRODUCT), program.product, 0o755);
     for (const file of program.files) await writeNew(this.#inputPath(file.path.split('/')), file.content);
   }
 
@@ -76,7 +80,7 @@ export class Workspace implements Disposable {
    */
   holdsFileOf(bytes: number): boolean {
     const { name, bytes: sourceBytes } = this.#source;
-    const own = ['input', ...(sourceBytes === bytes ? [name] : [])];
+    const own = ['input', ...(sourceBytes === bytes ? [name] : []), ...(this.#hasProduct ? [PRODUCT] : [])];
     return this.#mayShareFiles && holdsFileOf(this.#directory, bytes, own);
   }
 
@@ -193,8 +197,8 @@ function childOf(directory: number, name: string): string {
   return `/proc/self/fd/${directory}/${name}`;
 }
 
-async function writeNew(path: string, content: InputContent['content']): Promise<void> {
-  const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
+async function writeNew(path: string, content: InputContent['content'], mode = 0o644): Promise<void> {
+  const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
     if (content instanceof Uint8Array) writeFileSync(file, content);
     else for await (const piece of content) writeFileSync(file, piece);

@@ -6,6 +6,7 @@
 import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
 import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
 import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
+import { buildsIn } from '../../migrations/0004-with-whole-programs.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -25,6 +26,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-with-used-outputs', sql: findOutputs },
   { name: '0004-with-verdicts', sql: gradingTablesIn(spelling) },
   { name: '0004-with-whole-outputs', sql: largeOutputsIn(spelling) },
+  { name: '0004-with-whole-programs', sql: buildsIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -1,0 +1,38 @@
+/**
+ * What a build may ask of its compiler: options that choose a dialect, how well it optimises, what it warns of, and names that
+ * it defines. None of them runs code, reads a file, or makes a program that only some processors can run.
+ */
+import type { Language } from './languages.ts';
+
+/** Where a product is: what a build leaves, and what a job that starts it is given. */
+export const PRODUCT_FILES = { output: 'output/product', input: 'input/product' } as const;
+
+const NATIVE = [
+  /^-O(?:[0-3]|s|fast)$/,
+  /^-g[0-3]?$/,
+  /^-std=(?:c|gnu)(?:\+\+)?[0-9][0-9a-z]$/,
+  /^-D[A-Za-z_][A-Za-z0-9_]{0,63}(?:=[A-Za-z0-9_.+-]{0,64})?$/,
+  /^-(?:w|pedantic|static)$/,
+  // After a comma come words for the linker, the assembler or the preprocessor.
+  /^-W[a-z][a-z0-9+=-]{0,63}$/,
+  /^-f(?:no-)?(?:exceptions|rtti|strict-aliasing|wrapv|trapv|signed-char|omit-frame-pointer|fast-math|unroll-loops|openmp)$/,
+  /^-fconstexpr-(?:depth|ops-limit|loop-limit)=[0-9]{1,9}$/,
+];
+const JAVA = [
+  /^-(?:g|nowarn|Werror|parameters)$/,
+  /^-g:none$/,
+  /^--release=[0-9]{1,2}$/,
+  /^-Xlint(?::[a-z,-]{1,128})?$/,
+];
+
+const OPTIONS: Readonly<Partial<Record<Language, readonly RegExp[]>>> = { c: NATIVE, cpp: NATIVE, java: JAVA };
+
+/** Whether a compiler makes a product of a program in this language, which can be started later without it. */
+export function isCompiled({ language }: { readonly language: string }): boolean {
+  return Object.hasOwn(OPTIONS, language);
+}
+
+/** Whether a build of this language may have the option. */
+export function isBuildOption(language: Language, option: string): boolean {
+  return OPTIONS[language]?.some((known) => known.test(option)) ?? false;
+}

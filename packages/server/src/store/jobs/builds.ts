@@ -1,0 +1,92 @@
+/**
+ * Builds of programs: which of them a job may start the product of, and which is there already for a program that is to be
+ * built. Both are asked within one tenant, so nothing that another tenant built is ever started.
+ */
+import { sha256Hex } from '@vouchbox/evidence';
+import type { RequestedSpec, StoredProduct, StoredSpec } from '@vouchbox/protocol';
+import { PRODUCT_FILES } from '@vouchbox/protocol/vocabulary';
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { ExecutionRecord, JobKey } from '../records/rows.ts';
+import type { BuildTable, StoreDatabase } from '../schema.ts';
+import type { SubmissionEvidence } from './submission-evidence.ts';
+
+/** Builds that succeeded and still have their product. */
+const selectBuild = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .innerJoin('job_specs', (join) =>
+      join.onRef('job_specs.tenant', '=', 'jobs.tenant').onRef('job_specs.job_id', '=', 'jobs.job_id'),
+    )
+    .innerJoin('large_outputs', (join) =>
+      join.onRef('large_outputs.tenant', '=', 'jobs.tenant').onRef('large_outputs.job_id', '=', 'jobs.job_id'),
+    )
+    .select(['job_specs.evidence', 'job_specs.execution'])
+    .where('jobs.tenant', '=', tenant)
+    .where('jobs.job_id', '=', job_id)
+    .where('jobs.status', '=', sql.lit('succeeded'))
+    .where('large_outputs.path', '=', sql.lit(PRODUCT_FILES.output)),
+);
+
+const selectLatest = prepared((db, { tenant, build_sha256 }: Omit<BuildTable, 'job_id'>) =>
+  db.selectFrom('builds').select('job_id').where('tenant', '=', tenant).where('build_sha256', '=', build_sha256),
+);
+
+const setLatest = prepared((db, { tenant, build_sha256, job_id }: BuildTable) =>
+  db
+    .insertInto('builds')
+    .values({ tenant, build_sha256, job_id })
+    .onConflict((conflict) => conflict.columns(['tenant', 'build_sha256']).doUpdateSet({ job_id })),
+);
+
+const selectSpec = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
+  db
+    .selectFrom('idempotency_keys')
+    .innerJoin('job_specs', (join) =>
+      join
+        .onRef('job_specs.tenant', '=', 'idempotency_keys.tenant')
+        .onRef('job_specs.job_id', '=', 'idempotency_keys.job_id'),
+    )
+    .select('job_specs.requested_spec')
+    .where('idempotency_keys.tenant', '=', tenant)
+    .where('idempotency_keys.idempotency_key', '=', key),
+);
+
+export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | 'runtime' | 'code'> {
+  /** The key of the submission; null if it has none. A job that was accepted before keeps the product it was accepted with. */
+  readonly key: string | null;
+}
+
+/** The product that a build of this program made; null if the job is no such build. */
+export async function productOf(db: StoreDatabase, asked: ProductAsked): Promise<StoredProduct | null> {
+  const { tenant, job_id, language, runtime, code, key } = asked;
+  const row = await selectBuild.first(db, { tenant, job_id });
+  if (row === null) return key === null ? null : await productOfKey(db, { tenant, key, job_id });
+  const made = JSON.parse(row.evidence ?? '{}') as Partial<SubmissionEvidence>;
+  const { runtime_pack = null } = JSON.parse(row.execution ?? '{}') as Partial<ExecutionRecord>;
+  const isSame = made.language === language && made.runtime === runtime && made.code_sha256 === sha256Hex(code);
+  if (made.build === undefined || runtime_pack === null || !isSame) return null;
+  return { job_id, pack_digest: runtime_pack.digest };
+}
+
+async function productOfKey(
+  db: StoreDatabase,
+  { tenant, key, job_id }: JobKey & { readonly key: string },
+): Promise<StoredProduct | null> {
+  const stored = await selectSpec.first(db, { tenant, key });
+  const { product } = JSON.parse(stored?.requested_spec ?? '{}') as StoredSpec;
+  return product?.job_id === job_id ? product : null;
+}
+
+/** The build of this digest whose product is there; null if there is none. */
+export async function madeBefore(db: StoreDatabase, asked: Omit<BuildTable, 'job_id'>): Promise<string | null> {
+  const found = await selectLatest.first(db, asked);
+  if (found === null) return null;
+  const { job_id } = found;
+  return (await selectBuild.first(db, { tenant: asked.tenant, job_id })) === null ? null : job_id;
+}
+
+/** Makes a build the one that stands for its digest; part of the transaction that accepts it. */
+export function recordBuild(db: StoreDatabase, row: BuildTable): void {
+  setLatest.send(db, row);
+}
