@@ -28,6 +28,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   cells: () => import('./cells.ts'),
   constructs: () => import('./constructs.ts'),
   fleet: () => import('./fleet.ts'),
+  judging: () => import('./judging.ts'),
 };
 
 function say(line = ''): void {

@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withinMountNamespace } from './mount-namespace.ts';
 
 /** The programs that run without the service. */
 export const BARE = {
@@ -35,7 +36,7 @@ export interface BareAnswer {
   readonly milliseconds: number;
 }
 
-/** Starts the process. On a hybrid cgroup layout its namespace lacks the v2 mount, which crun refuses. */
+/** Starts the process. */
 export function startBarePrograms(): BarePrograms {
   return new BarePrograms();
 }
@@ -44,17 +45,7 @@ export class BarePrograms implements Disposable {
   readonly #child: ChildProcess;
 
   constructor() {
-    const file = fileURLToPath(import.meta.url);
-    this.#child = fork(file, ['serve'], {
-      execPath: '/usr/bin/unshare',
-      execArgv: [
-        '--mount',
-        '/bin/sh',
-        '-c',
-        'umount -l /sys/fs/cgroup/unified 2>/dev/null; exec "$0" "$@"',
-        process.execPath,
-      ],
-    });
+    this.#child = fork(fileURLToPath(import.meta.url), ['serve'], withinMountNamespace);
   }
 
   async order(order: BareOrder): Promise<BareAnswer> {

@@ -1,0 +1,122 @@
+/**
+ * The baseline of the judging benchmark, as a process in a mount namespace of its own: what go-judge publishes as its way. The
+ * program is compiled once; each test gets a copy of the product in a cell of its own, its input and what it prints go through
+ * pipes, and the answer is compared here. The cells are crun's, with nothing around them: no limits, no queue, no record.
+ */
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { withinMountNamespace } from '../speed/mount-namespace.ts';
+
+export interface JudgeOrder {
+  readonly code: string;
+  readonly tests: readonly { readonly stdin: string; readonly expected: string }[];
+  readonly workers: number;
+}
+
+export interface JudgeAnswer {
+  readonly accepted: number;
+  /** From the first test to the end of the last, without the compilation. */
+  readonly milliseconds: number;
+}
+
+export class BareJudge implements Disposable {
+  readonly #child: ChildProcess = fork(fileURLToPath(import.meta.url), ['serve'], withinMountNamespace);
+
+  async judge(order: JudgeOrder): Promise<JudgeAnswer> {
+    const answered = new Promise<JudgeAnswer | { error: string }>((resolve, reject) => {
+      this.#child.once('message', (answer) => resolve(answer as JudgeAnswer));
+      this.#child.once('exit', () => reject(new Error('the bare judge ended')));
+    });
+    this.#child.send(order);
+    const answer = await answered;
+    this.#child.removeAllListeners('exit');
+    if ('error' in answer) throw new Error(answer.error);
+    return answer;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.disconnect();
+  }
+}
+
+async function judge({ code, tests, workers }: JudgeOrder): Promise<JudgeAnswer> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-bench-judge-'));
+  try {
+    const product = compiled(directory, code);
+    const started = performance.now();
+    let accepted = 0;
+    const waiting = tests.values();
+    const worker = async () => {
+      for (const { stdin, expected } of waiting) {
+        if ((await printed({ directory, product, stdin })).trimEnd() === expected.trimEnd()) accepted++;
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, worker));
+    return { accepted, milliseconds: performance.now() - started };
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+function compiled(directory: string, code: string): string {
+  const [source, product] = [join(directory, 'main.cpp'), join(directory, 'main')];
+  writeFileSync(source, code);
+  execFileSync('/usr/bin/g++', ['-std=gnu++20', '-O2', '-pthread', '-o', product, source, '-lm']);
+  return product;
+}
+
+interface Test {
+  readonly directory: string;
+  readonly product: string;
+  readonly stdin: string;
+}
+
+/** A bundle of its own with a copy of the product, started cold, and removed. */
+async function printed({ directory, product, stdin }: Test): Promise<string> {
+  const id = `svc-bench-${randomUUID()}`;
+  const bundle = join(directory, id);
+  for (const name of ['proc', 'dev', 'tmp', 'usr', 'w']) mkdirSync(join(bundle, 'rootfs', name), { recursive: true });
+  for (const name of ['bin', 'lib', 'lib64']) symlinkSync(`usr/${name}`, join(bundle, 'rootfs', name));
+  copyFileSync(product, join(bundle, 'rootfs/w/main'));
+  writeFileSync(join(bundle, 'config.json'), CONFIGURATION);
+  const root = `--root=${join(directory, 'state')}`;
+  const child = spawn('/usr/bin/crun', ['--cgroup-manager=disabled', root, 'run', '--bundle', bundle, id], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.end(stdin);
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece;
+  });
+  await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  rmSync(bundle, { recursive: true });
+  return text;
+}
+
+const CONFIGURATION = JSON.stringify({
+  ociVersion: '1.0.2',
+  process: { terminal: false, user: { uid: 0, gid: 0 }, args: ['/w/main'], env: ['PATH=/usr/bin:/bin'], cwd: '/w' },
+  root: { path: 'rootfs', readonly: true },
+  hostname: 'bench',
+  mounts: [
+    { destination: '/proc', type: 'proc', source: 'proc' },
+    { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755', 'size=64k'] },
+    { destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', 'size=32m'] },
+    { destination: '/usr', type: 'bind', source: '/usr', options: ['rbind', 'ro'] },
+  ],
+  linux: { namespaces: ['pid', 'network', 'ipc', 'uts', 'mount'].map((type) => ({ type })) },
+});
+
+if (process.argv[2] === 'serve') {
+  process.on('message', (order: JudgeOrder) => {
+    judge(order).then(
+      (answer) => process.send?.(answer),
+      (error: Error) => process.send?.({ error: error.message }),
+    );
+  });
+}
