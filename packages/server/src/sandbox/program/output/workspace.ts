@@ -29,7 +29,7 @@ export interface OpenedFile {
 
 /** An open directory. It stays reachable after its mount namespace is gone. */
 export class Workspace implements Disposable {
-  readonly #directory: number;
+  #descriptor: number | null;
   readonly #mayShareFiles: boolean;
   /** The name and size of the program's file. */
   #source = { name: '', bytes: 0 };
@@ -41,7 +41,7 @@ export class Workspace implements Disposable {
    * another name may belong to a file of the host, so an output with a second name is refused.
    */
   constructor(path: string, fileSystem: 'own' | 'shared') {
-    this.#directory = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    this.#descriptor = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     this.#mayShareFiles = fileSystem === 'own';
   }
 
@@ -97,13 +97,20 @@ export class Workspace implements Disposable {
 
   [Symbol.dispose](): void {
     closeSync(this.#directory);
+    this.#descriptor = null;
+  }
+
+  /** Once it was closed, its number may be that of another cell's directory. */
+  get #directory(): number {
+    if (this.#descriptor === null) throw new Error('the cell is gone');
+    return this.#descriptor;
   }
 
   /** The path of an input file, in directories that exist now. */
   #inputPath(names: readonly string[]): string {
     const path = names.slice(0, -1).reduce((parent, name) => {
       const directory = `${parent}/${name}`;
-      mkdirSync(directory, { recursive: true, mode: 0o755 });
+      makeDirectory(directory);
       return directory;
     }, `/proc/self/fd/${this.#directory}`);
     return `${path}/${names.at(-1)}`;
@@ -189,6 +196,15 @@ export class Workspace implements Disposable {
       if (directory !== this.#directory) closeSync(directory);
       return unopened(path, (error as NodeJS.ErrnoException).code ?? 'unknown');
     }
+  }
+}
+
+/** Its parent is there. Node's own way to make parents, too, never ends where a descriptor on the path is closed. */
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o755 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
