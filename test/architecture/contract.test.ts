@@ -101,6 +101,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
     'Gradings-2',
     'Gradings-2a',
     'Gradings-2d',
+    'Gradings-2e',
     ...LIMIT_STATEMENTS,
     'Submission-20',
     'Submission-8',

@@ -97,6 +97,55 @@ else: print("right " * (166000 if sys.argv[1] == "large" else 1))`;
 
 const SMALL: GroupRecord = { name: 'small', score: 'sum', points: 0, after: [], stop: false };
 
+test('a test with an interactor is judged by its word, and the verdict stands on both jobs of each pair', {
+  tags: ['Gradings-2e', 'Gradings-14'],
+}, async () => {
+  const { client } = rig().alpha;
+  // Guess the number that the input names, with at most the steps that are expected.
+  const interactor = {
+    ...python(`import sys
+secret, most = int(open(sys.argv[1]).read()), int(open(sys.argv[3]).read())
+for step in range(most):
+    guess = int(sys.stdin.readline())
+    print("<" if secret < guess else ">" if secret > guess else "=", flush=True)
+    if guess == secret: sys.exit(0)
+sys.exit(1)`),
+  };
+  const guessing = (step: string) =>
+    python(`low, high = 0, 100
+while True:
+    guess = ${step}
+    print(guess, flush=True)
+    answer = input()
+    if answer == "=": break
+    if answer == "<": high = guess - 1
+    else: low = guess + 1`);
+  const tests = ['7', '90'].map((stdin) => ({ name: stdin, stdin, expected: '8' }));
+  const programs = [guessing('(low + high) // 2'), guessing('low')];
+  const { grading_id } = await client.submitGrading({ verdict: 'urn:svc:verdict:v2', programs, tests, interactor });
+  const { graded } = await client.waitForGrading(grading_id);
+  expect(graded.map(({ verdict }) => [verdict?.accepted, verdict?.points])).toEqual([
+    [true, 2],
+    [false, 1],
+  ]);
+  const files = await filesOfGrading(client, grading_id);
+  expect(await problemsOf(client, files)).toEqual([]);
+  const said = JSON.parse(Buffer.from(files.verdict).toString());
+  const [one, other] = said.tests;
+  expect(one).toMatchObject({ verdict: 'accepted', check: { exit_code: 0, codes: 'testlib' } });
+  const pair = await client.detail(one.run.job_id);
+  expect(pair.requested_spec.interaction?.peer).toBe(one.check.job_id);
+  // The interactor of another test in place of its own.
+  const given = files.jobs.get(other.check.job_id);
+  const swapped = new Map([...files.jobs].map(([id, job]) => [id, id === one.check.job_id && given ? given : job]));
+  expect(await problemsOf(client, { ...files, jobs: swapped })).toContainEqual(expect.stringMatching(/^test 7/));
+  const both = await rig().request('/v1/gradings', {
+    method: 'POST',
+    body: { verdict: 'urn:svc:verdict:v2', programs, tests, interactor, checker: interactor },
+  });
+  expect([both.status, both.json.error.message]).toEqual([400, expect.stringMatching(/^\/checker/)]);
+});
+
 describe('a verdict', () => {
   let driven: DrivenGrading;
   beforeAll(async () => {

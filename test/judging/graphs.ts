@@ -111,7 +111,7 @@ async function verified(directory: string, scratch: string) {
   return { exitCode, said: stdout + stderr };
 }
 
-/** An output in place of another; of a build where there is one. The lists are made anew for it, or its reader is given it too. */
+/** An output in place of another, of a build where there is one. The lists are made anew, or its reader is given it too. */
 function swapped(copy: string, { below, ids, builds }: Forging): Change {
   const places = ids.map((_, at) => at).filter((at) => at > 0 && (builds === null || builds[at]?.kind === 'build'));
   const [first, second] = [below(places.length), 1 + below(places.length - 1)];

@@ -73,7 +73,10 @@ export async function filesOfGrading(client: ServiceClient, grading_id: string):
   const jobs = new Map<string, ExportFiles>();
   for await (const { kind, data } of client.gradingEvents(grading_id)) {
     const { job_id = '', program } = data;
-    if (kind === 'job' && program === 0 && job_id !== judge) jobs.set(job_id, await evidenceOf(client, job_id));
+    if (kind !== 'job' || program !== 0 || job_id === judge) continue;
+    jobs.set(job_id, await evidenceOf(client, job_id));
+    const { interaction } = (await client.detail(job_id)).requested_spec;
+    if (interaction !== undefined) jobs.set(interaction.peer, await evidenceOf(client, interaction.peer));
   }
   const { artifacts } = await client.result(judge);
   const verdict = Buffer.from(artifacts[0]?.content_base64 ?? '', 'base64');

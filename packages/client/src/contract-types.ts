@@ -349,6 +349,33 @@ export interface GradingSubmission {
   };
   /** The schema of the verdicts; `urn:svc:verdict:v1` if left out. The members after it need the other. */
   verdict?: 'urn:svc:verdict:v1' | 'urn:svc:verdict:v2';
+  interactor?: {
+    language: string;
+    code:
+      | string
+      | {
+          /** `sha256:` and the SHA-256 of a file as 64 lower-case hex digits. */
+          blob: string;
+        };
+    /**
+     * Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones
+     * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
+     * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
+     * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
+     * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+     * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
+     */
+    env?: Record<string, string>;
+    /** As of a job; those of a program go to each of its tests. */
+    files?: Array<InputFile | UploadedFile | OutputFile>;
+    /** Name of a runtime pack. */
+    runtime?: string | null;
+    /** `testlib` if left out. */
+    codes?: 'testlib' | 'kattis';
+    /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
+    args?: Array<string>;
+    limits?: LimitsInput;
+  };
   groups?: Array<{
     name: string;
     /** `sum` if left out. */

@@ -195,7 +195,7 @@ class Look {
     const test = this.#known.plan.tests[at] as PlannedTest;
     const isCompared = end !== undefined && check === null && isInline(test, end, this.#room);
     const { expected } = test;
-    const checkedFile = (path: string) => checkEnd?.inputs.find((file) => file.path === path)?.sha256;
+    const checkedFile = (path: string) => checkEnd && fileIn(checkEnd, path);
     const known = expected !== undefined && 'sha256' in expected ? expected.sha256.replace(/^sha256:/, '') : null;
     return {
       name: test.name,
@@ -207,7 +207,8 @@ class Look {
       is_cut: end !== undefined && isCut(end),
       check,
       validations,
-      stdin_sha256: end?.stdin_sha256 ?? null,
+      stdin_sha256:
+        end?.stdin_sha256 ?? (end?.peer === undefined ? null : (fileIn(end.peer, CHECKED_FILES.stdin) ?? null)),
       stdout: isCompared ? end.stdout : null,
       stdout_sha256: isCompared ? null : (checkedFile(CHECKED_FILES.output) ?? end?.stdout_sha256 ?? null),
       expected: check === null ? inlineExpected(test, this.#room) : null,
@@ -301,6 +302,10 @@ interface Found {
   readonly isAlone?: boolean;
   readonly check?: CheckRecord | null;
   readonly checkEnd?: JobEnd;
+}
+
+function fileIn({ inputs }: JobEnd, path: string): string | undefined {
+  return inputs.find((file) => file.path === path)?.sha256;
 }
 
 function isBuilt({ terminal_reason, exit_code }: JobEnd): boolean {

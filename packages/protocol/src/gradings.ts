@@ -97,7 +97,7 @@ export type GradingTest = Static<typeof GradingTest>;
 
 const { name: _, ...graderMembers } = GradingProgram.properties;
 
-/** A checker or a validator. */
+/** A checker, an interactor or a validator. */
 export const GraderProgram = Type.Object(
   {
     ...graderMembers,
@@ -137,6 +137,7 @@ export const GradingSubmission = Type.Object(
         description: `The schema of the verdicts; \`${VERDICT_SCHEMA}\` if left out. The members after it need the other.`,
       }),
     ),
+    interactor: Type.Optional(GraderProgram),
     groups: Type.Optional(Type.Array(GradingGroup, { minItems: 1, maxItems: gradingGroupsMax })),
     stop: Type.Optional(Type.Boolean({ description: 'The same for all tests, where there are no groups.' })),
     validators: Type.Optional(Type.Array(GraderProgram, { maxItems: gradingValidatorsMax })),

@@ -130,7 +130,9 @@ class Examiner {
       throw new Mismatch('it did not start what the build made');
     const isAlone = product !== undefined || !isCompiled({ language: program.language });
     same(runRecord(end, isAlone), said, 'the verdict says something else of its end, its time or its memory');
-    if (end.stdin_sha256 !== test.stdin_sha256) throw new Mismatch('the verdict names another input');
+    const isPair = isJsonObject(receipt['interaction']);
+    if (isPair && test.check === null && end.exit_code === 0) throw new Mismatch('its interactor was not asked');
+    if (!isPair && end.stdin_sha256 !== test.stdin_sha256) throw new Mismatch('the verdict names another input');
     const limits = canonicalJson(receipt['requested_limits'] ?? null);
     this.#limits ??= limits;
     if (limits !== this.#limits) throw new Mismatch('it ran under other limits than the tests before it');
@@ -158,6 +160,7 @@ class Examiner {
     sameCheck(job, check, 'the verdict says something else of its checker');
     await this.#checkProduct(`${name}, its checker`, receipt);
     const given = receipt['input_artifacts'];
+    if (isJsonObject(receipt['interaction'])) return this.#checkInteractor(test, receipt);
     const isComparer = check.code_sha256 === COMPARER_SHA256;
     if (artifactDigest(given, CHECKED_FILES.output) !== test.stdout_sha256)
       throw new Mismatch('its checker was given another output');
@@ -172,9 +175,27 @@ class Examiner {
       throw new Mismatch('its checker was given another input');
     if (check.codes === 'kattis' && receipt['stdin_sha256'] !== test.stdout_sha256)
       throw new Mismatch('its checker read another output');
-    const checker = canonicalJson([receipt['code_sha256'] ?? null, receipt['env_sha256'] ?? null, ownFiles(given)]);
+    this.#sameForAll(receipt, 'its checker was another program');
+  }
+
+  /** The interactor talked to the run of this test, and knew its input and what is expected. */
+  #checkInteractor(test: TestResult2, receipt: Attested['receipt']): void {
+    const { role, peer } = receipt['interaction'] as Readonly<Record<string, unknown>>;
+    if (role !== 'interactor' || peer !== test.run?.job_id)
+      throw new Mismatch('its interactor talked to another program');
+    const given = receipt['input_artifacts'];
+    if (artifactDigest(given, CHECKED_FILES.stdin) !== (test.stdin_sha256 ?? EMPTY_SHA256))
+      throw new Mismatch('its interactor was given another input');
+    if (artifactDigest(given, CHECKED_FILES.expected) !== test.expected_sha256)
+      throw new Mismatch('its interactor was given another expected output');
+    this.#sameForAll(receipt, 'its interactor was another program');
+  }
+
+  #sameForAll(receipt: Attested['receipt'], problem: string): void {
+    const own = ownFiles(receipt['input_artifacts']);
+    const checker = canonicalJson([receipt['code_sha256'] ?? null, receipt['env_sha256'] ?? null, own]);
     this.#checker ??= checker;
-    if (checker !== this.#checker) throw new Mismatch('its checker was another program');
+    if (checker !== this.#checker) throw new Mismatch(problem);
   }
 
   async #checkValidation(name: string, test: TestResult2, said: CheckRecord): Promise<void> {

@@ -59,6 +59,7 @@ export interface GradingCommon extends Pick<RequestedSpec, 'limits' | 'requireme
   /** Absent where verdicts have version 1. */
   readonly plan?: Pick<GradingPlan, 'groups' | 'stop' | 'limits'>;
   readonly validators?: readonly StoredGrader[];
+  readonly interactor?: StoredGrader;
 }
 
 export interface StoredGrader extends StoredProgram, Pick<GraderProgram, 'codes' | 'args'> {
@@ -91,9 +92,11 @@ export function parseGrading(body: unknown): ParsedGrading {
   const misfit = misfitOf(GradingSubmission, body);
   if (misfit !== null) throw refusal('invalid_request', misfit.pointer, problemOf(misfit));
   const submission = body as GradingSubmission;
-  const { programs, tests, checker, validators = [], limits, requirements } = submission;
+  const { programs, tests, checker, interactor, validators = [], limits, requirements } = submission;
   const isOld = (submission.verdict ?? VERDICT_SCHEMA) === VERDICT_SCHEMA;
   if (isOld) refuseNewer(submission);
+  if (checker !== undefined && interactor !== undefined)
+    throw refusal('invalid_request', '/checker', 'must be left out: the interactor judges');
   const runs = programs.length * tests.length;
   if (runs > gradingRunsMax)
     throw refusal('payload_too_large', '', `asks for ${runs} runs; at most ${gradingRunsMax} are allowed`);
@@ -108,6 +111,7 @@ export function parseGrading(body: unknown): ParsedGrading {
       ...(!isOld && {
         plan: planOf(submission),
         validators: validators.map((validator, at) => graderOf(`/validators/${at}`, validator)),
+        ...(interactor !== undefined && { interactor: graderOf('/interactor', interactor) }),
       }),
     },
     programs: programs.map(({ name = null, ...program }, index) => {
@@ -151,7 +155,7 @@ function programOf(pointer: string, { code, ...program }: Program): StoredProgra
 
 /** What only verdicts of version 2 know. */
 const NEWER = {
-  whole: ['groups', 'stop', 'validators'],
+  whole: ['groups', 'stop', 'validators', 'interactor'],
   test: ['group', 'env', 'checker_args'],
   checker: ['codes', 'args', 'limits'],
 } as const;

@@ -4,14 +4,14 @@ import type { GraderProgram, GradingPlan, PlannedTest, PlanText } from '@vouchbo
 import type { GradingWork } from '../../store/records/gradings.ts';
 import { type GradedJobsOptions, testContent } from './graded-jobs.ts';
 import { digestIn, type GradingCommon, type StoredGrader, type TestHead } from './grading-body.ts';
-import { CHECKER, validatorName } from './step-jobs.ts';
+import { CHECKER, INTERACTOR, validatorName } from './step-jobs.ts';
 
 /** Null for a grading whose verdicts have version 1. Programs of the grader stand in it by their names. */
 export async function planOf(
   { tenant, grading_id, common, heads }: GradingWork,
   options: GradedJobsOptions,
 ): Promise<GradingPlan | null> {
-  const { plan, checker, validators = [], requirements } = JSON.parse(common) as GradingCommon;
+  const { plan, checker, interactor, validators = [], requirements } = JSON.parse(common) as GradingCommon;
   if (plan === undefined) return null;
   const tests: PlannedTest[] = [];
   for (const [at, head] of heads.entries()) {
@@ -27,6 +27,7 @@ export async function planOf(
     tests,
     requirements,
     ...(checker !== null && { checker: graderOf(CHECKER, checker) }),
+    ...(interactor !== undefined && { interactor: graderOf(INTERACTOR, interactor) }),
     validators: validators.map((validator, at) => graderOf(validatorName(at), validator)),
   };
 }

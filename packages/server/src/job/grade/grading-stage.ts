@@ -3,7 +3,7 @@
  * restart, and another node that takes over, go on where the rows are. A tenant has at most as many jobs of gradings in the
  * queue or running as there are slots; its gradings take turns, and the queue decides between tenants.
  */
-import type { ProgramState, RequestedSpec } from '@vouchbox/protocol';
+import type { ProgramState } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import { pause } from '../../ground/waiting/pause.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
@@ -24,7 +24,7 @@ import { GradingWork, type NextJob } from './grading-work.ts';
 import { endOf } from './job-ends.ts';
 import { PlanRun, type StepJob } from './plan-run.ts';
 import type { JobEnd, PlannedJob } from './program-run.ts';
-import { stepSpec } from './step-jobs.ts';
+import { type StepSpecs, stepSpecs } from './step-jobs.ts';
 
 export interface GradingStageOptions
   extends Omit<GradedJobsOptions, 'store' | 'history'>,
@@ -190,9 +190,9 @@ export class GradingStage implements AsyncDisposable {
     for (;;) {
       try {
         return await this.#persistently(async () => {
-          const spec = await this.#specOf(work, planned, run);
-          if (planned.purpose === 'judge') work.held.set(program, blobsNamed(spec.files));
-          return await admitGraded({ tenant, spec, graded: { grading_id, program, name, attempt } }, this.#options);
+          const specs = await this.#specsOf(work, planned, run);
+          if (planned.purpose === 'judge') work.held.set(program, blobsNamed(specs.spec.files));
+          return await admitGraded({ tenant, ...specs, graded: { grading_id, program, name, attempt } }, this.#options);
         });
       } catch (error) {
         if (!(error instanceof ServiceError && error.retryable) || work.isCancelled) throw error;
@@ -202,9 +202,9 @@ export class GradingStage implements AsyncDisposable {
     }
   }
 
-  #specOf(work: GradingWork, planned: PlannedJob, run: NextJob['run']): Promise<RequestedSpec> {
-    if (run instanceof PlanRun) return stepSpec(work, planned as StepJob, this.#options);
-    return specOf(work, planned, { ...this.#options, run });
+  async #specsOf(work: GradingWork, planned: PlannedJob, run: NextJob['run']): Promise<StepSpecs> {
+    if (run instanceof PlanRun) return await stepSpecs(work, planned as StepJob, this.#options);
+    return { spec: await specOf(work, planned, { ...this.#options, run }) };
   }
 
   async #followJob(work: GradingWork, { planned, run, job_id }: NextJob & { readonly job_id: string }): Promise<void> {

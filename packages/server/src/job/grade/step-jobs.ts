@@ -7,6 +7,7 @@ import {
   type RequestedSpec,
   type StoredFile,
   type StoredProduct,
+  type SubmittedFile,
 } from '@vouchbox/protocol';
 import {
   endOf,
@@ -32,16 +33,40 @@ import {
 import type { StoredProgram } from './grading-body.ts';
 import { PROGRAM, type StepJob } from './plan-run.ts';
 
+/** What a job is to run, and the program that its own talks to, if there is one. */
+export interface StepSpecs {
+  readonly spec: RequestedSpec;
+  readonly interactor?: RequestedSpec;
+}
+
 /** What the job is to run. @throws GradingProblem */
-export async function stepSpec(
+export async function stepSpecs(
   grading: GradingParts,
   { program, step, test }: StepJob,
   options: GradedJobsOptions,
-): Promise<RequestedSpec> {
+): Promise<StepSpecs> {
   if (step === null) throw new Error('a job that was made before is not made again');
   const { submission, role } = step;
-  const stored = await storedOf(grading, { program, code: submission.code }, options);
   const own = role === 'test' && test !== null ? (await testContent(grading, test, options)).files : [];
+  const spec = await specOf(grading, { program, submission, own }, options);
+  const { interactor } = submission;
+  if (interactor === undefined) return { spec };
+  return { spec, interactor: await specOf(grading, { program, submission: interactor, own: [] }, options) };
+}
+
+interface Given {
+  readonly program: number;
+  readonly submission: PlannedSubmission;
+  /** Files of the test. */
+  readonly own: readonly SubmittedFile[];
+}
+
+async function specOf(
+  grading: GradingParts,
+  { program, submission, own }: Given,
+  options: GradedJobsOptions,
+): Promise<RequestedSpec> {
+  const stored = await storedOf(grading, { program, code: submission.code }, options);
   const given: StoredFile[] = [];
   for (const file of submission.files ?? []) given.push(await fileOf(grading, file, options));
   const { product, named_stdin: _, ...spec } = parseSubmission(checked(submission, stored));
@@ -84,7 +109,8 @@ async function storedOf(
   { program, code }: { readonly program: number; readonly code: string },
   options: GradedJobsOptions,
 ): Promise<StoredProgram | null> {
-  const { checker, validators = [] } = grading.common;
+  const { checker, interactor, validators = [] } = grading.common;
+  if (code === INTERACTOR) return interactor ?? null;
   if (code === PROGRAM) return await programContent(grading, program, options);
   if (code === CHECKER) return checker;
   return validators.find((_, at) => code === validatorName(at)) ?? null;
@@ -92,6 +118,7 @@ async function storedOf(
 
 /** Texts that stand in a plan for programs of the grader. */
 export const CHECKER = 'checker';
+export const INTERACTOR = 'interactor';
 export const validatorName = (at: number): string => `validator ${at}`;
 
 async function fileOf(
@@ -113,19 +140,22 @@ async function plainText(grading: GradingParts, text: JobText, options: GradedJo
   return await textOf(grading, { blob: `sha256:${text.sha256}` }, options);
 }
 
-/** How a job ended, in the words of the steps. */
+/** How a job ended, in the words of the steps. Of a pair, the end of the other job is waited for, which is near. */
 export async function stepEnd(key: JobKey, ended: GradedJobEnd, options: GradedJobsOptions): Promise<StepEnd> {
   const { terminal_reason, exit_code, truncated } = ended;
   const { stdout, stderr, violations, artifacts } = await resultOf(key, options);
-  const receipt = {
-    ...(JSON.parse(ended.receipt_json ?? '{}') as Receipt),
-    receipt_sha256: ended.receipt_sha256 ?? '',
-  };
+  const stored = JSON.parse(ended.receipt_json ?? '{}') as Receipt;
+  const receipt = { ...stored, receipt_sha256: ended.receipt_sha256 ?? '' };
   const said = { job_id: key.job_id, terminal_reason, exit_code, stdout, stderr, truncated, violations, receipt };
-  return endOf(said as Parameters<typeof endOf>[0], (path) => {
+  const end = endOf(said as Parameters<typeof endOf>[0], (path) => {
     const found = SCORE_FILES.some(([name]) => name === path)
       ? artifacts.find((file) => file.path === path)
       : undefined;
     return found && Buffer.from(found.content_base64, 'base64').toString();
   });
+  if (stored.interaction?.role !== 'program') return end;
+  const peer = { tenant: key.tenant, job_id: stored.interaction.peer };
+  await options.history.ended(peer, options.shutdown);
+  const other = await options.store.gradedEnd(peer);
+  return other === null ? end : { ...end, peer: await stepEnd(peer, other, options) };
 }

@@ -125,7 +125,7 @@ async function holdText(
 
 /** Every program, those of the grader and the judge must have a node that can run them. */
 function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOptions): void {
-  const { limits, requirements, checker, validators = [] } = common;
+  const { limits, requirements, checker, interactor, validators = [] } = common;
   const judge = { language: 'python', runtime: null } as const;
   const all: readonly Pick<StoredProgram, 'language' | 'runtime'>[] = [
     ...programs.map(({ content }) => content),
@@ -134,9 +134,13 @@ function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOpt
     judge,
   ];
   const kinds = new Map(all.map(({ language, runtime }) => [`${language} ${runtime}`, { language, runtime }]));
-  for (const kind of kinds.values()) {
-    const nothing = { code: '', stdin: null, args: [], env: {}, files: [], outputs: [] };
-    withFittingLimits({ program: { ...kind, limits, requirements, ...nothing }, interactor: null }, options);
+  const shared = { limits, requirements, code: '', stdin: null, args: [], env: {}, files: [], outputs: [] };
+  for (const kind of kinds.values()) withFittingLimits({ program: { ...kind, ...shared }, interactor: null }, options);
+  if (interactor === undefined) return;
+  const other = { language: interactor.language, runtime: interactor.runtime, ...shared };
+  for (const { content } of programs) {
+    const { language, runtime } = content;
+    withFittingLimits({ program: { language, runtime, ...shared }, interactor: other }, options);
   }
 }
 
