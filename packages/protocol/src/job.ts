@@ -9,7 +9,7 @@ import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { AnyReceipt, LimitEnforcementSchema } from './receipt.ts';
 import { JobId, RelativeUrl, Sha256, Timestamp } from './spellings.ts';
 import { JOB_STATUSES, TERMINAL_REASONS } from './status.ts';
-import { LanguageName, StoredSpec, SubmissionAnswer } from './submission.ts';
+import { Interaction, LanguageName, StoredSpec } from './submission.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 export const EffectiveSpec = Type.Object({
@@ -119,6 +119,20 @@ export const FoldedResult = Type.Object({
   large_outputs: Type.Optional(LargeOutputRecords),
 });
 export type FoldedResult = Static<typeof FoldedResult>;
+
+/** Answer of POST /v1/jobs: where the new (or the earlier) job is. URLs are relative. */
+export const SubmissionAnswer = Type.Object({
+  job_id: JobId,
+  /** The status at acceptance, even where the key names a job that has ended since. */
+  status: Type.Literal('queued'),
+  created_at: Timestamp,
+  stream_url: RelativeUrl,
+  history_url: RelativeUrl,
+  result_url: RelativeUrl,
+  /** Where the submission has an interactor. */
+  interaction: Type.Optional(Interaction),
+});
+export type SubmissionAnswer = Static<typeof SubmissionAnswer>;
 
 /** The answer to a submission that may wait. `status` is that of the acceptance, also where there is a result. */
 export const AwaitedSubmission = Type.Object({

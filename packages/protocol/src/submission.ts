@@ -18,7 +18,7 @@ import {
   variableNameCharsMax,
   wordBytesMax,
 } from './limits.ts';
-import { JobId, RelativeUrl, Timestamp } from './spellings.ts';
+import { JobId } from './spellings.ts';
 import { Nullable, type Static, Type } from './type.ts';
 import { REFUSED_VARIABLES } from './variables.ts';
 
@@ -361,17 +361,3 @@ export const StoredSpec = Type.Partial(
   Type.Object({ ...RequestedSpec.properties, limits: Type.Partial(RequestedLimitsSchema) }),
 );
 export type StoredSpec = Static<typeof StoredSpec>;
-
-/** Answer of POST /v1/jobs: where the new (or the earlier) job is. URLs are relative. */
-export const SubmissionAnswer = Type.Object({
-  job_id: JobId,
-  /** The status at acceptance, even where the key names a job that has ended since. */
-  status: Type.Literal('queued'),
-  created_at: Timestamp,
-  stream_url: RelativeUrl,
-  history_url: RelativeUrl,
-  result_url: RelativeUrl,
-  /** Where the submission has an interactor. */
-  interaction: Type.Optional(Interaction),
-});
-export type SubmissionAnswer = Static<typeof SubmissionAnswer>;
