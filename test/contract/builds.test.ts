@@ -58,6 +58,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
           product: { job_id: build.job_id },
           code_sha256: build.detail.receipt?.code_sha256,
           input_artifacts: [{ path: 'input/product', sha256: product?.sha256 }],
+          program_usage: { memory_peak_bytes: expect.any(Number) },
         });
       }
     },

@@ -6,6 +6,7 @@
 import { availableParallelism } from 'node:os';
 import { once } from '../../ground/once.ts';
 import { ProgramRun, type RunEnd } from '../program/program-run.ts';
+import { runOf } from '../program/stages.ts';
 import type { HeldLimits, LoadedCell, OutputSink, PreparedCell, Program, RunningCell } from '../sandbox.ts';
 import { type Bootstrapped, bootstrap, bootstrapFailure } from './bootstrap.ts';
 import { heldLimits, wantedLimits } from './hold-limits.ts';
@@ -86,6 +87,7 @@ export class ConfinedCell implements PreparedCell {
         ...this.#begun,
         location: this.#options.group.location,
         sharesHostKernel: runtime.sharesHostKernel,
+        hasCompiler: runOf(this.#options).compiler !== null,
         runs: this.#runs,
       },
       {
@@ -115,6 +117,7 @@ interface Parts extends Bootstrapped {
   /** Where the cell's group is. */
   readonly location: CellOptions['group']['location'];
   readonly sharesHostKernel: boolean;
+  readonly hasCompiler: boolean;
   /** Disposed with the cell. */
   readonly runs: DisposableStack;
 }
@@ -166,9 +169,8 @@ export class LoadedConfinedCell implements LoadedCell {
   }
 
   async #over(): Promise<RunEnd> {
-    const { cell, start, sharesHostKernel } = this.#parts;
-    const { program, inForce } = this.#loaded;
-    const { fits, cpuMicroseconds, group, ownMemoryBytes } = inForce;
+    const { cell, start, sharesHostKernel, hasCompiler } = this.#parts;
+    const { fits, cpuMicroseconds, group, ownMemoryBytes } = this.#loaded.inForce;
     const { ending, counted } = await cell.over();
     const { status, isCompiling } = ending;
     const usage = {
@@ -183,7 +185,7 @@ export class LoadedConfinedCell implements LoadedCell {
       oomKills: fits ? counted.oomKills : 1,
       processesRefused: counted.processesRefused,
       // One whose waiting processes were killed was never released.
-      alone: fits ? programAlone({ ending, language: program.language, sharesHostKernel, counted: usage }) : null,
+      alone: fits ? programAlone({ ending, hasCompiler, sharesHostKernel, counted: usage }) : null,
       diagnostics: start.said().join(': '),
     };
   }

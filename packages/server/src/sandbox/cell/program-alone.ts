@@ -3,30 +3,27 @@
  * it, from the hand-over on: process 1 only tells what of that compiling took. The kernel of a gVisor cell counts the
  * program itself; the host's sees that kernel with everything that runs on it.
  */
-import type { Language } from '@vouchbox/protocol';
-import { LANGUAGE_RUNS } from '../program/language-runs.ts';
 import type { ProgramAlone, RunEnd } from '../program/program-run.ts';
 import type { EndingReport } from './ending-report.ts';
 
 interface Ended {
   readonly ending: EndingReport;
-  readonly language: Language;
+  /** Whether a compiler waited in the cell beside the program. */
+  readonly hasCompiler: boolean;
   readonly sharesHostKernel: boolean;
   /** What the host's kernel counted since the hand-over. */
   readonly counted: { readonly cpuMilliseconds: number } & Pick<RunEnd, 'memoryPeakBytes'>;
 }
 
 /** Null if the program did not run, or if the cell ended before process 1 had told what is needed. */
-export function programAlone({ ending, language, sharesHostKernel, counted }: Ended): ProgramAlone | null {
+export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }: Ended): ProgramAlone | null {
   if (ending.isCompiling) return null;
-  return sharesHostKernel
-    ? byCell(ending, LANGUAGE_RUNS[language].compiler !== null, counted)
-    : byGuest(ending, counted);
+  return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);
 }
 
 /** The kernel kept the peak of both: how much was the program's is not known. */
-function byCell({ compiled }: EndingReport, isCompiled: boolean, counted: Ended['counted']): ProgramAlone | null {
-  if (!isCompiled) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
+function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended['counted']): ProgramAlone | null {
+  if (!hasCompiler) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
   if (compiled === null) return null;
   return {
     account: 'cell',
