@@ -122,7 +122,11 @@ while True:
     else: low = guess + 1`);
   const tests = ['7', '90'].map((stdin) => ({ name: stdin, stdin, expected: '8' }));
   const programs = [guessing('(low + high) // 2'), guessing('low')];
-  const { grading_id } = await client.submitGrading({ verdict: 'urn:svc:verdict:v2', programs, tests, interactor });
+  const { blob } = await client.upload(interactor.code);
+  const { grading_id } = await client.submitGrading({
+    ...{ verdict: 'urn:svc:verdict:v2', programs, tests },
+    interactor: { ...interactor, code: { blob }, files: [{ path: 'input/own', blob }] },
+  });
   const { graded } = await client.waitForGrading(grading_id);
   expect(graded.map(({ verdict }) => [verdict?.accepted, verdict?.points])).toEqual([
     [true, 2],
@@ -144,6 +148,14 @@ while True:
     body: { verdict: 'urn:svc:verdict:v2', programs, tests, interactor, checker: interactor },
   });
   expect([both.status, both.json.error.message]).toEqual([400, expect.stringMatching(/^\/checker/)]);
+  const unknown = { blob: `sha256:${'0'.repeat(64)}` };
+  const lacking = async (more: object) => {
+    const body = { verdict: 'urn:svc:verdict:v2', programs, tests, interactor: { ...interactor, ...more } };
+    const { status, json } = await rig().request('/v1/gradings', { method: 'POST', body });
+    return [status, (json.error.message as string).split(' ')[0]];
+  };
+  expect(await lacking({ code: unknown })).toEqual([422, '/interactor/code']);
+  expect(await lacking({ files: [{ path: 'input/a', ...unknown }] })).toEqual([422, '/interactor/files/0/blob']);
 });
 
 describe('a verdict', () => {

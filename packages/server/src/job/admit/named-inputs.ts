@@ -85,8 +85,8 @@ export async function resolvedProduct(
 ): Promise<StoredProduct> {
   requireScope(caller, 'jobs:read', ', which naming a product needs');
   const { language, runtime, code } = program;
-  const product = await store.productOf({ tenant: caller.tenant, job_id, key, language, runtime, code });
-  if (product !== null) return product;
+  const built = await store.productOf({ tenant: caller.tenant, job_id, key, language, runtime, code });
+  if (built !== null) return built.product;
   const problem = 'names no build of this program, in this language and runtime, that has succeeded';
   throw refusal('input_unavailable', `${at}/product/job_id`, problem);
 }

@@ -26,7 +26,7 @@ import type { JobEnd, PlannedJob, ProgramRun } from './program-run.ts';
 
 export interface GradedJobsOptions extends ResultOptions {
   readonly store: ResultOptions['store'] &
-    Pick<Store, 'gradingProgram' | 'gradingTest' | 'gradedEnd' | 'blob' | 'blobPiece' | 'inputs' | 'productOf'>;
+    Pick<Store, 'gradingProgram' | 'gradingTest' | 'gradedEnd' | 'blob' | 'blobPiece' | 'productOf'>;
   readonly blobs: OutputCopies;
 }
 

@@ -231,14 +231,33 @@ function pointing(pointer: string, error: unknown): unknown {
   return new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
 }
 
+/** The same with another in place of each program of the grader, which is given with its pointer in the body. */
+export function withGraders<Grader>(
+  { checker, interactor, validators, ...common }: GradingCommon,
+  other: (grader: StoredGrader, pointer: string) => Grader,
+) {
+  return {
+    ...common,
+    checker: checker && other(checker, '/checker'),
+    ...(interactor && { interactor: other(interactor, '/interactor') }),
+    ...(validators && { validators: validators.map((validator, at) => other(validator, `/validators/${at}`)) }),
+  };
+}
+
+/** The programs of the grader. */
+export function gradersOf(common: GradingCommon) {
+  const graders: { readonly pointer: string; readonly grader: StoredGrader }[] = [];
+  withGraders(common, (grader, pointer) => graders.push({ pointer, grader }));
+  return graders;
+}
+
 /** The uploads that a grading names in place of texts, and their bounds. */
 export function namedTexts({ common, programs, tests }: ParsedGrading): NamedText[] {
   const text = (said: GradingText | null, pointer: string, bytesMax: number, isHeld = false): NamedText[] =>
     said === null || typeof said === 'string' ? [] : [{ sha256: digestIn(said.blob), pointer, bytesMax, isHeld }];
   const expectedMax = common.checker === null ? streamBytesMax : fileBytesMax;
   return [
-    ...text(common.checker?.code ?? null, '/checker/code', codeBytesMax),
-    ...(common.validators ?? []).flatMap(({ code }, index) => text(code, `/validators/${index}/code`, codeBytesMax)),
+    ...gradersOf(common).flatMap(({ pointer, grader }) => text(grader.code, `${pointer}/code`, codeBytesMax)),
     ...programs.flatMap(({ content }, index) => text(content.code, `/programs/${index}/code`, codeBytesMax)),
     ...tests.flatMap(({ content }, index) => [
       ...text(content.stdin, `/tests/${index}/stdin`, stdinBytesMax),

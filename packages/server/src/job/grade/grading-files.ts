@@ -9,7 +9,7 @@ import { blobsNamed } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
 import { type CopyOptions, copyOutputs, resolvedFiles } from '../admit/named-inputs.ts';
 import { refusal } from '../admit/refuse.ts';
-import { inPart, type ParsedGrading, type StoredGrader } from './grading-body.ts';
+import { gradersOf, inPart, type ParsedGrading, type StoredGrader, withGraders } from './grading-body.ts';
 
 export interface FilesOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'inputs'>;
@@ -40,12 +40,9 @@ export async function withFiles(caller: Caller, parsed: ParsedGrading, options: 
     ...content,
     files: await stored(pointer, content.files),
   });
-  const { checker } = parsed.common;
-  const graders: StoredGrader[] = [];
-  for (const [at, validator] of (parsed.common.validators ?? []).entries())
-    graders.push(await part(`/validators/${at}`, validator));
-  const validators = parsed.common.validators && { validators: graders };
-  const common = { ...parsed.common, checker: checker && (await part('/checker', checker)), ...validators };
+  const graders = new Map<StoredGrader, StoredGrader>();
+  for (const { pointer, grader } of gradersOf(parsed.common)) graders.set(grader, await part(pointer, grader));
+  const common = withGraders(parsed.common, (grader) => graders.get(grader) as StoredGrader);
   const programs: ParsedGrading['programs'][number][] = [];
   for (const [at, { state, content }] of parsed.programs.entries())
     programs.push({ state, content: await part(`/programs/${at}`, content) });

@@ -3,16 +3,17 @@ import type { GradingText } from '@vouchbox/protocol';
 import type { GraderProgram, GradingPlan, PlannedTest, PlanText } from '@vouchbox/protocol/grading-steps';
 import type { GradingWork } from '../../store/records/gradings.ts';
 import { type GradedJobsOptions, testContent } from './graded-jobs.ts';
-import { digestIn, type GradingCommon, type StoredGrader, type TestHead } from './grading-body.ts';
-import { CHECKER, INTERACTOR, validatorName } from './step-jobs.ts';
+import { digestIn, type GradingCommon, type StoredGrader, type TestHead, withGraders } from './grading-body.ts';
 
-/** Null for a grading whose verdicts have version 1. Programs of the grader stand in it by their names. */
+/** Null for a grading whose verdicts have version 1. Programs of the grader stand in it by their pointers. */
 export async function planOf(
   { tenant, grading_id, common, heads }: GradingWork,
   options: GradedJobsOptions,
 ): Promise<GradingPlan | null> {
-  const { plan, checker, interactor, validators = [], requirements } = JSON.parse(common) as GradingCommon;
+  const stored = JSON.parse(common) as GradingCommon;
+  const { plan, requirements } = stored;
   if (plan === undefined) return null;
+  const { checker, interactor, validators = [] } = withGraders(stored, graderOf);
   const tests: PlannedTest[] = [];
   for (const [at, head] of heads.entries()) {
     const { stdin, expected, args, env, checker_args } = await testContent({ tenant, grading_id }, at, options);
@@ -22,20 +23,13 @@ export async function planOf(
     };
     tests.push({ ...(JSON.parse(head) as TestHead), ...texts, args, env, checker_args });
   }
-  return {
-    ...plan,
-    tests,
-    requirements,
-    ...(checker !== null && { checker: graderOf(CHECKER, checker) }),
-    ...(interactor !== undefined && { interactor: graderOf(INTERACTOR, interactor) }),
-    validators: validators.map((validator, at) => graderOf(validatorName(at), validator)),
-  };
+  return { ...plan, tests, requirements, checker: checker ?? undefined, interactor, validators };
 }
 
 function planText(text: GradingText): PlanText {
   return typeof text === 'string' ? { text } : { sha256: digestIn(text.blob), size_bytes: 0 };
 }
 
-function graderOf(name: string, { language, codes, args, asked }: StoredGrader): GraderProgram {
-  return { language, code: name, codes, args, limits: asked };
+function graderOf({ language, codes, args, asked }: StoredGrader, pointer: string): GraderProgram {
+  return { language, code: pointer, codes, args, limits: asked };
 }

@@ -1,14 +1,5 @@
 /** The jobs that the steps of a grading plan: what each is given, and how it ended in the words of the steps. */
-import {
-  type JobSubmission,
-  PRODUCT_FILES,
-  type Product,
-  type Receipt,
-  type RequestedSpec,
-  type StoredFile,
-  type StoredProduct,
-  type SubmittedFile,
-} from '@vouchbox/protocol';
+import type { JobSubmission, Product, Receipt, RequestedSpec, StoredFile, SubmittedFile } from '@vouchbox/protocol';
 import {
   endOf,
   type JobText,
@@ -17,6 +8,7 @@ import {
   type JobEnd as StepEnd,
 } from '@vouchbox/protocol/grading-steps';
 import type { GradedJobEnd } from '../../store/gradings/reading.ts';
+import type { BuiltProduct } from '../../store/jobs/builds.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import { type ParsedProgram, parseSubmission } from '../admit/submission.ts';
 import {
@@ -30,7 +22,7 @@ import {
   testContent,
   textOf,
 } from './graded-jobs.ts';
-import type { StoredProgram } from './grading-body.ts';
+import { gradersOf, type StoredProgram } from './grading-body.ts';
 import { PROGRAM, type StepJob } from './plan-run.ts';
 
 /** What a job is to run, and the program that its own talks to, if there is one. */
@@ -77,22 +69,24 @@ async function specOf(
     ...(started !== null && { product: started.product }),
     code,
     stdin: submission.stdin === undefined ? null : await plainText(grading, submission.stdin, options),
-    files: [...((stored?.files ?? []) as StoredFile[]), ...(own as StoredFile[]), ...given, ...(started?.files ?? [])],
+    files: [
+      ...((stored?.files ?? []) as StoredFile[]),
+      ...(own as StoredFile[]),
+      ...given,
+      ...(started === null ? [] : [started.file]),
+    ],
   };
 }
 
-/** The product of a build, and the file that it is. @throws GradingProblem if it is not there any more */
+/** What a build of the program made. @throws GradingProblem if it is not there any more */
 async function startedOf(
   tenant: string,
   { product: { job_id }, language, runtime, code }: ParsedProgram & { readonly product: Product },
   { store }: GradedJobsOptions,
-): Promise<{ readonly product: StoredProduct; readonly files: readonly StoredFile[] }> {
-  const product = await store.productOf({ tenant, job_id, language, runtime, code, key: null });
-  const from = { job_id, path: PRODUCT_FILES.output };
-  const files = [{ path: PRODUCT_FILES.input, from }];
-  const [found] = await store.inputs({ tenant, files, key: null, mayReadJobs: true });
-  if (product === null || !found) throw new GradingProblem(`what ${job_id} built is not there any more`);
-  return { product, files: [{ path: PRODUCT_FILES.input, from, blob: found.blob }] };
+): Promise<BuiltProduct> {
+  const built = await store.productOf({ tenant, job_id, language, runtime, code, key: null });
+  if (built === null) throw new GradingProblem(`what ${job_id} built is not there any more`);
+  return built;
 }
 
 /** The submission without what is read of the store, so that its other members get their defaults. */
@@ -109,17 +103,9 @@ async function storedOf(
   { program, code }: { readonly program: number; readonly code: string },
   options: GradedJobsOptions,
 ): Promise<StoredProgram | null> {
-  const { checker, interactor, validators = [] } = grading.common;
-  if (code === INTERACTOR) return interactor ?? null;
   if (code === PROGRAM) return await programContent(grading, program, options);
-  if (code === CHECKER) return checker;
-  return validators.find((_, at) => code === validatorName(at)) ?? null;
+  return gradersOf(grading.common).find(({ pointer }) => code === pointer)?.grader ?? null;
 }
-
-/** Texts that stand in a plan for programs of the grader. */
-export const CHECKER = 'checker';
-export const INTERACTOR = 'interactor';
-export const validatorName = (at: number): string => `validator ${at}`;
 
 async function fileOf(
   grading: GradingParts,

@@ -81,7 +81,8 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
       ? await earlierAdmission(db, input)
       : await earlierOfGrading(db, { tenant: input.tenant, ...graded });
   const known = earlier ?? (await earlierBuild(db, input));
-  const refused = known ?? (graded === undefined ? await boundReached(db, input) : null);
+  if (known !== null) return known;
+  const refused = graded === undefined ? await boundReached(db, input) : null;
   if (refused !== null) return refused;
   if (!(await hasRoomForOutputs(db, input))) return { kind: 'full', of: 'blobs' };
   const { tenant, created_at, requested_spec, interactor } = input;

@@ -3,12 +3,13 @@
  * built. Both are asked within one tenant, so nothing that another tenant built is ever started.
  */
 import { sha256Hex } from '@vouchbox/evidence';
-import type { RequestedSpec, StoredProduct, StoredSpec } from '@vouchbox/protocol';
+import type { RequestedSpec, StoredFile, StoredProduct, StoredSpec } from '@vouchbox/protocol';
 import { PRODUCT_FILES } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { ExecutionRecord, JobKey } from '../records/rows.ts';
 import type { BuildTable, StoreDatabase } from '../schema.ts';
+import { submissionOfKey } from './inputs.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
 /** Builds that succeeded and still have their product. */
@@ -21,7 +22,7 @@ const selectBuild = prepared((db, { tenant, job_id }: JobKey) =>
     .innerJoin('large_outputs', (join) =>
       join.onRef('large_outputs.tenant', '=', 'jobs.tenant').onRef('large_outputs.job_id', '=', 'jobs.job_id'),
     )
-    .select(['job_specs.evidence', 'job_specs.execution'])
+    .select(['job_specs.evidence', 'job_specs.execution', 'large_outputs.sha256'])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id)
     .where('jobs.status', '=', sql.lit('succeeded'))
@@ -39,26 +40,19 @@ const setLatest = prepared((db, { tenant, build_sha256, job_id }: BuildTable) =>
     .onConflict((conflict) => conflict.columns(['tenant', 'build_sha256']).doUpdateSet({ job_id })),
 );
 
-const selectSpec = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
-  db
-    .selectFrom('idempotency_keys')
-    .innerJoin('job_specs', (join) =>
-      join
-        .onRef('job_specs.tenant', '=', 'idempotency_keys.tenant')
-        .onRef('job_specs.job_id', '=', 'idempotency_keys.job_id'),
-    )
-    .select('job_specs.requested_spec')
-    .where('idempotency_keys.tenant', '=', tenant)
-    .where('idempotency_keys.idempotency_key', '=', key),
-);
-
 export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | 'runtime' | 'code'> {
   /** The key of the submission; null if it has none. A job that was accepted before keeps the product it was accepted with. */
   readonly key: string | null;
 }
 
-/** The product that a build of this program made; null if the job is no such build. */
-export async function productOf(db: StoreDatabase, asked: ProductAsked): Promise<StoredProduct | null> {
+/** A product, and the file that it is of the job that starts it. */
+export interface BuiltProduct {
+  readonly product: StoredProduct;
+  readonly file: StoredFile;
+}
+
+/** What a build of this program made; null if the job is no such build. */
+export async function productOf(db: StoreDatabase, asked: ProductAsked): Promise<BuiltProduct | null> {
   const { tenant, job_id, language, runtime, code, key } = asked;
   const row = await selectBuild.first(db, { tenant, job_id });
   if (row === null) return key === null ? null : await productOfKey(db, { tenant, key, job_id });
@@ -66,16 +60,19 @@ export async function productOf(db: StoreDatabase, asked: ProductAsked): Promise
   const { runtime_pack = null } = JSON.parse(row.execution ?? '{}') as Partial<ExecutionRecord>;
   const isSame = made.language === language && made.runtime === runtime && made.code_sha256 === sha256Hex(code);
   if (made.build === undefined || runtime_pack === null || !isSame) return null;
-  return { job_id, pack_digest: runtime_pack.digest };
+  const from = { job_id, path: PRODUCT_FILES.output };
+  const file = { path: PRODUCT_FILES.input, from, blob: `sha256:${row.sha256}` };
+  return { product: { job_id, pack_digest: runtime_pack.digest }, file };
 }
 
 async function productOfKey(
   db: StoreDatabase,
   { tenant, key, job_id }: JobKey & { readonly key: string },
-): Promise<StoredProduct | null> {
-  const stored = await selectSpec.first(db, { tenant, key });
-  const { product } = JSON.parse(stored?.requested_spec ?? '{}') as StoredSpec;
-  return product?.job_id === job_id ? product : null;
+): Promise<BuiltProduct | null> {
+  const stored = await submissionOfKey(db, { tenant, key });
+  const { product, files = [] } = JSON.parse(stored?.requested_spec ?? '{}') as StoredSpec;
+  const file = files.find(({ path }) => path === PRODUCT_FILES.input);
+  return product?.job_id === job_id && file !== undefined ? { product, file } : null;
 }
 
 /** The build of this digest whose product is there; null if there is none. */

@@ -120,12 +120,17 @@ interface EarlierOutput extends ResolvedOutput {
   readonly size_bytes: number;
 }
 
+/** What was submitted with a key; null if nothing was. */
+export async function submissionOfKey(db: StoreDatabase, key: { tenant: string; key: string }) {
+  return await selectEarlier.first(db, key);
+}
+
 /** The outputs that the job of a key was given, as they were looked up then. */
 async function outputsOfKey(
   db: StoreDatabase,
   key: { tenant: string; key: string },
 ): Promise<readonly EarlierOutput[]> {
-  const stored = await selectEarlier.first(db, key);
+  const stored = await submissionOfKey(db, key);
   if (stored === null) return [];
   const peer = await peerOf(db, { tenant: key.tenant, job_id: stored.job_id });
   const other = peer === null ? null : await selectStored.first(db, { tenant: key.tenant, job_id: peer });
