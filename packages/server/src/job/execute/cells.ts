@@ -17,7 +17,7 @@ export interface Cells extends Pick<Provider, 'prepare'> {
 }
 
 /** The kind of cell that a job needs. */
-export function kindFor({ language, runtime, build, product }: Omit<RequestedSpec, 'files'>, owner: string): CellKind {
-  const stage = build !== undefined ? 'build' : product !== undefined ? 'product' : undefined;
-  return { language, runtime, owner, stage };
+export function kindFor({ language, runtime, build, product }: RequestedSpec, owner: string): CellKind {
+  const ofProduct = product === undefined ? undefined : 'product';
+  return { language, runtime, owner, stage: build === undefined ? ofProduct : 'build' };
 }

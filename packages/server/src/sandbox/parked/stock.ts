@@ -78,10 +78,7 @@ export class Stock {
     const known = this.#shelves.get(origin.kind);
     if (known !== undefined) return { shelf: known, origin };
     const { language, runtime, stage, owner } = kind;
-    const isUsual =
-      stage === undefined &&
-      isUsualLanguage(language) &&
-      provider.originOf({ language, runtime: null })?.kind === origin.kind;
+    const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
     // Cells that anybody may get are made for nobody.
     const isShared = owner === undefined || provider.originOf({ language, runtime, stage })?.kind === origin.kind;
     const shelf = new Shelf({ language, runtime, stage, ...(isShared ? {} : { owner }) }, isUsual);

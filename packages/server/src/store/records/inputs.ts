@@ -25,7 +25,7 @@ export interface AdmitInput extends JobKey {
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /** What equal builds share. One that has succeeded is answered in place of another, under the new key, too. */
+  /** What equal builds share. One that has succeeded is answered in place of another, and the key is not used up. */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
