@@ -6,4 +6,4 @@ export * from './grading-plan.ts';
 export * from './grading-record.ts';
 export * from './grading-score.ts';
 export * from './grading-steps.ts';
-export { inlineRoom, isCut, outputOf } from './grading-texts.ts';
+export { inlineRoom, isCut } from './grading-texts.ts';

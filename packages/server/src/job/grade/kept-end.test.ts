@@ -1,5 +1,13 @@
 /** What stays of an end is small, and the steps find the same in it. */
-import { checkRecord, inlineRoom, isCut, type JobEnd, outputOf, runRecord } from '@vouchbox/protocol/grading-steps';
+import {
+  CHECKED_FILES,
+  checkRecord,
+  inlineRoom,
+  isCut,
+  type JobEnd,
+  nextJobs,
+  runRecord,
+} from '@vouchbox/protocol/grading-steps';
 import { describe, expect, test } from 'vitest';
 import { keptEnd } from './kept-end.ts';
 
@@ -41,7 +49,13 @@ describe('an end with', () => {
   });
 });
 
-test('a long output is named, to be read again', () => {
+test('a long output is named, to be read again by the job that is given it', () => {
   const { job_id } = END;
-  expect(outputOf(keptEnd({ ...END, stdout: long }, TESTS))).toEqual({ from: { job_id, path: 'output/stdout' } });
+  const program = { language: 'python', code: 'program' };
+  const tests = Array.from({ length: TESTS }, (_, at) => ({ name: `${at}`, expected: { text: 'x' } }));
+  const ends = new Map([['test 1', keptEnd({ ...END, stdout: long }, TESTS)]]);
+  const abilities = { large_outputs: false, build: true };
+  const check = nextJobs({ plan: { tests }, program, ends, abilities }).find(({ name }) => name === 'check 1');
+  const output = { path: CHECKED_FILES.output, from: { job_id, path: 'output/stdout' } };
+  expect(check?.submission.files).toContainEqual(output);
 });
