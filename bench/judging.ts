@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { GradingAnswer, GradingDetail, JobSubmission } from '@vouchbox/protocol';
 import type { Verdict2 } from '@vouchbox/protocol/grading-steps';
 import { shippedPacks } from '../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
-import { BareJudge } from './judging/bare-judge.ts';
+import { startBareJudge } from './judging/bare-judge.ts';
 import { type Measurement, median } from './measurement.ts';
 import { driven, KEY, withService } from './speed/bench-service.ts';
 import { type JobClient, openJobClient } from './speed/job-client.ts';
@@ -28,18 +28,22 @@ export async function* measure({ isLong = false }: { readonly isLong?: boolean }
   const rounds = isLong ? 7 : 3;
   const found = await withService(flags, async ({ port }) => {
     using client = openJobClient({ port, key: KEY });
-    using bare = new BareJudge();
+    using bare = startBareJudge();
     return await compared(client, bare, rounds);
   });
   yield* found;
 }
 
-async function compared(client: JobClient, bare: BareJudge, rounds: number): Promise<readonly Measurement[]> {
+async function compared(
+  client: JobClient,
+  bare: ReturnType<typeof startBareJudge>,
+  rounds: number,
+): Promise<readonly Measurement[]> {
   const { built, milliseconds } = await warmed(client);
   const tests = built ? TESTS : TESTS.slice(0, FEW);
   const [ours, theirs]: [number[], number[]] = [[], []];
   for (let round = 0; round <= rounds; round++) {
-    const answer = await bare.judge({ code: CODE, tests, workers });
+    const answer = await bare.order({ code: CODE, tests, workers });
     if (answer.accepted !== tests.length) throw new Error(`the bare judge accepted ${answer.accepted} tests`);
     const mine = await gradedIn(client, tests);
     if (round === 0) continue;

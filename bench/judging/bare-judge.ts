@@ -3,13 +3,13 @@
  * program is compiled once; each test gets a copy of the product in a cell of its own, its input and what it prints go through
  * pipes, and the answer is compared here. The cells are crun's, with nothing around them: no limits, no queue, no record.
  */
-import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { withinMountNamespace } from '../speed/mount-namespace.ts';
+import { BaselineProcess, plainConfiguration, serveOrders } from '../speed/baseline-process.ts';
 
 export interface JudgeOrder {
   readonly code: string;
@@ -23,24 +23,9 @@ export interface JudgeAnswer {
   readonly milliseconds: number;
 }
 
-export class BareJudge implements Disposable {
-  readonly #child: ChildProcess = fork(fileURLToPath(import.meta.url), ['serve'], withinMountNamespace);
-
-  async judge(order: JudgeOrder): Promise<JudgeAnswer> {
-    const answered = new Promise<JudgeAnswer | { error: string }>((resolve, reject) => {
-      this.#child.once('message', (answer) => resolve(answer as JudgeAnswer));
-      this.#child.once('exit', () => reject(new Error('the bare judge ended')));
-    });
-    this.#child.send(order);
-    const answer = await answered;
-    this.#child.removeAllListeners('exit');
-    if ('error' in answer) throw new Error(answer.error);
-    return answer;
-  }
-
-  [Symbol.dispose](): void {
-    this.#child.disconnect();
-  }
+/** Starts the process. */
+export function startBareJudge(): BaselineProcess<JudgeOrder, JudgeAnswer> {
+  return new BaselineProcess(fileURLToPath(import.meta.url));
 }
 
 async function judge({ code, tests, workers }: JudgeOrder): Promise<JudgeAnswer> {
@@ -98,25 +83,6 @@ async function printed({ directory, product, stdin }: Test): Promise<string> {
   return text;
 }
 
-const CONFIGURATION = JSON.stringify({
-  ociVersion: '1.0.2',
-  process: { terminal: false, user: { uid: 0, gid: 0 }, args: ['/w/main'], env: ['PATH=/usr/bin:/bin'], cwd: '/w' },
-  root: { path: 'rootfs', readonly: true },
-  hostname: 'bench',
-  mounts: [
-    { destination: '/proc', type: 'proc', source: 'proc' },
-    { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755', 'size=64k'] },
-    { destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', 'size=32m'] },
-    { destination: '/usr', type: 'bind', source: '/usr', options: ['rbind', 'ro'] },
-  ],
-  linux: { namespaces: ['pid', 'network', 'ipc', 'uts', 'mount'].map((type) => ({ type })) },
-});
+const CONFIGURATION = plainConfiguration({ args: ['/w/main'], cwd: '/w' });
 
-if (process.argv[2] === 'serve') {
-  process.on('message', (order: JudgeOrder) => {
-    judge(order).then(
-      (answer) => process.send?.(answer),
-      (error: Error) => process.send?.({ error: error.message }),
-    );
-  });
-}
+serveOrders(judge);

@@ -2,13 +2,13 @@
  * The baselines of the speed benchmark, as a separate process in a private mount namespace: interpreters spawned bare
  * from Node, and the two runtimes started cold. Its parent sends it orders, and it ends with its parent.
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { withinMountNamespace } from './mount-namespace.ts';
+import { BaselineProcess, plainConfiguration, serveOrders } from './baseline-process.ts';
 
 /** The programs that run without the service. */
 export const BARE = {
@@ -36,33 +36,11 @@ export interface BareAnswer {
   readonly milliseconds: number;
 }
 
+export type BarePrograms = BaselineProcess<BareOrder, BareAnswer>;
+
 /** Starts the process. */
 export function startBarePrograms(): BarePrograms {
-  return new BarePrograms();
-}
-
-export class BarePrograms implements Disposable {
-  readonly #child: ChildProcess;
-
-  constructor() {
-    this.#child = fork(fileURLToPath(import.meta.url), ['serve'], withinMountNamespace);
-  }
-
-  async order(order: BareOrder): Promise<BareAnswer> {
-    const answered = new Promise<BareAnswer | { error: string }>((resolve, reject) => {
-      this.#child.once('message', (answer) => resolve(answer as BareAnswer));
-      this.#child.once('exit', () => reject(new Error('the baselines ended')));
-    });
-    this.#child.send(order);
-    const answer = await answered;
-    this.#child.removeAllListeners('exit');
-    if ('error' in answer) throw new Error(answer.error);
-    return answer;
-  }
-
-  [Symbol.dispose](): void {
-    this.#child.disconnect();
-  }
+  return new BaselineProcess(fileURLToPath(import.meta.url));
 }
 
 async function obey({ run, times, workers }: BareOrder): Promise<BareAnswer> {
@@ -124,38 +102,14 @@ function bundles(): string {
 
 const written = new Set<string>();
 
-/** A plain bundle: namespaces, the host's /usr read-only, a tmpfs, and no more. */
 function bundle(language: keyof typeof BARE): string {
   const directory = join(bundles(), language);
   if (written.has(language)) return directory;
   written.add(language);
   for (const name of ['proc', 'dev', 'tmp', 'usr']) mkdirSync(join(directory, 'rootfs', name), { recursive: true });
   for (const name of ['bin', 'lib', 'lib64', 'sbin']) symlinkSync(`usr/${name}`, join(directory, 'rootfs', name));
-  writeFileSync(join(directory, 'config.json'), JSON.stringify(configuration(language)));
+  writeFileSync(join(directory, 'config.json'), plainConfiguration({ args: BARE[language], cwd: '/' }));
   return directory;
 }
 
-function configuration(language: keyof typeof BARE): object {
-  return {
-    ociVersion: '1.0.2',
-    process: { terminal: false, user: { uid: 0, gid: 0 }, args: BARE[language], env: ['PATH=/usr/bin:/bin'], cwd: '/' },
-    root: { path: 'rootfs', readonly: true },
-    hostname: 'bench',
-    mounts: [
-      { destination: '/proc', type: 'proc', source: 'proc' },
-      { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755', 'size=64k'] },
-      { destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', 'size=32m'] },
-      { destination: '/usr', type: 'bind', source: '/usr', options: ['rbind', 'ro'] },
-    ],
-    linux: { namespaces: ['pid', 'network', 'ipc', 'uts', 'mount'].map((type) => ({ type })) },
-  };
-}
-
-if (process.argv[2] === 'serve') {
-  process.on('message', (order: BareOrder) => {
-    obey(order).then(
-      (answer) => process.send?.(answer),
-      (error: Error) => process.send?.({ error: error.message }),
-    );
-  });
-}
+serveOrders(obey);

@@ -1,0 +1,70 @@
+/** A process of baselines, in a mount namespace of its own. Its parent sends it orders, and it ends with its parent. */
+import { type ChildProcess, fork } from 'node:child_process';
+
+/** On a hybrid cgroup layout the namespace lacks the v2 mount, which crun refuses. */
+const withinMountNamespace = {
+  execPath: '/usr/bin/unshare',
+  execArgv: [
+    '--mount',
+    '/bin/sh',
+    '-c',
+    'umount -l /sys/fs/cgroup/unified 2>/dev/null; exec "$0" "$@"',
+    process.execPath,
+  ],
+};
+
+/** The word with which `file` serves orders. */
+const SERVE = 'serve';
+
+export class BaselineProcess<Order extends object, Answer extends object> implements Disposable {
+  readonly #child: ChildProcess;
+
+  /** Starts the process, whose program obeys orders: see `serveOrders`. */
+  constructor(file: string) {
+    this.#child = fork(file, [SERVE], withinMountNamespace);
+  }
+
+  async order(order: Order): Promise<Answer> {
+    const answered = new Promise<Answer | { error: string }>((resolve, reject) => {
+      this.#child.once('message', (answer) => resolve(answer as Answer));
+      this.#child.once('exit', () => reject(new Error('the baselines ended')));
+    });
+    this.#child.send(order);
+    const answer = await answered;
+    this.#child.removeAllListeners('exit');
+    if ('error' in answer) throw new Error(answer.error);
+    return answer;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.disconnect();
+  }
+}
+
+/** Obeys orders in the process that was started for them; without effect in any other. */
+export function serveOrders<Order>(obey: (order: Order) => Promise<object>): void {
+  if (process.argv[2] !== SERVE) return;
+  process.on('message', (order: Order) => {
+    obey(order).then(
+      (answer) => process.send?.(answer),
+      (error: Error) => process.send?.({ error: error.message }),
+    );
+  });
+}
+
+/** A plain bundle: namespaces, the host's /usr read-only, a tmpfs, and no more. */
+export function plainConfiguration({ args, cwd }: { readonly args: readonly string[]; readonly cwd: string }): string {
+  return JSON.stringify({
+    ociVersion: '1.0.2',
+    process: { terminal: false, user: { uid: 0, gid: 0 }, args, env: ['PATH=/usr/bin:/bin'], cwd },
+    root: { path: 'rootfs', readonly: true },
+    hostname: 'bench',
+    mounts: [
+      { destination: '/proc', type: 'proc', source: 'proc' },
+      { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755', 'size=64k'] },
+      { destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', 'size=32m'] },
+      { destination: '/usr', type: 'bind', source: '/usr', options: ['rbind', 'ro'] },
+    ],
+    linux: { namespaces: ['pid', 'network', 'ipc', 'uts', 'mount'].map((type) => ({ type })) },
+  });
+}
