@@ -43,7 +43,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
   test.each(languages)(
     'a program in %s is built once, and its product is started without a compiler',
     {
-      tags: ['Builds-1', 'Builds-2'],
+      tags: ['Submission-48', 'Builds-1', 'Builds-2'],
     },
     async (language) => {
       const build = await built(rig(), language);
