@@ -1,48 +1,22 @@
 /** `@vouchbox/adapters`: callers of Piston, Judge0 and SandboxFusion run programs here after a change of their URL. */
 import { request } from 'node:http';
-import { type AdapterName, openAdapter } from '@vouchbox/adapters';
+import { openAdapter } from '@vouchbox/adapters';
 import pistonClient from 'piston-client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
+import { call, jobOf, useAdapter } from '../rig/adapter.ts';
 import { Command, vouchbox } from '../rig/command.ts';
 import { useRig } from '../rig/rig.ts';
 
 const { packs } = await shippedPacks(['lua', 'c']);
 const rig = useRig({ 'runtime-packs-dir': packs });
 
-function useAdapter(name: AdapterName, key: string | null = null): () => string {
-  let opened: Awaited<ReturnType<typeof openAdapter>>;
-  beforeAll(async () => {
-    opened = await openAdapter(name, { client: rig().alpha.client, host: '127.0.0.1', port: 0, key });
-  });
-  afterAll(() => opened[Symbol.asyncDispose]());
-  return () => opened.url;
-}
-
-/** The job of a Judge0 token. */
-const jobOf = (token: string) => (token.startsWith('job_') ? (token.split('.')[0] ?? '') : `job_${token}`);
-
-interface Answer {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
-  readonly json: any;
-}
-
-async function call(url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-  const answer = await fetch(url, { ...sent, headers: { 'content-type': 'application/json', ...headers } });
-  return { status: answer.status, json: await answer.json() };
-}
-
 const base64 = (text: string) => Buffer.from(text).toString('base64');
-const DOES_NOT_COMPILE = 'int main( { return 0; }';
-const HELLO = '#include <stdio.h>\nint main(void) { printf("hello"); return 0; }';
-const SLOW_TO_COMPILE = '#include <bits/stdc++.h>\nint main() { return 0; }';
 const SLOW = 'while True: pass';
 const GREEDY = 'x = bytearray(2 << 30)\nfor i in range(0, len(x), 4096): x[i] = 1';
 
 describe('in place of Piston', () => {
-  const url = useAdapter('piston');
+  const url = useAdapter(rig, 'piston');
   const execute = (body: Record<string, unknown>) => call(`${url()}/api/v2/execute`, { version: '*', ...body });
   const python = (content: string, more = {}) => execute({ language: 'python', files: [{ content }], ...more });
 
@@ -98,23 +72,6 @@ describe('in place of Piston', () => {
     expect((await python(code, more)).json.run).toMatchObject(run);
   });
 
-  test('a program that does not compile repeats the end of its compiler as its run', async () => {
-    const { json } = await execute({ language: 'c', files: [{ content: DOES_NOT_COMPILE }] });
-    expect(json).toMatchObject({ compile: { stderr: expect.stringMatching(/error/) as string, code: 1 } });
-    expect(json.run).toEqual(json.compile);
-  });
-
-  test('a program that compiles has both stages, and one that is not compiled has one', async () => {
-    const { json } = await execute({ language: 'c', files: [{ content: HELLO }] });
-    expect(json).toMatchObject({ compile: { code: 0, signal: null }, run: { code: 0, stdout: 'hello' } });
-    expect((await python('1')).json).not.toHaveProperty('compile');
-  });
-
-  test('a compiler that takes too long is the compiler’s', async () => {
-    const { json } = await execute({ language: 'c++', files: [{ content: SLOW_TO_COMPILE }], run_timeout: 200 });
-    expect(json.compile).toMatchObject({ status: 'TO', signal: 'SIGKILL', code: null });
-  });
-
   test('a limit of 0, and a memory limit of -1, stand for the limits of the service', async () => {
     expect((await python('print(1)', { run_timeout: 0, run_memory_limit: -1 })).json.run.stdout).toBe('1\n');
   });
@@ -155,7 +112,7 @@ describe('in place of Piston', () => {
 });
 
 describe('in place of Judge0', () => {
-  const url = useAdapter('judge0');
+  const url = useAdapter(rig, 'judge0');
   const submit = (body: Record<string, unknown>, query = 'wait=true') => call(`${url()}/submissions?${query}`, body);
   const python = (source_code: string, more = {}, query?: string) =>
     submit({ language_id: 71, source_code, ...more }, query);
@@ -176,20 +133,6 @@ describe('in place of Judge0', () => {
     ['a memory limit', GREEDY, { memory_limit: 65_536 }, 12],
   ])('%s has its own status', async (_what, code, more, id) => {
     expect((await python(code, more)).json.status.id).toBe(id);
-  });
-
-  test('a program that does not compile says so in compile_output', async () => {
-    const { json } = await submit({ language_id: 50, source_code: DOES_NOT_COMPILE });
-    expect(json).toMatchObject({
-      status: { id: 6 },
-      stdout: null,
-      compile_output: expect.stringMatching(/error/) as string,
-    });
-  });
-
-  test('a compiler that takes too long is a compilation error, and not the program’s time', async () => {
-    const { json } = await submit({ language_id: 54, source_code: SLOW_TO_COMPILE, wall_time_limit: 0.2 });
-    expect(json).toMatchObject({ status: { id: 6 }, compile_output: 'Compilation time limit exceeded.' });
   });
 
   test.each([
@@ -292,7 +235,6 @@ describe('in place of Judge0', () => {
   });
 
   test.each([
-    ['compiler_options', '-O3'],
     ['callback_url', 'http://a.example'],
     ['additional_files', 'UEsF'],
     ['enable_network', true],
@@ -326,7 +268,7 @@ describe('in place of Judge0', () => {
 });
 
 describe('in place of SandboxFusion', () => {
-  const url = useAdapter('sandbox-fusion');
+  const url = useAdapter(rig, 'sandbox-fusion');
   const run = (body: Record<string, unknown>) => call(`${url()}/run_code`, { language: 'python', ...body });
 
   test('a program runs beside its files, and files that it wrote are fetched', async () => {
@@ -361,32 +303,8 @@ describe('in place of SandboxFusion', () => {
       { code: 'print("x" * (2 << 20))' },
       { status: 'Success', message: expect.stringMatching(/the output is cut/) },
     ],
-    [
-      'a compiler error',
-      { code: DOES_NOT_COMPILE, language: 'cpp' },
-      { run_result: null, compile_result: { return_code: 1 } },
-    ],
   ])('%s has its own outcome', async (_what, body, wanted) => {
     expect((await run(body)).json).toMatchObject(wanted);
-  });
-
-  test('a program that compiles has both results, and one that is not compiled has one', async () => {
-    const { json } = await run({ language: 'cpp', code: HELLO });
-    expect(json).toMatchObject({
-      status: 'Success',
-      compile_result: { status: 'Finished', return_code: 0 },
-      run_result: { stdout: 'hello' },
-    });
-    expect((await run({ code: '1' })).json.compile_result).toBe(null);
-  });
-
-  test('a compiler that takes too long is the compiler’s', async () => {
-    const { json } = await run({ language: 'cpp', code: SLOW_TO_COMPILE, run_timeout: 0.2 });
-    expect(json).toMatchObject({
-      status: 'Failed',
-      compile_result: { status: 'TimeLimitExceeded', return_code: null },
-      run_result: null,
-    });
   });
 
   test.each([
@@ -405,9 +323,9 @@ describe('in place of SandboxFusion', () => {
 });
 
 describe('a slash too many', () => {
-  const piston = useAdapter('piston');
-  const judge0 = useAdapter('judge0');
-  const sandboxFusion = useAdapter('sandbox-fusion');
+  const piston = useAdapter(rig, 'piston');
+  const judge0 = useAdapter(rig, 'judge0');
+  const sandboxFusion = useAdapter(rig, 'sandbox-fusion');
 
   test.each([
     [
@@ -441,8 +359,8 @@ describe('a slash too many', () => {
 });
 
 describe('who may call an adapter', () => {
-  const open = useAdapter('piston');
-  const closed = useAdapter('judge0', 'secret');
+  const open = useAdapter(rig, 'piston');
+  const closed = useAdapter(rig, 'judge0', 'secret');
 
   test.each([
     ['a page of another origin', { origin: 'https://evil.example' }],

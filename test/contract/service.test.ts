@@ -75,6 +75,7 @@ describe('to a caller', () => {
       'artifacts',
       'blobs',
       'outputs_as_inputs',
+      'builds',
       'event_chain',
       'tenant_metrics',
       'program_arguments',

@@ -2,12 +2,14 @@
 import type { ServiceClient } from '@vouchbox/client';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AdapterError } from './adapter-error.ts';
+import type { EqualBuilds } from './equal-builds.ts';
 import type { Languages } from './languages.ts';
 
 /** The means that an adapter's routes work with. */
 export interface AdapterParts {
   readonly client: ServiceClient;
   readonly languages: Languages;
+  readonly builds: EqualBuilds;
   /** Writes down an error that the caller is not to blame for; others are passed over. */
   readonly noteFailure: (request: FastifyRequest, error: AdapterError) => void;
 }

@@ -14,31 +14,23 @@ const C_VERSION = '%d.%d.%d\\n", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__';
 
 const JAVASCRIPT = `process.getBuiltinModule('fs').writeSync(1, process.versions.node)`;
 
-/** Whether a compiler runs before a program, and a program that prints the version of what runs or compiles it. */
-const FACTS: Readonly<Record<Language, readonly ['compiled' | 'interpreted', probe: string]>> = {
-  python: ['interpreted', 'import sys; print("%d.%d.%d" % sys.version_info[:3])'],
-  node: ['interpreted', JAVASCRIPT],
-  bash: ['interpreted', 'echo "$BASH_VERSION" | cut -d"(" -f1'],
-  typescript: ['interpreted', JAVASCRIPT],
-  ruby: ['interpreted', 'puts RUBY_VERSION'],
-  php: ['interpreted', '<?php echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION, ".", PHP_RELEASE_VERSION, "\\n";'],
-  lua: ['interpreted', 'print((_VERSION:gsub("Lua ", "")))'],
-  r: ['interpreted', 'cat(R.version$major, ".", R.version$minor, "\\n", sep = "")'],
-  java: [
-    'compiled',
-    'class Main { public static void main(String[] words) { System.out.println(Runtime.version().feature() + ".0.0"); } }',
-  ],
-  c: ['compiled', `#include <stdio.h>\nint main(void) { printf("${C_VERSION}); return 0; }`],
-  cpp: ['compiled', `#include <cstdio>\nint main() { std::printf("${C_VERSION}); return 0; }`],
+/** A program that prints the version of what runs or compiles it. */
+const PROBES: Readonly<Record<Language, string>> = {
+  python: 'import sys; print("%d.%d.%d" % sys.version_info[:3])',
+  node: JAVASCRIPT,
+  bash: 'echo "$BASH_VERSION" | cut -d"(" -f1',
+  typescript: JAVASCRIPT,
+  ruby: 'puts RUBY_VERSION',
+  php: '<?php echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION, ".", PHP_RELEASE_VERSION, "\\n";',
+  lua: 'print((_VERSION:gsub("Lua ", "")))',
+  r: 'cat(R.version$major, ".", R.version$minor, "\\n", sep = "")',
+  java: 'class Main { public static void main(String[] words) { System.out.println(Runtime.version().feature() + ".0.0"); } }',
+  c: `#include <stdio.h>\nint main(void) { printf("${C_VERSION}); return 0; }`,
+  cpp: `#include <cstdio>\nint main() { std::printf("${C_VERSION}); return 0; }`,
 };
 
 /** The packs that programs run in, by language. Of the others the service chooses. */
 export type Runtimes = Readonly<Partial<Record<Language, string>>>;
-
-/** Whether a compiler runs before the program. */
-export function isCompiled(language: string): boolean {
-  return FACTS[language as Language]?.[0] === 'compiled';
-}
 
 /** How long the answer of a service about itself is used again. A pack that is new is seen after this time. */
 const freshMilliseconds = 5000;
@@ -94,7 +86,7 @@ export class Languages {
   /** `0.0.0` if the language did not say. */
   async #probe(language: Language): Promise<OfferedLanguage> {
     const runtime = this.runtimeOf(language);
-    const { job_id } = await this.#client.submit({ language, code: FACTS[language][1], ...(runtime && { runtime }) });
+    const { job_id } = await this.#client.submit({ language, code: PROBES[language], ...(runtime && { runtime }) });
     const { stdout } = await this.#client.waitForResult(job_id);
     return { language, version: stdout.trim() || '0.0.0' };
   }

@@ -8,6 +8,7 @@ import type { ServiceClient } from '@vouchbox/client';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Adapter } from './adapter.ts';
 import { AdapterError, adapterErrorOf, isServices } from './adapter-error.ts';
+import { EqualBuilds } from './equal-builds.ts';
 import { judge0 } from './judge0/routes.ts';
 import { Languages, type Runtimes, runtimesProblem } from './languages.ts';
 import { piston } from './piston/routes.ts';
@@ -70,7 +71,7 @@ export async function openAdapter(name: AdapterName, options: AdapterOptions): P
   app.setNotFoundHandler(async (_request, reply) => {
     await reply.status(404).send(adapter.errorBody(new AdapterError(404, 'there is no such route here')));
   });
-  adapter.routes(app, { client, languages, noteFailure });
+  adapter.routes(app, { client, languages, builds: new EqualBuilds(), noteFailure });
   await app.listen({ host, port });
   const { port: taken } = app.server.address() as AddressInfo;
   return {

@@ -6,6 +6,8 @@
 import type { JobSubmission } from '@vouchbox/protocol';
 import { unsupported } from './adapter-error.ts';
 
+type Limits = NonNullable<JobSubmission['limits']>;
+
 export interface NamedFile {
   readonly path: string;
   readonly content_base64: string;
@@ -21,7 +23,9 @@ export interface Program {
   readonly besides: readonly NamedFile[];
   /** Paths in the working directory of files to bring back. */
   readonly wanted: readonly string[];
-  readonly limits: NonNullable<JobSubmission['limits']>;
+  readonly limits: Limits;
+  /** What its compiler is given, if its language has one. */
+  readonly compiler: { readonly options: readonly string[]; readonly limits: Limits };
 }
 
 const JAVASCRIPT = (main: string) => `
@@ -54,7 +58,7 @@ function quoted(word: string): string {
 /** @throws AdapterError where the language has no way to run a program beside other files */
 export function submissionOf(program: Program): JobSubmission {
   const { language, code, name, stdin, args, besides, wanted, limits } = program;
-  const common = { language, args: [...args], limits, ...(stdin !== undefined && { stdin }) };
+  const common = { language, args: [...args], limits, outputs: [], ...(stdin !== undefined && { stdin }) };
   if (besides.length === 0 && wanted.length === 0) return { ...common, code };
   const runner = RUNNERS[language];
   if (runner === undefined) {

@@ -84,7 +84,9 @@ async function runInTurn(
   const hears = onStdout !== undefined || onStderr !== undefined || onState !== undefined;
   const isHeld = await supports(session, 'submission_wait', signal);
   const submission = await submissionOf(program, options);
-  if (await supports(session, 'output_patterns', signal)) submission.outputs ??= ['output/**'];
+  // What a build brings back is its product.
+  const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
+  if (mayName) submission.outputs ??= ['output/**'];
   signal?.throwIfAborted();
   let job_id: string | null = null;
   try {

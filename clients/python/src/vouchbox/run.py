@@ -61,7 +61,8 @@ def run(
         minimum_isolation=minimum_isolation,
         limits=limits,
     )
-    submission.setdefault("outputs", list(EVERY_OUTPUT))
+    if "build" not in submission:  # What a build brings back is its product.
+        submission.setdefault("outputs", list(EVERY_OUTPUT))
     running = _Run(session, submission, idempotency_key or random_key(), on_stdout, on_stderr)
     runs_max = (yield from facts_of(session)).runs_max
     yield TakeTurn(session.runs, _RUNS_USUAL if runs_max is None else runs_max)

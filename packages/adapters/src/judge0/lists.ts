@@ -30,15 +30,16 @@ export function addLists(app: FastifyInstance, { languages }: AdapterParts): voi
   app.get('/version', async (_request, reply) =>
     reply.type('text/plain').send((await languages.capabilities()).version),
   );
-  app.get('/config_info', async () => configInfo((await languages.capabilities()).limits));
+  app.get('/config_info', async () => configInfo(await languages.capabilities()));
 }
 
 /** The limits and switches here, under Judge0's names. A refused one is off, and one without counterpart is left out. */
-function configInfo({ defaults, ceilings }: Capabilities['limits']) {
+function configInfo({ features, limits: { defaults, ceilings } }: Capabilities) {
   return {
     maintenance_mode: false,
     enable_wait_result: true,
-    enable_compiler_options: false,
+    enable_compiler_options: features.includes('builds'),
+    // None that is named: all that have a compiler.
     allowed_languages_for_compile_options: [],
     enable_command_line_arguments: true,
     enable_submission_delete: false,

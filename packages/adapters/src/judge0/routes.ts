@@ -1,19 +1,13 @@
 /** Judge0's interface: submissions with tokens, one by one and in batches. What it says of itself is in `lists.ts`. */
-import type { FoldedResult, JobDetail } from '@vouchbox/protocol';
-import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
-import { AdapterError, adapterErrorOf, isServices, refusals } from '../adapter-error.ts';
+import { AdapterError, adapterErrorOf, isServices } from '../adapter-error.ts';
 import { listOf, objectOf } from '../request-body.ts';
-import { type Ended, endedJob, messageOf, submitted } from '../run-program.ts';
-import { usualNumber } from './languages.ts';
+import { jobOf, type Ran, runProgram, submitted } from '../run-program.ts';
+import { answerOf } from './answer.ts';
 import { addLists, batchMax } from './lists.ts';
-import { type StatusNumber, statusNumbered, statusOf } from './statuses.ts';
-import { submissionOf, type TextForm } from './submission.ts';
-import { parseToken, spellToken } from './token.ts';
-
-/** What an answer has if the caller names no fields. */
-const DEFAULT_FIELDS = ['stdout', 'time', 'memory', 'stderr', 'token', 'compile_output', 'message', 'status'];
+import { type Judge0Submission, submissionOf, type TextForm } from './submission.ts';
+import { spellToken } from './token.ts';
 
 export const judge0: Adapter = {
   keyHeader: 'x-auth-token',
@@ -34,11 +28,12 @@ const formOf = (query: Query): TextForm => (isTrue(query['base64_encoded']) ? 'b
 function addSubmissions(app: FastifyInstance, parts: AdapterParts): void {
   app.post('/submissions', async (request, reply) => {
     const query = queryOf(request);
-    const token = await submit(objectOf(request.body), formOf(query), parts);
+    const [body, form] = [objectOf(request.body), formOf(query)];
     reply.status(201);
-    if (!isTrue(query['wait'])) return { token };
-    const result = await refusals(parts.client.waitForResult(parseToken(token).job_id));
-    return await answer(token, query, parts, result);
+    if (!isTrue(query['wait'])) return { token: await submit(body, form, parts) };
+    const given = await submissionIn(body, form, parts);
+    const ran = await runProgram(parts, given.program);
+    return await answer(tokenOf(given, jobOf(ran)), query, parts, ran);
   });
   // Judge0 forbids these routes too, unless an operator set a token for them.
   app.get('/submissions', forbidden);
@@ -97,114 +92,22 @@ async function answerIfThere(token: string, query: Query, parts: AdapterParts) {
   }
 }
 
-async function submit(body: ReturnType<typeof objectOf>, form: TextForm, parts: AdapterParts): Promise<string> {
-  const { program, languageNumber, expectedDigest } = submissionOf(body, form, await parts.languages.offered());
-  const job_id = await submitted(parts, program);
+type GivenBody = ReturnType<typeof objectOf>;
+
+async function submit(body: GivenBody, form: TextForm, parts: AdapterParts): Promise<string> {
+  const given = await submissionIn(body, form, parts);
+  return tokenOf(given, await submitted(parts, given.program));
+}
+
+async function submissionIn(body: GivenBody, form: TextForm, { languages }: AdapterParts): Promise<Judge0Submission> {
+  const { features } = await languages.capabilities();
+  return submissionOf(body, form, { offered: await languages.offered(), hasBuilds: features.includes('builds') });
+}
+
+function tokenOf({ languageNumber, expectedDigest }: Judge0Submission, job_id: string): string {
   return spellToken({ job_id, languageNumber, expectedDigest });
 }
 
-/** @param read the result, if the caller has it already */
-async function answer(
-  text: string,
-  query: Query,
-  parts: AdapterParts,
-  read?: FoldedResult,
-): Promise<Record<string, unknown>> {
-  const members = await membersOf(text, formOf(query), { ...parts, read });
-  const names = (query['fields'] ?? '').split(',').flatMap((name) => name.trim() || []);
-  if (names.includes('*')) return members;
-  const unknown = names.filter((name) => !Object.hasOwn(members, name));
-  if (unknown.length > 0) throw new AdapterError(400, `invalid fields: [${unknown.join(', ')}]`);
-  return Object.fromEntries((names.length === 0 ? DEFAULT_FIELDS : names).map((name) => [name, members[name]]));
-}
-
-async function membersOf(
-  text: string,
-  form: TextForm,
-  { client, read }: AdapterParts & { readonly read: FoldedResult | undefined },
-): Promise<Record<string, unknown>> {
-  const { job_id, languageNumber, expectedDigest } = parseToken(text);
-  const detail = await refusals(client.detail(job_id)).catch((error: AdapterError) => {
-    throw error.status === 404 ? new AdapterError(404, 'there is no submission with this token') : error;
-  });
-  const ended = isTerminal(detail.status) ? await endedOrProblem(client, detail, read) : null;
-  const number = ended === null ? (detail.status === 'queued' ? 1 : 2) : numberOf(ended, expectedDigest);
-  const { code, stdin } = detail.requested_spec;
-  return {
-    token: text,
-    language_id: languageNumber ?? usualNumber(detail.language),
-    source_code: spelled(code ?? null, form),
-    stdin: spelled(stdin ?? null, form),
-    created_at: detail.created_at,
-    finished_at: detail.finished_at,
-    status_id: number,
-    status: statusNumbered(number),
-    ...outcomeOf(ended, form),
-  };
-}
-
-interface Problem {
-  readonly problem: string;
-}
-
-/** A job of which nothing ran is an internal error there, not a failed request. */
-async function endedOrProblem(
-  client: AdapterParts['client'],
-  detail: JobDetail,
-  read: FoldedResult | undefined,
-): Promise<Ended | Problem> {
-  try {
-    return await endedJob(client, detail, read);
-  } catch (error) {
-    // A request without an answer says nothing about the job.
-    if (error instanceof AdapterError && error.cause === undefined) return { problem: error.message };
-    throw error;
-  }
-}
-
-function numberOf(ended: Ended | Problem, expectedDigest: string | null): StatusNumber {
-  return 'problem' in ended ? 13 : statusOf(ended, expectedDigest);
-}
-
-function outcomeOf(ended: Ended | Problem | null, form: TextForm): Record<string, unknown> {
-  if (ended === null || 'problem' in ended) {
-    const message = ended === null ? null : spelled(ended.problem, form);
-    return { ...NO_OUTCOME, message };
-  }
-  const didCompile = ended.stage === 'run';
-  return {
-    stdout: didCompile ? spelled(ended.stdout || null, form) : null,
-    stderr: didCompile ? spelled(ended.stderr || null, form) : null,
-    compile_output: didCompile ? null : spelled(ended.stderr || compilerLimit(ended), form),
-    message: spelled(messageOf(ended) || null, form),
-    exit_code: ended.exitCode,
-    exit_signal: ended.signal,
-    time: seconds(ended.cpuMilliseconds),
-    wall_time: seconds(ended.wallMilliseconds),
-    memory: ended.memoryBytes === null ? null : Math.ceil(ended.memoryBytes / 1024),
-  };
-}
-
-/** A compiler that a limit ended has often written nothing. */
-function compilerLimit(ended: Ended): string {
-  return ended.kind === 'time_limit' ? 'Compilation time limit exceeded.' : messageOf(ended);
-}
-
-const NO_OUTCOME = {
-  stdout: null,
-  stderr: null,
-  compile_output: null,
-  exit_code: null,
-  exit_signal: null,
-  time: null,
-  wall_time: null,
-  memory: null,
-};
-
-function seconds(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : (milliseconds / 1000).toFixed(3);
-}
-
-function spelled(text: string | null, form: TextForm): string | null {
-  return text === null || form === 'plain' ? text : Buffer.from(text).toString('base64');
+function answer(token: string, query: Query, { client }: AdapterParts, ran?: Ran) {
+  return answerOf(client, { token, form: formOf(query), fields: query['fields'], ...(ran && { ran }) });
 }

@@ -1,4 +1,5 @@
 /** What a caller submits in Judge0's form, as a program of ours. */
+import { isBuildOption, isCompiled, type Language } from '@vouchbox/protocol/vocabulary';
 import { type AdapterError, unsupported } from '../adapter-error.ts';
 import type { OfferedLanguage } from '../languages.ts';
 import type { Program } from '../program.ts';
@@ -22,14 +23,19 @@ const BLANK = "can't be blank";
 const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
   additional_files: [''],
   callback_url: [''],
-  compiler_options: [''],
   enable_network: [false],
   number_of_runs: [1, '1'],
   redirect_stderr_to_stdout: [false],
 };
 
+export interface Offer {
+  readonly offered: readonly OfferedLanguage[];
+  /** Whether a program is compiled by a job of its own, which takes options. */
+  readonly hasBuilds: boolean;
+}
+
 /** @throws AdapterError that names the member */
-export function submissionOf(body: Body, form: TextForm, offered: readonly OfferedLanguage[]): Judge0Submission {
+export function submissionOf(body: Body, form: TextForm, { offered, hasBuilds }: Offer): Judge0Submission {
   refuseUnsupported(body);
   const number = optionalNumber(body, 'language_id');
   if (number === undefined) throw wrong('language_id', BLANK);
@@ -50,6 +56,7 @@ export function submissionOf(body: Body, form: TextForm, offered: readonly Offer
       besides: [],
       wanted: [],
       limits: limitsOf(body),
+      compiler: { options: compilerOptions(body, language.language, hasBuilds), limits: {} },
     },
   };
 }
@@ -60,6 +67,25 @@ function refuseUnsupported(body: Body): void {
     if (value === undefined || value === null || harmless.includes(value)) continue;
     throw wrong(member, 'is not supported here');
   }
+}
+
+const OPTIONS = 'compiler_options';
+/** As long as there. */
+const optionsCharsMax = 512;
+
+/** Which options a compiler takes is the service's to say; the rest is refused as Judge0 refuses it. */
+function compilerOptions(body: Body, language: Language, hasBuilds: boolean): readonly string[] {
+  const text = optionalText(body, OPTIONS) ?? '';
+  const options = wordsOf(text);
+  if (options.length === 0) return [];
+  if (text.length > optionsCharsMax) throw wrong(OPTIONS, `is too long (maximum is ${optionsCharsMax} characters)`);
+  if (!hasBuilds) throw wrong(OPTIONS, 'setting compiler options is not allowed');
+  if (!isCompiled({ language })) {
+    throw wrong(OPTIONS, 'setting compiler options is only allowed for compiled languages');
+  }
+  const refused = options.filter((option) => !isBuildOption(language, option));
+  if (refused.length > 0) throw wrong(OPTIONS, `setting ${refused.join(' ')} is not allowed`);
+  return options;
 }
 
 /** Judge0 counts seconds and kilobytes. Values above the service's ceilings are clamped to them. */

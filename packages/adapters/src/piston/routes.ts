@@ -3,14 +3,13 @@
  * service had. A version is not selected: whatever is asked for, the one that is installed runs, and the answer names it.
  */
 import type { Capabilities } from '@vouchbox/protocol';
-import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError } from '../adapter-error.ts';
 import type { OfferedLanguage } from '../languages.ts';
 import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
-import { type Ended, messageOf, outputInOrder, runProgram } from '../run-program.ts';
+import { type Ended, messageOf, outputInOrder, type Ran, runProgram, stagesOf } from '../run-program.ts';
 import { languageNamed, pistonPackage, pistonRuntime } from './languages.ts';
 
 const PREFIXES = ['/api/v2', '/api/v2/piston'];
@@ -33,8 +32,8 @@ function addRoutes(app: FastifyInstance, prefix: string, parts: AdapterParts): v
     const offered = languageNamed(name, await languages.offered());
     if (offered === undefined) throw new AdapterError(400, `${name}-${version} runtime is unknown`);
     const { ceilings } = (await languages.capabilities()).limits;
-    const ended = await runProgram(parts, programOf(body, { language: offered.language, ceilings }));
-    return answerOf(ended, await outputInOrder(parts.client, ended), offered);
+    const ran = await runProgram(parts, programOf(body, { language: offered.language, ceilings }));
+    return await answerOf(ran, offered, parts);
   });
 }
 
@@ -51,7 +50,8 @@ function programOf(body: Body, { language, ceilings }: { language: string; ceili
     wanted: [],
     stdin: optionalText(body, 'stdin'),
     args: listOf(body, 'args').map(argument),
-    limits: limitsOf(body, ceilings),
+    limits: limitsOf('run', body, ceilings),
+    compiler: { options: [], limits: limitsOf('compile', body, ceilings) },
   };
 }
 
@@ -72,17 +72,18 @@ function fileOf(value: unknown, index: number): NamedFile {
   return { path: optionalText(file, 'name') ?? `file${index}.code`, content_base64: bytes.toString('base64') };
 }
 
-/** Piston's members for limits, each with the size of our unit in its own: it counts milliseconds and bytes. */
+/** Piston's limits of a stage, each with the size of our unit in its own: it counts milliseconds and bytes. */
 const LIMITS = [
-  ['run_timeout', 'wall_seconds', 1000],
-  ['run_cpu_time', 'cpu_seconds', 1000],
-  ['run_memory_limit', 'mem_mb', 2 ** 20],
+  ['timeout', 'wall_seconds', 1000],
+  ['cpu_time', 'cpu_seconds', 1000],
+  ['memory_limit', 'mem_mb', 2 ** 20],
 ] as const;
 
 /** A limit that is left out, or 0, is the service's default; so is a memory limit of -1, which is none there. */
-function limitsOf(body: Body, ceilings: Ceilings): Program['limits'] {
+function limitsOf(stage: 'compile' | 'run', body: Body, ceilings: Ceilings): Program['limits'] {
   const limits: Program['limits'] = {};
-  for (const [member, limit, unit] of LIMITS) {
+  for (const [name, limit, unit] of LIMITS) {
+    const member = `${stage}_${name}`;
     const value = optionalNumber(body, member);
     if (value === undefined || value === 0 || (limit === 'mem_mb' && value === -1)) continue;
     if (value < 0) throw new AdapterError(400, `${member} must be non-negative`, member);
@@ -108,37 +109,21 @@ interface Stage {
   readonly memory: number | null;
 }
 
-function answerOf(ended: Ended, output: string, offered: OfferedLanguage) {
+async function answerOf(ran: Ran, offered: OfferedLanguage, { client }: AdapterParts) {
   const { language, version } = pistonRuntime(offered);
-  const run = stageOf(ended, output);
-  // Piston, too, reports the failure of a compiler as both stages.
-  if (ended.stage === 'compile') return { language, version, compile: run, run };
-  return COMPILED.has(offered.language) ? { language, version, compile: SUCCEEDED, run } : { language, version, run };
+  const ended = stagesOf(ran);
+  const compile = ended.compile === null ? {} : { compile: await stageOf(ended.compile, client) };
+  // Piston, too, gives the failure of a compiler as both stages.
+  const run = ended.run === null ? compile.compile : await stageOf(ended.run, client);
+  return { language, version, ...compile, run };
 }
 
-/** Java is compiled in its run there. */
-const COMPILED: ReadonlySet<Language> = new Set(['c', 'cpp']);
-
-/** A compiler that succeeded. Its warnings and its time are those of the job, and stand in its run. */
-const SUCCEEDED: Stage = {
-  stdout: '',
-  stderr: '',
-  output: '',
-  code: 0,
-  signal: null,
-  message: null,
-  status: null,
-  cpu_time: null,
-  wall_time: null,
-  memory: null,
-};
-
-function stageOf(ended: Ended, output: string): Stage {
+async function stageOf(ended: Ended, client: AdapterParts['client']): Promise<Stage> {
   const killed = ended.kind === 'time_limit' || ended.kind === 'memory_limit';
   return {
     stdout: ended.stdout,
     stderr: ended.stderr,
-    output,
+    output: await outputInOrder(client, ended),
     code: killed ? null : ended.exitCode,
     signal: killed ? 'SIGKILL' : ended.signal,
     message: messageOf(ended) || null,

@@ -4,10 +4,9 @@ import { LANGUAGES, type Language } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { unsupported } from '../adapter-error.ts';
-import { isCompiled } from '../languages.ts';
 import type { NamedFile, Program } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
-import { type Ended, messageOf, runProgram } from '../run-program.ts';
+import { type Ended, messageOf, type Ran, runProgram, stagesOf } from '../run-program.ts';
 
 /** SandboxFusion's names of our languages. It has no C. */
 const NAMES: Readonly<Record<Language, readonly string[]>> = {
@@ -35,8 +34,7 @@ const MAIN_FILES: Readonly<Partial<Record<Language, string>>> = {
 export const sandboxFusion: Adapter = {
   routes: (app: FastifyInstance, parts: AdapterParts) => {
     app.post('/run_code', async (request) => {
-      const program = programOf(objectOf(request.body));
-      return answerOf(await runProgram(parts, program), program);
+      return answerOf(await runProgram(parts, programOf(objectOf(request.body))));
     });
   },
   statusOf: ({ status }) => (status === 400 ? 422 : status >= 500 ? 200 : status),
@@ -54,7 +52,7 @@ function programOf(body: Body): Program {
   const language = LANGUAGES.find((one) => NAMES[one].includes(named));
   if (language === undefined) throw unsupported('language', `${named} is not offered here`);
   const memory = optionalNumber(body, 'memory_limit_MB');
-  const wall = optionalNumber(body, 'run_timeout');
+  const [compile, wall] = [optionalNumber(body, 'compile_timeout'), optionalNumber(body, 'run_timeout')];
   return {
     language,
     code: requiredText(body, 'code'),
@@ -67,6 +65,7 @@ function programOf(body: Body): Program {
       ...(wall !== undefined && { wall_seconds: wall }),
       ...(memory !== undefined && memory > 0 && { mem_mb: memory }),
     },
+    compiler: { options: [], limits: compile === undefined ? {} : { wall_seconds: compile } },
   };
 }
 
@@ -77,21 +76,20 @@ function fileOf([path, content]: [string, unknown]): NamedFile[] {
   return [{ path, content_base64: content }];
 }
 
-/** A compiler that succeeded. What it wrote and its time are those of the job, and stand in its run. */
-const SUCCEEDED = { status: 'Finished', execution_time: null, return_code: 0, stdout: '', stderr: '' };
-
-function answerOf(ended: Ended, { language }: Program) {
-  const stage = stageOf(ended);
-  const isCompile = ended.stage === 'compile';
-  const isGood = ended.kind === 'exited' && ended.exitCode === 0;
+function answerOf(ran: Ran) {
+  const { compile, run } = stagesOf(ran);
+  const isGood = run?.kind === 'exited' && run.exitCode === 0;
   return {
     status: isGood ? 'Success' : 'Failed',
-    message: messageOf(ended),
-    compile_result: isCompile ? stage : isCompiled(language) ? SUCCEEDED : null,
-    run_result: isCompile ? null : stage,
+    message: [compile, run].flatMap((ended) => (ended === null ? [] : messageOf(ended) || [])).join('; '),
+    compile_result: compile === null ? null : stageOf(compile),
+    run_result: run === null ? null : stageOf(run),
     executor_pod_name: null,
     files: Object.fromEntries(
-      ended.artifacts.map(({ path, content_base64 }) => [path.slice('output/'.length), content_base64]),
+      [...(ran.run?.files ?? [])].map(([path, bytes]) => [
+        path.slice('output/'.length),
+        Buffer.from(bytes).toString('base64'),
+      ]),
     ),
   };
 }

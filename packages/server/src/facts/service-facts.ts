@@ -44,6 +44,7 @@ const FEATURES = [
   'artifacts',
   'blobs',
   'outputs_as_inputs',
+  'builds',
   'event_chain',
   'tenant_metrics',
   'program_arguments',

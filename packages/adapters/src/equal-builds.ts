@@ -1,0 +1,26 @@
+/** Builds that are equal, and asked for at once: the service answers one that it made before, but not one that still runs. */
+import { createHash } from 'node:crypto';
+import type { RunResult } from '@vouchbox/client';
+
+/** The builds that run now, of which equal ones wait for the first. */
+export class EqualBuilds {
+  readonly #running = new Map<string, Promise<RunResult | null>>();
+
+  /**
+   * Does the work, or returns what came of equal work that was running. A failure is not shared: each submission of a
+   * program that does not compile has a job of its own.
+   * @param build all that decides what comes of it
+   */
+  async once(build: object, work: () => Promise<RunResult>): Promise<RunResult> {
+    const key = createHash('sha256').update(JSON.stringify(build)).digest('base64url');
+    const running = this.#running.get(key);
+    if (running !== undefined) {
+      const shared = await running;
+      return shared?.status === 'succeeded' ? shared : await work();
+    }
+    const own = work();
+    const ended = own.catch(() => null).finally(() => this.#running.delete(key));
+    this.#running.set(key, ended);
+    return await own;
+  }
+}

@@ -1,0 +1,150 @@
+/** What an answer of Judge0 has of one submission: its members by their names, of those that the caller asks for. */
+import type { JobDetail } from '@vouchbox/protocol';
+import { isTerminal } from '@vouchbox/protocol/vocabulary';
+import type { AdapterParts } from '../adapter.ts';
+import { AdapterError, refusals } from '../adapter-error.ts';
+import { type Ended, endedJob, endOf, messageOf, type Ran } from '../run-program.ts';
+import { usualNumber } from './languages.ts';
+import { type StatusNumber, statusNumbered, statusOf } from './statuses.ts';
+import type { TextForm } from './submission.ts';
+import { parseToken } from './token.ts';
+
+type Client = AdapterParts['client'];
+type Members = Readonly<Record<string, unknown>>;
+
+/** What an answer has if the caller names no fields. */
+const DEFAULT_FIELDS = ['stdout', 'time', 'memory', 'stderr', 'token', 'compile_output', 'message', 'status'];
+
+export interface Asked {
+  readonly token: string;
+  readonly form: TextForm;
+  /** As the query spells them; undefined for the usual ones. */
+  readonly fields: string | undefined;
+  /** What came of the submission, if the caller has it already. */
+  readonly ran?: Ran;
+}
+
+/** @throws AdapterError for a token of no submission, and for fields that no submission has */
+export async function answerOf(client: Client, { token, form, fields = '', ran }: Asked): Promise<Members> {
+  const given = fields.split(',').flatMap((name) => name.trim() || []);
+  const names = given.length === 0 ? DEFAULT_FIELDS : given;
+  const isAll = names.includes('*');
+  const needsBuild = isAll || names.includes('compile_output');
+  const members = await membersOf(client, { token, form, ran, needsBuild });
+  if (isAll) return members;
+  const unknown = names.filter((name) => !Object.hasOwn(members, name));
+  if (unknown.length > 0) throw new AdapterError(400, `invalid fields: [${unknown.join(', ')}]`);
+  return Object.fromEntries(names.map((name) => [name, members[name]]));
+}
+
+interface Wanted {
+  readonly token: string;
+  readonly form: TextForm;
+  readonly ran: Ran | undefined;
+  readonly needsBuild: boolean;
+}
+
+async function membersOf(client: Client, { token, form, ran, needsBuild }: Wanted): Promise<Members> {
+  const { job_id, languageNumber, expectedDigest } = parseToken(token);
+  const detail = await refusals(client.detail(job_id)).catch((error: AdapterError) => {
+    throw error.status === 404 ? new AdapterError(404, 'there is no submission with this token') : error;
+  });
+  const ended = isTerminal(detail.status) ? await endedOrProblem(client, detail, ran) : null;
+  const number = ended === null ? (detail.status === 'queued' ? 1 : 2) : numberOf(ended, expectedDigest);
+  const said = needsBuild && ended !== null ? await wordsOfBuild(client, detail, ran) : null;
+  const { code, stdin } = detail.requested_spec;
+  return {
+    token,
+    language_id: languageNumber ?? usualNumber(detail.language),
+    source_code: spelled(code ?? null, form),
+    stdin: spelled(stdin ?? null, form),
+    created_at: detail.created_at,
+    finished_at: detail.finished_at,
+    status_id: number,
+    status: statusNumbered(number),
+    ...inForm({ ...NO_OUTCOME, compile_output: said, ...outcomeOf(ended) }, form),
+  };
+}
+
+interface Problem {
+  readonly problem: string;
+}
+
+/** A job of which nothing ran is an internal error there, not a failed request. */
+async function endedOrProblem(client: Client, detail: JobDetail, ran: Ran | undefined): Promise<Ended | Problem> {
+  const known = ran?.run ?? ran?.build;
+  try {
+    return known ? endOf(known) : await endedJob(client, detail);
+  } catch (error) {
+    // A request without an answer says nothing about the job.
+    if (error instanceof AdapterError && error.cause === undefined) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** What the compiler wrote of a program that it compiled; null if that is nothing, or is kept no more. */
+async function wordsOfBuild(client: Client, { requested_spec }: JobDetail, ran: Ran | undefined) {
+  const { product } = requested_spec;
+  if (product === undefined) return null;
+  const build = ran?.build ?? (await refusals(client.result(product.job_id)).catch(noneIfGone));
+  return build === null ? null : build.stdout + build.stderr || null;
+}
+
+function noneIfGone(error: AdapterError): null {
+  if (error.status === 404) return null;
+  throw error;
+}
+
+function numberOf(ended: Ended | Problem, expectedDigest: string | null): StatusNumber {
+  return 'problem' in ended ? 13 : statusOf(ended, expectedDigest);
+}
+
+/** All are null of what did not end, and of what did not compile. */
+const NO_OUTCOME = {
+  stdout: null,
+  stderr: null,
+  compile_output: null,
+  message: null,
+  exit_code: null,
+  exit_signal: null,
+  time: null,
+  wall_time: null,
+  memory: null,
+};
+
+function outcomeOf(ended: Ended | Problem | null): Members {
+  if (ended === null) return {};
+  if ('problem' in ended) return { message: ended.problem };
+  if (ended.stage === 'compile') return { compile_output: ended.stdout + ended.stderr || compilerLimit(ended) };
+  return {
+    stdout: ended.stdout || null,
+    stderr: ended.stderr || null,
+    message: messageOf(ended) || null,
+    exit_code: ended.exitCode,
+    exit_signal: ended.signal,
+    time: seconds(ended.cpuMilliseconds),
+    wall_time: seconds(ended.wallMilliseconds),
+    memory: ended.memoryBytes === null ? null : Math.ceil(ended.memoryBytes / 1024),
+  };
+}
+
+/** A compiler that a limit ended has often written nothing. */
+function compilerLimit(ended: Ended): string {
+  return ended.kind === 'time_limit' ? 'Compilation time limit exceeded.' : messageOf(ended);
+}
+
+function seconds(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : (milliseconds / 1000).toFixed(3);
+}
+
+/** The members that are in base64 where a caller wants that: texts that programs, compilers and the sandbox wrote. */
+const TEXTS = ['stdout', 'stderr', 'compile_output', 'message'] as const;
+
+function inForm(outcome: Members, form: TextForm): Members {
+  const texts = TEXTS.map((name) => [name, spelled(outcome[name] as string | null, form)] as const);
+  return { ...outcome, ...Object.fromEntries(texts) };
+}
+
+function spelled(text: string | null, form: TextForm): string | null {
+  return text === null || form === 'plain' ? text : Buffer.from(text).toString('base64');
+}

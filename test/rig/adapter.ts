@@ -1,0 +1,31 @@
+/** An adapter for a test file, in front of the service of its rig. */
+import { type AdapterName, openAdapter } from '@vouchbox/adapters';
+import { afterAll, beforeAll } from 'vitest';
+import type { Rig } from './rig.ts';
+
+/** Its address, for as long as the tests run. It calls as the tenant `alpha`. */
+export function useAdapter(rig: () => Rig, name: AdapterName, key: string | null = null): () => string {
+  let opened: Awaited<ReturnType<typeof openAdapter>>;
+  beforeAll(async () => {
+    opened = await openAdapter(name, { client: rig().alpha.client, host: '127.0.0.1', port: 0, key });
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+  return () => opened.url;
+}
+
+/** The job of a Judge0 token. */
+export const jobOf = (token: string) => (token.startsWith('job_') ? (token.split('.')[0] ?? '') : `job_${token}`);
+
+export interface AdapterAnswer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
+  readonly json: any;
+}
+
+export async function call(url: string, body?: unknown, headers: Record<string, string> = {}): Promise<AdapterAnswer> {
+  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const answer = await fetch(url, { ...sent, headers: { 'content-type': 'application/json', ...headers } });
+  return { status: answer.status, json: await answer.json() };
+}
+
+export const DOES_NOT_COMPILE = 'int main( { return 0; }';
