@@ -9,6 +9,8 @@ export interface Caller {
   readonly cancel?: (crossing: Crossing, job_id: string) => Promise<void>;
   /** Reads a job that has ended. */
   readonly read?: (crossing: Crossing, job_id: string) => Promise<Seen>;
+  /** Ends what this place runs again after a crash. The run then ends. */
+  readonly endAgain?: (crossing: Crossing) => Promise<void>;
   /** Grades the program by the tests of the scenario. */
   readonly grade?: (crossing: Crossing) => Promise<Seen>;
 }
@@ -49,6 +51,7 @@ async function crashed(caller: Caller, crossing: Crossing): Promise<Seen> {
   );
   const job = await Promise.race([crossing.begun(), ended.then((seen) => endedEarly(seen()))]);
   await crossing.happened();
+  await caller.endAgain?.(crossing);
   const seen = await ended;
   if (caller.read === undefined) return seen();
   await crossing.ended(job);

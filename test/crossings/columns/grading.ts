@@ -71,6 +71,10 @@ const caller: Caller = {
     if (verdicts?.[0] !== 'accepted') throw new Error(`the verdict is ${verdicts?.[0]}`);
     return await readByClient(crossing, test);
   },
+  // A test that a crash broke off is made again.
+  endAgain: async (crossing) => {
+    await crossing.client.cancel(await crossing.begun());
+  },
   grade: async (crossing) => {
     const { program, tests = [], problem } = crossing.scenario;
     if (problem !== undefined) return verdictsIn(await gradePackage(crossing));
