@@ -26,11 +26,12 @@ export interface OutputCopies {
    */
   copy(tenant: string, output: CopiedOutput): Promise<void>;
   /**
-   * Stores what a grading holds, which counts as no upload.
+   * Stores what a grading holds, which counts as no upload. All that gradings of a tenant hold has the bound of its uploads,
+   * except for what they need to come to their end.
    *
-   * @throws ServiceError `insufficient_storage`, and what `chunks` throws
+   * @throws ServiceError `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */
-  hold(tenant: string, held: CopiedOutput): Promise<void>;
+  hold(tenant: string, held: CopiedOutput, need?: 'to end'): Promise<void>;
 }
 
 /** The bytes of a large output. */

@@ -2,7 +2,7 @@
  * Opens what runs programs: the provider that passed its preflight under the service's name on this host.
  */
 
-import { namedFilesTotalBytesMax } from '@vouchbox/protocol';
+import { blobBytesMax } from '@vouchbox/protocol';
 import { StartError } from '../ground/start-error.ts';
 import { sayReasons } from '../sandbox/classes/reasons.ts';
 import type { TakenPacks } from '../sandbox/packs/load-packs.ts';
@@ -43,6 +43,8 @@ export async function openSandbox(config: Config, instance: string): Promise<Ope
 
 /** A job may write, beside its input, as much as this many files of the largest size together. */
 const workFilesOfFullSize = 2;
+/** What is most of all input: a checker is given the input of a test, its output, and what is expected. */
+const checkedFilesBytesMax = 3 * blobBytesMax;
 
 async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
   const before = new Set(opened.provider.runtime_packs.map(({ name }) => name));
@@ -65,7 +67,7 @@ async function provenProvider(config: Config, instance: string): Promise<Opened>
     loopback: config.loopback,
     instance,
     packsDirectory: packsDirectoryOf(config),
-    workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize + namedFilesTotalBytesMax,
+    workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize + checkedFilesBytesMax,
     hostPostureSha256: () => sha256,
   });
   const [opened, found] = await Promise.allSettled([provider, posture]);

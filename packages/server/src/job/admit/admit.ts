@@ -127,7 +127,7 @@ export interface GradedSubmission {
 /**
  * Stores the job of a grading, or finds the one that was stored before. Null if the grading makes no more jobs.
  *
- * @throws ServiceError as `admit` does
+ * @throws ServiceError as `admit` does; NoRoom
  */
 export async function admitGraded(
   { tenant, spec, interactor, graded }: GradedSubmission,
@@ -150,6 +150,7 @@ export async function admitGraded(
     tenantQueueMax: Number.MAX_SAFE_INTEGER,
     blobBytesMax: options.blobBytesMax,
   });
+  if (result.kind === 'full' && result.of === 'kept blobs') throw new NoRoom(NO_ROOM);
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;
 }
 
@@ -312,10 +313,17 @@ function admitted(result: Exclude<AdmitResult, { kind: 'grading_over' }>, peer: 
   }
 }
 
-export function full(of: 'queue' | 'tenant' | 'blobs'): ServiceError {
-  if (of === 'blobs') {
-    const message = 'The files of the tenant leave too little room for the large outputs of this job.';
-    return new ServiceError('tenant_capacity_exhausted', message, { retryAfterSeconds: roomRetrySeconds });
+type Lack = Extract<AdmitResult, { kind: 'full' }>['of'];
+const NO_ROOM = 'The files of the tenant leave too little room for the large outputs of this job.';
+
+/** A job of a grading has no room, and would have none if it waited. */
+export class NoRoom extends Error {
+  override readonly name = 'NoRoom';
+}
+
+export function full(of: Lack): ServiceError {
+  if (of === 'blobs' || of === 'kept blobs') {
+    return new ServiceError('tenant_capacity_exhausted', NO_ROOM, { retryAfterSeconds: roomRetrySeconds });
   }
   const retry = { retryAfterSeconds: queueRetrySeconds };
   return of === 'queue'

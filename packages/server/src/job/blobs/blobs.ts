@@ -100,8 +100,11 @@ export function createBlobs(options: BlobOptions): Blobs & OutputCopies & Output
       return answered(receive(tenant, { ...upload, chunks }, receiving));
     },
     copy: (tenant, output) => copyAs(copyNameOf(output.sha256), tenant, output, receiving),
-    hold: (tenant, held) =>
-      copyAs(heldNameOf(held.sha256), tenant, held, { ...receiving, blobsMax: UNBOUND, bytesMax: UNBOUND }),
+    hold: (tenant, held, need) =>
+      copyAs(heldNameOf(held.sha256), tenant, held, {
+        ...{ ...receiving, blobsMax: UNBOUND },
+        ...(need === 'to end' && { bytesMax: UNBOUND }),
+      }),
     keepOutput: (key, place, bytes) => keepOutput(roomOf(key, place), bytes, receiving),
     async content({ tenant }, sha256) {
       const key = { tenant, sha256 };

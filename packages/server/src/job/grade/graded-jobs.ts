@@ -26,7 +26,7 @@ import type { JobEnd, PlannedJob, ProgramRun } from './program-run.ts';
 
 export interface GradedJobsOptions extends ResultOptions {
   readonly store: ResultOptions['store'] &
-    Pick<Store, 'gradingProgram' | 'gradingTest' | 'gradedEnd' | 'blob' | 'blobPiece' | 'productOf'>;
+    Pick<Store, 'gradingProgram' | 'gradingTest' | 'gradedEnd' | 'inputs' | 'blob' | 'blobPiece' | 'productOf'>;
   readonly blobs: OutputCopies;
 }
 
@@ -144,7 +144,7 @@ export async function held(
   const content = Buffer.from(await textOf(grading, text, { ...options, isHeld: true }));
   if (content.length > blobBytesMax) throw tooMuch(`${content.length}`);
   const sha256 = createHash('sha256').update(content).digest('hex');
-  await options.blobs.hold(grading.tenant, { sha256, bytesMax: content.length, chunks: inPieces(content) });
+  await options.blobs.hold(grading.tenant, { sha256, bytesMax: content.length, chunks: inPieces(content) }, 'to end');
   return { path, blob: `sha256:${sha256}`, held: true };
 }
 

@@ -3,6 +3,7 @@
  * faulty member. Each program and each test is checked as the submission that will be made of it.
  */
 import {
+  blobBytesMax,
   codeBytesMax,
   envMax,
   fileBytesMax,
@@ -255,12 +256,14 @@ export function gradersOf(common: GradingCommon) {
 export function namedTexts({ common, programs, tests }: ParsedGrading): NamedText[] {
   const text = (said: GradingText | null, pointer: string, bytesMax: number, isHeld = false): NamedText[] =>
     said === null || typeof said === 'string' ? [] : [{ sha256: digestIn(said.blob), pointer, bytesMax, isHeld }];
-  const expectedMax = common.checker === null ? streamBytesMax : fileBytesMax;
+  const isOld = common.plan === undefined;
+  const stdinMax = isOld ? stdinBytesMax : blobBytesMax;
+  const expectedMax = isOld ? (common.checker === null ? streamBytesMax : fileBytesMax) : blobBytesMax;
   return [
     ...gradersOf(common).flatMap(({ pointer, grader }) => text(grader.code, `${pointer}/code`, codeBytesMax)),
     ...programs.flatMap(({ content }, index) => text(content.code, `/programs/${index}/code`, codeBytesMax)),
     ...tests.flatMap(({ content }, index) => [
-      ...text(content.stdin, `/tests/${index}/stdin`, stdinBytesMax),
+      ...text(content.stdin, `/tests/${index}/stdin`, stdinMax),
       ...text(content.expected, `/tests/${index}/expected`, expectedMax, true),
     ]),
   ];
@@ -270,8 +273,9 @@ export function digestIn(blob: string): string {
   return blob.slice('sha256:'.length);
 }
 
-/** @throws ServiceError `payload_too_large` if no judge can be given all that is expected */
-export function checkExpected({ tests }: ParsedGrading, sizes: ReadonlyMap<string, number>): void {
+/** @throws ServiceError `payload_too_large` if no judge can be given all that is expected: a later one is given digests */
+export function checkExpected({ common, tests }: ParsedGrading, sizes: ReadonlyMap<string, number>): void {
+  if (common.plan !== undefined) return;
   const bytes = tests.reduce((sum, { content: { expected } }) => {
     if (expected === null) return sum;
     return (

@@ -1,6 +1,7 @@
 /** The plan of a grading whose verdicts have version 2, as the steps of the contract take it. */
 import type { GradingText } from '@vouchbox/protocol';
 import type { GraderProgram, GradingPlan, PlannedTest, PlanText } from '@vouchbox/protocol/grading-steps';
+import { heldNameOf } from '../../store/blobs/blobs-named.ts';
 import type { GradingWork } from '../../store/records/gradings.ts';
 import { type GradedJobsOptions, testContent } from './graded-jobs.ts';
 import { digestIn, type GradingCommon, type StoredGrader, type TestHead, withGraders } from './grading-body.ts';
@@ -14,20 +15,22 @@ export async function planOf(
   const { plan, requirements } = stored;
   if (plan === undefined) return null;
   const { checker, interactor, validators = [] } = withGraders(stored, graderOf);
+  const planText = async (text: GradingText): Promise<PlanText> => {
+    if (typeof text === 'string') return { text };
+    const sha256 = digestIn(text.blob);
+    const size_bytes = (await options.store.blob({ tenant, sha256: heldNameOf(sha256) }))?.size_bytes ?? 0;
+    return { sha256, size_bytes };
+  };
   const tests: PlannedTest[] = [];
   for (const [at, head] of heads.entries()) {
     const { stdin, expected, args, env, checker_args } = await testContent({ tenant, grading_id }, at, options);
     const texts = {
-      ...(stdin !== null && { stdin: planText(stdin) }),
-      ...(expected !== null && { expected: planText(expected) }),
+      ...(stdin !== null && { stdin: await planText(stdin) }),
+      ...(expected !== null && { expected: await planText(expected) }),
     };
     tests.push({ ...(JSON.parse(head) as TestHead), ...texts, args, env, checker_args });
   }
   return { ...plan, tests, requirements, checker: checker ?? undefined, interactor, validators };
-}
-
-function planText(text: GradingText): PlanText {
-  return typeof text === 'string' ? { text } : { sha256: digestIn(text.blob), size_bytes: 0 };
 }
 
 function graderOf({ language, codes, args, asked }: StoredGrader, pointer: string): GraderProgram {

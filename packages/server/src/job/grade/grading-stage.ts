@@ -12,7 +12,7 @@ import { blobsNamed } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreError } from '../../store/store-error.ts';
 import type { Log } from '../../telemetry/log/log.ts';
-import { type AdmitOptions, admitGraded } from '../admit/admit.ts';
+import { type AdmitOptions, admitGraded, NoRoom } from '../admit/admit.ts';
 import { cancel } from '../dispatch/cancel.ts';
 import type { Dispatching } from '../dispatch/queue-only.ts';
 import { persistently } from '../finish/persistently.ts';
@@ -255,9 +255,9 @@ export class GradingStage implements AsyncDisposable {
   /** A program that cannot be graded ends with the reason, and the others go on. */
   async #fail(work: GradingWork, program: number, error: unknown): Promise<void> {
     const { log } = this.#options;
-    const isKnown = error instanceof GradingProblem || error instanceof ServiceError;
+    const isKnown = isFinal(error);
     if (!isKnown) log.error({ err: error, grading_id: work.grading_id, program }, 'a program could not be graded');
-    const problem = isKnown ? error.message : 'The service failed.';
+    const problem = isKnown ? (error as Error).message : 'The service failed.';
     await this.#endProgram(work, program, { status: 'failed', verdict: null, problem });
   }
 
@@ -314,5 +314,5 @@ export class GradingStage implements AsyncDisposable {
 
 /** A refusal is an answer, and no failure. */
 function isFinal(error: unknown): boolean {
-  return error instanceof ServiceError || error instanceof GradingProblem;
+  return error instanceof ServiceError || error instanceof GradingProblem || error instanceof NoRoom;
 }

@@ -20,8 +20,8 @@ export interface StepJob extends PlannedJob {
 /** The text that stands in a plan for the program, which is read when it is needed. */
 export const PROGRAM = 'program';
 
-/** What this version of the service does for gradings: programs are built once, and outputs have their usual bounds. */
-const ABILITIES = { large_outputs: false, build: true };
+/** What this version of the service does for gradings: programs are built once, and outputs come back whole. */
+const ABILITIES = { large_outputs: true, build: true };
 
 export class PlanRun {
   readonly program: number;

@@ -1,10 +1,20 @@
 /** The jobs that the steps of a grading plan: what each is given, and how it ended in the words of the steps. */
-import type { JobSubmission, Product, Receipt, RequestedSpec, StoredFile, SubmittedFile } from '@vouchbox/protocol';
+import type {
+  JobSubmission,
+  OutputName,
+  Product,
+  Receipt,
+  RequestedSpec,
+  StoredFile,
+  StoredStdin,
+  SubmittedFile,
+} from '@vouchbox/protocol';
 import {
   endOf,
   type JobText,
   type PlannedSubmission,
   SCORE_FILES,
+  STDOUT_FILE,
   type JobEnd as StepEnd,
 } from '@vouchbox/protocol/grading-steps';
 import type { GradedJobEnd } from '../../store/gradings/reading.ts';
@@ -25,6 +35,11 @@ import {
 import { gradersOf, type StoredProgram } from './grading-body.ts';
 import { PROGRAM, type StepJob } from './plan-run.ts';
 
+export interface StepOptions extends GradedJobsOptions {
+  /** What all blobs of a tenant may have together. */
+  readonly blobBytesMax: number;
+}
+
 /** What a job is to run, and the program that its own talks to, if there is one. */
 export interface StepSpecs {
   readonly spec: RequestedSpec;
@@ -35,7 +50,7 @@ export interface StepSpecs {
 export async function stepSpecs(
   grading: GradingParts,
   { program, step, test }: StepJob,
-  options: GradedJobsOptions,
+  options: StepOptions,
 ): Promise<StepSpecs> {
   if (step === null) throw new Error('a job that was made before is not made again');
   const { submission, role } = step;
@@ -56,19 +71,19 @@ interface Given {
 async function specOf(
   grading: GradingParts,
   { program, submission, own }: Given,
-  options: GradedJobsOptions,
+  options: StepOptions,
 ): Promise<RequestedSpec> {
   const stored = await storedOf(grading, { program, code: submission.code }, options);
   const given: StoredFile[] = [];
   for (const file of submission.files ?? []) given.push(await fileOf(grading, file, options));
-  const { product, named_stdin: _, ...spec } = parseSubmission(checked(submission, stored));
+  const { product, named_stdin: _, ...spec } = parseSubmission(checked(submission, stored, options));
   const code = stored === null ? submission.code : await textOf(grading, stored.code, options);
   const started = product === undefined ? null : await startedOf(grading.tenant, { ...spec, code, product }, options);
   return {
     ...spec,
     ...(started !== null && { product: started.product }),
     code,
-    stdin: submission.stdin === undefined ? null : await plainText(grading, submission.stdin, options),
+    ...(await stdinOf(grading, submission.stdin, options)),
     files: [
       ...((stored?.files ?? []) as StoredFile[]),
       ...(own as StoredFile[]),
@@ -90,10 +105,16 @@ async function startedOf(
 }
 
 /** The submission without what is read of the store, so that its other members get their defaults. */
-function checked(submission: PlannedSubmission, stored: StoredProgram | null): JobSubmission {
+function checked(
+  { large_outputs: large, ...submission }: PlannedSubmission,
+  stored: StoredProgram | null,
+  { blobBytesMax }: StepOptions,
+): JobSubmission {
   const { language, runtime, args, env, limits, requirements, outputs, build, product } = submission;
   const members = { language, code: ' ', runtime: stored?.runtime ?? runtime, limits, requirements };
-  const ofRun = { args, env: { ...stored?.env, ...env }, outputs, product };
+  // More than all blobs of the tenant would never have room.
+  const whole = large && { large_outputs: { ...large, max_bytes: Math.min(large.max_bytes, blobBytesMax) } };
+  const ofRun = { args, env: { ...stored?.env, ...env }, outputs, product, ...whole };
   return JSON.parse(JSON.stringify({ ...members, ...(build === undefined ? ofRun : { build }) })) as JobSubmission;
 }
 
@@ -110,9 +131,12 @@ async function storedOf(
 async function fileOf(
   grading: GradingParts,
   { path, ...text }: { readonly path: string } & JobText,
-  options: GradedJobsOptions,
+  options: StepOptions,
 ): Promise<StoredFile> {
-  if ('from' in text) return inline(path, await plainText(grading, text, options));
+  if ('from' in text) {
+    const named = await outputOf(grading, text.from, options);
+    return 'text' in named ? inline(path, named.text) : { path, ...named };
+  }
   if (text.secret) {
     if ('sha256' in text) return { path, blob: `sha256:${text.sha256}`, held: true };
     return await held(path, { grading, text: text.text }, options);
@@ -120,10 +144,28 @@ async function fileOf(
   return 'sha256' in text ? { path, blob: `sha256:${text.sha256}` } : inline(path, text.text);
 }
 
-async function plainText(grading: GradingParts, text: JobText, options: GradedJobsOptions): Promise<string> {
-  if ('text' in text) return text.text;
-  if ('from' in text) return (await resultOf({ tenant: grading.tenant, job_id: text.from.job_id }, options)).stdout;
-  return await textOf(grading, { blob: `sha256:${text.sha256}` }, options);
+async function stdinOf(
+  grading: GradingParts,
+  stdin: JobText | undefined,
+  options: StepOptions,
+): Promise<Pick<RequestedSpec, 'stdin' | 'named_stdin'>> {
+  if (stdin === undefined) return { stdin: null };
+  if ('text' in stdin) return { stdin: stdin.text };
+  if ('sha256' in stdin) return { stdin: null, named_stdin: { blob: `sha256:${stdin.sha256}` } };
+  const output = await outputOf(grading, stdin.from, options);
+  return 'text' in output ? { stdin: output.text } : { stdin: null, named_stdin: output };
+}
+
+/** What a job wrote: by its digest where its events lack a byte of it. */
+async function outputOf(
+  { tenant }: GradingParts,
+  from: OutputName,
+  options: StepOptions,
+): Promise<Required<StoredStdin> | { readonly text: string }> {
+  const files = [{ path: STDOUT_FILE, from }];
+  const [kept = null] = await options.store.inputs({ tenant, files, key: null, mayReadJobs: true });
+  if (kept === null) return { text: (await resultOf({ tenant, job_id: from.job_id }, options)).stdout };
+  return { from, blob: kept.blob };
 }
 
 /** How a job ended, in the words of the steps. Of a pair, the end of the other job is waited for, which is near. */

@@ -74,12 +74,21 @@ const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
     .selectFrom('blobs')
     .select([
       sql<number>`coalesce(sum(size_bytes), 0)`.as('bytes'),
+      sql<number>`coalesce(sum(case when sha256 like 'room:%' then 0 else size_bytes end), 0)`.as('kept'),
       sql<number>`count(case when sha256 like 'room:%' or (${isCopy} and ${isKept}) then null else 1 end)`.as(
         'uploads',
       ),
     ])
     .where('tenant', '=', tenant)
     .where('sha256', 'not like', sql.lit(`${HELD}%`)),
+);
+
+const selectHeldBytes = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .selectFrom('blobs')
+    .select(sql<number>`coalesce(sum(size_bytes), 0)`.as('bytes'))
+    .where('tenant', '=', tenant)
+    .where('sha256', 'like', sql.lit(`${HELD}%`)),
 );
 
 const selectUpload = prepared((db, { tenant, blob_id }: UploadKey) =>
@@ -209,21 +218,33 @@ const insertName = prepared((db, row: JobKey & { blob_id: string }) =>
 /** Begins an upload, unless the tenant has as much as it may. Its pieces may follow. */
 export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promise<'begun' | 'full'> {
   const { tenant, blob_id, sha256, size_bytes, at, blobsMax, bytesMax } = input;
-  const { uploads, bytes } = await held(db, tenant);
+  const isHeld = sha256.startsWith(HELD);
+  const { uploads, bytes } = isHeld ? await held(db, tenant) : await had(db, tenant);
   if (uploads >= blobsMax || bytes + size_bytes > bytesMax) return 'full';
   insertUpload.send(db, { tenant, blob_id, sha256, size_bytes, used_at: at });
   return 'begun';
 }
 
-/** How many uploads and copies a tenant has, and how many bytes all its blobs have. */
-async function held(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
+/** How many uploads and copies a tenant has, how many bytes all its blobs have, and how many but for the room of jobs. */
+async function had(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number; kept: number }> {
   const sums = await selectSizes.first(db, { tenant });
-  return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0) };
+  return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0), kept: Number(sums?.kept ?? 0) };
 }
 
-/** Whether the blobs of a tenant, and the room that is reserved, leave so many bytes. */
-export async function hasRoom(db: StoreDatabase, tenant: string, { bytes, bytesMax }: Room): Promise<boolean> {
-  return (await held(db, tenant)).bytes + bytes <= bytesMax;
+/** The same of what its gradings hold, which counts by its bytes alone. */
+async function held(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
+  return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
+}
+
+/** What leaves too little: the blobs of a tenant together with the room that is reserved, or without it; null for room. */
+export async function lackOfRoom(
+  db: StoreDatabase,
+  tenant: string,
+  { bytes, bytesMax }: Room,
+): Promise<'blobs' | 'kept blobs' | null> {
+  const found = await had(db, tenant);
+  if (found.bytes + bytes <= bytesMax) return null;
+  return found.kept + bytes <= bytesMax ? 'blobs' : 'kept blobs';
 }
 
 /**

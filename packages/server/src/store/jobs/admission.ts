@@ -5,7 +5,7 @@
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
-import { hasRoom, nameBlob } from '../blobs/blobs.ts';
+import { lackOfRoom, nameBlob } from '../blobs/blobs.ts';
 import { reserveRoom } from '../blobs/large-outputs.ts';
 import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
@@ -84,7 +84,8 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
   if (known !== null) return known;
   const refused = graded === undefined ? await boundReached(db, input) : null;
   if (refused !== null) return refused;
-  if (!(await hasRoomForOutputs(db, input))) return { kind: 'full', of: 'blobs' };
+  const lack = await lackForOutputs(db, input);
+  if (lack !== null) return { kind: 'full', of: lack };
   const { tenant, created_at, requested_spec, interactor } = input;
   const files = [...inputsOf(requested_spec), ...inputsOf(interactor?.requested_spec ?? {})];
   const blobs = await usedBlobs(db, { tenant, files, at: created_at });
@@ -149,11 +150,11 @@ async function boundReached(db: StoreDatabase, input: AdmitInput): Promise<Admit
   return null;
 }
 
-async function hasRoomForOutputs(db: StoreDatabase, input: AdmitInput) {
+async function lackForOutputs(db: StoreDatabase, input: AdmitInput) {
   const { tenant, requested_spec, interactor, blobBytesMax: bytesMax } = input;
   const large = [requested_spec, interactor?.requested_spec].flatMap((spec) => spec?.large_outputs ?? []);
-  if (large.length === 0) return true;
-  return await hasRoom(db, tenant, { bytes: large.reduce((sum, { max_bytes }) => sum + max_bytes, 0), bytesMax });
+  if (large.length === 0) return null;
+  return await lackOfRoom(db, tenant, { bytes: large.reduce((sum, { max_bytes }) => sum + max_bytes, 0), bytesMax });
 }
 
 interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax' | 'blobBytesMax'> {

@@ -21,7 +21,8 @@ export type AdmitResult =
   | { readonly kind: 'grading_over' }
   /** The tenant does not have one of the blobs that the submission names. */
   | { readonly kind: 'blob_unavailable' }
-  | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' | 'blobs' };
+  /** `kept blobs`: there would be no room if all jobs that have not ended gave back theirs. */
+  | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' | 'blobs' | 'kept blobs' };
 
 /** A chosen job, with the JSON text of its submission; null if that is too long and must be read separately. */
 export interface ChosenJob extends QueuedJob {
