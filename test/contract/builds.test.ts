@@ -107,6 +107,16 @@ describe('a build', () => {
     expect(refusalOf(start)).toEqual([422, 'input_unavailable', '/product/job_id']);
   });
 
+  test('whose product is too large has failed, and ran no program', { tags: ['Builds-4', 'Receipt-30a'] }, async () => {
+    const code = 'char x[17 << 20] = {1}; int main(void) { return x[1]; }';
+    const { job_id, result, detail } = await rig().run({ ...C, code } as unknown as JobSubmission);
+    expect([result.status, detail.terminal_reason, result.large_outputs]).toEqual(['failed', 'compile_failed', []]);
+    expect(result.violations.map(({ type }) => type)).toEqual(['compile', 'output_size']);
+    expect(detail.receipt).not.toHaveProperty('program_usage');
+    const start = await submit({ language: 'c', code, product: { job_id } });
+    expect(refusalOf(start)).toEqual([422, 'input_unavailable', '/product/job_id']);
+  });
+
   test('that meets a limit tells of it as one of the compiler', { tags: ['Builds-4'] }, async () => {
     const code = `template <int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
 template <int M> struct F<0, M> { static const long v = M; };
@@ -133,6 +143,7 @@ int main() { return F<20, 0>::v; }`;
       build: { options: ['-DADD=1'] },
       large_outputs: [{ path: 'output/product' }],
     });
+    expect(detail.receipt).not.toHaveProperty('program_usage');
   });
 
   const RUNNING_CODE = [
@@ -269,12 +280,14 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
 
   test('says of a program that does not compile, and of one that its compiler finds too large, that no test ran', async () => {
     const { client } = signer().alpha;
-    const large = 'int table[1 << 26] = {1}; int main() { return table[1]; }';
+    const table = (bits: number) => `int table[1 << ${bits}] = {1}; int main() { return table[1]; }`;
     const { grading_id } = await client.submitGrading({
       ...grading,
       programs: [
         { language: 'cpp', code: 'int main() { return x }' },
-        { language: 'cpp', code: large },
+        { language: 'cpp', code: table(26) },
+        // The compiler has no complaint, but there is more than a product may be.
+        { language: 'cpp', code: table(23) },
       ],
     });
     const { graded } = await client.waitForGrading(grading_id);
@@ -285,6 +298,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
       words.push(said.tests.map((each) => [each.verdict, each.run]));
     }
     expect(words[0]).toEqual(tests.map(() => ['compile_error', null]));
-    expect(words[1]).toEqual(tests.map(() => ['compile_limit', null]));
+    for (const limited of words.slice(1)) expect(limited).toEqual(tests.map(() => ['compile_limit', null]));
+    expect(words).toHaveLength(3);
   });
 });

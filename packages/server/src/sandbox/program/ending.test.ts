@@ -9,6 +9,7 @@ const exited: EndingFacts = {
   oomKills: 0,
   status: { exitCode: 0 },
   isCompiling: false,
+  hasProduct: false,
   isCpuTimeUsedUp: false,
   diagnostics: '',
 };
@@ -40,6 +41,12 @@ describe('how a program ended', () => {
     [
       'a compiler that fails with time to spare found an error',
       { ...outOfTime(1), isCpuTimeUsedUp: false },
+      'compile_failed',
+    ],
+    ['a build that left its product has succeeded', { ...outOfTime(0), hasProduct: true }, 'exited'],
+    [
+      'a build that left none has failed, whatever its exit code',
+      { ...outOfTime(0), isCpuTimeUsedUp: false },
       'compile_failed',
     ],
     ['an exit code of 137 is an exit code', { status: { exitCode: 137 } }, 'exited'],

@@ -18,6 +18,8 @@ export interface EndingFacts {
   readonly status: WaitStatus | null;
   /** Whether the compiler had not yet succeeded. The status is then the compiler's, and the program never ran. */
   readonly isCompiling: boolean;
+  /** Whether this is a build, of which nothing is the program, and its product came back. */
+  readonly hasProduct: boolean;
   /** Whether all processes together have used their CPU time. If not, the program caused every signal itself. */
   readonly isCpuTimeUsedUp: boolean;
   /** What the operator should read if the runtime failed. */
@@ -50,7 +52,8 @@ export function endingOf(facts: EndingFacts): Ending {
   if (facts.stopCause !== null) return { kind: 'stopped', cause: facts.stopCause };
   if (facts.status === null)
     return { kind: 'runtime_failed', message: facts.diagnostics || 'its end was not observed' };
-  const { status, isCompiling, isCpuTimeUsedUp } = facts;
+  const { status, isCpuTimeUsedUp } = facts;
+  const isCompiling = facts.isCompiling && !facts.hasProduct;
   if ('signal' in status && CPU_SIGNALS.has(status.signal) && isCpuTimeUsedUp) return { kind: 'cpu_limit' };
   // The kernel may end one process of a compiler for its CPU time. The compiler's own process then exits with a code.
   if (isCompiling && isCpuTimeUsedUp) return { kind: 'cpu_limit' };
@@ -61,6 +64,7 @@ export function endingOf(facts: EndingFacts): Ending {
 }
 
 function describe(status: WaitStatus): string {
+  if ('exitCode' in status && status.exitCode === 0) return 'left no product';
   return 'exitCode' in status ? `exited with ${status.exitCode}` : `was ended by ${status.signal}`;
 }
 

@@ -91,8 +91,11 @@ export class ProgramRun implements RunningCell, Disposable {
 
   async collect(): Promise<Collection> {
     const { program, limits, workspace } = this.#options;
-    const { cpuMilliseconds, memoryPeakBytes, isCompiling, alone, ...end } = await this.#options.over();
+    const { cpuMilliseconds, memoryPeakBytes, alone, ...end } = await this.#options.over();
     this.#watch[Symbol.dispose]();
+    // What runs in a build once its compiler has succeeded hands the product over: nothing of it is the program.
+    const isBuild = program.compilerOptions !== undefined;
+    const isCompiling = end.isCompiling || isBuild;
     const counters: Omit<Counters, 'hasFullFile'> = {
       wallMilliseconds: this.#watch.wallMilliseconds(),
       cpuMilliseconds: cpuMilliseconds ?? 0,
@@ -101,18 +104,19 @@ export class ProgramRun implements RunningCell, Disposable {
     const interaction = await this.#side?.over(cpuMilliseconds);
     await this.#options.drained();
     const hasFullFile = limits.max_file_mb !== null && workspace.holdsFileOf(limits.max_file_mb * MIB);
-    const ending = endingOf({
-      ...end,
-      isCompiling,
-      stopCause: this.#stopCause,
-      breach: this.#watch.breach,
-      isCpuTimeUsedUp: counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000,
-    });
     const { paths = [], stdout = null } = program.large ?? {};
     const outputs = workspace.collect(program.outputs, stdout === null ? paths : [...paths, stdout]);
     const output = this.#captures.end();
     const large = await this.#large?.collect(workspace, !output.stdout.executor_truncated);
     await this.#fed?.over();
+    const ending = endingOf({
+      ...end,
+      isCompiling,
+      hasProduct: isBuild && large?.outputs.length === 1,
+      stopCause: this.#stopCause,
+      breach: this.#watch.breach,
+      isCpuTimeUsedUp: counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000,
+    });
     const breaches = violationsOf(ending, { ...counters, hasFullFile }, limits);
     return {
       ending,
@@ -121,7 +125,7 @@ export class ProgramRun implements RunningCell, Disposable {
         cpu_ms: cpuMilliseconds === null ? null : Math.round(cpuMilliseconds),
         memory_peak_bytes: memoryPeakBytes,
       },
-      ...(alone !== null && { programUsage: programUsage(alone, counters.wallMilliseconds) }),
+      ...(alone !== null && !isBuild && { programUsage: programUsage(alone, counters.wallMilliseconds) }),
       output,
       violations: [
         ...(isCompiling ? inCompilation(breaches) : breaches),
