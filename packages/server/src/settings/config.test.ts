@@ -19,11 +19,11 @@ function refusal(environment: Record<string, string>, flags: Record<string, stri
 
 describe('settings', () => {
   test('the documented budgets apply if nothing is set', { tags: ['Limits-27', 'Limits-28'] }, () => {
-    const config = loadConfig({});
+    const config = loadConfig({ SERVICE_CONCURRENCY: '2' });
     expect(config).toMatchObject({
       host: '127.0.0.1',
       provider: 'auto',
-      rate: { perSecond: 20, burst: 60 },
+      rate: { perSecond: 200, burst: 600 },
       queue: { total: 256, perTenant: 64 },
       waits: { total: 80, perTenant: 24 },
       streams: { total: 80, perTenant: 16 },
@@ -34,6 +34,20 @@ describe('settings', () => {
       legacyKeys: [],
     });
     expect(config.ceilings.wall_seconds).toBe(LIMIT_CEILINGS.wall_seconds);
+  });
+
+  test('budgets grow with the jobs that run at once', { tags: ['Limits-27', 'Limits-28'] }, () => {
+    expect(loadConfig({ SERVICE_CONCURRENCY: '64' })).toMatchObject({
+      rate: { perSecond: 6400, burst: 19_200 },
+      queue: { total: 8192, perTenant: 2048 },
+      waits: { total: 768, perTenant: 256 },
+      streams: { total: 768, perTenant: 256 },
+    });
+    const given = { SERVICE_CONCURRENCY: '64', SERVICE_RATE_PER_SECOND: '0.5', SERVICE_TENANT_QUEUE_MAX: '3' };
+    expect(loadConfig(given)).toMatchObject({
+      rate: { perSecond: 0.5, burst: 2 },
+      queue: { total: 8192, perTenant: 3 },
+    });
   });
 
   test('a flag wins over the environment', () => {

@@ -170,6 +170,7 @@ function configOf(values: SettingValues): Config {
       { hint: 'lower it or raise SERVICE_CONCURRENT_MEM_MB_MAX' },
     );
   }
+  const concurrency = values.SERVICE_CONCURRENCY ?? availableParallelism();
   const legacyKeys = parseLegacyKeys(values.SERVICE_LEGACY_KEYS ?? '');
   const metricsToken = values.SERVICE_METRICS_TOKEN ?? null;
   if (legacyKeys.some(({ key }) => key === metricsToken)) {
@@ -196,14 +197,11 @@ function configOf(values: SettingValues): Config {
     tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
     attestationMode: values.SERVICE_ATTESTATION_MODE,
     retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
-    concurrency: values.SERVICE_CONCURRENCY ?? availableParallelism(),
+    concurrency,
     tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,
     concurrentMemMbMax,
     parkedMbMax: values.SERVICE_PARKED_MB_MAX,
-    queue: { total: values.SERVICE_QUEUE_MAX, perTenant: values.SERVICE_TENANT_QUEUE_MAX },
-    rate: { perSecond: values.SERVICE_RATE_PER_SECOND, burst: values.SERVICE_RATE_BURST },
-    waits: { total: values.SERVICE_WAITS_MAX, perTenant: values.SERVICE_TENANT_WAITS_MAX },
-    streams: { total: values.SERVICE_STREAMS_MAX, perTenant: values.SERVICE_TENANT_STREAMS_MAX },
+    ...loadBoundsOf(values, concurrency),
     bodyReads: { total: values.SERVICE_BODY_READS_MAX, perTenant: values.SERVICE_TENANT_BODY_READS_MAX },
     responses: { total: values.SERVICE_RESPONSES_MAX, perTenant: values.SERVICE_TENANT_RESPONSES_MAX },
     peerConnections: values.SERVICE_PEER_CONNECTIONS_MAX,
@@ -219,6 +217,33 @@ function configOf(values: SettingValues): Config {
     },
     drainSeconds: values.SERVICE_DRAIN_SECONDS,
     logLevel: values.SERVICE_LOG_LEVEL,
+  };
+}
+
+/**
+ * Bounds that are not given follow from the jobs that run at once. One tenant alone can then keep all of them busy: a job of a
+ * hundredth of a second is one request, and some more wait or are queued behind those that run.
+ */
+function loadBoundsOf(
+  values: SettingValues,
+  concurrency: number,
+): Pick<Config, 'queue' | 'rate' | 'waits' | 'streams'> {
+  const perSecond = values.SERVICE_RATE_PER_SECOND ?? 100 * concurrency;
+  const open = Math.max(80, 12 * concurrency);
+  return {
+    queue: {
+      total: values.SERVICE_QUEUE_MAX ?? Math.max(256, 128 * concurrency),
+      perTenant: values.SERVICE_TENANT_QUEUE_MAX ?? Math.max(64, 32 * concurrency),
+    },
+    rate: { perSecond, burst: values.SERVICE_RATE_BURST ?? Math.ceil(3 * perSecond) },
+    waits: {
+      total: values.SERVICE_WAITS_MAX ?? open,
+      perTenant: values.SERVICE_TENANT_WAITS_MAX ?? Math.max(24, 4 * concurrency),
+    },
+    streams: {
+      total: values.SERVICE_STREAMS_MAX ?? open,
+      perTenant: values.SERVICE_TENANT_STREAMS_MAX ?? Math.max(16, 4 * concurrency),
+    },
   };
 }
 

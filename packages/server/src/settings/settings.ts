@@ -17,8 +17,9 @@ export interface SettingShape {
   readonly default?: string | number;
 }
 
-const count = (fallback: number, description: string) =>
-  ({ type: 'integer', minimum: 1, maximum: 1_000_000, default: fallback, description }) as const;
+const number = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
+const count = (fallback: number, description: string) => ({ ...number, default: fallback, description }) as const;
+const bound = (description: string) => ({ ...number, description }) as const;
 const clampNotice = (limit: LimitName) => `What a larger \`limits.${limit}\` of a job is clamped to.`;
 const ceiling = (limit: LimitName) =>
   ({
@@ -151,20 +152,19 @@ const SHAPES = {
     default: 256,
     description: 'Memory, in MiB, of parked cells, beside that of running jobs. 0 makes each cell when its job comes.',
   },
-  SERVICE_QUEUE_MAX: count(256, 'Jobs that may wait for a slot.'),
-  SERVICE_TENANT_QUEUE_MAX: count(64, 'Jobs of one tenant that may wait for a slot.'),
+  SERVICE_QUEUE_MAX: bound('Jobs that may wait for a slot.'),
+  SERVICE_TENANT_QUEUE_MAX: bound('Jobs of one tenant that may wait for a slot.'),
   SERVICE_RATE_PER_SECOND: {
     type: 'number',
     minimum: 0.01,
     maximum: 1_000_000,
-    default: 20,
     description: 'Requests a second that one tenant may make on average.',
   },
-  SERVICE_RATE_BURST: count(60, 'Requests that one tenant may make at once.'),
-  SERVICE_WAITS_MAX: count(80, 'Result waits held at once.'),
-  SERVICE_TENANT_WAITS_MAX: count(24, 'Result waits held at once for one tenant.'),
-  SERVICE_STREAMS_MAX: count(80, 'Streams open at once.'),
-  SERVICE_TENANT_STREAMS_MAX: count(16, 'Streams open at once for one tenant.'),
+  SERVICE_RATE_BURST: bound('Requests that one tenant may make at once.'),
+  SERVICE_WAITS_MAX: bound('Result waits held at once.'),
+  SERVICE_TENANT_WAITS_MAX: bound('Result waits held at once for one tenant.'),
+  SERVICE_STREAMS_MAX: bound('Streams open at once.'),
+  SERVICE_TENANT_STREAMS_MAX: bound('Streams open at once for one tenant.'),
   SERVICE_BODY_READS_MAX: count(24, 'Request bodies read at once.'),
   SERVICE_TENANT_BODY_READS_MAX: count(8, 'Request bodies read at once for one tenant.'),
   SERVICE_RESPONSES_MAX: count(40, 'Large responses sent at once.'),
@@ -262,6 +262,18 @@ export type SettingValues = {
 /** In the order in which they are documented. */
 export const SETTING_NAMES = Object.keys(SHAPES) as SettingName[];
 
+/** What `defaultBounds` of the configuration makes of the jobs that run at once, in words. */
+const LOAD_DEFAULTS: Partial<Record<SettingName, string>> = {
+  SERVICE_QUEUE_MAX: '128 for each job that runs at once, at least 256',
+  SERVICE_TENANT_QUEUE_MAX: '32 for each job that runs at once, at least 64',
+  SERVICE_RATE_PER_SECOND: '100 for each job that runs at once',
+  SERVICE_RATE_BURST: 'three seconds of it',
+  SERVICE_WAITS_MAX: '12 for each job that runs at once, at least 80',
+  SERVICE_TENANT_WAITS_MAX: '4 for each job that runs at once, at least 24',
+  SERVICE_STREAMS_MAX: '12 for each job that runs at once, at least 80',
+  SERVICE_TENANT_STREAMS_MAX: '4 for each job that runs at once, at least 16',
+};
+
 /** Defaults that depend on the host or on another setting, in words. */
 const DERIVED_DEFAULTS: Partial<Record<SettingName, string>> = {
   SERVICE_DATABASE_URL: 'sqlite:<data directory>/svc.db',
@@ -269,6 +281,7 @@ const DERIVED_DEFAULTS: Partial<Record<SettingName, string>> = {
   SERVICE_CONCURRENCY: "the host's cores",
   SERVICE_TENANT_CONCURRENCY: 'all but one, or all while no second tenant has ever submitted a job',
   SERVICE_CONCURRENT_MEM_MB_MAX: "three quarters of the host's memory",
+  ...LOAD_DEFAULTS,
   SERVICE_FREE_SPACE_RESERVE_MB: 'the larger of 1024 and 5 % of the file system',
   SERVICE_CEILING_MEM_MB: `${LIMIT_CEILINGS.mem_mb}, or less if all jobs together may have less`,
 };
