@@ -9,6 +9,7 @@ import { LIMIT_CEILINGS, type NodeRole, printable, type RequestedLimits } from '
 import type { LegacyKey } from '../access/legacy.ts';
 import { isTenantName } from '../access/tenant.ts';
 import { StartError } from '../ground/start-error.ts';
+import { type Bound, type LoadBounds, loadBoundsOf } from './load-bounds.ts';
 import { type ObjectStoreConfig, objectStoreOf } from './object-store-settings.ts';
 import { parseRoles } from './roles.ts';
 import { secretsFrom } from './secret-files.ts';
@@ -23,12 +24,6 @@ import {
   settingShape,
 } from './settings.ts';
 
-/** How many of something may be held at once, by all and by one tenant. */
-export interface Bound {
-  readonly total: number;
-  readonly perTenant: number;
-}
-
 /** The issuer whose access tokens are accepted. */
 export interface JwtConfig {
   readonly issuer: string;
@@ -39,7 +34,7 @@ export interface JwtConfig {
 }
 
 /** The settings of one process, parsed: every value is within its bounds. */
-export interface Config {
+export interface Config extends LoadBounds {
   readonly host: string;
   readonly port: number;
   /** Absolute. */
@@ -71,10 +66,6 @@ export interface Config {
   readonly concurrentMemMbMax: number;
   /** MiB; 0 parks no cell. */
   readonly parkedMbMax: number;
-  readonly queue: Bound;
-  readonly rate: { readonly perSecond: number; readonly burst: number };
-  readonly waits: Bound;
-  readonly streams: Bound;
   readonly bodyReads: Bound;
   readonly responses: Bound;
   /** Connections of one peer without a live credential. */
@@ -217,33 +208,6 @@ function configOf(values: SettingValues): Config {
     },
     drainSeconds: values.SERVICE_DRAIN_SECONDS,
     logLevel: values.SERVICE_LOG_LEVEL,
-  };
-}
-
-/**
- * Bounds that are not given follow from the jobs that run at once. One tenant alone can then keep all of them busy: a job of a
- * hundredth of a second is one request, and some more wait or are queued behind those that run.
- */
-function loadBoundsOf(
-  values: SettingValues,
-  concurrency: number,
-): Pick<Config, 'queue' | 'rate' | 'waits' | 'streams'> {
-  const perSecond = values.SERVICE_RATE_PER_SECOND ?? 100 * concurrency;
-  const open = Math.max(80, 12 * concurrency);
-  return {
-    queue: {
-      total: values.SERVICE_QUEUE_MAX ?? Math.max(256, 128 * concurrency),
-      perTenant: values.SERVICE_TENANT_QUEUE_MAX ?? Math.max(64, 32 * concurrency),
-    },
-    rate: { perSecond, burst: values.SERVICE_RATE_BURST ?? Math.ceil(3 * perSecond) },
-    waits: {
-      total: values.SERVICE_WAITS_MAX ?? open,
-      perTenant: values.SERVICE_TENANT_WAITS_MAX ?? Math.max(24, 4 * concurrency),
-    },
-    streams: {
-      total: values.SERVICE_STREAMS_MAX ?? open,
-      perTenant: values.SERVICE_TENANT_STREAMS_MAX ?? Math.max(16, 4 * concurrency),
-    },
   };
 }
 

@@ -3,6 +3,7 @@
  * `config.ts` reads it.
  */
 import { BACKENDS, FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@vouchbox/protocol/vocabulary';
+import { LOAD_DEFAULTS } from './load-bounds.ts';
 
 /** The values of one setting, in the words of JSON Schema. Bounds are inclusive. */
 export interface SettingShape {
@@ -261,18 +262,6 @@ export type SettingValues = {
 
 /** In the order in which they are documented. */
 export const SETTING_NAMES = Object.keys(SHAPES) as SettingName[];
-
-/** What `defaultBounds` of the configuration makes of the jobs that run at once, in words. */
-const LOAD_DEFAULTS: Partial<Record<SettingName, string>> = {
-  SERVICE_QUEUE_MAX: '128 for each job that runs at once, at least 256',
-  SERVICE_TENANT_QUEUE_MAX: '32 for each job that runs at once, at least 64',
-  SERVICE_RATE_PER_SECOND: '100 for each job that runs at once',
-  SERVICE_RATE_BURST: 'three seconds of it',
-  SERVICE_WAITS_MAX: '12 for each job that runs at once, at least 80',
-  SERVICE_TENANT_WAITS_MAX: '4 for each job that runs at once, at least 24',
-  SERVICE_STREAMS_MAX: '12 for each job that runs at once, at least 80',
-  SERVICE_TENANT_STREAMS_MAX: '4 for each job that runs at once, at least 16',
-};
 
 /** Defaults that depend on the host or on another setting, in words. */
 const DERIVED_DEFAULTS: Partial<Record<SettingName, string>> = {
