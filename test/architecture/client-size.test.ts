@@ -18,6 +18,7 @@ test('the client is one file of at most 7.25 kB compressed, and what later calls
       'blobs.js',
       'canonical-json.js',
       'grade.js',
+      'gradings.js',
       'verify-record.js',
       'workspace.js',
     ]);

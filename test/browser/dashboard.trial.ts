@@ -59,7 +59,7 @@ for n, colour in enumerate([32, 36, 34, 35, 33]):
 print('one warning', file=sys.stderr)`;
 
 describe('every view', () => {
-  const views = ['/jobs', '/playground', '/status', '/service', '/key'];
+  const views = ['/jobs', '/gradings', '/playground', '/status', '/service', '/key'];
   const looks = [
     ['on a phone', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
     ['in the dark', { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }],

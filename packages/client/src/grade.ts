@@ -22,8 +22,6 @@ import type { RunOptions, RunResult } from './run.ts';
 import type { submissionOf } from './submission.ts';
 import { type GradingJobs, verdictOf } from './verdict.ts';
 
-export { cancelGrading, gradingEvents, listGradings, readGrading, submitGrading } from './gradings.ts';
-
 export interface GradeOptions
   extends CallOptions,
     Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation' | 'idempotencyKey'> {

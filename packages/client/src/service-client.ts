@@ -175,7 +175,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     );
   };
 
-  const grades = () => import('./grade.ts');
+  const gradings = () => import('./gradings.ts');
   const ended: GradingClient['ended'] = async (job_id, { signal, limits }) =>
     runResultOf(session, await result(session, job_id, { signal }), limits);
   const client: ServiceClient = {
@@ -183,7 +183,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
     grade: async (program, grading) =>
-      (await grades()).gradeProgram({ ...session, ...client, ended, submissionOf }, program, grading),
+      (await import('./grade.ts')).gradeProgram({ ...session, ...client, ended, submissionOf }, program, grading),
     verify: async (job_id, reading = {}) =>
       (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),
@@ -202,11 +202,11 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
     download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
     downloadPieces: async (blob, sending) => (await import('./blobs.ts')).pieces(session, blob, sending),
-    submitGrading: async (grading, options = {}) => (await grades()).submitGrading(session, grading, options),
-    gradings: async (options = {}) => (await grades()).listGradings(session, options),
-    grading: async (id, options = {}) => (await grades()).readGrading(session, id, options),
+    submitGrading: async (grading, options = {}) => (await gradings()).submitGrading(session, grading, options),
+    gradings: async (options = {}) => (await gradings()).listGradings(session, options),
+    grading: async (id, options = {}) => (await gradings()).readGrading(session, id, options),
     waitForGrading: async (id, options = {}) => {
-      const { readGrading } = await grades();
+      const { readGrading } = await gradings();
       const { signal } = options;
       return await askUntilEnded(
         session,
@@ -215,10 +215,10 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
         options,
       );
     },
-    cancelGrading: async (id, options = {}) => (await grades()).cancelGrading(session, id, options),
+    cancelGrading: async (id, options = {}) => (await gradings()).cancelGrading(session, id, options),
     gradingEvents: async function* (id, options = {}) {
       const { waitSeconds = waitSecondsAtOnce } = options;
-      yield* (await grades()).gradingEvents(session, id, { ...options, waitSeconds });
+      yield* (await gradings()).gradingEvents(session, id, { ...options, waitSeconds });
     },
     publicKey: ({ signal } = {}) => orOlder(read(session, 'GET /v1/attestation/public-key', { signal }), unsigned),
     capabilities: ({ signal } = {}) => read(session, 'GET /v1/capabilities', { signal }),

@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter';
 
 const VIEWS = [
   { to: '/jobs', name: 'Jobs' },
+  { to: '/gradings', name: 'Gradings' },
   { to: '/playground', name: 'Playground' },
   { to: '/status', name: 'Status' },
   { to: '/service', name: 'Capabilities' },

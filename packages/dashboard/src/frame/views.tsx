@@ -1,6 +1,8 @@
 /** The views and their addresses. No address holds a credential. Views with much to load are loaded when they are opened. */
 import { lazy, Suspense } from 'react';
 import { Link, Redirect, Route, Switch } from 'wouter';
+import { GradingPage } from '../gradings/grading-page.tsx';
+import { GradingsPage } from '../gradings/gradings-page.tsx';
 import { JobPage } from '../job/job-page.tsx';
 import { JobsPage } from '../jobs/jobs-page.tsx';
 import { Page } from '../parts/page.tsx';
@@ -21,6 +23,10 @@ export function Views() {
         </Route>
         <Route path="/jobs" component={JobsPage} />
         <Route path="/jobs/:job_id">{({ job_id }) => <JobPage key={job_id} job_id={job_id} />}</Route>
+        <Route path="/gradings" component={GradingsPage} />
+        <Route path="/gradings/:grading_id">
+          {({ grading_id }) => <GradingPage key={grading_id} grading_id={grading_id} />}
+        </Route>
         <Route path="/playground" component={PlaygroundPage} />
         <Route path="/status" component={StatusPage} />
         <Route path="/service" component={ServicePage} />

@@ -1,5 +1,6 @@
-/** The status of a job, as a word with a colour. */
+/** The status of a job or a grading, or a verdict, as a word with a colour. */
 import type { JobStatus } from '@vouchbox/client';
+import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Tone } from './notice.tsx';
 import './notice.css';
 import './status-badge.css';
@@ -15,6 +16,18 @@ const TONES: Readonly<Record<JobStatus, Tone>> = {
   error: 'bad',
 };
 
-export function StatusBadge({ status }: { readonly status: JobStatus }) {
-  return <span className={`badge tone-${TONES[status] ?? 'quiet'}`}>{status}</span>;
+/** Words beside those of a job. A verdict that is not here, such as `wrong_answer`, is bad news. */
+const OTHERS: Readonly<Record<string, Tone>> = {
+  waiting: 'quiet',
+  finished: 'good',
+  judged: 'good',
+  accepted: 'good',
+  partial: 'warn',
+  skipped: 'quiet',
+  not_run: 'quiet',
+};
+
+export function StatusBadge({ status }: { readonly status: string }) {
+  const tone = { ...TONES, ...OTHERS }[status] ?? 'bad';
+  return <span className={`badge tone-${tone}`}>{printable(status, 40)}</span>;
 }

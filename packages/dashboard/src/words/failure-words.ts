@@ -22,6 +22,7 @@ const CODES: Readonly<Record<string, string>> = {
   unauthorized: 'The service does not accept this key.',
   insufficient_scope: 'This key may not do that.',
   job_not_found: 'There is no job with this id for your tenant.',
+  grading_not_found: 'There is no grading with this id for your tenant.',
   rate_limited: 'Your tenant has made too many requests. Wait a moment.',
   queue_full: `${ERRORS.queue_full.meaning} Try again in a moment.`,
   store_unavailable: 'The service cannot reach its store. Try again in a moment.',

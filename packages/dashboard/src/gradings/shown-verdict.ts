@@ -1,0 +1,104 @@
+/** A verdict of either version, as a page shows it: what one of them does not have is null or empty. */
+import type { TerminalReason } from '@vouchbox/client';
+import type { Verdict } from '@vouchbox/protocol/grading';
+import type {
+  BuildRecord,
+  GroupResult,
+  JobRecord,
+  TestResult2,
+  TestVerdict2,
+  Verdict2,
+} from '@vouchbox/protocol/grading-steps';
+import { endWords } from '../words/end-words.ts';
+
+export interface ShownVerdict {
+  /** The job that compiled the program, and how it ended. */
+  readonly build: { readonly job_id: string; readonly end: string } | null;
+  /** Empty if the tests stand in no groups of the grader's. */
+  readonly groups: readonly GroupResult[];
+  readonly tests: readonly ShownTest[];
+}
+
+export interface ShownTest {
+  readonly name: string;
+  readonly group: string;
+  readonly verdict: string;
+  /** What the verdict does not say by itself, such as why a test is `not_run`. */
+  readonly why: string | null;
+  readonly points: number;
+  readonly points_max: number;
+  /** What the program alone took; null where the verdict does not say it. */
+  readonly took: Pick<NonNullable<TestResult2['run']>, 'cpu_ms' | 'wall_ms' | 'memory_peak_bytes'> | null;
+  /** The jobs that were run for it, by what they did. */
+  readonly jobs: readonly (readonly [did: string, job_id: string])[];
+}
+
+export function shownVerdict(verdict: Verdict | Verdict2): ShownVerdict {
+  if (verdict.schema === 'urn:svc:verdict:v1') return { build: null, groups: [], tests: verdict.tests.map(shownTest1) };
+  const { program, groups, tests } = verdict;
+  const [first, ...others] = groups;
+  const isOne = others.length === 0 && first?.score === 'sum' && !first.stop;
+  return {
+    build: program.build && { job_id: program.build.job_id, end: builtWords(program.build) },
+    groups: isOne ? [] : groups,
+    tests: tests.map((test) => ({
+      ...test,
+      why: WHYS[test.verdict]?.(test, verdict) ?? null,
+      took: test.run,
+      jobs: jobsOf(test),
+    })),
+  };
+}
+
+function shownTest1({ job_id, checker, ...test }: Verdict['tests'][number]): ShownTest {
+  const jobs = [['run', job_id] as const, ...(checker === null ? [] : [['check', checker.job_id] as const])];
+  const why = test.verdict === 'checker_failed' && checker !== null ? endOf(checker) : null;
+  return { ...test, group: '', why, took: null, jobs };
+}
+
+function jobsOf({ run, starved, check, validations }: TestResult2): ShownTest['jobs'] {
+  const named: readonly (readonly [string, JobRecord | null])[] = [
+    ['run', run],
+    ['first run', starved],
+    ['check', check],
+    ...validations.map(
+      (one, index) => [validations.length === 1 ? 'validator' : `validator ${index + 1}`, one] as const,
+    ),
+  ];
+  return named.flatMap(([did, job]) => (job === null ? [] : [[did, job.job_id]]));
+}
+
+type Why = (test: TestResult2, verdict: Verdict2) => string | null;
+
+const WHYS: Partial<Record<TestVerdict2, Why>> = {
+  not_run: ({ run }, { program: { build } }) =>
+    run !== null ? endOf(run) : build !== null ? builtWords(build) : 'No job ran it.',
+  runtime_error: ({ run }) => run && endOf(run),
+  time_limit: ({ run }) => run && endOf(run),
+  checker_failed: ({ check }) => check && endOf(check),
+  invalid_input: () => 'A validator refused its input.',
+  skipped: ({ group }, { groups }) => skippedWords(group, groups),
+};
+
+/** A group whose tests are all left out needs others; else a test of its own ended it. */
+function skippedWords(group: string, groups: readonly GroupResult[]): string {
+  const needed = groups.find(({ name }) => name === group)?.after ?? [];
+  const failed = groups.find(({ name, passed }) => needed.includes(name) && !passed);
+  return failed === undefined
+    ? 'A test before it ended the group.'
+    : `It needs group ${failed.name}, which did not pass.`;
+}
+
+function builtWords(build: BuildRecord): string {
+  if (build.compiler === 'error') return 'The compiler found an error in the program.';
+  if (build.compiler === 'limit') return 'The compiler met a limit.';
+  return build.terminal_reason === 'exited' ? 'The program was compiled once.' : `It was not compiled. ${endOf(build)}`;
+}
+
+function endOf({ terminal_reason, exit_code }: Pick<JobRecord, 'terminal_reason' | 'exit_code'>): string {
+  const reason = terminal_reason as TerminalReason | null;
+  return endWords({ ...ENDED, terminal_reason: reason, exit_code });
+}
+
+/** Of a job in a verdict no more is known. */
+const ENDED = { status: 'failed', signal: null, duration_ms: null, cancellation_requested: false } as const;

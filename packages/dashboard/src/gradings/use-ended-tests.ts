@@ -1,0 +1,62 @@
+/** The runs of tests that have ended so far, while a view shows their grading. */
+import type { GradingEvent, ServiceClient } from '@vouchbox/client';
+import { useEffect, useState } from 'react';
+import { noticeRefusal, useCaller } from '../session/session.ts';
+
+export interface EndedTest {
+  readonly name: string;
+  readonly job_id: string;
+  readonly terminal_reason: string | null;
+}
+
+/** By the place of the program and the name of the test, in the order in which they ended. */
+export type EndedTests = ReadonlyMap<number, ReadonlyMap<string, EndedTest>>;
+
+/** Milliseconds between two updates of the view. */
+const tellMilliseconds = 250;
+
+/** @param isWanted whether the runs are shown: what is judged is read from its verdict */
+export function useEndedTests(grading_id: string, isWanted: boolean): EndedTests {
+  const { client, isLive } = useCaller();
+  const [ended, setEnded] = useState<EndedTests>(new Map());
+  useEffect(() => {
+    if (!isLive || !isWanted) return;
+    const abort = new AbortController();
+    follow(client, grading_id, { signal: abort.signal, tell: setEnded }).catch((error: unknown) => {
+      // Leaving the view is no failure.
+      if (!abort.signal.aborted) noticeRefusal(error);
+    });
+    return () => abort.abort();
+  }, [client, isLive, grading_id, isWanted]);
+  return ended;
+}
+
+interface Listener {
+  readonly signal: AbortSignal;
+  readonly tell: (ended: EndedTests) => void;
+}
+
+async function follow(client: ServiceClient, grading_id: string, { signal, tell }: Listener): Promise<void> {
+  const ended = new Map<number, Map<string, EndedTest>>();
+  let isTelling = false;
+  for await (const event of client.gradingEvents(grading_id, { signal })) {
+    const test = testOf(event);
+    if (test === null) continue;
+    const { program = 0 } = event.data;
+    // A test that is run again counts once, by its last run.
+    ended.set(program, (ended.get(program) ?? new Map<string, EndedTest>()).set(test.name, test));
+    if (isTelling) continue;
+    isTelling = true;
+    setTimeout(() => {
+      isTelling = false;
+      if (!signal.aborted) tell(new Map(ended));
+    }, tellMilliseconds);
+  }
+}
+
+/** Null for an event that is not about a run of a test. */
+function testOf({ kind, data }: GradingEvent): EndedTest | null {
+  const { name, test, job_id, terminal_reason = null } = data;
+  const isRun = kind === 'job' && name?.startsWith('test ') === true;
+  return isRun && test != null && job_id !== undefined ? { name: test, job_id, terminal_reason } : null;
+}
