@@ -20,6 +20,7 @@ import {
   SCOPES,
   SECCOMP_MODES,
   STREAM_NAMES,
+  SUBMISSION_INCLUDES,
   TERMINAL_REASONS,
   TERMINAL_STATUSES,
   Truncation,
@@ -52,6 +53,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   StreamName: STREAM_NAMES,
   AuthMethod: AUTH_METHODS,
   Scope: SCOPES,
+  SubmissionInclude: SUBMISSION_INCLUDES,
   ErrorCode: ERROR_CODES,
 };
 

@@ -118,7 +118,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   ProgramVerdict: ['Gradings-9a'],
   GradingEvent: ['Gradings-11', 'Gradings-9a'],
   GradingEvents: ['Gradings-11'],
-  SubmissionAnswer: ['Bodies-12', 'Submit-8', 'Interaction-1'],
+  SubmissionAnswer: ['Bodies-12', 'Submit-8', 'Submit-9', 'Interaction-1'],
   JobDetail: ['Detail-1', 'Detail-2', 'Large-2'],
   CancellationAnswer: ['Detail-1', 'Detail-2', 'Cancel-1', 'Large-2'],
   JobListItem: ['Bodies-3'],

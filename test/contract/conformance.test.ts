@@ -123,19 +123,27 @@ describe('with every scope but its own', { tags: ['Routes-7', 'Authentication-3a
 const scopedParameters = scoped.flatMap(([id, operation]) =>
   Object.entries(operation.queryAccess ?? {}).map(([name, scope]) => [id, name, scope, operation] as const),
 );
+/** A value of each that needs the scope, and one that does not; none if it needs it whatever it says. */
+const OF_PARAMETER: Readonly<Record<string, readonly [string, string?]>> = {
+  wait_seconds: ['1', '0'],
+  include: ['stream_ticket'],
+};
 
-describe('a parameter that needs one more scope:', { tags: ['Submit-8c', 'Authentication-3a', 'AUTH-06'] }, () => {
+describe('a parameter that needs one more scope:', {
+  tags: ['Submit-8c', 'Submit-9', 'Authentication-3a', 'AUTH-06'],
+}, () => {
   test.each(scopedParameters)('%s with %s is refused without %s', async (_id, name, scope, operation) => {
     const jobs = await rig().jobCount();
-    const answer = await ask(operation, { key: without[scope], query: `${name}=1` });
+    const [asking = '', plain] = OF_PARAMETER[name] ?? [];
+    const answer = await ask(operation, { key: without[scope], query: `${name}=${asking}` });
     expect([answer.status, answer.json.error.code]).toEqual([403, 'insufficient_scope']);
     expect(answer.headers.get('www-authenticate')).toBe(
       `Bearer realm="svc", error="insufficient_scope", scope="${scope}"`,
     );
     expect(answer.json.error.message).toContain(`"${name}"`);
     expect(await rig().jobCount()).toBe(jobs);
-    const plain = await ask(operation, { key: without[scope], query: `${name}=0` });
-    expect(plain.status).toBe(201);
+    if (plain === undefined) return;
+    expect((await ask(operation, { key: without[scope], query: `${name}=${plain}` })).status).toBe(201);
   });
 });
 

@@ -1,5 +1,5 @@
-/** Running a program in one call, and following it by long polls: waits that older clients never ask for. */
-import type { JobEvent, ReplayPage } from '@vouchbox/protocol';
+/** Running a program in one call, and following it by long polls: what older clients never ask for. */
+import type { JobDetail, JobEvent, ReplayPage } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
@@ -97,6 +97,101 @@ describe('a submission with wait_seconds', () => {
   });
 });
 
+describe('a submission with include', () => {
+  const PARTS = 'receipt,detail,history';
+  const hello = { language: 'bash', code: 'echo out; echo err >&2' };
+
+  test('answers beside the result with what the other operations answer about the job', {
+    tags: ['Submit-9', 'Submit-9a'],
+  }, async () => {
+    const { json } = await submit(hello, `?wait_seconds=60&include=${PARTS}`);
+    const detail = await attested(json.job_id);
+    expect(json.result.stdout).toBe('out\n');
+    expect(json.receipt).toEqual(detail.receipt);
+    expect({ ...json.detail, attestation: null }).toEqual({ ...detail, attestation: null });
+    expect(json.history).toEqual((await rig().request(`${json.history_url}?limit=1000`)).json);
+    expect(json).not.toHaveProperty('stream_ticket');
+  });
+
+  test('answers with every event, however many there are, and with a long program', {
+    tags: ['Submit-9a'],
+  }, async () => {
+    const code = `for ((i = 0; i < 1200; i++)); do echo $i; done # ${'x'.repeat(200_000)}`;
+    const { json } = await submit({ language: 'bash', code }, `?wait_seconds=60&include=${PARTS}`);
+    expect(json.detail.requested_spec.code).toBe(code);
+    expect(json.history.next_cursor).toBeNull();
+    expect(json.history.events).toEqual((await rig().ended(json.job_id)).events);
+    expect(json.history.events.length).toBeGreaterThan(1200);
+  });
+
+  test.each(['', '&wait_seconds=0.2'])(
+    'leaves out what only an end has, where there is none in time: %j',
+    {
+      tags: ['Submit-9a'],
+    },
+    async (wait) => {
+      const { status, json } = await submit(SLEEPS, `?include=${PARTS}${wait}`);
+      expect(status).toBe(201);
+      const plain = ['created_at', 'history_url', 'job_id', 'result_url', 'status', 'stream_url'];
+      expect(Object.keys(json).toSorted()).toEqual(plain);
+      await rig().alpha.client.cancel(json.job_id);
+      await rig().ended(json.job_id);
+    },
+  );
+
+  test('answers with a ticket that opens the stream of the job once, and a repeated key with another', {
+    tags: ['Submit-9b'],
+  }, async () => {
+    const headers = { 'idempotency-key': 'one-call-ticket' };
+    const first = await submit(hello, '?include=stream_ticket', headers);
+    const second = await submit(hello, '?include=stream_ticket', headers);
+    expect(second.json.job_id).toBe(first.json.job_id);
+    const tickets = [first, second].map(({ json }) => json.stream_ticket);
+    expect(Object.keys(tickets[0]).toSorted()).toEqual(['expires_at', 'expires_in', 'stream_url', 'ticket']);
+    expect(tickets[0].ticket).not.toBe(tickets[1].ticket);
+    for (const { stream_url } of tickets) {
+      expect((await streamed(stream_url)).at(-1)?.kind).toBe('finished');
+      await expect(streamed(stream_url)).rejects.toThrow('refused');
+    }
+  });
+
+  test('a ticket comes beside a result too', { tags: ['Submit-9b'] }, async () => {
+    const { json } = await submit(hello, '?wait_seconds=60&include=stream_ticket');
+    expect(json.result.status).toBe('succeeded');
+    expect((await streamed(json.stream_ticket.stream_url)).at(-1)?.kind).toBe('finished');
+  });
+
+  test.each(['', 'result', 'receipt,', 'receipt,unheard-of', 'receipt&include=detail'])(
+    'is refused with the words %j, and no job is stored',
+    { tags: ['Submit-9'] },
+    async (words) => {
+      const jobs = await rig().jobCount();
+      const { status, json } = await submit(hello, `?include=${words}`);
+      expect(status).toBe(400);
+      expect(json.error).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('"include"') });
+      expect(await rig().jobCount()).toBe(jobs);
+    },
+  );
+
+  /** The detail once the job is signed, which no answer waits for. */
+  async function attested(job_id: string): Promise<JobDetail> {
+    await rig().ended(job_id);
+    return (await rig().request(`/v1/jobs/${job_id}`)).json as JobDetail;
+  }
+
+  /** The events of one connection. Rejects if it is not opened. */
+  async function streamed(path: string): Promise<JobEvent[]> {
+    const socket = new WebSocket(`${rig().service.url.replace('http', 'ws')}${path}`);
+    const events: JobEvent[] = [];
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    socket.addEventListener('message', ({ data }) => events.push(JSON.parse(data as string) as JobEvent));
+    socket.addEventListener('error', () => reject(new Error('refused')));
+    socket.addEventListener('close', () => resolve());
+    await promise;
+    return events;
+  }
+});
+
 describe('a replay with wait_seconds', () => {
   const replay = async (job_id: string, query: string): Promise<ReplayPage> =>
     (await rig().request(`/v1/jobs/${job_id}/replay?${query}`)).json as ReplayPage;
@@ -140,7 +235,7 @@ describe('a replay with wait_seconds', () => {
   });
 });
 
-test('capabilities name both waits', async () => {
+test('capabilities name both waits, and what a submission may include', async () => {
   const { json } = await rig().request('/v1/capabilities');
-  expect(json.features).toEqual(expect.arrayContaining(['submission_wait', 'replay_wait']));
+  expect(json.features).toEqual(expect.arrayContaining(['submission_wait', 'submission_include', 'replay_wait']));
 });

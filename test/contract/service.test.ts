@@ -66,6 +66,7 @@ describe('to a caller', () => {
     expect(capabilities.features).toEqual([
       'idempotency_keys',
       'submission_wait',
+      'submission_include',
       'gradings',
       'result_wait',
       'replay_wait',

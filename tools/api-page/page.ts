@@ -138,7 +138,7 @@ function parameters({ query, headers }: Operation): string[] {
 }
 
 function fallback({ default: value }: Schema): string {
-  return value === undefined ? '' : `; ${value} if left out`;
+  return value === undefined ? '' : `; ${String(value) || 'none'} if left out`;
 }
 
 function body({ body: taken }: Operation): string[] {

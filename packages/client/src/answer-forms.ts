@@ -3,6 +3,7 @@
 /** `answer-check.ts` says how it is read. */
 export type Form = string | readonly [Form] | readonly [Form, null] | { readonly [member: string]: Form };
 
+const STREAM_TICKET = { ticket: 's', stream_url: 's', expires_at: 's', expires_in: 'i' } as const;
 const LIMIT_ENFORCEMENT = {
   wall_seconds: 'b',
   cpu_seconds: 'b',
@@ -11,7 +12,13 @@ const LIMIT_ENFORCEMENT = {
   max_file_mb: 'b',
 } as const;
 const REQUESTED_LIMITS = { wall_seconds: 'n', cpu_seconds: 'n', mem_mb: 'n', max_pids: 'n', max_file_mb: 'n' } as const;
-const LIMITS = { wall_seconds: 'nz', cpu_seconds: 'nz', mem_mb: 'nz', max_pids: 'nz', max_file_mb: 'nz' } as const;
+const EFFECTIVE_LIMITS = {
+  wall_seconds: 'nz',
+  cpu_seconds: 'nz',
+  mem_mb: 'nz',
+  max_pids: 'nz',
+  max_file_mb: 'nz',
+} as const;
 const VERDICT = {
   accepted: 'b',
   points: 'n',
@@ -27,7 +34,22 @@ const STDOUT = {
   raw_sha256: 's',
   executor_truncated: 'b',
 } as const;
-const EFFECTIVE_SPEC = { isolation_class: 'sz', limits: LIMITS } as const;
+const EFFECTIVE_SPEC = { isolation_class: 'sz', limits: EFFECTIVE_LIMITS } as const;
+const HISTORY = {
+  events: [
+    {
+      job_id: 'j',
+      seq: 'i',
+      'timestamp?': 's',
+      kind: 's',
+      'data?': '',
+      'hash_version?': 'i',
+      'prev_hash?': 'sz',
+      'event_hash?': 'sz',
+    },
+  ],
+  next_cursor: 'iz',
+} as const;
 const GRADED = { name: 'sz', language: 's', status: 's', verdict: [VERDICT, null], problem: 'sz' } as const;
 const ATTESTATION = {
   available: 'b',
@@ -121,12 +143,41 @@ const RECEIPT = {
   'capabilities?': 'sz',
   'network_allowed?': 'bz',
   'networking?': 'sz',
-  'effective_limits?': LIMITS,
+  'effective_limits?': EFFECTIVE_LIMITS,
   'limit_enforcement?': LIMIT_ENFORCEMENT,
   'host_posture_sha256?': 'sz',
   'resource_usage?': { wall_ms: 'iz', cpu_ms: 'iz', memory_peak_bytes: 'iz' },
   'program_usage?': { wall_ms: 'iz', cpu_ms: 'iz', memory_peak_bytes: 'iz', account: 's' },
   'executor_output?': { stdout: STDOUT, stderr: STDOUT },
+} as const;
+const DETAIL = {
+  job_id: 'j',
+  status: 's',
+  language: 's',
+  runtime: 'sz',
+  created_at: 's',
+  started_at: 'sz',
+  finished_at: 'sz',
+  duration_ms: 'iz',
+  exit_code: 'iz',
+  terminal_reason: 'sz',
+  tenant: 's',
+  signal: 'sz',
+  cancellation_requested: 'b',
+  requested_spec: REQUESTED_SPEC,
+  effective_spec: [EFFECTIVE_SPEC, null],
+  backend: 'sz',
+  bootstrap_ready: 'bz',
+  networking: 'sz',
+  network_allowed: 'bz',
+  private_rootfs: 'bz',
+  dedicated_bootstrap: 'bz',
+  seccomp: 'sz',
+  limit_enforcement: [LIMIT_ENFORCEMENT, null],
+  'large_outputs?': [{ path: 's', size_bytes: 'i', sha256: 's' }],
+  attestation: ATTESTATION,
+  'receipt?': [RECEIPT, null],
+  'receipt_sha256?': 's',
 } as const;
 
 /** The form of each answer, by method and path. */
@@ -143,6 +194,10 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     'result_url?': 's',
     'interaction?': { peer: 'j', role: 's' },
     'result?': RESULT,
+    'receipt?': [RECEIPT, null],
+    'detail?': DETAIL,
+    'history?': HISTORY,
+    'stream_ticket?': STREAM_TICKET,
   },
   'GET /v1/jobs': {
     items: [
@@ -163,35 +218,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     ],
     next_cursor: 'sz',
   },
-  'GET /v1/jobs/{id}': {
-    job_id: 'j',
-    status: 's',
-    language: 's',
-    runtime: 'sz',
-    created_at: 's',
-    started_at: 'sz',
-    finished_at: 'sz',
-    duration_ms: 'iz',
-    exit_code: 'iz',
-    terminal_reason: 'sz',
-    tenant: 's',
-    signal: 'sz',
-    cancellation_requested: 'b',
-    requested_spec: REQUESTED_SPEC,
-    effective_spec: [EFFECTIVE_SPEC, null],
-    backend: 'sz',
-    bootstrap_ready: 'bz',
-    networking: 'sz',
-    network_allowed: 'bz',
-    private_rootfs: 'bz',
-    dedicated_bootstrap: 'bz',
-    seccomp: 'sz',
-    limit_enforcement: [LIMIT_ENFORCEMENT, null],
-    'large_outputs?': [{ path: 's', size_bytes: 'i', sha256: 's' }],
-    attestation: ATTESTATION,
-    'receipt?': [RECEIPT, null],
-    'receipt_sha256?': 's',
-  },
+  'GET /v1/jobs/{id}': DETAIL,
   'DELETE /v1/jobs/{id}': {
     job_id: 'j',
     status: 's',
@@ -223,22 +250,8 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     already_terminal: 'b',
   },
   'GET /v1/jobs/{id}/result': RESULT,
-  'GET /v1/jobs/{id}/replay': {
-    events: [
-      {
-        job_id: 'j',
-        seq: 'i',
-        'timestamp?': 's',
-        kind: 's',
-        'data?': '',
-        'hash_version?': 'i',
-        'prev_hash?': 'sz',
-        'event_hash?': 'sz',
-      },
-    ],
-    next_cursor: 'iz',
-  },
-  'POST /v1/jobs/{id}/stream-ticket': { ticket: 's', stream_url: 's', expires_at: 's', expires_in: 'i' },
+  'GET /v1/jobs/{id}/replay': HISTORY,
+  'POST /v1/jobs/{id}/stream-ticket': STREAM_TICKET,
   'PUT /v1/blobs/sha256/{sha256}': { blob: 's', size_bytes: 'i', expires_at: 's' },
   'POST /v1/gradings': { grading_id: 's', status: 's', created_at: 's', grading_url: 's', events_url: 's' },
   'GET /v1/gradings': {
@@ -368,7 +381,7 @@ export const EVENT_FORMS: Readonly<Record<string, Form>> = {
     'requirements?': { minimum_isolation: 's' },
     'limits?': REQUESTED_LIMITS,
   },
-  started: { 'backend?': 's', 'isolation_class?': 'sz', 'bootstrap_ready?': 'b', 'limits?': LIMITS },
+  started: { 'backend?': 's', 'isolation_class?': 'sz', 'bootstrap_ready?': 'b', 'limits?': EFFECTIVE_LIMITS },
   cancel_requested: { 'principal?': 's' },
   stdout: { 'text?': 's', 'partial?': 'b' },
   stderr: { 'text?': 's', 'partial?': 'b' },

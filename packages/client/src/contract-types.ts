@@ -63,6 +63,8 @@ export type AuthMethod = 'key' | 'jwt' | 'legacy';
 
 export type Scope = 'jobs:submit' | 'jobs:read' | 'jobs:cancel' | 'service:read' | 'metrics:read';
 
+export type SubmissionInclude = 'receipt' | 'detail' | 'history' | 'stream_ticket';
+
 export type ErrorCode =
   | 'invalid_request'
   | 'invalid_json'
@@ -624,6 +626,10 @@ export interface SubmissionAnswer {
   result_url: string;
   interaction?: Interaction;
   result?: FoldedResult;
+  receipt?: Receipt;
+  detail?: JobDetail;
+  history?: ReplayPage;
+  stream_ticket?: StreamTicket;
 }
 
 export interface JobDetail {

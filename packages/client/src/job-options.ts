@@ -1,5 +1,5 @@
 /** What the calls about jobs take, and what a submission gives. */
-import type { JobStatus, Language, SubmissionAnswer } from './contract-types.ts';
+import type { JobStatus, Language, SubmissionAnswer, SubmissionInclude } from './contract-types.ts';
 import type { ProgramOptions } from './submission.ts';
 
 export interface CallOptions {
@@ -14,6 +14,8 @@ export interface SubmitOptions extends CallOptions, ProgramOptions {
   readonly idempotencyKey?: string | null | undefined;
   /** Seconds (0–300) to wait for the result, of services that name `submission_wait` in their features. */
   readonly waitSeconds?: number | undefined;
+  /** What else the answer is to have, of services that name `submission_include` in their features. */
+  readonly include?: readonly SubmissionInclude[] | undefined;
 }
 
 /** A stored job. `result` is there if the service waited for it and the job ended in time. */

@@ -25,16 +25,17 @@ const historyEventsMax = 100_000;
 export async function submit(
   session: Session,
   program: string | JobSubmission,
-  { idempotencyKey = randomKey(), waitSeconds, signal, ...options }: SubmitOptions,
+  { idempotencyKey = randomKey(), waitSeconds, include, signal, ...options }: SubmitOptions,
 ): Promise<Submitted> {
   const body = await submissionOf(program, options);
   const send = idempotencyKey === null ? once : repeated;
-  const call = { body, query: { wait_seconds: waitSeconds }, idempotencyKey, signal };
+  const call = { body, query: { wait_seconds: waitSeconds, include }, idempotencyKey, signal };
   const answer = await send(session, 'POST /v1/jobs', call);
   const replayed = answer.headers.get('idempotency-replayed') === 'true';
   const { checkAbout, checkAnswer } = await answerCheck();
-  const stored = checkAnswer<SubmissionAnswer & Pick<Submitted, 'result'>>('POST /v1/jobs', decodeJson(answer));
-  if (stored.result !== undefined) checkAbout(stored.result, stored.job_id);
+  const stored = checkAnswer<SubmissionAnswer>('POST /v1/jobs', decodeJson(answer));
+  for (const part of [stored.result, stored.receipt, stored.detail]) checkAbout(part ?? {}, stored.job_id);
+  if (stored.history !== undefined) checkAnswer('GET /v1/jobs/{id}/replay', stored.history);
   return { ...stored, replayed, idempotencyKey };
 }
 

@@ -4,15 +4,17 @@ import { whole } from '../test/whole-answer.ts';
 import { createServiceClient, type ServiceClient } from './service-client.ts';
 
 const folded = whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status: 'succeeded', exit_code: 0 });
+const receipt = { receipt_sha256: 'r', terminal_reason: 'exited' };
 const detail = whole('GET /v1/jobs/{id}', {
   ...folded,
-  terminal_reason: 'exited',
-  receipt: { receipt_sha256: 'r' },
+  receipt,
 });
 const FEATURES = { features: ['submission_wait', 'output_patterns'] };
+const NEW = { features: [...FEATURES.features, 'submission_include'] };
+const SUBMITTED = { job_id: 'job_1', status: 'queued', result: folded };
 const routes = {
   'GET /v1/capabilities': json(FEATURES),
-  'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued', result: folded }, 201),
+  'POST /v1/jobs': json(SUBMITTED, 201),
   'GET /v1/jobs/job_1/result': json(folded),
   'GET /v1/jobs/job_1': json(detail),
 } as const;
@@ -39,7 +41,45 @@ const submitted = (seen: readonly Seen[]) =>
   JSON.parse(seen.find(({ method }) => method === 'POST')?.body ?? '') as object;
 
 describe('a run', () => {
-  test('is one request where the service can wait, and one for the receipt', async () => {
+  test('is one request', { tags: ['Submit-9a'] }, async () => {
+    await using service = await serviceWith({
+      'GET /v1/capabilities': json(NEW),
+      'POST /v1/jobs': json({ ...SUBMITTED, receipt }, 201),
+    });
+    const client = clientOf(service);
+    const { receipt_sha256, terminal_reason, stdout } = await client.run('x');
+    expect([receipt_sha256, terminal_reason, stdout]).toEqual(['r', 'exited', '']);
+    await client.run('x');
+    const one = 'POST /v1/jobs?wait_seconds=50&include=receipt';
+    expect(lines(service.seen)).toEqual(['GET /v1/capabilities', one, one]);
+  });
+
+  test.each([
+    [
+      'the end',
+      { job_id: 'job_1', status: 'queued' },
+      ['GET /v1/jobs/job_1/result?wait_seconds=50', 'GET /v1/jobs/job_1'],
+    ],
+    ['the receipt', SUBMITTED, ['GET /v1/jobs/job_1']],
+  ])('asks for what the answer leaves out: %s', { tags: ['Submit-8a'] }, async (_what, answer, asked) => {
+    await using service = await serviceWith({ 'GET /v1/capabilities': json(NEW), 'POST /v1/jobs': json(answer, 201) });
+    expect((await clientOf(service).run('x')).receipt_sha256).toBe('r');
+    expect(lines(service.seen).slice(2)).toEqual(asked);
+  });
+
+  test.each([
+    ['result', { result: { ...folded, job_id: 'job_2' } }],
+    ['receipt', { receipt: { ...receipt, job_id: 'job_2' } }],
+    ['receipt that says nothing', { receipt: {} }],
+  ])('believes no %s of another job', async (_what, wrong) => {
+    await using service = await serviceWith({
+      'GET /v1/capabilities': json(NEW),
+      'POST /v1/jobs': json({ ...SUBMITTED, ...wrong }, 201),
+    });
+    await expect(clientOf(service).run('x')).rejects.toMatchObject({ reason: 'undecodable' });
+  });
+
+  test('is one request where the service can wait and not say more, and one for the receipt', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     const { receipt_sha256, terminal_reason, files } = await client.run('x');

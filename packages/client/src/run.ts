@@ -83,6 +83,7 @@ async function runInTurn(
 ): Promise<RunResult> {
   const hears = onStdout !== undefined || onStderr !== undefined || onState !== undefined;
   const isHeld = await supports(session, 'submission_wait', signal);
+  const tellsMore = await supports(session, 'submission_include', signal);
   const submission = await submissionOf(program, options);
   // What a build brings back is its product.
   const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
@@ -91,7 +92,8 @@ async function runInTurn(
   let job_id: string | null = null;
   try {
     const waitSeconds = isHeld && !hears ? waitSecondsAtOnce : undefined;
-    const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, signal });
+    const include = tellsMore && !hears ? (['receipt'] as const) : undefined;
+    const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, include, signal });
     job_id = submitted.job_id;
     if (hears) {
       for await (const event of followJob(session, job_id, { signal, onState })) {
@@ -100,7 +102,7 @@ async function runInTurn(
       }
     }
     const ended = submitted.result ?? (await waitForResult(session, job_id, { signal }));
-    return await runResultOf(session, ended, submission.limits);
+    return await runResultOf(session, ended, { asked: submission.limits, receipt: submitted.receipt });
   } catch (error) {
     const wasRefused = error instanceof ServiceFailure || error instanceof TransportFailure;
     // This error says more than a failure to end the job would. The job's limits end it.
@@ -122,18 +124,18 @@ async function abandon(
   await once(session, 'DELETE /v1/jobs/{id}', { job_id: named });
 }
 
-/** A terminal result, with its files as bytes, and what the receipt says of how the program ran. */
+/** A terminal result, with its files as bytes, and what the receipt says of how the program ran. It is read if it is not told. */
 export async function runResultOf(
   session: Session,
   { artifacts, ...folded }: FoldedResult,
-  asked: LimitsInput = {},
+  { asked = {}, receipt: told }: { readonly asked?: LimitsInput | undefined; readonly receipt?: Receipt | undefined },
 ): Promise<RunResult> {
   const { job_id } = folded;
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const artifact of artifacts) files.set(artifact.path, await contentOf(session, artifact));
-  const { receipt, terminal_reason, signal } = await read(session, 'GET /v1/jobs/{id}', { job_id });
+  const receipt = told ?? (await read(session, 'GET /v1/jobs/{id}', { job_id })).receipt;
   if (!receipt?.receipt_sha256) throw new TransportFailure('undecodable', `${job_id} has no receipt`);
-  const { receipt_sha256, isolation_class = null, effective_limits = null } = receipt;
+  const { receipt_sha256, terminal_reason, signal, isolation_class = null, effective_limits = null } = receipt;
   const clamped = clampedLimits(asked, effective_limits ?? {}).map(([name, , held]) => [name, held]);
   return {
     ...folded,

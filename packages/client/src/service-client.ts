@@ -177,7 +177,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
 
   const gradings = () => import('./gradings.ts');
   const ended: GradingClient['ended'] = async (job_id, { signal, limits }) =>
-    runResultOf(session, await result(session, job_id, { signal }), limits);
+    runResultOf(session, await result(session, job_id, { signal }), { asked: limits });
   const client: ServiceClient = {
     runs: session.turns,
     run: (program, running = {}) => runProgram(session, program, running),

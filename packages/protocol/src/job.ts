@@ -3,7 +3,7 @@
  * result.
  */
 
-import { ArtifactRecord, EffectiveLimitsSchema, Violation } from './events.ts';
+import { ArtifactRecord, EffectiveLimitsSchema, ReplayPage, Violation } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { AnyReceipt, LimitEnforcementSchema } from './receipt.ts';
@@ -134,13 +134,6 @@ export const SubmissionAnswer = Type.Object({
 });
 export type SubmissionAnswer = Static<typeof SubmissionAnswer>;
 
-/** The answer to a submission that may wait. `status` is that of the acceptance, also where there is a result. */
-export const AwaitedSubmission = Type.Object({
-  ...SubmissionAnswer.properties,
-  result: Type.Optional(FoldedResult),
-});
-export type AwaitedSubmission = Static<typeof AwaitedSubmission>;
-
 export const StreamTicket = Type.Object({
   ticket: Type.String(),
   stream_url: RelativeUrl,
@@ -148,3 +141,17 @@ export const StreamTicket = Type.Object({
   expires_in: Type.Integer(),
 });
 export type StreamTicket = Static<typeof StreamTicket>;
+
+/**
+ * The answer to a submission that may wait and may ask for more. `status` is that of the acceptance, also where there is a
+ * result. What else the caller asked for is there with the result; the ticket, without one too.
+ */
+export const AwaitedSubmission = Type.Object({
+  ...SubmissionAnswer.properties,
+  result: Type.Optional(FoldedResult),
+  receipt: Type.Optional(AnyReceipt),
+  detail: Type.Optional(JobDetail),
+  history: Type.Optional(ReplayPage),
+  stream_ticket: Type.Optional(StreamTicket),
+});
+export type AwaitedSubmission = Static<typeof AwaitedSubmission>;

@@ -65,13 +65,13 @@ export const OPERATIONS = {
     summary: 'Submit a job.',
     description:
       'The job is on disk before the answer comes. With `wait_seconds`, the answer has the `result` if the job ended in ' +
-      'time. Without `result`, the job is stored and goes on. A credential that may not read jobs is refused a wait, and no ' +
-      'job is stored. A submission that is sent again with its `Idempotency-Key` is answered with the first job. If an ' +
+      'time. Without `result`, the job is stored and goes on. With `include`, the answer has more, so that a caller need not ' +
+      'ask again. A credential that may not read jobs is refused both, and no job is stored. A submission that is sent again with its `Idempotency-Key` is answered with the first job. If an ' +
       'answer was lost, send only such a submission again.',
     access: 'jobs:submit',
     headers: SubmissionHeaders,
     query: SubmissionQuery,
-    queryAccess: { wait_seconds: 'jobs:read' },
+    queryAccess: { wait_seconds: 'jobs:read', include: 'jobs:read' },
     body: { schema: JobSubmission, bytesMax: bodyBytesMax, isOptional: false },
     answers: {
       201: {

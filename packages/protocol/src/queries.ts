@@ -67,8 +67,20 @@ function waitSeconds(whatFor: string, note = '') {
   );
 }
 
+/** What the answer to a submission may have beside the job: each word is the member that it asks for. */
+export const SUBMISSION_INCLUDES = ['receipt', 'detail', 'history', 'stream_ticket'] as const;
+
 export const SubmissionQuery = Type.Object({
   wait_seconds: waitSeconds('the end of the job once it is stored', ' More than 0 needs the scope `jobs:read` too.'),
+  include: withDefault(
+    [],
+    Type.Array(Type.Enum([...SUBMISSION_INCLUDES]), {
+      minItems: 1,
+      description:
+        'What else the answer is to have: beside a `result` the `receipt`, the `detail`, and as `history` all events; and a ' +
+        '`stream_ticket`. It needs the scope `jobs:read` too.',
+    }),
+  ),
 });
 export type SubmissionQuery = Static<typeof SubmissionQuery>;
 

@@ -35,6 +35,7 @@ import { publicKeyBody, type Signing, signerCapability, signerStatus } from './s
 const FEATURES = [
   'idempotency_keys',
   'submission_wait',
+  'submission_include',
   'gradings',
   'result_wait',
   'replay_wait',

@@ -234,6 +234,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
       owned(caller, job_id);
       return textOf({ job_id, status: 'running' }) as JsonText<JobDetail>;
     },
+    receipt: async () => null,
     cancel: async (caller, job_id) => {
       owned(caller, job_id);
       return textOf({ job_id, status: 'running', already_terminal: false }) as JsonText<CancellationAnswer>;

@@ -47,6 +47,7 @@ export function createJobs(options: JobsOptions): Jobs {
     submit: (caller, submission) => answered(admit(caller, submission, options)),
     list: (caller, query) => answered(list(caller.tenant, query, { store })),
     detail: (caller, job_id) => answered(detail(keyOf(caller, job_id))),
+    receipt: (caller, job_id) => answered(store.receiptOf(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
     replay: (caller, job_id, page) => answered(replay(keyOf(caller, job_id), page, options)),

@@ -4,6 +4,7 @@
  * checked before.
  */
 import type {
+  AnyReceipt,
   CancellationAnswer,
   FilledQueryOf,
   JobDetail,
@@ -34,6 +35,8 @@ export interface Jobs {
   submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
   list(caller: Caller, query: FilledQueryOf<'listJobs'>): Promise<JsonText<JobList>>;
   detail(caller: Caller, job_id: string): Promise<JsonText<JobDetail>>;
+  /** The receipt as it is stored; null if the tenant has no such job, or it has not ended. */
+  receipt(caller: Caller, job_id: string): Promise<JsonText<AnyReceipt> | null>;
   cancel(caller: Caller, job_id: string): Promise<JsonText<CancellationAnswer>>;
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
   result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ResultAnswer>;

@@ -32,7 +32,7 @@ export type Methods<Known extends Commands> = {
 export const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /** Reads that make one query each, and so need no transaction to see one state of the store. */
-export const OF_ONE_QUERY: ReadonlySet<string> = new Set<keyof Reads>(['jobSummary', 'outbox']);
+export const OF_ONE_QUERY: ReadonlySet<string> = new Set<keyof Reads>(['jobSummary', 'receiptOf', 'outbox']);
 
 /** Runs the command of this name with the input that another thread sent. */
 export function runCommand(

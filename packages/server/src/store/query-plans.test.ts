@@ -188,6 +188,7 @@ function everyCommand(): [string, unknown][] {
     ['job', key],
     ['jobDetail', key],
     ['jobSummary', key],
+    ['receiptOf', key],
     ['list', list],
     ['list', { ...list, statuses: ['failed'] }],
     ['list', { ...list, language: 'bash' }],

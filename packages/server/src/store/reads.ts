@@ -26,7 +26,7 @@ export { findByIdempotencyKey } from './jobs/admission.ts';
 export { productOf } from './jobs/builds.ts';
 export { currentJobs } from './jobs/current-jobs.ts';
 export { inputs } from './jobs/inputs.ts';
-export { job, jobSummary, runningJobs } from './jobs/jobs.ts';
+export { job, jobSummary, receiptOf, runningJobs } from './jobs/jobs.ts';
 export { queuedJobs } from './jobs/queue.ts';
 export { specDigest } from './jobs/spec-digest.ts';
 export { contentHere, contentsHere, objectCounts, objectOf, objectOfArtifact } from './objects/objects.ts';

@@ -2,7 +2,9 @@
  * The stream of a job and the tickets that open it. Every refusal is plain HTTP, before the connection becomes a
  * WebSocket. Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream.
  */
-import { jobPath } from '@vouchbox/protocol';
+import { jobPath, type StreamTicket } from '@vouchbox/protocol';
+import type { Tickets } from '../../access/tickets.ts';
+import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';
 import { jobNotFound } from '../../job/refusals.ts';
@@ -17,12 +19,16 @@ export function ticketHandler({ tickets }: RouteContext): Handler<'mintStreamTic
     refuseWhenStopping(call);
     const { caller, job_id } = call;
     await readEmptyBody(call);
-    const minted = await answered(tickets.mint(caller, job_id));
-    if (minted === null) throw jobNotFound();
-    const { ticket, expires_at, expires_in } = minted;
-    const stream_url = `${jobPath('streamEvents', job_id)}?ticket=${ticket}`;
-    return sendJson(call, 201, { ticket, stream_url, expires_at, expires_in });
+    return sendJson(call, 201, await mintedTicket(tickets, caller, job_id));
   };
+}
+
+/** A new ticket for a stream of this job. @throws ServiceError `job_not_found`, or as the store refuses */
+export async function mintedTicket(tickets: Tickets, caller: Caller, job_id: string): Promise<StreamTicket> {
+  const minted = await answered(tickets.mint(caller, job_id));
+  if (minted === null) throw jobNotFound();
+  const { ticket, expires_at, expires_in } = minted;
+  return { ticket, stream_url: `${jobPath('streamEvents', job_id)}?ticket=${ticket}`, expires_at, expires_in };
 }
 
 /** Opens a stream. The steps before the connection becomes a WebSocket are refused in plain HTTP. */

@@ -1,30 +1,49 @@
 /**
- * A submission, with an optional wait for the result of its job. The answer says that the job is stored, whatever
- * happens to the wait. A result that cannot be sent is left out, and can be read at `result_url`. Spec § POST /v1/jobs.
+ * A submission, with an optional wait for the end of its job and what else is asked to come with the answer. The answer says
+ * that the job is stored, whatever happens to the rest: what cannot be sent is left out, and each part can be read by an
+ * operation of its own. Spec § POST /v1/jobs.
  */
-import { type AwaitedSubmission, type FoldedResult, jobPath } from '@vouchbox/protocol';
+import {
+  type AnyReceipt,
+  type AwaitedSubmission,
+  type FilledQueryOf,
+  type FoldedResult,
+  type JobDetail,
+  jobPath,
+  type ReplayPage,
+} from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { type Body, bodyOf, LongJson, longObject } from '../../job/body.ts';
+import { eventsMax } from '../../job/view/result.ts';
 import { readJsonBody } from '../call/body.ts';
 import { type Call, type Handler, refuseWhenStopping } from '../call/call.ts';
-import { sendBody, sendJson } from '../call/respond.ts';
+import { sendBody } from '../call/respond.ts';
 import { idempotencyKeyOf } from '../request/idempotency-key.ts';
 import type { RouteContext } from './context.ts';
+import { mintedTicket } from './stream.ts';
 import { Waiting } from './waiting.ts';
+
+type Include = FilledQueryOf<'submitJob'>['include'];
+/** What the answer has once the job ended. */
+type EndMembers = Pick<AwaitedSubmission, 'result' | 'receipt' | 'detail' | 'history'>;
+type LongMembers = { readonly [Name in keyof EndMembers]: LongJson<EndMembers[Name]> };
 
 export function submitHandler(context: RouteContext): Handler<'submitJob'> {
   return async (call) => {
     refuseWhenStopping(call);
-    const { wait_seconds } = call.readQuery();
+    const { wait_seconds, include } = call.readQuery();
     // Taken before the job is stored, so that a caller who cannot wait is refused and no job is made.
     const waiting = wait_seconds > 0 ? new Waiting(call, wait_seconds, { outlives: true }) : null;
     const { answer, headers } = await submit(call, context);
-    const result = waiting === null ? null : await resultInTime(call, { waiting, context, job_id: answer.job_id });
+    const { job_id } = answer;
+    const ended = waiting && (await orNull(endInTime(call, { waiting, context, job_id, include })));
+    const isOrphan = waiting?.isOrphan ?? false;
     // The id of a job that is stored is told, and nothing more. Spec § Authentication 8.
-    if (waiting?.isOrphan) call.reply.header('connection', 'close');
-    if (result === null) return sendJson(call, 201, answer, headers);
-    const members = { ...answer, result: new LongJson<FoldedResult>(result.text ?? result) };
+    if (isOrphan) call.reply.header('connection', 'close');
+    const asksTicket = include.includes('stream_ticket') && !isOrphan;
+    const stream_ticket = asksTicket ? await orNull(mintedTicket(context.tickets, call.caller, job_id)) : null;
+    const members = { ...answer, ...ended, ...(stream_ticket !== null && { stream_ticket }) };
     return sendBody(call, 201, bodyOf(longObject<AwaitedSubmission>(members)), headers);
   };
 }
@@ -41,22 +60,51 @@ async function submit(call: Call<'submitJob'>, { jobs, access }: RouteContext) {
   return { answer, headers };
 }
 
-/** Null if the job did not end in time, the service stops, the authority ends, or no permit for a long answer is free. */
-async function resultInTime(
-  { caller }: Call<'submitJob'>,
-  { waiting, context, job_id }: { waiting: Waiting; context: RouteContext; job_id: string },
-): Promise<Body<FoldedResult> | null> {
-  const { waitSeconds } = waiting;
+/** Null where it is refused: the submission is not. */
+async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
-    const { hasEnded, body } = await waiting.ask(
-      (signal) => context.jobs.result(caller, job_id, { waitSeconds, signal }),
-      (answer) => answer.hasEnded,
-    );
-    if (!hasEnded) return null;
-    waiting.over(body);
-    return body;
+    return await asked;
   } catch (error) {
     if (error instanceof ServiceError) return null;
     throw error;
   }
+}
+
+interface Asked {
+  readonly waiting: Waiting;
+  readonly context: RouteContext;
+  readonly job_id: string;
+  readonly include: Include;
+}
+
+/**
+ * Null if the job did not end in time.
+ *
+ * @throws ServiceError if the service stops, the authority ends, or no permit for a long answer is free
+ */
+function endInTime({ caller }: Call<'submitJob'>, { waiting, context, job_id, include }: Asked) {
+  const { waitSeconds } = waiting;
+  const { jobs } = context;
+  const read = async (signal: AbortSignal): Promise<LongMembers | null> => {
+    const { hasEnded, body: result } = await jobs.result(caller, job_id, { waitSeconds, signal });
+    if (!hasEnded) return null;
+    const receipt = include.includes('receipt') ? await jobs.receipt(caller, job_id) : null;
+    // Its length is not known before it is read: it has the whole program.
+    if (include.includes('detail')) waiting.over({ bytes: Number.POSITIVE_INFINITY });
+    const detail = include.includes('detail') ? await jobs.detail(caller, job_id) : null;
+    const asked = include.includes('history') ? jobs.replay(caller, job_id, { after: 0, limit: eventsMax }) : null;
+    const history = asked && (await asked).body;
+    waiting.over({ bytes: result.bytes + Buffer.byteLength(receipt ?? '') + (history?.bytes ?? 0) });
+    return {
+      result: longMember<FoldedResult>(result),
+      ...(receipt !== null && { receipt: new LongJson<AnyReceipt>(receipt) }),
+      ...(detail !== null && { detail: new LongJson<JobDetail>(detail) }),
+      ...(history !== null && { history: longMember<ReplayPage>(history) }),
+    };
+  };
+  return waiting.ask(read, (members) => members !== null);
+}
+
+function longMember<T>(body: Body<T>): LongJson<T> {
+  return new LongJson<T>(body.text ?? body);
 }

@@ -7,7 +7,6 @@ import { responsePumpBytes } from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
 import type { Permit } from '../../capacity/permits.ts';
 import { ServiceError } from '../../ground/service-error.ts';
-import type { Body } from '../../job/body.ts';
 import { shuttingDown } from '../../job/refusals.ts';
 import { interruptionOf } from '../answer/answer-end.ts';
 import { ClientGone } from '../call/body.ts';
@@ -24,6 +23,7 @@ export class Waiting {
   /** Aborted with a refusal when another tenant needs the place of the wait, or when `outlives` and the credential ends. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
+  #isLong = false;
 
   /**
    * When the credential ends, so does the connection; a wait that `outlives` it ends alone, since something is answered
@@ -70,13 +70,14 @@ export class Waiting {
   }
 
   /**
-   * Ends the wait with the body that will be sent.
+   * Ends the wait with so many bytes that will be sent.
    *
    * @throws ServiceError if it is long and no permit for long answers is free
    */
-  over(body: Body<unknown>): void {
-    if (this.waitSeconds === 0 || body.bytes <= responsePumpBytes) return;
+  over({ bytes }: { readonly bytes: number }): void {
+    if (this.waitSeconds === 0 || this.#isLong || bytes <= responsePumpBytes) return;
     this.#call.hold('response');
+    this.#isLong = true;
     this.#held[Symbol.dispose]();
   }
   #interrupted(): Error {

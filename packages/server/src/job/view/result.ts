@@ -45,7 +45,7 @@ export interface ResultAnswer {
 }
 
 /** No job has more events. */
-const eventsMax = 2 ** 31 - 1;
+export const eventsMax = 2 ** 31 - 1;
 
 /**
  * Waits up to `waitSeconds` for the job's end, then folds the stored events: the whole result of a job that ended, or

@@ -2,8 +2,9 @@
  * A job's row: reading it for its owner, listing it for recovery, moving it from queued to running, and storing what
  * was observed.
  */
-import type { EventBody, StoredSpec } from '@vouchbox/protocol';
+import type { AnyReceipt, EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
+import type { JsonText } from '../../ground/json-text.ts';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { StartInput } from '../records/inputs.ts';
@@ -88,6 +89,12 @@ const updateExecution = prepared((db, row: JobKey & { execution: string | null }
 export async function jobSummary(db: StoreDatabase, key: JobKey): Promise<JobSummary | null> {
   const columns = await selectSummary.first(db, key);
   return columns === null ? null : summaryOf(columns);
+}
+
+/** The receipt of a job, byte for byte as it is stored; null if there is none. */
+export async function receiptOf(db: StoreDatabase, key: JobKey): Promise<JsonText<AnyReceipt> | null> {
+  const stored = await selectReceipt.first(db, key);
+  return stored === null ? null : (stored.receipt_json as JsonText<AnyReceipt>);
 }
 
 /** A job's whole row; null if the tenant has no such job. */
