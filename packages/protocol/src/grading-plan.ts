@@ -157,6 +157,11 @@ export function groupsOf({ groups, tests, stop = false }: GradingPlan): readonly
   });
 }
 
+/** Whether the word of one test says if another is run. */
+export function asksWords(groups: readonly GroupRecord[]): boolean {
+  return groups.some(({ stop, after }) => stop || after.length > 0);
+}
+
 /** The group of a plan without groups. */
 export const ALL_TESTS = 'all';
 

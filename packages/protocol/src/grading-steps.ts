@@ -22,6 +22,7 @@ import {
 } from './grading-job.ts';
 import { CHECKED_FILES, JUDGE_2 } from './grading-judge.ts';
 import {
+  asksWords,
   type GradingPlan,
   groupOf,
   groupsOf,
@@ -84,7 +85,6 @@ class Look {
   readonly #due: Map<string, PlannedJob>;
   readonly #groups: readonly GroupRecord[];
   readonly #room: number;
-  /** Whether the word of one test says if another is run. */
   readonly #asksWords: boolean;
 
   constructor(known: Known, due: Map<string, PlannedJob>) {
@@ -92,7 +92,7 @@ class Look {
     this.#due = due;
     this.#groups = groupsOf(known.plan);
     this.#room = inlineRoom(known.plan.tests.length);
-    this.#asksWords = this.#groups.some(({ stop, after }) => stop || after.length > 0);
+    this.#asksWords = asksWords(this.#groups);
   }
 
   /** A group that stops asks what became of the tests before, so tests are looked at until nothing changes. */

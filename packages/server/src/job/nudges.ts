@@ -4,8 +4,8 @@
  */
 
 /**
- * What can change: the queue or the outbox as a whole, the events of one job, the end of one job, or a request to cancel it.
- * `gradings` comes once there is more to do in one, and `grading …` once something happened in it.
+ * What can change: the queue or the outbox as a whole, the events of one job, the end of one job or one grading, or a request to
+ * cancel a job. `gradings` comes once there is more to do in one, and `grading …` once something happened in it.
  * `contents` comes once a row has a content that can be moved to the object store, and `objects` once that answers again.
  */
 export type Topic =

@@ -22,6 +22,7 @@ test('more outputs than can be judged are not all read', { tags: ['Gradings-2c']
     ...{ tenant: 'acme', grading_id: 'grading_1' },
     common: { limits: LIMIT_DEFAULTS, requirements: { minimum_isolation: 'none' as const }, checker: null },
     heads: names.map((name) => ({ name, points: 1, compare: 'lines' as const })),
+    ...{ withFiles: new Set<number>(), programs: new Map(), products: new Map() },
   };
   let read = 0;
   const store = {

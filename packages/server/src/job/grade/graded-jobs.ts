@@ -15,6 +15,7 @@ import {
 } from '@vouchbox/protocol/grading';
 import { blobBytesMax, fileBytesMax, LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
 import { heldNameOf } from '../../store/blobs/blobs-named.ts';
+import type { BuiltProduct } from '../../store/jobs/builds.ts';
 import type { GradingKey } from '../../store/records/gradings.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -34,6 +35,12 @@ export interface GradedJobsOptions extends ResultOptions {
 export interface GradingParts extends GradingKey {
   readonly common: GradingCommon;
   readonly heads: readonly TestHead[];
+  /** The tests that have files of their own, where verdicts have version 2. */
+  readonly withFiles: ReadonlySet<number>;
+  /** What every test of a program is given, by its place: it never changes, and is read once if it is short. */
+  readonly programs: Map<number, StoredProgram>;
+  /** What its builds made, by their jobs. */
+  readonly products: Map<string, BuiltProduct>;
 }
 
 /** The program cannot be graded, for a reason that its caller may know. */
@@ -160,12 +167,20 @@ async function* inPieces(content: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < content.length; at += pieceBytes) yield content.subarray(at, at + pieceBytes);
 }
 
+/** A longer program is read for each job that is given it. */
+const programCharsMax = 65_536;
+
 export async function programContent(
-  { tenant, grading_id }: GradingKey,
+  { tenant, grading_id, programs }: GradingParts,
   position: number,
   { store }: GradedJobsOptions,
 ): Promise<StoredProgram> {
-  return JSON.parse((await store.gradingProgram({ tenant, grading_id, position })) ?? 'null') as StoredProgram;
+  const known = programs.get(position);
+  if (known !== undefined) return known;
+  const text = (await store.gradingProgram({ tenant, grading_id, position })) ?? 'null';
+  const program = JSON.parse(text) as StoredProgram;
+  if (text.length <= programCharsMax) programs.set(position, program);
+  return program;
 }
 
 export async function testContent(

@@ -6,11 +6,17 @@ import type { GradingWork } from '../../store/records/gradings.ts';
 import { type GradedJobsOptions, testContent } from './graded-jobs.ts';
 import { digestIn, type GradingCommon, type StoredGrader, type TestHead, withGraders } from './grading-body.ts';
 
+export interface Planned {
+  readonly plan: GradingPlan;
+  /** The tests that have files of their own, which are read for the job that is given them. */
+  readonly withFiles: ReadonlySet<number>;
+}
+
 /** Null for a grading whose verdicts have version 1. Programs of the grader stand in it by their pointers. */
 export async function planOf(
   { tenant, grading_id, common, heads }: GradingWork,
   options: GradedJobsOptions,
-): Promise<GradingPlan | null> {
+): Promise<Planned | null> {
   const stored = JSON.parse(common) as GradingCommon;
   const { plan, requirements } = stored;
   if (plan === undefined) return null;
@@ -22,15 +28,17 @@ export async function planOf(
     return { sha256, size_bytes };
   };
   const tests: PlannedTest[] = [];
+  const withFiles = new Set<number>();
   for (const [at, head] of heads.entries()) {
-    const { stdin, expected, args, env, checker_args } = await testContent({ tenant, grading_id }, at, options);
+    const { stdin, expected, args, env, checker_args, files } = await testContent({ tenant, grading_id }, at, options);
+    if (files.length > 0) withFiles.add(at);
     const texts = {
       ...(stdin !== null && { stdin: await planText(stdin) }),
       ...(expected !== null && { expected: await planText(expected) }),
     };
     tests.push({ ...(JSON.parse(head) as TestHead), ...texts, args, env, checker_args });
   }
-  return { ...plan, tests, requirements, checker: checker ?? undefined, interactor, validators };
+  return { plan: { ...plan, tests, requirements, checker: checker ?? undefined, interactor, validators }, withFiles };
 }
 
 function graderOf({ language, codes, args, asked }: StoredGrader, pointer: string): GraderProgram {

@@ -9,6 +9,7 @@ import { pause } from '../../ground/waiting/pause.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
 import { blobsNamed } from '../../store/blobs/blobs-named.ts';
+import type { GradedEnd, ProgramEnd } from '../../store/records/gradings.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreError } from '../../store/store-error.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -143,11 +144,9 @@ export class GradingStage implements AsyncDisposable {
   #nextWork(idle: ReadonlySet<GradingWork>): GradingWork | null {
     const slots = Math.max(1, this.#options.slots());
     const load = new Map<string, number>();
-    for (const { tenant, underWay } of this.#works.values()) load.set(tenant, (load.get(tenant) ?? 0) + underWay.size);
+    for (const work of this.#works.values()) load.set(work.tenant, (load.get(work.tenant) ?? 0) + work.load);
     const open = [...this.#works.values()].filter((work) => !idle.has(work) && (load.get(work.tenant) ?? 0) < slots);
-    const [first] = open.toSorted(
-      (one, other) => one.underWay.size - other.underWay.size || one.lastTurn - other.lastTurn,
-    );
+    const [first] = open.toSorted((one, other) => one.load - other.load || one.lastTurn - other.lastTurn);
     return first ?? null;
   }
 
@@ -178,6 +177,7 @@ export class GradingStage implements AsyncDisposable {
       await this.#fail(work, planned.program, error);
     } finally {
       work.underWay.delete(planned);
+      work.storing.delete(planned);
     }
     await this.#settle(work);
     this.#plan();
@@ -208,15 +208,13 @@ export class GradingStage implements AsyncDisposable {
   }
 
   async #followJob(work: GradingWork, { planned, run, job_id }: NextJob & { readonly job_id: string }): Promise<void> {
-    const { history, store, nudges } = this.#options;
     const { signal } = this.#stopping;
-    const { tenant, grading_id } = work;
-    const key = { tenant, job_id };
+    const key = { tenant: work.tenant, job_id };
     work.underWay.set(planned, job_id);
     if (work.isCancelled) await this.#stopJob(work, job_id);
     let end: JobEnd | null = null;
     while (end === null) {
-      await history.ended(key, signal);
+      await this.#options.history.ended(key, signal);
       signal.throwIfAborted();
       end = await this.#persistently(() => endOf(key, { ...this.#options, hasSteps: run instanceof PlanRun }));
     }
@@ -225,26 +223,38 @@ export class GradingStage implements AsyncDisposable {
       planned,
       planned.purpose === 'judge' && verdict === null ? { ...end, isFailure: true } : end,
     );
-    const { program, name, attempt, test } = planned;
-    const { terminal_reason } = end;
-    const record = {
-      tenant,
-      grading_id,
-      program,
-      name,
-      attempt,
-      job_id,
-      terminal_reason,
-      at: new Date().toISOString(),
+    const job = this.#recordOf(work, { planned, end, isFinal });
+    if (verdict !== null)
+      await this.#endProgram(work, planned.program, { status: 'judged', verdict, problem: null, job });
+    else await this.#endJob(work, planned, job);
+    if (verdict === null && planned.purpose === 'judge' && isFinal)
+      throw new GradingProblem(`${job_id} gave no verdict`);
+  }
+
+  #recordOf(
+    { tenant, grading_id, heads }: GradingWork,
+    { planned, end, isFinal }: { readonly planned: PlannedJob; readonly end: JobEnd; readonly isFinal: boolean },
+  ): GradedEnd {
+    const { program, name, attempt, test, purpose } = planned;
+    const { job_id, terminal_reason } = end;
+    return {
+      ...{ tenant, grading_id, program, name, attempt, job_id, terminal_reason, at: new Date().toISOString() },
+      test: test === null ? null : (heads[test]?.name ?? null),
+      isRun: purpose === 'test' && isFinal && !name.endsWith(' again'),
     };
-    const said = {
-      test: test === null ? null : (work.heads[test]?.name ?? null),
-      isRun: planned.purpose === 'test' && isFinal && !name.endsWith(' again'),
-    };
-    await this.#persistently(() => store.endGradedJob({ ...record, ...said }));
-    nudges.send(`grading ${grading_id}`);
-    if (verdict !== null) await this.#endProgram(work, program, { status: 'judged', verdict, problem: null });
-    else if (planned.purpose === 'judge' && isFinal) throw new GradingProblem(`${job_id} gave no verdict`);
+  }
+
+  /** The next job is made meanwhile, and stored behind this end, so that no slot waits for a disk. */
+  async #endJob(work: GradingWork, planned: PlannedJob, job: GradedEnd): Promise<void> {
+    const { store, nudges } = this.#options;
+    const stored = this.#persistently(() => store.endGradedJob(job));
+    work.storing.add(planned);
+    try {
+      this.#plan();
+    } finally {
+      await stored;
+    }
+    nudges.send(`grading ${work.grading_id}`);
   }
 
   #verdict(key: { tenant: string; job_id: string }, end: JobEnd) {
@@ -264,17 +274,18 @@ export class GradingStage implements AsyncDisposable {
   async #endProgram(
     work: GradingWork,
     program: number,
-    end: Pick<ProgramState, 'verdict' | 'problem'> & { readonly status: 'judged' | 'failed' | 'cancelled' },
+    end: Pick<ProgramState, 'verdict' | 'problem'> & Pick<ProgramEnd, 'status' | 'job'>,
   ): Promise<void> {
     const { store, nudges, ownNudges } = this.#options;
     const { tenant, grading_id } = work;
-    const { status, ...ended } = end;
+    const { status, job, ...ended } = end;
     const isOver = await this.#persistently(() =>
       store.endProgram({
         tenant,
         grading_id,
         program,
         status,
+        ...(job !== undefined && { job }),
         ended: JSON.stringify(ended),
         held: work.held.get(program) ?? [],
         at: new Date().toISOString(),
@@ -283,6 +294,7 @@ export class GradingStage implements AsyncDisposable {
     work.over(program);
     nudges.send(`grading ${grading_id}`);
     if (!isOver) return;
+    nudges.send(`end ${grading_id}`);
     this.#works.delete(grading_id);
     // There is room for another.
     ownNudges.send('gradings');

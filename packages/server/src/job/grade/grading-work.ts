@@ -1,9 +1,10 @@
 /** One grading while the service goes on with it: which programs were begun, and which of its jobs are on their way. */
 
-import type { GradingPlan } from '@vouchbox/protocol/grading-steps';
+import type { BuiltProduct } from '../../store/jobs/builds.ts';
 import type { GradingWork as StoredWork } from '../../store/records/gradings.ts';
 import type { GradingParts } from './graded-jobs.ts';
-import type { GradingCommon, TestHead } from './grading-body.ts';
+import type { GradingCommon, StoredProgram, TestHead } from './grading-body.ts';
+import type { Planned } from './grading-plan.ts';
 import { PlanRun } from './plan-run.ts';
 import { type PlannedJob, ProgramRun } from './program-run.ts';
 
@@ -26,10 +27,15 @@ export class GradingWork implements GradingParts {
   readonly principal: string;
   readonly common: GradingCommon;
   readonly heads: readonly TestHead[];
+  readonly withFiles: ReadonlySet<number>;
+  readonly programs = new Map<number, StoredProgram>();
+  readonly products = new Map<string, BuiltProduct>();
   /** Whether its end was asked for. */
   isCancelled: boolean;
   /** Jobs that are being made or followed, with their ids once they have one. */
   readonly underWay = new Map<PlannedJob, string | null>();
+  /** Those whose ends are known and being stored: the next may be made meanwhile. */
+  readonly storing = new Set<PlannedJob>();
   /** The names of what is held for the judge of a program. */
   readonly held = new Map<number, readonly string[]>();
   /** When it last got a job; grows with each. */
@@ -39,12 +45,13 @@ export class GradingWork implements GradingParts {
   readonly #made: NextJob[] = [];
   readonly #jobs: StoredWork['jobs'];
 
-  readonly #plan: GradingPlan | null;
+  readonly #plan: Planned['plan'] | null;
   readonly #languages: readonly string[];
 
-  /** @param plan of verdicts of version 2; null for those of version 1 */
-  constructor(stored: StoredWork, plan: GradingPlan | null) {
-    this.#plan = plan;
+  /** @param planned of verdicts of version 2; null for those of version 1 */
+  constructor(stored: StoredWork, planned: Planned | null) {
+    this.#plan = planned?.plan ?? null;
+    this.withFiles = planned?.withFiles ?? new Set();
     this.#languages = stored.languages;
     this.tenant = stored.tenant;
     this.grading_id = stored.grading_id;
@@ -73,6 +80,11 @@ export class GradingWork implements GradingParts {
     return this.next();
   }
 
+  /** How many of its jobs have not ended. */
+  get load(): number {
+    return this.underWay.size - this.storing.size;
+  }
+
   /** Programs that have no end yet. */
   get waiting(): readonly number[] {
     return this.#waiting;
@@ -82,6 +94,7 @@ export class GradingWork implements GradingParts {
   over(program: number): void {
     this.#begun.delete(program);
     this.held.delete(program);
+    this.programs.delete(program);
     const at = this.#waiting.indexOf(program);
     if (at >= 0) this.#waiting.splice(at, 1);
   }

@@ -3,7 +3,9 @@
  * the contract say, of which builds, validators and groups are known there.
  */
 import {
+  asksWords,
   type GradingPlan,
+  groupsOf,
   JUDGE_JOB,
   nextJobs,
   type PlannedJob as Step,
@@ -30,18 +32,23 @@ export class PlanRun {
   readonly #ends = new Map<string, StepEnd>();
   readonly #attempts = new Map<string, number>();
   readonly #made = new Set<string>();
-  /** What is due and not made; null if something ended since. */
-  #due: Step[] | null = null;
+  /** What is due and not made, as of the last look. */
+  #due: Step[] = [];
+  /** Whether a job ended since. */
+  #isOld = true;
+  /** Whether the end of one test may say that another is not run. */
+  readonly #mayDrop: boolean;
 
   constructor(program: number, { plan, language }: { readonly plan: GradingPlan; readonly language: string }) {
     this.program = program;
     this.#plan = plan;
     this.#language = language;
+    this.#mayDrop = asksWords(groupsOf(plan));
   }
 
-  /** As `ProgramRun.next`. */
+  /** As `ProgramRun.next`. A look goes through all tests, so there is none while others wait that no end drops. */
   next(): StepJob | null {
-    this.#due ??= this.#look();
+    if (this.#isOld && (this.#mayDrop || this.#due.length === 0)) this.#due = this.#look();
     const step = this.#due.shift();
     if (step === undefined) return null;
     this.#made.add(step.name);
@@ -52,7 +59,6 @@ export class PlanRun {
   again(name: string, attempt: number): StepJob | null {
     this.#attempts.set(name, attempt);
     this.#made.add(name);
-    this.#due = null;
     const place = /^(?:test|check|validate) (\d+)/.exec(name)?.[1];
     return { ...this.#jobOf(name, place === undefined ? null : Number(place) - 1), step: null };
   }
@@ -60,7 +66,7 @@ export class PlanRun {
   /** As `ProgramRun.ended`. */
   ended({ name, attempt }: PlannedJob, { isFailure, step }: JobEnd): boolean {
     if ((this.#attempts.get(name) ?? 1) !== attempt) return false;
-    this.#due = null;
+    this.#isOld = true;
     const isFinal = !isFailure || attempt >= attemptsMax;
     if (!isFinal || step === undefined) {
       this.#attempts.set(name, attempt + 1);
@@ -77,6 +83,7 @@ export class PlanRun {
   }
 
   #look(): Step[] {
+    this.#isOld = false;
     const program = { language: this.#language, code: PROGRAM };
     const known = { plan: this.#plan, program, ends: this.#ends, abilities: ABILITIES };
     return nextJobs(known).filter(({ name }) => !this.#made.has(name));

@@ -11,7 +11,7 @@ import { Deadline } from '../../ground/waiting/deadline.ts';
 import { within } from '../../ground/waiting/within.ts';
 import type { GradingKey, GradingRow } from '../../store/records/gradings.ts';
 import type { Store } from '../../store/store.ts';
-import type { Nudges } from '../nudges.ts';
+import type { Nudges, Topic } from '../nudges.ts';
 import { gradingNotFound } from '../refusals.ts';
 import { decodeCursor, encodeCursor } from '../view/cursor.ts';
 
@@ -44,7 +44,7 @@ export async function gradingDetail(
       if (found === null) throw gradingNotFound();
       return { ...itemOf(found.row), graded: [...found.graded] };
     },
-    { key, wait, ...options },
+    { topic: `end ${key.grading_id}`, wait, ...options },
   );
 }
 
@@ -62,21 +62,21 @@ export async function gradingEvents(
       const { items, isComplete } = page;
       return { items: [...items], next_cursor: isComplete ? null : (items.at(-1)?.seq ?? after) };
     },
-    { key, wait, ...options },
+    { topic: `grading ${key.grading_id}`, wait, ...options },
   );
 }
 
-/** Reads again whenever something happened in the grading, until it is enough or the wait is over. */
+/** Reads again with each nudge, until it is enough or the wait is over. */
 async function onceIt<Answer>(
   isEnough: (answer: Answer) => boolean,
   read: () => Promise<Answer>,
-  { key, wait, nudges, store, shutdown }: ReadGradingOptions & { readonly key: GradingKey; readonly wait: GradingWait },
+  { topic, wait, nudges, store, shutdown }: ReadGradingOptions & { readonly topic: Topic; readonly wait: GradingWait },
 ): Promise<Answer> {
   if (wait.waitSeconds === 0) return await read();
   using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
   for (;;) {
     // Registered before it is read, so that a change meanwhile is not missed.
-    using nudge = nudges.next(`grading ${key.grading_id}`, deadline.signal);
+    using nudge = nudges.next(topic, deadline.signal);
     const answer = await read();
     if (isEnough(answer) || deadline.signal.aborted) return answer;
     await (store.fleet ? within(nudge.arrived, lookMilliseconds, undefined) : nudge.arrived);

@@ -54,7 +54,8 @@ export async function stepSpecs(
 ): Promise<StepSpecs> {
   if (step === null) throw new Error('a job that was made before is not made again');
   const { submission, role } = step;
-  const own = role === 'test' && test !== null ? (await testContent(grading, test, options)).files : [];
+  const hasOwn = role === 'test' && test !== null && grading.withFiles.has(test);
+  const own = hasOwn ? (await testContent(grading, test, options)).files : [];
   const spec = await specOf(grading, { program, submission, own }, options);
   const { interactor } = submission;
   if (interactor === undefined) return { spec };
@@ -78,7 +79,7 @@ async function specOf(
   for (const file of submission.files ?? []) given.push(await fileOf(grading, file, options));
   const { product, named_stdin: _, ...spec } = parseSubmission(checked(submission, stored, options));
   const code = stored === null ? submission.code : await textOf(grading, stored.code, options);
-  const started = product === undefined ? null : await startedOf(grading.tenant, { ...spec, code, product }, options);
+  const started = product === undefined ? null : await startedOf(grading, { ...spec, code, product }, options);
   return {
     ...spec,
     ...(started !== null && { product: started.product }),
@@ -95,12 +96,13 @@ async function specOf(
 
 /** What a build of the program made. @throws GradingProblem if it is not there any more */
 async function startedOf(
-  tenant: string,
+  { tenant, products }: GradingParts,
   { product: { job_id }, language, runtime, code }: ParsedProgram & { readonly product: Product },
   { store }: GradedJobsOptions,
 ): Promise<BuiltProduct> {
-  const built = await store.productOf({ tenant, job_id, language, runtime, code, key: null });
+  const built = products.get(job_id) ?? (await store.productOf({ tenant, job_id, language, runtime, code, key: null }));
   if (built === null) throw new GradingProblem(`what ${job_id} built is not there any more`);
+  products.set(job_id, built);
   return built;
 }
 

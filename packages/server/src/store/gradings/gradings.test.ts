@@ -106,6 +106,11 @@ test('the end of a job is told once', async () => {
   await store.endGradedJob(end);
   expect((await store.gradingEvents({ ...key(grading), after: 0, limit: 9 }))?.items).toHaveLength(1);
   expect((await store.grading(key(grading)))?.row.runs_ended).toBe(1);
+  const program = { ...key(grading), program: 0, status: 'judged', ended: '{}', held: [], at: at(9) } as const;
+  const { job_id: judge } = await madeJob(grading, 'judge');
+  await store.endProgram({ ...program, job: { ...end, name: 'judge', job_id: judge, isRun: false } });
+  const { items = [] } = (await store.gradingEvents({ ...key(grading), after: 0, limit: 9 })) ?? {};
+  expect(items.map(({ kind, data }) => data.name ?? kind).slice(0, 3)).toEqual(['test 0', 'judge', 'program']);
 });
 
 test('a grading takes one place of the queue until it has ended, whatever it has there', async () => {

@@ -90,11 +90,8 @@ const markRequested = prepared((db, { tenant, grading_id }: GradingKey) =>
     .where('grading_id', '=', grading_id),
 );
 
-/** Records the end of a job, once. `isRun` says whether it stands for a test of a program. */
-export async function endGradedJob(
-  db: StoreDatabase,
-  { isRun, ...end }: GradedEnd & { readonly isRun: boolean },
-): Promise<void> {
+/** Records the end of a job, once. */
+export async function endGradedJob(db: StoreDatabase, { isRun, ...end }: GradedEnd): Promise<void> {
   const grading = await selectSeq.first(db, end);
   if (grading === null || (await endJob.run(db, end)) === 0) return;
   const { program, name, test, job_id, terminal_reason } = end;
@@ -104,7 +101,8 @@ export async function endGradedJob(
 }
 
 /** Records the end of a program, once, and that of the grading with its last one. Returns whether it has ended. */
-export async function endProgram(db: StoreDatabase, end: ProgramEnd): Promise<boolean> {
+export async function endProgram(db: StoreDatabase, { job, ...end }: ProgramEnd): Promise<boolean> {
+  if (job !== undefined) await endGradedJob(db, job);
   const grading = await selectSeq.first(db, end);
   if (grading === null || grading.finished_at !== null) return true;
   const known = await selectState.first(db, end);

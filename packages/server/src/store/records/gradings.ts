@@ -60,12 +60,16 @@ export interface GradedEnd extends GradingKey, GradedJob {
   readonly test: string | null;
   readonly terminal_reason: string | null;
   readonly at: string;
+  /** Whether it stands for a test of a program. */
+  readonly isRun: boolean;
 }
 
 /** The end of a program. */
 export interface ProgramEnd extends GradingKey {
   readonly program: number;
   readonly status: Exclude<ProgramStatus, 'waiting'>;
+  /** The end of its judge, which is recorded with it. Left out if it ends without one. */
+  readonly job?: GradedEnd;
   /** The names of what was held for its judge, which nobody needs any more. */
   readonly held: readonly string[];
   /** The members that its end changes of what its owner reads: JSON. */

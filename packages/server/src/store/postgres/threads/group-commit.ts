@@ -5,7 +5,7 @@
  * up when the database is back, whatever came in its place: a caller is told what is true, and nothing is done twice.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { PATIENT, runCommand, WRITES } from '../../commands.ts';
+import { runCommand, WITHOUT_TENANT, WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, portable } from '../../threads/messages.ts';
 import type { Session } from '../connection.ts';
@@ -199,7 +199,7 @@ function isFull(group: readonly Call[], closesAt: number): boolean {
  * of one job that has ended, by their keys, and count nothing. So the node that signs for all does not wait for all.
  */
 function tenantsOf({ name, input }: Call): string[] {
-  if (PATIENT.has(name)) return [];
+  if (WITHOUT_TENANT.has(name)) return [];
   const { tenant, key, caller } = (input ?? {}) as Partial<Record<'tenant' | 'key' | 'caller', unknown>>;
   const found = tenant ?? ((key ?? caller) as { readonly tenant?: unknown } | undefined)?.tenant;
   return typeof found === 'string' ? [found] : [];
