@@ -1,12 +1,11 @@
 /**
- * Writes what is made from the tables of the contract: the OpenAPI document, the clients' types, forms and judge, and
+ * Writes what is made from the tables of the contract: the OpenAPI document, the clients' types and forms, and
  * docs/API.md, whose examples stay as they were. Run it after any change of `protocol`.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openApiDocument } from '@vouchbox/protocol';
-import { JUDGE } from '@vouchbox/protocol/grading';
 import { answerForms, answerFormsModule } from './answer-forms.ts';
 import { exchangesIn } from './api-page/exchange.ts';
 import { apiPage } from './api-page/page.ts';
@@ -20,7 +19,6 @@ writeFileSync(join(root, 'packages/protocol/openapi.json'), `${JSON.stringify(op
 writeFileSync(types, clientTypes());
 writeFileSync(forms, answerFormsModule());
 writeFileSync(formsOfPython, JSON.stringify(answerForms()));
-writeFileSync(join(root, 'clients/python/src/vouchbox/judge.txt'), JUDGE);
 execFileSync(
   join(root, 'node_modules/.bin/biome'),
   ['check', '--write', '--log-level=error', types, forms, formsOfPython],

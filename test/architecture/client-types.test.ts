@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JUDGE } from '@vouchbox/protocol/grading';
 import { expect, test } from 'vitest';
 import { answerForms, answerFormsModule, formOf } from '../../tools/answer-forms.ts';
 import { clientTypes } from '../../tools/client-types.ts';
@@ -32,8 +31,4 @@ test('alternatives that one form cannot express together are refused', () => {
   expect(formOf({ anyOf: [object, { type: 'null' }] })).toEqual([{ 'name?': 's' }, null]);
   expect(() => formOf({ anyOf: [text, object] })).toThrow('no form says all of these alternatives');
   expect(() => formOf({ anyOf: [text, { items: text }] })).toThrow('no form says all of these alternatives');
-});
-
-test('the judge of the Python client is that of the contract; `npm run openapi` writes it', () => {
-  expect(readFileSync(join(root, 'clients/python/src/vouchbox/judge.txt'), 'utf8')).toBe(JUDGE);
 });

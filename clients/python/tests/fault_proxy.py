@@ -21,8 +21,9 @@ HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length",
 
 
 def operation_of(method: str, path: str) -> str:
-    """A request without its query and its job: `GET /v1/jobs/{id}/result`."""
-    return f"{method} {re.sub('/v1/jobs/[^/]+', '/v1/jobs/{id}', urlsplit(path).path)}"
+    """A request without its query and its job or grading: `GET /v1/jobs/{id}/result`."""
+    named = re.sub("/v1/(jobs|gradings)/[^/]+", r"/v1/\1/{id}", urlsplit(path).path)
+    return f"{method} {named}"
 
 
 @dataclass

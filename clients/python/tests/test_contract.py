@@ -28,6 +28,12 @@ def test_a_body_has_the_members_of_the_contract(name: str) -> None:
     assert set(get_type_hints(body)) == set(schema["properties"])
 
 
+def test_a_group_has_the_members_of_the_contract() -> None:
+    schema = SCHEMAS["GradingSubmission"]["properties"]["groups"]["items"]
+    assert set(contract.GradingGroup.__required_keys__) == set(schema["required"])
+    assert set(get_type_hints(contract.GradingGroup)) == set(schema["properties"])
+
+
 def test_every_event_has_the_members_of_the_contract() -> None:
     for kind in get_args(contract.Event):
         assert set(get_type_hints(kind)) == set(SCHEMAS["JobEvent"]["properties"])

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 
+from fault_proxy import FaultProxy
 from service import Service
 from vectors import own_cases
-from vouchbox import AsyncClient, Checker, Client, GradeTest, GradingNotFound
+from vouchbox import (
+    AsyncClient,
+    Checker,
+    Client,
+    GradeResult,
+    GradeTest,
+    GradingNotFound,
+    InvalidRequest,
+    PayloadTooLarge,
+    Retry,
+    TransportFailure,
+    grade_input,
+)
+from vouchbox.compiler_end import compiler_problem
 from vouchbox.contract import JobSubmission
-from vouchbox.grade_input import compiler_problem
+from vouchbox.verdict import GradingJobs, verdict_of
 
 MIB = 1024 * 1024
+
+
+def words_of(graded: GradeResult) -> list[str]:
+    return [test["verdict"] for test in graded.verdict["tests"]]
 
 
 def test_a_program_is_graded_by_tests_that_it_does_not_see(service: Service, api_key: str) -> None:
@@ -30,52 +51,120 @@ def test_a_program_is_graded_by_tests_that_it_does_not_see(service: Service, api
             on_test=lambda name, ran: told.append(f"{name} {ran.exit_code}"),
         )
         assert client.result(graded.job_id).files["output/verdict.json"] == graded.data
-        assert len(list(client.jobs())) == 4
-    assert told == ["small 0", "wrong 0", "broken 1"]
-    assert [test["verdict"] for test in graded.verdict["tests"]] == ["accepted", "wrong_answer", "runtime_error"]
+        assert {job["job_id"] for job in client.jobs()} == {*graded.jobs, graded.job_id}
+        events = list(client.grading_events(graded.grading_id))
+        assert [event["kind"] for event in events] == [*["job"] * 4, "program", "finished"]
+        assert list(client.grading_events(graded.grading_id, after=4)) == events[4:]
+        assert [item["grading_id"] for item in client.gradings()] == [graded.grading_id]
+    assert sorted(told) == ["broken 1", "small 0", "wrong 0"]
+    assert graded.verdict["schema"] == "urn:svc:verdict:v2"
+    assert words_of(graded) == ["accepted", "wrong_answer", "runtime_error"]
+    assert all(test["run"]["wall_ms"] > 0 for test in graded.verdict["tests"])
     assert (graded.verdict["accepted"], graded.verdict["points"], graded.verdict["points_max"]) == (False, 2, 4)
 
 
+def test_tests_get_what_is_their_own_and_what_is_of_a_whole_submission(service: Service, api_key: str) -> None:
+    code = "import os, sys; print(sys.argv[1], os.environ['V'], os.environ.get('W'), input(), *sorted(os.listdir('input')))"
+    program: JobSubmission = {"language": "python", "code": code, "stdin": "in", "args": ["all"], "env": {"V": "v"}}
+    tests = [
+        GradeTest(name="one", expected="all v None in"),
+        GradeTest(name="two", stdin="own", args=["arg"], env={"W": "w"}, files={"f": b"\xff"}, expected="arg v w own f"),
+    ]
+    with Client(service.url, api_key) as client:
+        assert words_of(client.grade(program, tests=tests)) == ["accepted"] * 2
+
+
 def test_a_checker_judges_the_output_of_each_test(service: Service, api_key: str) -> None:
-    checker = Checker("python", "raise SystemExit(open('input/output').read() != open('input/stdin').read())")
+    code = """import os, sys
+is_right = sys.stdin.read() == open("input/stdin").read() + sys.argv[-1]
+raise SystemExit(int(open("input/right").read() if is_right else os.environ["WRONG"]))"""
+    checker = Checker("python", code, codes="kattis", args=["!"], files={"right": "42"}, env={"WRONG": "43"})
 
-    async def main() -> list[str]:
+    async def main() -> GradeResult:
         async with AsyncClient(service.url, api_key) as client:
-            tests = [GradeTest(name=text, stdin=text) for text in ("a", "b")]
-            graded = await client.grade("print('a', end='')", tests=tests, checker=checker)
-            return [test["verdict"] for test in graded.verdict["tests"]]
+            tests = [
+                GradeTest(name="a", stdin="a"),
+                GradeTest(name="b", stdin="b"),
+                GradeTest(name="c", stdin="", checker_args=["a!"]),
+            ]
+            return await client.grade("print('a!', end='')", tests=tests, checker=checker)
 
-    assert asyncio.run(main()) == ["accepted", "wrong_answer"]
+    graded = asyncio.run(main())
+    assert words_of(graded) == ["accepted", "wrong_answer", "accepted"]
+    assert len(graded.jobs) == 6
+
+
+def test_an_interactor_talks_to_the_program_and_judges(service: Service, api_key: str) -> None:
+    code = "print(open('input/stdin').read(), flush=True)\nraise SystemExit(input() != open('input/expected').read())"
+    tests = [GradeTest(name="even", stdin="7", expected="8"), GradeTest(name="odd", stdin="7", expected="9")]
+    with Client(service.url, api_key) as client:
+        graded = client.grade("print(int(input()) + 1)", tests=tests, interactor=Checker("python", code))
+        assert {job["job_id"] for job in client.jobs()} == {*graded.jobs, graded.job_id}
+    assert words_of(graded) == ["accepted", "wrong_answer"]
+
+
+def test_groups_validators_and_tolerances_count_as_the_contract_says(service: Service, api_key: str) -> None:
+    tests = [
+        GradeTest(name="a", group="parts", stdin="1", expected="1.0", points=0.1),
+        GradeTest(name="b", group="parts", stdin="1", expected="1.0", points=0.2),
+        GradeTest(name="c", group="parts", stdin="1", expected="1.04", compare={"floats": {"absolute": 0.05}}, points=0.3),
+        GradeTest(name="d", group="least", stdin="2", expected="2.0"),
+        GradeTest(name="e", group="least", stdin="3", expected="4"),
+        GradeTest(name="f", group="least", stdin="4", expected="4.0"),
+        GradeTest(name="g", group="last", stdin="5", expected="5.0"),
+        GradeTest(name="h", group="wrong", stdin="x", expected="x"),
+    ]
+    with Client(service.url, api_key) as client:
+        graded = client.grade(
+            "print(float(input()))",
+            tests=tests,
+            validators=[Checker("python", "float(input())")],
+            groups=[
+                {"name": "parts"},
+                {"name": "least", "score": "minimum", "points": 7, "stop": True},
+                {"name": "last", "after": ["least"]},
+                {"name": "wrong"},
+            ],
+        )
+    assert words_of(graded) == [*["accepted"] * 4, "wrong_answer", "skipped", "skipped", "invalid_input"]
+    assert [group["points"] for group in graded.verdict["groups"]] == [0.1 + 0.2 + 0.3, 0, 0, 0]
+    assert graded.verdict["points_max"] == 0.1 + 0.2 + 0.3 + 7 + 1 + 1
+
+
+def test_a_checker_gives_part_of_the_points_and_a_grading_stops(service: Service, api_key: str) -> None:
+    code = "import sys; n = open('input/output').read().strip(); print('points', n, file=sys.stderr); raise SystemExit(7)"
+    tests = [GradeTest(name=n, stdin=n, points=2) for n in ("0.5", "2", "0", "1")]
+    with Client(service.url, api_key) as client:
+        graded = client.grade("print(input())", tests=tests, checker=Checker("python", code), stop=True)
+    assert words_of(graded) == ["partial", "accepted", "wrong_answer", "skipped"]
+    assert graded.verdict["points"] == 2.5
 
 
 @pytest.mark.parametrize(
-    ("tests", "message"),
+    ("tests", "failure", "message"),
     [
-        ([], "at least one test"),
-        ([GradeTest(name="one"), GradeTest(name="one")], "same name: one"),
-        ([GradeTest(name="a"), GradeTest(name="b", stdin="x" * (MIB + 1))], "^test b: its input has 1048577 bytes; at most"),
-        ([GradeTest(name="a", args=["1"] * 65)], "^test a: it has 65 arguments; at most 64"),
-        ([GradeTest(name="a", args=["é" * 2049])], "^test a: an argument has 4098 bytes"),
-        ([GradeTest(name="a", args=["1" * 4096] * 9)], "^test a: its arguments together have 36864 bytes"),
-        ([GradeTest(name="a", files={"big": bytes(2 * MIB + 1)})], "^test a: big has 2097153 bytes"),
-        ([GradeTest(name="a", files={n: bytes(2 * MIB) for n in "abc"})], "^test a: its files together have 6291456 bytes"),
-        ([GradeTest(name="a", expected="x" * (MIB + 1))], "^test a: what is expected has 1048577 bytes"),
-        ([GradeTest(name="a", expected="x\n" * 10_001)], "^test a: what is expected has 10001 lines; at most 10000"),
-        ([GradeTest(name=str(n), expected="x" * MIB) for n in range(40)], "at most 67108864 can be judged together"),
-        ([GradeTest(name="a", points=float("nan"))], "^test a: its points"),
-        ([GradeTest(name="a", expected="\ud800")], "^test a: .* no UTF-8 form"),
+        ([], InvalidRequest, "/tests"),
+        ([GradeTest(name="one"), GradeTest(name="one")], InvalidRequest, "same name: one"),
+        ([GradeTest(name="a", args=["1"] * 65)], InvalidRequest, "/tests/0/args"),
+        ([GradeTest(name="a"), GradeTest(name="b", stdin="x" * (64 * MIB + 1))], ValueError, "67108865 bytes; at most 67108864"),
+        ([GradeTest(name="a", files={str(n): bytes(MIB * 7 // 10) for n in range(6)})], PayloadTooLarge, "/tests/0/files"),
+        ([GradeTest(name="a", group="of none")], InvalidRequest, "group"),
+        ([GradeTest(name="a", points=float("nan"))], ValueError, "JSON"),
+        ([GradeTest(name="a", expected="\ud800")], ValueError, "surrogates"),
     ],
 )
 def test_a_grading_that_cannot_be_made_is_refused_before_any_job(
-    service: Service, api_key: str, tests: list[GradeTest], message: str
+    service: Service, api_key: str, tests: list[GradeTest], failure: type[Exception], message: str
 ) -> None:
     with Client(service.url, api_key) as client:
-        with pytest.raises(ValueError, match=message):
-            client.grade("print(1)", tests=tests)
+        with pytest.raises(failure, match=message):
+            client.grade("print(1)", tests=tests, groups=[{"name": "g"}] if tests and tests[0].group else None)
         assert list(client.jobs()) == []
+        assert list(client.gradings()) == []
+        assert client.runs.open == 0
 
 
-def test_a_program_with_an_interactor_is_refused_before_any_job(service: Service, api_key: str) -> None:
+def test_a_program_with_an_interactor_of_its_own_is_refused_before_any_job(service: Service, api_key: str) -> None:
     program: JobSubmission = {
         "language": "python",
         "code": "input()",
@@ -84,20 +173,52 @@ def test_a_program_with_an_interactor_is_refused_before_any_job(service: Service
     with Client(service.url, api_key) as client:
         with pytest.raises(ValueError, match="^the program has an interactor"):
             client.grade(program, tests=[GradeTest(name="one")])
-        assert list(client.jobs()) == []
+        assert list(client.gradings()) == []
 
 
-@pytest.mark.parametrize(("code", "message"), [("", "is empty"), ("#" * (MIB + 1), "has 1048577 bytes; at most 1048576")])
-def test_a_program_of_a_wrong_size_is_refused_before_any_job(service: Service, api_key: str, code: str, message: str) -> None:
-    with Client(service.url, api_key) as client, pytest.raises(ValueError, match=f"^the program {message}"):
-        client.grade(code, tests=[GradeTest(name="one")])
+def test_texts_and_files_that_are_too_large_for_one_request_are_uploaded(service: Service, api_key: str) -> None:
+    uploads: list[str] = []
+
+    def note(request: httpx.Request) -> None:
+        uploads.extend([request.url.path] if request.method == "PUT" else [])
+
+    files = {"f": bytes([255]) * (MIB // 2)}
+    tests = [GradeTest(name=str(n), stdin="x" * (n + MIB // 2), expected="y" * (n + MIB // 2), files=files) for n in range(12)]
+    code = "print('y' * len(input()) if open('input/f', 'rb').read(1) == b'\\xff' else 'n')"
+    with httpx.Client(event_hooks={"request": [note]}) as http, Client(service.url, api_key, http=http) as client:
+        graded = client.grade(code, tests=tests)
+    assert (graded.verdict["points"], graded.not_run) == (12, {})
+    assert len(uploads) == 1, "all tests have the same file"
 
 
-def test_outputs_that_are_together_larger_than_a_file_are_judged(service: Service, api_key: str) -> None:
-    tests = [GradeTest(name=name, expected="x" * 450_000) for name in "abc"]
+def test_one_test_may_be_larger_than_what_is_sent_with_a_job(service: Service, api_key: str) -> None:
+    text = "x\n" * (3 * MIB // 2)
+    test = GradeTest(name="one", stdin=text, expected=text, files={"f": text})
     with Client(service.url, api_key) as client:
-        graded = client.grade("print('x' * 450000)", tests=tests)
-    assert (graded.verdict["points"], graded.not_run) == (3, {})
+        graded = client.grade("cmp input/f - && cat input/f", language="bash", tests=[test])
+    assert words_of(graded) == ["accepted"]
+
+
+def test_gradings_that_expect_the_same_do_not_take_uploads_from_each_other(
+    service: Service, api_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grade_input, "SENT_BYTES_MAX", 0)
+    asked: list[str] = []
+
+    def grade(client: Client) -> GradeResult:
+        return client.grade("print(input())", tests=[GradeTest(name="one", stdin="same", expected="same\n")])
+
+    def interfere(request: httpx.Request) -> None:
+        """Another grading comes after the uploads of the first, and before its request."""
+        if request.method == "POST":
+            asked.append(request.url.path)
+            if len(asked) == 1:
+                with Client(service.url, api_key) as other:
+                    assert grade(other).verdict["accepted"]
+
+    with httpx.Client(event_hooks={"request": [interfere]}) as http, Client(service.url, api_key, http=http) as client:
+        assert grade(client).verdict["accepted"]
+    assert asked == ["/v1/gradings"] * 2
 
 
 def test_a_whole_output_is_judged_if_only_stderr_is_cut(service: Service, api_key: str) -> None:
@@ -105,6 +226,181 @@ def test_a_whole_output_is_judged_if_only_stderr_is_cut(service: Service, api_ke
     with Client(service.url, api_key) as client:
         graded = client.grade(code, tests=[GradeTest(name="one", expected="3")])
     assert graded.verdict["accepted"] is True
+
+
+def test_a_test_that_was_cancelled_is_told_with_the_reason(service: Service, api_key: str) -> None:
+    tests = [GradeTest(name="a", stdin="0", expected=""), GradeTest(name="b", stdin="300", expected="")]
+
+    async def main() -> GradeResult:
+        async with AsyncClient(service.url, api_key) as client:
+
+            async def end_the_other(name: str, _ran: object) -> None:
+                while name == "a":
+                    async for job in client.jobs(status="running"):
+                        await client.cancel(job["job_id"])
+                        return
+
+            code = "import time; time.sleep(int(input()))"
+            return await client.grade(code, tests=tests, limits={"wall_seconds": 300}, on_test=end_the_other)
+
+    graded = asyncio.run(main())
+    assert words_of(graded) == ["accepted", "not_run"]
+    assert graded.not_run["b"] == f"{graded.verdict['tests'][1]['run']['job_id']} ended as cancelled: cancelled"
+
+
+def test_what_a_callback_raises_cancels_the_grading(service: Service, api_key: str) -> None:
+    tests = [GradeTest(name=text, stdin=text) for text in ("0", "300")]
+    with Client(service.url, api_key) as client:
+        with pytest.raises(ZeroDivisionError):
+            client.grade(
+                "import time; time.sleep(int(input()))",
+                tests=tests,
+                limits={"wall_seconds": 300},
+                on_test=lambda _name, _ran: 1 / 0,
+            )
+        [grading] = client.gradings()
+        assert client.wait_for_grading(grading["grading_id"])["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("held", ["POST /v1/gradings", "GET /v1/gradings/{id}"])
+def test_a_grading_whose_task_is_cancelled_is_cancelled(proxy: FaultProxy, service: Service, api_key: str, held: str) -> None:
+    async def main() -> str:
+        loop = asyncio.get_running_loop()
+        async with AsyncClient(proxy.url, api_key) as client:
+            sleeping = client.grade("sleep 300", language="bash", tests=[GradeTest(name="one")], limits={"wall_seconds": 300})
+            grading = asyncio.create_task(sleeping)
+
+            def cancel(_operation: str) -> None:
+                loop.call_soon_threadsafe(grading.cancel)
+
+            proxy.on_held = cancel
+            proxy.add({"on": held, "fault": "hold_answer"})
+            with pytest.raises(asyncio.CancelledError):
+                await grading
+            (stored,) = [item async for item in client.gradings()]
+            return (await client.wait_for_grading(stored["grading_id"]))["status"]
+
+    assert asyncio.run(main()) == "cancelled"
+
+
+def test_lost_answers_and_a_service_that_is_busy_change_nothing(proxy: FaultProxy, api_key: str) -> None:
+    busy = {"status": 503, "code": "worker_unavailable", "retry_after": 0}
+    full = {"status": 429, "code": "queue_full", "retry_after": 0}
+    proxy.add({"on": "POST /v1/gradings", "answer": full})
+    proxy.add({"on": "POST /v1/gradings", "fault": "cut_answer"})
+    proxy.add({"on": "GET /v1/gradings/{id}", "answer": busy})
+    proxy.add({"on": "GET /v1/gradings/{id}/events", "fault": "truncate_answer"})
+    with Client(proxy.url, api_key, retry=Retry(base_seconds=0.001)) as client:
+        assert client.grade("print(1)", tests=[GradeTest(name="one", expected="1")]).verdict["accepted"]
+        assert len(list(client.gradings())) == 1
+    assert len({request.key for request in proxy.requests("POST /v1/gradings")}) == 1
+
+
+def test_a_service_that_has_no_gradings_is_told(proxy: FaultProxy, api_key: str) -> None:
+    proxy.add({"on": "POST /v1/gradings", "answer": {"status": 404, "code": "route_not_found"}})
+    with Client(proxy.url, api_key) as client, pytest.raises(TransportFailure, match="has no gradings"):
+        client.grade("print(1)", tests=[GradeTest(name="one")])
+
+
+def test_a_grading_without_a_verdict_is_told_with_its_problem(proxy: FaultProxy, api_key: str) -> None:
+    proxy.add({"on": "GET /v1/gradings/{id}", "replace": ['"problem":null', '"problem":"why"'], "count": 9})
+    proxy.add({"on": "GET /v1/gradings/{id}/events", "replace": ['"kind":"job"', '"kind":"other"'], "count": 9})
+    with Client(proxy.url, api_key) as client, pytest.raises(TransportFailure, match="gave no verdict: why"):
+        client.grade("print(1)", tests=[GradeTest(name="one")])
+
+
+def test_many_gradings_at_once_wait_for_their_turn(service: Service, api_key: str) -> None:
+    async def main() -> list[GradeResult]:
+        async with AsyncClient(service.url, api_key) as client:
+            tests = [GradeTest(name="one", stdin="1", expected="1")]
+            return await asyncio.gather(*(client.grade("cat", language="bash", tests=tests) for _ in range(30)))
+
+    assert all(graded.verdict["accepted"] for graded in asyncio.run(main()))
+
+
+SENT: dict[str, Any] = {
+    "verdict": "urn:svc:verdict:v2",
+    "programs": [{"language": "python", "code": "print(input())"}],
+    "tests": [
+        {"name": "a", "stdin": "1", "expected": "1", "compare": "lines", "points": 1, "group": "x"},
+        {"name": "b", "stdin": "2", "expected": "3", "compare": "lines", "points": 2, "group": "x"},
+        {"name": "c", "compare": "lines", "points": 4, "group": "y"},
+    ],
+    "groups": [{"name": "x"}, {"name": "y", "after": ["x"]}],
+    "validators": [{"language": "python", "code": "input()"}],
+}
+
+
+@pytest.fixture(scope="module")
+def judged(service: Service) -> tuple[bytes, GradingJobs]:
+    """A real verdict, and the jobs of its grading."""
+    with Client(service.url, "key-of-tenant199") as client:
+        grading_id = client.submit_grading(SENT)["grading_id"]
+        found = client.wait_for_grading(grading_id)
+        jobs = GradingJobs()
+        for event in client.grading_events(grading_id):
+            if event["kind"] == "job":
+                jobs.ids[event["data"]["job_id"]] = None
+                if event["data"]["name"].startswith("test "):
+                    jobs.tests[event["data"]["test"]] = event["data"]["job_id"]
+        return client.result(found["graded"][0]["verdict"]["job_id"]).files["output/verdict.json"], jobs
+
+
+def put(value: Any, *path: str | int) -> Callable[[Any], None]:
+    def change(verdict: Any) -> None:
+        for name in path[:-1]:
+            verdict = verdict[name]
+        verdict[path[-1]] = value
+
+    return change
+
+
+def test_the_verdict_of_the_judge_is_believed(judged: tuple[bytes, GradingJobs]) -> None:
+    data, jobs = judged
+    assert [test["verdict"] for test in verdict_of(data, SENT, jobs)["tests"]] == ["accepted", "wrong_answer", "skipped"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("urn:svc:verdict:v1", "schema"),
+        put("bash", "program", "language"),
+        put("0" * 64, "program", "code_sha256"),
+        put(True, "accepted"),
+        put(1, "accepted"),
+        put(7, "points"),
+        put(8, "points_max"),
+        put([], "tests"),
+        put(None, "tests"),
+        put(True, "groups", 0, "passed"),
+        put("minimum", "groups", 0, "score"),
+        put("z", "tests", 0, "name"),
+        put("y", "tests", 0, "group"),
+        put("words", "tests", 0, "compare"),
+        put("splendid", "tests", 1, "verdict"),
+        put("not_run", "tests", 2, "verdict"),
+        put("skipped", "tests", 1, "verdict"),
+        put("partial", "tests", 0, "verdict"),
+        put(2, "tests", 1, "points"),
+        put(3, "tests", 1, "points_max"),
+        put("0" * 64, "tests", 0, "stdin_sha256"),
+        put("0" * 64, "tests", 0, "expected_sha256"),
+        put("job_other", "tests", 0, "run", "job_id"),
+        put("../job", "tests", 0, "run", "job_id"),
+        put("1", "tests", 0, "run", "wall_ms"),
+        put([], "tests", 0, "validations", 0),
+        put("job_other", "tests", 0, "validations", 0, "job_id"),
+        put("kattis", "tests", 0, "validations", 0, "codes"),
+    ],
+)
+def test_a_verdict_that_the_judge_cannot_have_made_is_refused(
+    judged: tuple[bytes, GradingJobs], change: Callable[[Any], None]
+) -> None:
+    data, jobs = judged
+    verdict = json.loads(data)
+    change(verdict)
+    with pytest.raises(TransportFailure, match="not one of this grading"):
+        verdict_of(json.dumps(verdict).encode(), SENT, jobs)
 
 
 def test_the_service_grades_many_programs_in_one_request(service: Service, api_key: str) -> None:

@@ -48,7 +48,7 @@ def _forms() -> dict[str, dict[str, Any]]:
 
 def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None) -> None:
     """Raises `TransportFailure` unless the answer of a route has its form and is about the job that was asked for."""
-    wrong = _wrong_in(body, _forms()["answers"][route], "the whole") or _wrong_event(body)
+    wrong = wrong_in(body, _forms()["answers"][route], "the whole") or _wrong_event(body)
     if wrong is not None:
         raise TransportFailure("undecodable", f"the answer to {route} is not what it should be: {wrong}")
     if job_id is not None and body.get("job_id", job_id) != job_id:
@@ -57,7 +57,7 @@ def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None)
 
 def check_facts(body: Mapping[str, Any]) -> None:
     """Raises `TransportFailure` unless what calls depend on has its form. Capabilities of an older service do not name it."""
-    wrong = _wrong_in(body, {"features?": ["s"], "per_tenant?": {"waits_max": "i"}}, "the whole")
+    wrong = wrong_in(body, {"features?": ["s"], "per_tenant?": {"waits_max": "i"}}, "the whole")
     if wrong is not None:
         raise TransportFailure("undecodable", f"the capabilities are not what they should be: {wrong}")
 
@@ -65,13 +65,13 @@ def check_facts(body: Mapping[str, Any]) -> None:
 def _wrong_event(body: Mapping[str, Any]) -> str | None:
     events: Any = body.get("events")
     for event in cast("list[dict[str, Any]]", events) if isinstance(events, list) else ():
-        wrong = _wrong_in(event.get("data"), _forms()["events"].get(event["kind"], ""), f"event {event['seq']}")
+        wrong = wrong_in(event.get("data"), _forms()["events"].get(event["kind"], ""), f"event {event['seq']}")
         if wrong is not None:
             return wrong
     return None
 
 
-def _wrong_in(value: Any, form: Any, name: str) -> str | None:
+def wrong_in(value: Any, form: Any, name: str) -> str | None:
     """The name of the first member that is wrong; None if none is."""
     if isinstance(form, str):
         return None if form == "" or any(_LETTERS[letter](value) for letter in form) else name
@@ -83,9 +83,9 @@ def _wrong_in(value: Any, form: Any, name: str) -> str | None:
     for key, member in form.items():
         at = key.removesuffix("?")
         if key == "*":
-            wrong = next((found for each in given if (found := _wrong_in(given[each], member, each))), None)
+            wrong = next((found for each in given if (found := wrong_in(given[each], member, each))), None)
         elif at in given:
-            wrong = _wrong_in(given[at], member, at)
+            wrong = wrong_in(given[at], member, at)
         else:
             wrong = at if at == key else None
         if wrong is not None:
@@ -95,7 +95,7 @@ def _wrong_in(value: Any, form: Any, name: str) -> str | None:
 
 def _wrong_in_list(value: Any, form: list[Any], name: str) -> str | None:
     if len(form) == 2:
-        return None if value is None else _wrong_in(value, form[0], name)
+        return None if value is None else wrong_in(value, form[0], name)
     if not isinstance(value, list):
         return name
-    return next((found for item in cast("list[Any]", value) if (found := _wrong_in(item, form[0], name))), None)
+    return next((found for item in cast("list[Any]", value) if (found := wrong_in(item, form[0], name))), None)

@@ -123,6 +123,31 @@ class Interaction(TypedDict):
     role: Literal["program", "interactor"]
 
 
+class FloatTolerance(TypedDict, total=False):
+    absolute: float
+    relative: float
+
+
+class Floats(TypedDict):
+    """Numbers may differ by either tolerance, and all else is compared as words."""
+
+    floats: FloatTolerance
+
+
+Comparing: TypeAlias = Literal["lines", "words", "exact"] | Floats
+"""How an output is compared with what is expected."""
+
+
+class GradingGroup(TypedDict):
+    """Tests whose points count together: their sum, or the smallest part that one of them won."""
+
+    name: str
+    score: NotRequired[Literal["sum", "minimum"]]
+    points: NotRequired[float]
+    after: NotRequired[list[str]]
+    stop: NotRequired[bool]
+
+
 class Violation(TypedDict):
     """One limit that a program broke, or one act that it was refused."""
 

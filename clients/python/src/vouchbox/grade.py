@@ -1,33 +1,31 @@
-"""Grading a program against tests that it does not see.
+"""Grading a program against tests that it does not see, in one request.
 
-Each test is a job of its own, in a cell of its own: none sees another, and none sees the expected output. A last job judges,
-and its output is the verdict, signed by the service like any result. docs/GRADING.md says what a verdict shows.
+The service makes a job of each test, in a cell of its own, and a last one that judges. The output of that is the verdict,
+signed like any result. docs/GRADING.md says what it shows.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files as resources
 from typing import Any
 
-from .contract import FileContent, IsolationClass, JobSubmission, LimitsInput
+from .canonical_json import sha256_hex
+from .compiler_end import compiler_problem
+from .contract import GradingGroup, IsolationClass, JobSubmission, LimitsInput
 from .effects import Call, Flow
-from .failures import TransportFailure
-from .grade_input import BLOB_BYTES_MAX, FILE_BYTES_MAX, Checker, GradeTest, check_grading, compiler_problem
-from .jobs import upload
-from .outcome import RunResult
-from .run import run
-from .session import Session
-from .verdict import verdict_of
+from .failures import BlobUnavailable, RouteNotFound, ServiceFailure, TransportFailure, VouchboxError
+from .grade_input import Checker, GradeTest, defined, grader_of, test_of, with_uploads
+from .gradings import EventFollower, cancel_grading_request, grading_request, stored_of, submit_grading, wait_for_grading
+from .jobs import detail, random_key, result
+from .outcome import RunResult, run_result_of
+from .run import take_turn
+from .session import Session, exchange
+from .submission import submission_of
+from .verdict import VERDICT_SCHEMA, GradingJobs, verdict_of
 
-GRADING_FILE = "input/grading.json"
 VERDICT_FILE = "output/verdict.json"
-
-LARGE: LimitsInput = {"cpu_seconds": 60, "wall_seconds": 120, "mem_mb": 1024}
-"""What a large grading needs of its judge. A ceiling that is lower holds."""
 
 ENDS = frozenset(("exited", "signaled", "wall_limit", "cpu_limit", "memory_limit", "compile_failed"))
 """How a program itself can end. With any other reason it did not run, or not to an end of its own."""
@@ -38,19 +36,17 @@ class GradeResult:
     """The result of a grading."""
 
     verdict: Mapping[str, Any]
-    """The verdict: `accepted`, `points`, `points_max`, and `tests` with the verdict of each."""
+    """The verdict: `accepted`, `points`, `points_max`, `groups`, and `tests` with the verdict of each and what it took."""
     data: bytes = field(repr=False)
     """The exact bytes of the verdict: an output file of the job that judged."""
+    grading_id: str
     job_id: str
     """The job that judged. Its attestation is the signature of the verdict."""
     receipt_sha256: str
     not_run: Mapping[str, str]
-    """Why a test is `not_run`, by its name: such as that its compiler met a limit. The verdict does not have it."""
-
-
-def judge() -> str:
-    """The program that judges. A verifier knows it by its digest."""
-    return (resources("vouchbox") / "judge.txt").read_text(encoding="utf-8")
+    """Why a test is `not_run` or `compile_limit`, by its name. The verdict does not have it."""
+    jobs: tuple[str, ...]
+    """Every job of the grading but that one, in the order in which they ended, and then those of interactors that judged."""
 
 
 def grade(
@@ -59,123 +55,174 @@ def grade(
     *,
     tests: Sequence[GradeTest],
     checker: Checker | None = None,
+    interactor: Checker | None = None,
+    validators: Sequence[Checker] | None = None,
+    groups: Sequence[GradingGroup] | None = None,
+    stop: bool | None = None,
     language: str | None = None,
     runtime: str | None = None,
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
+    idempotency_key: str | None = None,
     on_test: Callable[[str, RunResult], object] | None = None,
 ) -> Flow[GradeResult]:
     """Grades a program and returns the verdict. A program that fails its tests is a verdict, not an error.
 
-    The tests run one after the other. `on_test` is called with the name of each as it has run. Raises ValueError before the
-    first job if there are no tests, two of one name, or one that no job can take; and after the tests if the program wrote
-    more than a judge can be given.
+    `checker` judges the output of each test, and `validators` its input. An `interactor` talks to the program, and judges in
+    place of a checker. Without `groups`, the points of all tests are added up, and `stop` says whether the first test that
+    wins nothing ends the grading.
+
+    `on_test` is called with the name of each test as it has run; twice if one met its wall limit for want of a processor.
+    Ctrl-C, the cancellation of the task, and whatever the callback raises cancel the grading and are then raised here.
+
+    Any number may be called at once: those that the service would refuse now wait in the client for their turn.
     """
-    check_grading(program, tests, checker)
-    records: list[dict[str, Any]] = []
-    not_run: dict[str, str] = {}
-    code_sha256 = None
-    for test in tests:
-        ended = yield from run(
-            session,
-            program,
-            language=language,
-            files=test.files,
-            outputs=(),
-            stdin=test.stdin,
-            args=test.args,
-            runtime=runtime,
-            minimum_isolation=minimum_isolation,
-            limits=limits,
+    given = submission_of(program, language=language, runtime=runtime, minimum_isolation=minimum_isolation, limits=limits)
+    if given.get("interactor") is not None:
+        raise ValueError("the program has an interactor: give it to the grading, where it judges")
+    members = {
+        "verdict": VERDICT_SCHEMA,
+        "programs": [defined({name: given.get(name) for name in ("language", "code", "env", "files", "runtime")})],
+        "tests": [test_of(test, given) for test in tests],
+        "checker": checker and grader_of(checker),
+        "interactor": interactor and grader_of(interactor),
+        "validators": None if validators is None else [grader_of(one) for one in validators],
+        "groups": None if groups is None else list(groups),
+        "stop": stop,
+        "limits": given.get("limits"),
+        "requirements": given.get("requirements"),
+    }
+    grading = _Grading(session, defined(members), idempotency_key or random_key())
+    yield from take_turn(session)
+    try:
+        yield from grading.submit()
+        yield from grading.follow(on_test)
+        return (yield from grading.result())
+    except GeneratorExit:
+        raise
+    except BaseException:
+        yield from grading.abandon()
+        raise
+    finally:
+        session.runs.pass_on()
+
+
+@dataclass(slots=True)
+class _Grading:
+    session: Session
+    sent: Mapping[str, Any]
+    """The body with every text in it."""
+    idempotency_key: str
+    body: Mapping[str, Any] | None = None
+    """The body as it was last sent. None: there is nothing to abandon."""
+    grading_id: str | None = None
+    jobs: GradingJobs = field(default_factory=GradingJobs)
+
+    def submit(self) -> Flow[None]:
+        """Stores the grading. What it uploaded may be gone by then: another grading that expects the same has taken it."""
+        tries = 1
+        while self.grading_id is None:
+            self.body = None
+            body = yield from with_uploads(self.session, self.sent)
+            self.body = body
+            try:
+                stored = yield from submit_grading(self.session, body, idempotency_key=self.idempotency_key)
+                self.grading_id = stored["grading_id"]
+            except ServiceFailure as failure:
+                self.body = None
+                if isinstance(failure, RouteNotFound):
+                    message = "this service has no gradings: a newer one makes the jobs of a grading itself"
+                    raise TransportFailure("unstructured", message, status=failure.status) from failure
+                tries += 1
+                if not isinstance(failure, BlobUnavailable) or body == self.sent or tries > self.session.retry.attempts_max:
+                    raise
+
+    def follow(self, on_test: Callable[[str, RunResult], object] | None) -> Flow[None]:
+        """Notes the jobs of the grading, until it has ended."""
+        assert self.grading_id is not None
+        if on_test is None:
+            # All events come at once then.
+            yield from wait_for_grading(self.session, self.grading_id)
+        follower = EventFollower(self.session, self.grading_id)
+        while not follower.has_finished:
+            for event in (yield from follower.next_events()):
+                name, test, job_id = (event["data"].get(member) for member in ("name", "test", "job_id"))
+                if event["kind"] != "job" or job_id is None:
+                    continue
+                self.jobs.ids[job_id] = None
+                if test is not None and name is not None and name.startswith("test "):
+                    self.jobs.tests[test] = job_id
+                    if on_test is not None:
+                        yield Call(functools.partial(_told, on_test, (yield from self._ended(job_id))), test)
+
+    def _ended(self, job_id: str) -> Flow[RunResult]:
+        ended = yield from result(self.session, job_id)
+        return run_result_of(ended, (yield from detail(self.session, job_id)), self.sent.get("limits"))
+
+    def result(self) -> Flow[GradeResult]:
+        """The verdict, which must be the one of which the service has said the digest."""
+        assert self.grading_id is not None
+        found = yield from wait_for_grading(self.session, self.grading_id)
+        nothing: dict[str, Any] = {"status": "no program", "verdict": None, "problem": None}
+        said: dict[str, Any] = next(iter(found["graded"]), nothing)
+        judge = said["verdict"]
+        if judge is None or judge["job_id"] not in self.jobs.ids:
+            why = said["problem"] or said["status"]
+            raise TransportFailure("undecodable", f"{self.grading_id} gave no verdict: {why}")
+        job_id = judge["job_id"]
+        data = (yield from result(self.session, job_id)).files.get(VERDICT_FILE)
+        if data is None or sha256_hex(data) != judge["verdict_sha256"]:
+            raise TransportFailure("undecodable", f"{job_id} has another verdict than the grading says")
+        verdict = verdict_of(data, self.sent, self.jobs)
+        return GradeResult(
+            verdict=verdict,
+            data=data,
+            grading_id=self.grading_id,
+            job_id=job_id,
+            receipt_sha256=judge["receipt_sha256"],
+            not_run=(yield from self._not_run(verdict)),
+            jobs=tuple(each for each in {**self.jobs.ids, **_checks_of(verdict)} if each != job_id),
         )
-        if on_test is not None:
-            yield Call(functools.partial(_told, on_test, ended), test.name)
-        code_sha256 = code_sha256 or ended.receipt.get("code_sha256")
-        problem = _problem_of(ended)
-        if problem is not None:
-            not_run[test.name] = problem
-        records.append((yield from _record_of(session, test, ended, checker, problem)))
-    said = language or ("python" if isinstance(program, str) else program["language"])
-    grading = {"program": {"language": said, "code_sha256": code_sha256}, "tests": records}
-    return (yield from _judged(session, grading, not_run))
+
+    def _not_run(self, verdict: Mapping[str, Any]) -> Flow[dict[str, str]]:
+        problems: dict[str, str] = {}
+        not_run: dict[str, str] = {}
+        for test in verdict["tests"]:
+            job = test["run"] or verdict["program"]["build"]
+            if job is None or test["verdict"] not in ("not_run", "compile_limit"):
+                continue
+            if job["job_id"] not in problems:
+                problems[job["job_id"]] = _problem_of((yield from self._ended(job["job_id"])))
+            not_run[test["name"]] = problems[job["job_id"]]
+        return not_run
+
+    def abandon(self) -> Flow[None]:
+        """Ends the grading, in one try. What was broken off may be the request itself: then its key names the grading."""
+        if self.body is None:
+            return
+        try:
+            if self.grading_id is None:
+                again = yield from exchange(grading_request(self.body, self.idempotency_key))
+                self.grading_id = stored_of(again)["grading_id"]
+            assert self.grading_id is not None
+            yield from exchange(cancel_grading_request(self.grading_id))
+        except VouchboxError:
+            # This error says more than a failure to end the grading would.
+            return
+
+
+def _checks_of(verdict: Mapping[str, Any]) -> dict[str, None]:
+    """The jobs of what judged the tests. Events do not name those of an interactor."""
+    return {test["check"]["job_id"]: None for test in verdict["tests"] if test["check"] is not None}
 
 
 def _told(on_test: Callable[[str, RunResult], object], ended: RunResult, name: str) -> object:
     return on_test(name, ended)
 
 
-def _problem_of(ended: RunResult) -> str | None:
-    """Why there is nothing to judge. None if there is."""
-    if ended.terminal_reason not in ENDS:
-        return f"{ended.job_id} ended as {ended.status}: {ended.terminal_reason or 'no reason is recorded'}"
-    return compiler_problem(ended.terminal_reason, ended.violations, ended.stderr)
-
-
-def _is_stdout_cut(ended: RunResult) -> bool:
-    """Whether some of the output that is judged is unknown. What a compiler or the program said on stderr does not count."""
-    seen = ended.receipt.get("executor_output")
-    return ended.truncated if seen is None else bool(seen["stdout"]["executor_truncated"])
-
-
-def _record_of(
-    session: Session, test: GradeTest, ended: RunResult, checker: Checker | None, problem: str | None
-) -> Flow[dict[str, Any]]:
-    """A test as the judge gets it, after its checker ran if there is one and the program ended well.
-
-    Without a terminal reason, the judge says `not_run`.
-    """
-    truncated = _is_stdout_cut(ended)
-    is_checked = checker is not None and ended.ok and not truncated
-    return {
-        "name": test.name,
-        "points": test.points,
-        "job_id": ended.job_id,
-        "receipt_sha256": ended.receipt_sha256,
-        "terminal_reason": ended.terminal_reason if problem is None else None,
-        "exit_code": ended.exit_code,
-        "truncated": truncated,
-        "stdout": ended.stdout,
-        "expected": test.expected,
-        "compare": test.compare,
-        "checker": (yield from _checked(session, test, ended, checker)) if checker and is_checked else None,
-    }
-
-
-def _checked(session: Session, test: GradeTest, ended: RunResult, checker: Checker) -> Flow[dict[str, Any]]:
-    files = {"stdin": test.stdin or "", "expected": test.expected or "", "output": ended.stdout}
-    checked = yield from run(session, checker.code, language=checker.language, files=files, outputs=())
-    return {
-        "job_id": checked.job_id,
-        "receipt_sha256": checked.receipt_sha256,
-        "code_sha256": checked.receipt.get("code_sha256", ""),
-        "terminal_reason": checked.terminal_reason,
-        "exit_code": checked.exit_code,
-    }
-
-
-def _judged(session: Session, grading: Mapping[str, Any], not_run: Mapping[str, str]) -> Flow[GradeResult]:
-    """The verdict. A grading that is too large to be sent with the job of its judge is uploaded before."""
-    text = json.dumps(grading, ensure_ascii=False, allow_nan=False).encode()
-    if len(text) > BLOB_BYTES_MAX:
-        most = f"at most {BLOB_BYTES_MAX} can be judged together"
-        raise ValueError(f"there is no verdict: what the program wrote and should write has {len(text)} bytes; {most}")
-    is_large = len(text) > FILE_BYTES_MAX
-    given: FileContent = (yield from upload(session, text)) if is_large else text
-    judged = yield from run(
-        session,
-        judge(),
-        language="python",
-        files={GRADING_FILE: given},
-        outputs=(VERDICT_FILE,),
-        limits=LARGE if is_large else None,
+def _problem_of(ended: RunResult) -> str:
+    """Why nothing is known of the program."""
+    compiler = (
+        compiler_problem(ended.terminal_reason, ended.violations, ended.stderr) if ended.terminal_reason in ENDS else None
     )
-    data = judged.files.get(VERDICT_FILE)
-    if data is None or not judged.ok:
-        raise TransportFailure("undecodable", f"{judged.job_id} gave no verdict: {judged.stderr[-500:]}")
-    return GradeResult(
-        verdict=verdict_of(data, grading),
-        data=data,
-        job_id=judged.job_id,
-        receipt_sha256=judged.receipt_sha256,
-        not_run=not_run,
-    )
+    return compiler or f"{ended.job_id} ended as {ended.status}: {ended.terminal_reason or 'no reason is recorded'}"

@@ -64,8 +64,7 @@ def run(
     if "build" not in submission:  # What a build brings back is its product.
         submission.setdefault("outputs", list(EVERY_OUTPUT))
     running = _Run(session, submission, idempotency_key or random_key(), on_stdout, on_stderr)
-    runs_max = (yield from facts_of(session)).runs_max
-    yield TakeTurn(session.runs, _RUNS_USUAL if runs_max is None else runs_max)
+    yield from take_turn(session)
     try:
         ended = yield from running.result()
         return run_result_of(ended, (yield from detail(session, ended.job_id)), submission.get("limits"))
@@ -78,6 +77,12 @@ def run(
         raise
     finally:
         session.runs.pass_on()
+
+
+def take_turn(session: Session) -> Flow[None]:
+    """Waits until fewer runs are open than the service lets the tenant have, and takes a turn. The caller passes it on."""
+    runs_max = (yield from facts_of(session)).runs_max
+    yield TakeTurn(session.runs, _RUNS_USUAL if runs_max is None else runs_max)
 
 
 @dataclass(slots=True)

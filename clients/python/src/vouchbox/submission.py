@@ -29,7 +29,7 @@ def submission_of(
     """The submission of some code, or a given submission with the members that are given beside it."""
     said = {
         "language": language,
-        "files": None if files is None else _input_files(files),
+        "files": None if files is None else input_files(files),
         "outputs": None if outputs is None else list(outputs),
         "stdin": stdin,
         "args": None if args is None else list(args),
@@ -52,7 +52,7 @@ def input_path(name: str) -> str:
     return name if name.startswith("input/") else f"input/{name}"
 
 
-def _input_files(files: Mapping[str, FileContent]) -> list[InputFile | UploadedFile | OutputFile]:
+def input_files(files: Mapping[str, FileContent]) -> list[InputFile | UploadedFile | OutputFile]:
     return [_input_file(input_path(name), content) for name, content in files.items()]
 
 

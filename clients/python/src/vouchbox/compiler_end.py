@@ -1,0 +1,40 @@
+"""What the end of a compiler says of its program, where both work in one job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .contract import Violation
+
+_ABOUT_PROGRAM = re.compile(
+    r"^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A compiler says so of the program: it names a line of it, or a symbol."""
+
+_ABOUT_LIMIT = re.compile(
+    r"no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory"
+    r"|out of resources|signal terminated program|terminated with signal",
+    re.IGNORECASE,
+)
+"""It says so where a limit stopped it or a part of it, even if it also names a line."""
+
+
+def compiler_problem(terminal_reason: str | None, violations: Sequence[Violation], stderr: str) -> str | None:
+    """Why the end of a test says nothing of the program: its compiler met a limit.
+
+    None if the program ran, and if the compiler found an error in it. The service says in a violation which limit a
+    compiler met, where its kernel counts it; of the others only the compiler knows.
+    """
+    met = [v["message"] for v in violations if v.get("phase") == "compile" and v["type"] != "compile"]
+    if met:
+        return f"the compiler met a limit: {'; '.join(met)}"
+    if terminal_reason != "compile_failed":
+        return None
+    for line in stderr.split("\n"):
+        if _ABOUT_LIMIT.search(line):
+            return f"the compiler met a limit: {line[:300]}"
+    if _ABOUT_PROGRAM.search(stderr):
+        return None
+    return "the compiler failed, and what is recorded of it names no error in the program"
