@@ -200,6 +200,8 @@ describe('a product', () => {
     for (const answer of refused) expect(refusalOf(answer)).toEqual([422, 'input_unavailable', '/product/job_id']);
     const odd = await submit({ ...start, files: [{ path: 'input/product', content_base64: '' }] });
     expect(refusalOf(odd)).toEqual([400, 'invalid_request', '/files/0/path']);
+    const below = await submit({ ...start, files: [{ path: 'input/product/a', content_base64: '' }] });
+    expect(refusalOf(below)).toEqual([400, 'invalid_request', '/files/0/path']);
     expect(refusalOf(await submit({ language: 'bash', code: ':', product: { job_id } }))[2]).toBe('/product');
   });
 
@@ -276,6 +278,27 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
       }),
     );
     expect(other).toBe(one);
+  });
+
+  test('starts no other file in place of the product', { tags: ['Builds-2'] }, async () => {
+    const other = await rig().run(C as unknown as JobSubmission);
+    const from = { job_id: other.job_id, path: 'output/product' };
+    const files = [{ path: 'input/product', from }];
+    const c = { language: 'c', code: C.code } as const;
+    const plan = { ...grading, programs: [c], checker: undefined };
+    const [one] = tests;
+    const bodies = [
+      [{ ...plan, programs: [{ ...c, files }] }, '/programs/0/files/0/path'],
+      [{ ...plan, tests: [one, { ...one, name: 'other', files }] }, '/tests/1/files/0/path'],
+      [{ ...plan, checker: { ...c, files } }, '/checker/files/0/path'],
+      [{ ...plan, interactor: { ...c, files } }, '/interactor/files/0/path'],
+      [{ ...plan, validators: [c, { ...c, files }] }, '/validators/1/files/0/path'],
+      [{ ...plan, programs: [{ ...c, files: [{ path: 'input/product/a', from }] }] }, '/programs/0/files/0/path'],
+    ] as const;
+    for (const [body, pointer] of bodies) {
+      const answer = await rig().request('/v1/gradings', { method: 'POST', body });
+      expect(refusalOf(answer)).toEqual([400, 'invalid_request', pointer]);
+    }
   });
 
   test('says of a program that does not compile, and of one that its compiler finds too large, that no test ran', async () => {

@@ -68,6 +68,12 @@ describe('what cannot be graded is refused, and nothing is stored:', { tags: ['G
       'invalid_request',
     ],
     [
+      'a file in place of one that its interactor reads',
+      { ...ONE, ...V2, interactor: { ...WRONG, files: [{ path: 'input/stdin/a', content_base64: '' }] } },
+      400,
+      'invalid_request',
+    ],
+    [
       'variables of a program and a test that are too many for a job',
       { ...V2, programs: [{ ...SUM, env: variables('P') }], tests: [{ name: 'a', env: variables('T') }] },
       413,

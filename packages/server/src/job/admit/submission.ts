@@ -146,10 +146,15 @@ function withProduct({ language, product, files = [] }: Interactor, at: string):
   if (!isCompiled({ language })) {
     throw refusal('invalid_request', `${at}/product`, `must be left out: ${language} is not compiled`);
   }
-  const { output, input } = PRODUCT_FILES;
-  const index = files.findIndex(({ path }) => path === input);
+  checkProductPlace(files, at);
+  return [...files, { path: PRODUCT_FILES.input, from: { job_id: product.job_id, path: PRODUCT_FILES.output } }];
+}
+
+/** No file may be taken for the product of its program. `at` is the pointer of what has these files. */
+export function checkProductPlace(files: readonly SubmittedFile[], at: string): void {
+  const { input } = PRODUCT_FILES;
+  const index = files.findIndex(({ path }) => path === input || path.startsWith(`${input}/`));
   if (index >= 0) throw refusal('invalid_request', `${at}/files/${index}/path`, `is where the product is: ${input}`);
-  return [...files, { path: input, from: { job_id: product.job_id, path: output } }];
 }
 
 function knownLanguage(name: string, at: string): Language {

@@ -125,7 +125,7 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
  */
 export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Program {
   const { spec, key, store, interaction } = context;
-  const product = spec.product && spec.files.find(({ path }) => path === PRODUCT_FILES.input);
+  const product = spec.product && productIn(spec.files);
   const contentOf = (file: StoredFile) =>
     isNamed(file) ? namedContent(store, key.tenant, file) : Buffer.from(file.content_base64, 'base64');
   return {
@@ -145,6 +145,13 @@ export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Progr
     ...(product !== undefined && { product: contentOf(product) }),
     ...(interaction !== undefined && { interaction }),
   };
+}
+
+/** @throws Error if another file lies there: what is started is what the receipt says */
+function productIn(files: readonly StoredFile[]): StoredFile {
+  const [product, ...others] = files.filter(({ path }) => path === PRODUCT_FILES.input);
+  if (product === undefined || others.length > 0) throw new Error('a job has not exactly one product');
+  return product;
 }
 
 /** How often a piece of a large output is tried before the job ends as an error: about 3 seconds with the pauses between. */

@@ -3,13 +3,21 @@
  * when the grading is accepted, and kept until it has ended.
  */
 import { filesMax, pathsProblem, type StoredFile, type SubmittedFile } from '@vouchbox/protocol';
-import { CHECKED_FILES } from '@vouchbox/protocol/grading-steps';
+import { CHECKED_FILES, isCompiled } from '@vouchbox/protocol/grading-steps';
 import type { Caller } from '../../ground/caller.ts';
 import { blobsNamed } from '../../store/blobs/blobs-named.ts';
 import type { Store } from '../../store/store.ts';
 import { type CopyOptions, copyOutputs, resolvedFiles } from '../admit/named-inputs.ts';
 import { refusal } from '../admit/refuse.ts';
-import { gradersOf, inPart, type ParsedGrading, type StoredGrader, withGraders } from './grading-body.ts';
+import { checkProductPlace } from '../admit/submission.ts';
+import {
+  gradersOf,
+  inPart,
+  type ParsedGrading,
+  type StoredGrader,
+  type StoredProgram,
+  withGraders,
+} from './grading-body.ts';
 
 export interface FilesOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'inputs'>;
@@ -23,7 +31,7 @@ export interface WithFiles {
 
 /**
  * @throws ServiceError `insufficient_scope`, `blob_unavailable`, `input_unavailable`, `payload_too_large`; `invalid_request`
- * where a program and a test have files of one path
+ * where a job would have two files of one path
  */
 export async function withFiles(caller: Caller, parsed: ParsedGrading, options: FilesOptions): Promise<WithFiles> {
   checkPaths(parsed);
@@ -52,12 +60,22 @@ export async function withFiles(caller: Caller, parsed: ParsedGrading, options: 
   return { parsed: { common, programs, tests }, names: [...names] };
 }
 
-/** A job has the files of its program and those of its test, and that of a checker those that it checks. */
-function checkPaths({ common: { checker }, programs, tests }: ParsedGrading): void {
-  const given = [...Object.values(CHECKED_FILES), ...(checker?.files ?? []).map(({ path }) => path)];
-  const clash = checker === null ? null : pathsProblem(given, 'input');
-  if (clash !== null) throw refusal('invalid_request', '/checker/files', `and what a checker reads: ${clash.problem}`);
+/**
+ * A job has the files of its program and those of its test, and that of a checker or an interactor those that it judges by.
+ * Beside them lies what was built of its program.
+ */
+function checkPaths({ common, programs, tests }: ParsedGrading): void {
+  const isBuilt = (program: StoredProgram) => common.plan !== undefined && isCompiled(program);
+  for (const { pointer, grader } of gradersOf(common)) {
+    if (isBuilt(grader)) checkProductPlace(grader.files, pointer);
+    if (pointer.startsWith('/validators')) continue;
+    const clash = pathsProblem([...Object.values(CHECKED_FILES), ...grader.files.map(({ path }) => path)], 'input');
+    if (clash !== null) throw refusal('invalid_request', `${pointer}/files`, `and what it judges by: ${clash.problem}`);
+  }
+  if (programs.some(({ content }) => isBuilt(content)))
+    for (const [at, { content }] of tests.entries()) checkProductPlace(content.files, `/tests/${at}`);
   for (const [at, { content: program }] of programs.entries()) {
+    if (isBuilt(program)) checkProductPlace(program.files, `/programs/${at}`);
     if (program.files.length === 0) continue;
     for (const { head, content } of tests) {
       const paths = [...program.files, ...content.files].map(({ path }) => path);
