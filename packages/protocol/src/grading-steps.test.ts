@@ -229,6 +229,18 @@ test('an interactor is given beside the program, and its end is the word', () =>
   expect(given.tests[0]?.check).toMatchObject({ job_id: 'job of interactor', exit_code: 1, codes: 'testlib' });
 });
 
+test('no program runs whose interactor was not built', () => {
+  const plan: GradingPlan = { ...two, interactor: { language: 'c', code: 'x' } };
+  const failed = { terminal_reason: 'compile_failed', exit_code: null };
+  const abilities = { build: true, large_outputs: true };
+  const { rounds, given } = drive(plan, { ends: { 'build interactor': failed }, abilities });
+  expect(rounds).toEqual([['build interactor'], ['judge']]);
+  expect(given.tests.map(({ run, check }) => [run, check])).toEqual([
+    [null, null],
+    [null, null],
+  ]);
+});
+
 describe('groups', () => {
   const tests = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => ({ name, group: name[0], expected: text('1') }));
   const groups = [{ name: 'a', stop: true }, { name: 'b', after: ['a'] }, { name: 'c' }];

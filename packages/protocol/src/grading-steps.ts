@@ -119,7 +119,8 @@ class Look {
     if (!areValid(validations)) return this.#over(at, { validations });
     const built = this.#built('build', this.#known.program, false);
     if (built === null) return this.#untried(at, false);
-    if (built === 'failed') return this.#over(at, { validations });
+    // Nobody would answer a program whose interactor was not built, so its end would not be its own.
+    if (built === 'failed' || this.#builtInteractor() === 'failed') return this.#over(at, { validations });
     return this.#tested(at, built, validations);
   }
 
@@ -236,11 +237,16 @@ class Look {
       ...(large && { large_outputs: { stdout: STDOUT_FILE, max_bytes: outputRoom(plan, test) } }),
     };
     if (plan.interactor === undefined) return { ...submission, stdin: test.stdin };
-    const built = this.#built('build interactor', plan.interactor, true);
-    if (built === null) return null;
-    const started = built === 'failed' ? undefined : built.product;
-    const interactor = interactorSubmission(plan, plan.interactor, { test, product: started });
+    const built = this.#builtInteractor();
+    if (built === null || built === 'failed') return null;
+    const interactor = interactorSubmission(plan, plan.interactor, { test, product: built.product });
     return { ...submission, interactor };
+  }
+
+  /** As `#built`; null also if the plan has none. */
+  #builtInteractor(): Built | 'failed' | null {
+    const { interactor } = this.#known.plan;
+    return interactor === undefined ? null : this.#built('build interactor', interactor, true);
   }
 
   /** What each validator says of the input; null as long as one has not ended. */
