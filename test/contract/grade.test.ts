@@ -6,6 +6,7 @@ import type { GradeTest } from '@vouchbox/client';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command, vouchbox } from '../rig/command.ts';
+import { filesOfGrading, problemsOf } from '../rig/drive-grading.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -24,7 +25,7 @@ describe('a grading', () => {
 
   test('accepts a program that passes every test, with all points', async () => {
     const { verdict } = await grade(SUM, SUMS);
-    expect(verdict).toMatchObject({ schema: 'urn:svc:verdict:v1', accepted: true, points: 4, points_max: 4 });
+    expect(verdict).toMatchObject({ schema: 'urn:svc:verdict:v2', accepted: true, points: 4, points_max: 4 });
     expect(verdict.program).toMatchObject({ language: 'python' });
   });
 
@@ -44,7 +45,7 @@ describe('a grading', () => {
       { limits: { mem_mb: 64 } },
       'memory_limit',
     ],
-    ['too much output', 'print("x" * (2 << 20))', {}, 'output_limit'],
+    ['too much output', 'print("x" * (9 << 20))', {}, 'output_limit'],
   ])('distinguishes %s', async (_what, code, more, verdict) => {
     expect(await verdictsOf(code, [{ name: 'one', expected: 'never' }], more)).toEqual([verdict]);
   });
@@ -93,8 +94,8 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     ['two tests of one name', [{ name: 'a' }, { name: 'a' }], /same name: a/],
     [
       'input that is too large',
-      [{ name: 'a' }, { name: 'b', stdin: 'x'.repeat(MIB + 1) }],
-      /^test b: its input has 1048577 bytes; at most 1048576/,
+      [{ name: 'a' }, { name: 'b', stdin: 'x'.repeat(64 * MIB + 1) }],
+      /^test b: its input has 67108865 bytes; at most 67108864/,
     ],
     ['too many arguments', [{ name: 'a', args: Array(65).fill('1') }], /^test a: it has 65 arguments; at most 64/],
     ['an argument that is too long', [{ name: 'a', args: ['é'.repeat(2049)] }], /^test a: an argument has 4098 bytes/],
@@ -114,19 +115,9 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
       /^test a: its files together have 4194305 bytes; at most 4194304/,
     ],
     [
-      'output that no record holds',
-      [{ name: 'a', expected: 'x'.repeat(MIB + 1) }],
-      /^test a: what is expected has 1048577/,
-    ],
-    [
-      'lines that no record holds',
-      [{ name: 'a', expected: 'x\n'.repeat(10_001) }],
-      /^test a: .* has 10001 lines; at most 10000/,
-    ],
-    [
-      'more than a judge can take',
-      Array.from({ length: 40 }, (_, at) => ({ name: `${at}`, expected: 'x'.repeat(MIB) })),
-      /at most 67108864 can be judged together/,
+      'an output that is too large',
+      [{ name: 'a', expected: 'x'.repeat(64 * MIB + 1) }],
+      /^test a: what is expected has 67108865 bytes; at most 67108864/,
     ],
     ['points that are not a number', [{ name: 'a', points: Number.NaN }], /^test a: its points/],
     ['text without a form in UTF-8', [{ name: 'a', expected: '\ud800' }], /^test a: .* no UTF-8 form/],
@@ -148,13 +139,100 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     await expect(grade(code, SUMS, more)).rejects.toThrow(message);
   });
 
-  test('refuses a program with an interactor, before any job', async () => {
+  test('takes groups, validators, tolerances and a checker with its codes and arguments, and has evidence of all', async () => {
+    const { client } = rig().alpha;
+    const code = 'import sys; a = float(input()); print(a / 3)';
+    const checker = {
+      language: 'python',
+      code: `import sys
+said, right = float(sys.stdin.read()), float(open(sys.argv[2]).read())
+open(sys.argv[3] + 'score_multiplier.txt', 'w').write(sys.argv[5])
+sys.exit(42 if abs(said - right) <= float(sys.argv[4]) else 43)`,
+      codes: 'kattis',
+      args: ['0.1'],
+    } as const;
+    const graded = await grade(
+      code,
+      [
+        { name: '1', group: 'small', stdin: '1', expected: '0.3', checkerArgs: ['1'] },
+        { name: '2', group: 'small', stdin: '2', expected: '0.7', points: 4, checkerArgs: ['0.5'] },
+        { name: '3', group: 'large', stdin: '10', expected: '4', checkerArgs: ['1'] },
+        { name: '4', group: 'large', stdin: '11', expected: '4', checkerArgs: ['1'] },
+        { name: '5', group: 'last', stdin: '', expected: '4', checkerArgs: ['1'] },
+      ],
+      {
+        checker,
+        validators: [{ language: 'bash', code: '[ "$1" = "$(wc -l)" ]', args: ['0'] }],
+        groups: [
+          { name: 'small', score: 'minimum', points: 10 },
+          { name: 'large', stop: true },
+          { name: 'last', after: ['large'] },
+        ],
+      },
+    );
+    const { verdict, grading_id, jobs } = graded;
+    const words = ['accepted', 'partial', 'wrong_answer', 'skipped', 'skipped'];
+    expect(verdict.tests.map((one) => one.verdict)).toEqual(words);
+    expect(verdict.groups.map(({ points, points_max }) => [points, points_max])).toEqual([
+      [5, 10],
+      [0, 2],
+      [0, 1],
+    ]);
+    const files = await filesOfGrading(client, grading_id);
+    expect([...files.jobs.keys()].sort()).toEqual([...jobs].sort());
+    expect(await problemsOf(client, files)).toEqual([]);
+  });
+
+  test('compares numbers with a tolerance, and ends at the first test that wins nothing', async () => {
+    const tests = ['1.001', '1.1', '1'].map((expected, at) => ({
+      name: `${at}`,
+      expected,
+      compare: { floats: { absolute: 0.01 } },
+    }));
+    expect(await verdictsOf('print(1)', tests, { stop: true })).toEqual(['accepted', 'wrong_answer', 'skipped']);
+  });
+
+  test.each(['its own', 'that of the grading'])(
+    'runs a program with an interactor, %s, and has evidence of both',
+    async (whose) => {
+      const { client } = rig().alpha;
+      const interactor = {
+        language: 'python',
+        code: `import sys
+wanted, said = open(sys.argv[1]).read(), input()
+print("right" if said == wanted else "wrong", flush=True)
+sys.exit(0 if said == wanted and sys.argv[-1] == "word" else 1)`,
+        args: ['word'],
+      };
+      const [own, given] = whose === 'its own' ? [{ interactor }, {}] : [{}, { interactor }];
+      const tests = [
+        { name: 'seven', stdin: '7' },
+        { name: 'eight', stdin: '8' },
+      ];
+      const program = { language: 'bash', code: 'echo 7; read said; [ "$said" ]', ...own };
+      const { verdict, grading_id, jobs } = await client.grade(program, { tests, ...given });
+      expect(verdict.tests.map((one) => one.verdict)).toEqual(['accepted', 'wrong_answer']);
+      const files = await filesOfGrading(client, grading_id);
+      expect([jobs.length, [...files.jobs.keys()].sort()]).toEqual([4, [...jobs].sort()]);
+      expect(await problemsOf(client, files)).toEqual([]);
+    },
+  );
+
+  test('refuses an interactor beside a checker, before any job', async () => {
     const program = { language: 'bash', code: 'read', interactor: { language: 'bash', code: 'echo' } };
     const { client } = rig().alpha;
     const newest = async () => (await client.list({ limit: 1 })).items;
     const before = await newest();
-    await expect(client.grade(program, { tests: SUMS })).rejects.toThrow(/^the program has an interactor/);
+    const checker = { language: 'bash', code: 'true' };
+    await expect(client.grade(program, { tests: SUMS, checker })).rejects.toThrow(/^an interactor judges/);
     expect(await newest()).toEqual(before);
+  });
+
+  test('judges an input, an output and lines of it that are more than a record holds', async () => {
+    const stdin = `${'1 '.repeat(600_000)}\n`;
+    const expected = '1\n'.repeat(600_000);
+    const { verdict } = await grade('print(*input().split(), sep="\\n")', [{ name: 'one', stdin, expected }]);
+    expect(verdict).toMatchObject({ accepted: true, tests: [{ expected_sha256: expect.any(String) }] });
   });
 
   test('judges outputs that are together larger than a file of a job', async () => {
@@ -184,7 +262,7 @@ describe('a verdict', () => {
     writeFileSync(join(scratch, 'three.py'), 'print(3)');
     writeFileSync(join(scratch, 'empty.py'), '');
     mkdirSync(join(scratch, 'large'));
-    writeFileSync(join(scratch, 'large/big.in'), 'x'.repeat(MIB + 1));
+    writeFileSync(join(scratch, 'large/big.in'), 'x'.repeat(64 * MIB + 1));
     mkdirSync(join(scratch, 'open'));
     for (const name of ['a.in', 'b.in', 'b.out']) writeFileSync(join(scratch, 'open', name), '3');
     key = join(scratch, 'key.pem');
@@ -381,7 +459,7 @@ sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.ar
       ['sum.py', '--tests', 'tests', '--output', 'no/out'],
       /no\/out cannot be made: no is not a directory/,
     ],
-    ['an input that is too large', ['sum.py', '--tests', 'large'], /test big: its input has 1048577 bytes/],
+    ['an input that is too large', ['sum.py', '--tests', 'large'], /test big: its input has 67108865 bytes/],
     ['an empty program', ['empty.py', '--tests', 'tests'], /the program is empty/],
   ])('%s is wrong usage', async (_what, words, says) => {
     const { code, stderr } = await graded(...words);

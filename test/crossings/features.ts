@@ -173,6 +173,10 @@ const GRADING_ROWS: Readonly<Record<keyof Required<GradeOptions>, Feature | Else
   signal: 'cancelled',
   minimumIsolation: 'test/contract/grade.test.ts',
   checker: 'test/contract/grade.test.ts',
+  interactor: 'test/contract/grade.test.ts',
+  validators: 'test/contract/grade.test.ts',
+  groups: 'packaged',
+  stop: 'test/contract/grade.test.ts',
   idempotencyKey: 'test/contract/gradings.test.ts',
   onTest: 'test/contract/grade.test.ts',
 };

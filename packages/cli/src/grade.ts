@@ -4,7 +4,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Comparison, GradeResult, GradeTest, RunResult, ServiceClient } from '@vouchbox/client';
+import type { Comparison, GradeOptions, GradeResult, GradeTest, RunResult, ServiceClient } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
@@ -12,6 +12,7 @@ import { UsageError } from './failures/usage-error.ts';
 import { writeExport } from './files/export-origin.ts';
 import { checkNew, type NewDirectory, writeDirectory } from './files/new-directory.ts';
 import { checkInputs } from './problem/check-inputs.ts';
+import type { Problem } from './problem/problem.ts';
 import { readProblem } from './problem/read-problem.ts';
 import { type GradedProblem, gradedProblem } from './report/graded-problem.ts';
 import { htmlReport } from './report/html-report.ts';
@@ -56,8 +57,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     output: [],
   });
   const problem = await readProblem(options.tests, options.compare);
-  const { tests } = problem;
-  const checker = options.checker === undefined ? (problem.checker ?? undefined) : await readChecker(options.checker);
+  const { tests, checker } = await judgedBy(problem, options.checker);
   const limits = { ...problem.limits, ...asked };
   if (options.output !== undefined) await checkNew(options.output);
   using interrupts = takeInterrupts();
@@ -78,7 +78,9 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   };
   const graded = await unlessInterrupted(interrupts.asked, async (signal) => {
     if (options.checkInputs) await checkInputs(problem, service.client, signal);
-    return await service.client.grade(program, { tests, checker, signal, onTest }).catch(rethrowInWords);
+    const groups = problem.groups.length === 0 ? {} : { groups: problem.groups };
+    const grading: GradeOptions = { tests, checker, ...groups, signal, onTest };
+    return await service.client.grade(program, grading).catch(rethrowInWords);
   });
   if (graded === null) {
     note('interrupted: there is no verdict');
@@ -89,11 +91,20 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   if (checker === undefined) noteOpenTests(tests);
   note(`the judge was ${graded.job_id}`);
-  if (problem.groups.length > 0) note('the verdict has each test; points of groups are counted by this command');
   // After the verdict is shown: a full disk takes only the evidence.
   if (options.report !== undefined) await writeReport(options.report, seen);
   if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
   return graded.verdict.accepted ? EXIT.ok : 1;
+}
+
+/** The tests with what judges them: a checker that was named takes the place of the package's own. */
+async function judgedBy(
+  { tests, checker }: Problem,
+  file: string | undefined,
+): Promise<Pick<GradeOptions, 'tests' | 'checker'>> {
+  if (file === undefined) return { tests, checker: checker ?? undefined };
+  const { language, code } = await readSubmission(file, { file: [], env: [], output: [], limit: [] });
+  return { tests: tests.map((test) => ({ ...test, checkerArgs: [] })), checker: { language, code } };
 }
 
 /** A lost `NAME.out` must not look like a test that was passed. */
@@ -120,24 +131,16 @@ function rethrowInWords(error: unknown): never {
   throw error;
 }
 
-async function readChecker(file: string) {
-  const { language, code } = await readSubmission(file, { file: [], env: [], output: [], limit: [] });
-  return { language, code };
-}
-
 /** The verdict, and the evidence of every job that it stands on, without the program and the tests. */
 async function writeVerdict(
   target: string,
-  { bytes, job_id, verdict }: GradeResult,
+  { bytes, job_id, jobs }: GradeResult,
   client: ServiceClient,
 ): Promise<void> {
   await writeDirectory(target, async (directory) => {
     await directory.write('verdict.json', bytes);
     await addExport(directory, 'judge', job_id, client);
-    for (const test of verdict.tests) {
-      await addExport(directory, `jobs/${test.job_id}`, test.job_id, client);
-      if (test.checker !== null) await addExport(directory, `jobs/${test.checker.job_id}`, test.checker.job_id, client);
-    }
+    for (const id of jobs) await addExport(directory, `jobs/${id}`, id, client);
   });
   note(
     `${target} has the verdict and its evidence: npx --no service-verify verdict ${target} --public-key KEY --tenant TENANT`,

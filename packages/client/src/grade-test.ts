@@ -1,30 +1,60 @@
 /**
- * What a grading is made of, and what of it is malformed or larger than a job, a record or a judge can take. All of it
+ * What a grading is made of, and what of it is malformed or larger than a job can take. All of it
  * is checked before the first job is sent, so that no grading ends half-way by what its caller could have been told.
  */
-import { COMPARISONS, type Comparison } from '@vouchbox/protocol/grading';
-import type { JobSubmission } from './contract-types.ts';
+import { type Comparing, type GraderProgram, planProblem } from '@vouchbox/protocol/grading-steps';
+import type { GradingSubmission, JobSubmission } from './contract-types.ts';
 import type { ProgramOptions } from './submission.ts';
 
 /** One test: what the program is given, and how its output is judged. */
-export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files'> {
+export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files' | 'env'> {
   /** A name that no other test of the grading has. */
   readonly name: string;
   /** What the program should print; without it and without a checker, its end alone counts. */
   readonly expected?: string | undefined;
-  /** `lines` (the default) ignores white space at the ends of lines and of the whole, `words` all but the words. */
-  readonly compare?: Comparison | undefined;
+  /**
+   * `lines` (the default) ignores white space at the ends of lines and of the whole, `words` all but the words, and `floats`
+   * also what numbers differ by within a tolerance.
+   */
+  readonly compare?: Comparing | undefined;
   /** What an accepted test counts. Default 1. */
   readonly points?: number | undefined;
+  /** The name of its group, if there are groups. */
+  readonly group?: string | undefined;
+  /** Arguments of the checker for this test, after those of all tests. */
+  readonly checkerArgs?: readonly string[] | undefined;
 }
 
 /**
- * A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, accepts by ending with 0
- * and refuses by ending with 1.
+ * A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, and is told of them by its
+ * arguments. With the codes of testlib, which are the default, it accepts by ending with 0 and refuses with 1; with those of
+ * Kattis it reads the output from stdin, and ends with 42 or 43.
  */
-export interface Checker {
+export interface Checker
+  extends Pick<GraderProgram, 'codes' | 'args' | 'limits'>,
+    Pick<ProgramOptions, 'files' | 'env' | 'runtime'> {
   readonly language: string;
   readonly code: string;
+}
+
+/** Tests that count together: the contract says what its members mean. */
+export type GradeGroup = NonNullable<GradingSubmission['groups']>[number];
+
+/** What programs are graded by. */
+export interface GradeTests {
+  readonly tests: readonly GradeTest[];
+  readonly checker?: Checker | undefined;
+  /**
+   * A program that each test talks to, and that judges it in place of a checker: it ends as one does. Its arguments name
+   * `input/stdin`, a file for what it keeps, and `input/expected`; a program's own `interactor` stands for it.
+   */
+  readonly interactor?: Checker | undefined;
+  /** Programs that read the input of each test, and accept it as a checker does. */
+  readonly validators?: readonly Checker[] | undefined;
+  /** Each has at least one test, and each test is in one. Without groups, the points of all tests are added up. */
+  readonly groups?: readonly GradeGroup[] | undefined;
+  /** Whether the first test that wins nothing ends the grading, where there are no groups. */
+  readonly stop?: boolean | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -40,9 +70,6 @@ export const BOUNDS = {
   fileBytesMax: 2 * MIB,
   filesMax: 32,
   filesTotalBytesMax: 4 * MIB,
-  stdinBytesMax: MIB,
-  streamBytesMax: MIB,
-  streamRecordsMax: 10_000,
   wordBytesMax: 4096,
   wordsTotalBytesMax: 32 * 1024,
 } as const;
@@ -55,25 +82,29 @@ export class GradingRefusal extends TypeError {
 /** @throws GradingRefusal that names the test and the bound */
 export function checkGrading(
   program: string | JobSubmission,
-  { tests, checker }: { readonly tests: readonly GradeTest[]; readonly checker?: Checker | undefined },
+  { tests, checker, validators = [], groups, ...options }: GradeTests,
 ): void {
-  if (tests.length === 0) throw new GradingRefusal('a grading needs at least one test');
-  if (typeof program !== 'string' && program.interactor !== undefined)
-    throw new GradingRefusal('the program has an interactor: a grading runs it alone');
+  const interactor = options.interactor ?? interactorOf(program);
+  const heads = tests.map(({ name, group, points, compare, expected: text = '' }) => {
+    return { name, group, points, compare, expected: { text } };
+  });
+  const flaw = planProblem({ tests: heads, groups });
+  if (flaw !== null) throw new GradingRefusal(flaw);
+  if (checker !== undefined && interactor !== undefined)
+    throw new GradingRefusal('an interactor judges: there is no checker beside it');
   checkText('the program', typeof program === 'string' ? program : program.code, BOUNDS.codeBytesMax);
   if (checker !== undefined) checkText('the checker', checker.code, BOUNDS.codeBytesMax);
-  const names = new Set<string>();
+  if (interactor !== undefined) checkText('the interactor', interactor.code, BOUNDS.codeBytesMax);
+  for (const { code } of validators) checkText('a validator', code, BOUNDS.codeBytesMax);
   for (const test of tests) {
-    if (names.has(test.name)) throw new GradingRefusal(`two tests have the same name: ${test.name}`);
-    names.add(test.name);
-    const problem = testProblem(test) ?? (checker === undefined ? outputProblem(test) : checkedProblem(test));
+    const problem = testProblem(test);
     if (problem !== null) throw new GradingRefusal(`test ${test.name}: ${problem}`);
   }
-  const needed = tests.reduce((sum, test) => sum + judgedBytes(test, checker !== undefined), 0);
-  if (needed > BOUNDS.blobBytesMax) {
-    const what = 'what is expected of all tests, and outputs that fit it,';
-    throw new GradingRefusal(`${what} ${tooMany(needed, BOUNDS.blobBytesMax)} can be judged together`);
-  }
+}
+
+/** The interactor that a program brings with it. */
+export function interactorOf(program: string | JobSubmission): JobSubmission['interactor'] {
+  return typeof program === 'string' ? undefined : program.interactor;
 }
 
 function checkText(what: string, text: string, bytesMax: number): void {
@@ -81,13 +112,12 @@ function checkText(what: string, text: string, bytesMax: number): void {
   if (sizeOf(text) > bytesMax) throw new GradingRefusal(`${what} ${tooMany(sizeOf(text), bytesMax)} are allowed`);
 }
 
-/** What is wrong with what the program is given, or with how it is judged. */
-function testProblem({ name, stdin = '', args = [], files = {}, expected = '', compare, points = 1 }: GradeTest) {
-  if (LONE_SURROGATE.test(name + expected)) return 'its name or what it expects has no UTF-8 form';
-  if (sizeOf(stdin) > BOUNDS.stdinBytesMax)
-    return `its input ${tooMany(sizeOf(stdin), BOUNDS.stdinBytesMax)} are allowed`;
-  if (!(Number.isFinite(points) && points >= 0)) return 'its points must be a number, and not negative';
-  if (compare !== undefined && !COMPARISONS.includes(compare)) return `compare is one of ${COMPARISONS.join(', ')}`;
+/** What is wrong with what the program is given, or is to print. */
+function testProblem({ stdin = '', expected = '', args = [], files = {} }: GradeTest) {
+  for (const [what, text] of Object.entries({ 'its input': stdin, 'what is expected': expected })) {
+    const bytes = sizeOf(text);
+    if (bytes > BOUNDS.blobBytesMax) return `${what} ${tooMany(bytes, BOUNDS.blobBytesMax)} are allowed`;
+  }
   return argumentsProblem(args) ?? filesProblem(files);
 }
 
@@ -122,44 +152,7 @@ function contentSize(content: NonNullable<GradeTest['files']>[string]): number {
   return content instanceof Blob ? content.size : 0;
 }
 
-/** No program can pass a test whose output is more than is recorded. */
-function outputProblem({ expected = '', compare = 'lines' }: GradeTest): string | null {
-  const least = leastOutput(expected, compare);
-  if (sizeOf(least) > BOUNDS.streamBytesMax) {
-    return `what is expected ${tooMany(sizeOf(least), BOUNDS.streamBytesMax)} of an output are recorded`;
-  }
-  const lines = least.split('\n').length - (least.endsWith('\n') ? 1 : 0);
-  if (lines <= BOUNDS.streamRecordsMax) return null;
-  return `what is expected has ${lines} lines; at most ${BOUNDS.streamRecordsMax} of an output are recorded`;
-}
-
-function checkedProblem({ expected = '' }: GradeTest): string | null {
-  const bytes = sizeOf(expected);
-  return bytes > BOUNDS.fileBytesMax
-    ? `what is expected ${tooMany(bytes, BOUNDS.fileBytesMax)} can be given to a checker`
-    : null;
-}
-
-/** The shortest output that passes, or one that is shorter still. */
-function leastOutput(expected: string, compare: Comparison): string {
-  if (compare === 'exact') return expected;
-  if (compare === 'words') return expected.trim().split(/\s+/).join(' ');
-  return expected
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
-}
-
-/** The least that a judge is given of a test, which is JSON. */
-function judgedBytes({ expected = '', compare = 'lines' }: GradeTest, isChecked: boolean): number {
-  const output = isChecked ? '' : leastOutput(expected, compare);
-  return sizeOf(JSON.stringify(expected)) + sizeOf(JSON.stringify(output));
-}
-
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
-function sizeOf(text: string): number {
+export function sizeOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 

@@ -2,7 +2,8 @@
  * Grading a program against tests that it does not see, in one request: the service makes a job of each test, and a last
  * one that judges. Its output is the verdict, signed by the service like any result. Loaded when it is first used.
  */
-import { type Comparison, compilerProblem, type Verdict } from '@vouchbox/protocol/grading';
+import { type Comparison, compilerProblem } from '@vouchbox/protocol/grading';
+import { type JobRecord, VERDICT_SCHEMA_2 } from '@vouchbox/protocol/grading-steps';
 import type {
   GradingDetail,
   GradingEvent,
@@ -15,19 +16,26 @@ import type {
 import { definedEntries } from './defined-entries.ts';
 import { randomKey, type Sha256 } from './digest.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
-import { type Checker, checkGrading, type GradeTest } from './grade-test.ts';
+import {
+  type Checker,
+  checkGrading,
+  type GradeGroup,
+  type GradeTest,
+  type GradeTests,
+  interactorOf,
+  sizeOf,
+} from './grade-test.ts';
 import type { SubmitGradingOptions, SubmittedGrading } from './gradings.ts';
 import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import type { submissionOf } from './submission.ts';
-import { type GradingJobs, verdictOf } from './verdict.ts';
+import { type GradedTest, type GradingJobs, type Verdict, verdictOf } from './verdict.ts';
 
 export interface GradeOptions
   extends CallOptions,
+    GradeTests,
     Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation' | 'idempotencyKey'> {
-  readonly tests: readonly GradeTest[];
-  readonly checker?: Checker | undefined;
-  /** Called as each test has run, before the verdict. */
+  /** Called as each test has run, before the verdict; twice if one met its wall limit for want of a processor. */
   readonly onTest?: ((name: string, run: RunResult) => unknown) | undefined;
 }
 
@@ -39,11 +47,13 @@ export interface GradeResult {
   /** The job that judged. Its attestation is the signature of the verdict. */
   readonly job_id: string;
   readonly receipt_sha256: string;
-  /** Why a test is `not_run`, by its name: such as that its compiler met a limit. The verdict does not have it. */
+  /** Why a test is `not_run` or `compile_limit`, by its name. The verdict does not have it. */
   readonly notRun: ReadonlyMap<string, string>;
+  /** Every job of the grading but that one, in the order in which they ended. */
+  readonly jobs: readonly string[];
 }
 
-export type { Checker, Comparison, GradeTest, Verdict };
+export type { Checker, Comparison, GradedTest, GradeGroup, GradeTest, Verdict };
 
 /** What a grading needs of a client. */
 export interface GradingClient {
@@ -76,7 +86,7 @@ export async function gradeProgram(
   try {
     body = await withUploads(client, sent, options);
     ({ grading_id } = await client.submitGrading(body, { idempotencyKey, signal }));
-    const jobs = await jobsOf(client, grading_id, options);
+    const jobs = await jobsOf(client, { grading_id, isPaired: sent.interactor !== undefined }, options);
     return await resultOf(client, await client.waitForGrading(grading_id, { signal }), { sent, jobs });
   } catch (error) {
     if (error instanceof ServiceFailure && grading_id === null)
@@ -99,36 +109,45 @@ async function abandon(
   await client.cancelGrading(grading_id ?? (await client.submitGrading(body, { idempotencyKey })).grading_id);
 }
 
+type GraderProgram = NonNullable<GradingSubmission['checker']>;
+
 /** The request with every text in it. */
 async function bodyOf(
   program: string | JobSubmission,
-  { tests, checker, language, limits, runtime, minimumIsolation }: GradeOptions,
+  { tests, checker, interactor, validators, groups, stop, ...options }: GradeOptions,
   { submissionOf }: GradingClient,
 ): Promise<GradingSubmission> {
+  const { language, limits, runtime, minimumIsolation } = options;
   const given = await submissionOf(program, { language, limits, runtime, minimumIsolation });
-  const { code, env, files, stdin, args } = given;
+  const { code, env, files, stdin, args, limits: held, requirements } = given;
   const programs = [defined({ language: given.language, code, env, files, runtime: given.runtime })];
-  const made = tests.map(async ({ name, expected, compare, points, ...test }) => {
-    const { stdin: input = stdin, args: words = args, files: own } = await submissionOf('', test);
-    return defined({
-      name,
-      stdin: input ?? undefined,
-      args: words,
-      files: own,
-      expected,
-      compare,
-      points,
-    }) as GradingTest;
+  const grader = async ({ code: text, codes, ...more }: Checker) =>
+    defined({ ...(await submissionOf(text, more)), codes }) as GraderProgram;
+  const made = tests.map(async ({ name, expected, compare, points, group, checkerArgs, ...test }) => {
+    const { stdin: input = stdin, args: words = args, files: own, env: variables } = await submissionOf('', test);
+    const judged = { expected, compare, points, group, checker_args: checkerArgs };
+    return defined({ name, stdin: input ?? undefined, args: words, files: own, env: variables, ...judged });
   });
-  const { limits: held, requirements } = given;
   const body = {
+    verdict: VERDICT_SCHEMA_2,
     programs: programs as GradingProgram[],
-    tests: await Promise.all(made),
-    checker,
+    tests: (await Promise.all(made)) as GradingTest[],
+    checker: checker && (await grader(checker)),
+    interactor: interactor ? await grader(interactor) : graderIn(interactorOf(program)),
+    validators: validators && (await Promise.all(validators.map(grader))),
+    groups,
+    stop,
     limits: held,
     requirements,
   };
   return defined(body) as GradingSubmission;
+}
+
+/** The interactor of a submission as one of a grading, which brings no files back. */
+function graderIn(interactor: JobSubmission['interactor']): GraderProgram | undefined {
+  if (interactor === undefined) return undefined;
+  const { language, code, args, env, files, runtime, limits } = interactor;
+  return defined({ language, code, args, env, files, runtime, limits }) as GraderProgram;
 }
 
 function defined(members: object): object {
@@ -137,8 +156,10 @@ function defined(members: object): object {
 
 /** Characters of all texts that are sent with the request. JSON may spell each with several bytes. */
 const sentCharsMax = 4 * 1024 * 1024;
+/** Of one of them. */
+const sentBytesMax = 1024 * 1024;
 
-/** Uploads the longest texts until the others fit the request. */
+/** Uploads the texts that are too long for the request, and the longest of the others until the rest fits. */
 async function withUploads(
   client: GradingClient,
   { programs, tests, ...rest }: GradingSubmission,
@@ -153,29 +174,35 @@ async function withUploads(
   const lengthOf = ({ holder, name }: (typeof texts)[number]) => (holder[name] as string).length;
   let left = texts.reduce((sum, text) => sum + lengthOf(text), 0);
   for (const text of texts.sort((one, other) => lengthOf(other) - lengthOf(one))) {
-    if (left <= sentCharsMax) break;
-    left -= lengthOf(text);
-    const { blob } = await client.upload(text.holder[text.name] as string, { signal });
+    const content = text.holder[text.name] as string;
+    if (left <= sentCharsMax && sizeOf(content) <= sentBytesMax) continue;
+    left -= content.length;
+    const { blob } = await client.upload(content, { signal });
     text.holder[text.name] = { blob };
   }
   return copy;
 }
 
-async function jobsOf(client: GradingClient, grading_id: string, options: GradeOptions): Promise<GradingJobs> {
-  const { signal, limits, onTest } = options;
+/** The jobs as they end. The events name that of the program, and its receipt the one of the interactor. */
+async function jobsOf(
+  client: GradingClient,
+  { grading_id, isPaired }: { readonly grading_id: string; readonly isPaired: boolean },
+  { signal, limits, onTest }: GradeOptions,
+): Promise<GradingJobs> {
   const tests = new Map<string, string>();
-  const others = new Set<string>();
+  const ids = new Set<string>();
   for await (const { kind, data } of client.gradingEvents(grading_id, { signal })) {
     const { name = '', test = null, job_id = '' } = data;
     if (kind !== 'job') continue;
-    if (test === null || !name?.startsWith('test ')) {
-      others.add(job_id);
-      continue;
-    }
+    ids.add(job_id);
+    if (test === null || !name?.startsWith('test ')) continue;
     tests.set(test, job_id);
-    if (onTest) await onTest(test, await client.ended(job_id, { signal, limits }));
+    if (!onTest && !isPaired) continue;
+    const run = await client.ended(job_id, { signal, limits });
+    if (run.receipt.interaction) ids.add(run.receipt.interaction.peer);
+    await onTest?.(test, run);
   }
-  return { tests, others };
+  return { tests, ids };
 }
 
 async function resultOf(
@@ -184,7 +211,7 @@ async function resultOf(
   { sent, jobs }: { readonly sent: GradingSubmission; readonly jobs: GradingJobs },
 ): Promise<GradeResult> {
   const [said] = graded;
-  if (!said?.verdict || !jobs.others.has(said.verdict.job_id)) {
+  if (!said?.verdict || !jobs.ids.has(said.verdict.job_id)) {
     throw new TransportFailure(
       'undecodable',
       `${grading_id} gave no verdict: ${said?.problem ?? said?.status ?? 'no program'}`,
@@ -197,16 +224,19 @@ async function resultOf(
     throw new TransportFailure('undecodable', `${job_id} has another verdict than the grading says`);
   const verdict = await verdictOf(bytes, { sent, jobs }, client.sha256);
   const notRun = new Map<string, string>();
-  for (const { name, verdict: word, job_id: run } of verdict.tests)
-    if (word === 'not_run') notRun.set(name, await problemOf(client, run));
-  return { verdict, bytes, grading_id, job_id, receipt_sha256, notRun };
+  for (const { name, verdict: word, run } of verdict.tests) {
+    const job = run ?? verdict.program.build;
+    if (job && (word === 'not_run' || word === 'compile_limit')) notRun.set(name, await problemOf(client, job));
+  }
+  const others = [...jobs.ids].filter((id) => id !== job_id);
+  return { verdict, bytes, grading_id, job_id, receipt_sha256, notRun, jobs: others };
 }
 
 /** How a program itself can end. With any other reason it did not run, or not to an end of its own. */
 const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
 
 /** Why nothing is known of the program. */
-async function problemOf(client: GradingClient, job_id: string): Promise<string> {
+async function problemOf(client: GradingClient, { job_id }: JobRecord): Promise<string> {
   const { status, terminal_reason, violations, stderr } = await client.ended(job_id, {});
   const compiler = ENDS.has(terminal_reason ?? '') ? compilerProblem({ terminal_reason, violations, stderr }) : null;
   return compiler ?? `${job_id} ended as ${status}: ${terminal_reason ?? 'no reason is recorded'}`;

@@ -135,23 +135,21 @@ describe('the key and the ticket stay with their service', () => {
 
 describe('a verdict', () => {
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+  const job = { job_id: 'job_1', receipt_sha256: 'a'.repeat(64), terminal_reason: 'exited', exit_code: 0 };
+  const run = { ...job, compiler: null, cpu_ms: 7, wall_ms: 8, memory_peak_bytes: 9, account: 'cell' };
+  const won = { points: 1, points_max: 1 };
   const line = {
-    name: 'one',
-    verdict: 'accepted',
-    points: 1,
-    points_max: 1,
-    job_id: 'job_1',
-    receipt_sha256: 'a'.repeat(64),
-    stdout_sha256: sha256('3\n'),
-    expected_sha256: sha256('3'),
-    checker: null,
+    ...{ name: 'one', group: 'all', compare: 'lines', verdict: 'accepted', ...won },
+    ...{ run, starved: null, check: null, validations: [] },
+    ...{ stdin_sha256: null, stdout_sha256: sha256('3\n'), expected_sha256: sha256('3') },
   };
+  const group = { name: 'all', score: 'sum', after: [], stop: false, passed: true, ...won };
   const VERDICT = {
-    schema: 'urn:svc:verdict:v1',
-    program: { language: 'python', code_sha256: sha256('print(3)') },
+    schema: 'urn:svc:verdict:v2',
+    program: { language: 'python', code_sha256: sha256('print(3)'), build: null },
     accepted: true,
-    points: 1,
-    points_max: 1,
+    ...won,
+    groups: [group],
     tests: [line],
   };
 
@@ -166,7 +164,7 @@ describe('a verdict', () => {
       sha256: verdict_sha256,
     };
     const timestamp = '2026-01-01T00:00:00.000Z';
-    const job = (seq: number, name: string, test: string | null, job_id: string) => {
+    const event = (seq: number, name: string, test: string | null, job_id: string) => {
       const data = { program: 0, name, test, job_id, terminal_reason: 'exited' };
       return { seq, timestamp, kind: 'job', data };
     };
@@ -183,9 +181,10 @@ describe('a verdict', () => {
           return json({ grading_id: 'grading_1', status: 'running', created_at: timestamp, ...urls }, 201)(response);
         }
         if (url.includes('/events'))
-          return json({ items: [job(1, 'test 0', 'one', 'job_1'), job(2, 'judge', null, 'job_2')], next_cursor: null })(
-            response,
-          );
+          return json({
+            items: [event(1, 'test 1', 'one', 'job_1'), event(2, 'judge', null, 'job_2')],
+            next_cursor: null,
+          })(response);
         if (url.includes('/gradings/')) return json(grading)(response);
         const job_id = url.includes('job_2') ? 'job_2' : 'job_1';
         const ended = { job_id, status: 'succeeded', terminal_reason: 'exited', exit_code: 0 };
@@ -202,17 +201,29 @@ describe('a verdict', () => {
 
   test('the verdict of this grading is returned', async () => {
     await using service = await judging(JSON.stringify(VERDICT));
-    expect((await grade(service)).verdict).toEqual(VERDICT);
+    const named = { job_id: 'job_1', receipt_sha256: run.receipt_sha256, checker: null };
+    expect((await grade(service)).verdict).toEqual({ ...VERDICT, tests: [{ ...line, ...named }] });
   });
 
   test.each<[string, unknown]>([
-    ['names another job', { ...VERDICT, tests: [{ ...line, job_id: '../../ESCAPED' }] }],
-    ['names no receipt', { ...VERDICT, tests: [{ ...line, receipt_sha256: 'r9' }] }],
+    ['names another job', { ...VERDICT, tests: [{ ...line, run: { ...run, job_id: '../../ESCAPED' } }] }],
+    ['names the judge as a test', { ...VERDICT, tests: [{ ...line, run: { ...run, job_id: 'job_2' } }] }],
+    ['names no receipt', { ...VERDICT, tests: [{ ...line, run: { ...run, receipt_sha256: 'r9' } }] }],
+    ['was starved by no job', { ...VERDICT, tests: [{ ...line, starved: { ...run, job_id: 'job_9' } }] }],
+    ['has a time that is a text', { ...VERDICT, tests: [{ ...line, run: { ...run, cpu_ms: '\u001b]0;' } }] }],
+    ['has more of a run', { ...VERDICT, tests: [{ ...line, run: { ...run, more: 1 } }] }],
+    ['has a build that did not run', { ...VERDICT, program: { ...VERDICT.program, build: { ...job, job_id: 'x' } } }],
+    ['has another group', { ...VERDICT, groups: [{ ...group, name: 'other' }] }],
+    ['has a test in another group', { ...VERDICT, tests: [{ ...line, group: 'other' }] }],
+    ['has points of a group for nothing', { ...VERDICT, groups: [{ ...group, points: 2 }] }],
+    ['has a validation that nobody asked for', { ...VERDICT, tests: [{ ...line, validations: [job] }] }],
+    ['compares in another way', { ...VERDICT, tests: [{ ...line, compare: 'words' }] }],
+    ['was given another input', { ...VERDICT, tests: [{ ...line, stdin_sha256: sha256('x') }] }],
     ['judges another program', { ...VERDICT, program: { language: 'python', code_sha256: sha256('print(4)') } }],
     ['expects another output', { ...VERDICT, tests: [{ ...line, expected_sha256: sha256('4') }] }],
     ['names another test', { ...VERDICT, tests: [{ ...line, name: 'x\u001b]0;pwn\u0007' }] }],
     ['judges no output', { ...VERDICT, tests: [{ ...line, stdout_sha256: '4' }] }],
-    ['has a checker that did not run', { ...VERDICT, tests: [{ ...line, checker: { job_id: '../x' } }] }],
+    ['has a checker that did not run', { ...VERDICT, tests: [{ ...line, check: { ...job, job_id: '../x' } }] }],
     ['gives points for nothing', { ...VERDICT, points: 9 }],
     ['accepts what was refused', { ...VERDICT, tests: [{ ...line, verdict: 'wrong_answer', points: 0 }], points: 0 }],
     ['has a word of its own', { ...VERDICT, tests: [{ ...line, verdict: 'perfect' }] }],

@@ -12,7 +12,16 @@ export {
   type TransportFailureReason,
 } from './failure.ts';
 export type { FollowOptions, FollowState } from './follow.ts';
-export type { Checker, Comparison, GradeOptions, GradeResult, GradeTest, Verdict } from './grade.ts';
+export type {
+  Checker,
+  Comparison,
+  GradedTest,
+  GradeGroup,
+  GradeOptions,
+  GradeResult,
+  GradeTest,
+  Verdict,
+} from './grade.ts';
 export type {
   CallOptions,
   ListOptions,

@@ -1,23 +1,46 @@
 /**
- * The verdict of a grading, as far as it can be what the judge made of what was sent. Names, points, jobs and digests are those
- * that this grading knows: of the document only the word of each test and digests of what the jobs made are taken.
+ * The verdict of a grading, as far as it can be what the judge made of what was sent. Names, groups, jobs and digests are
+ * those that this grading knows: of the document only the word of each test is taken, and what the records of its jobs say.
  */
-import { TEST_VERDICTS, type TestResult, VERDICT_SCHEMA, type Verdict } from '@vouchbox/protocol/grading';
+import {
+  type BuildRecord,
+  type CheckRecord,
+  type GroupRecord,
+  groupOf,
+  groupsOf,
+  type JobRecord,
+  type RunRecord,
+  scoreOf,
+  TEST_VERDICTS_2,
+  type TestResult2,
+  type TestVerdict2,
+  VERDICT_SCHEMA_2,
+  type Verdict2,
+} from '@vouchbox/protocol/grading-steps';
 import { canonicalJson } from './canonical-json.ts';
 import type { GradingSubmission, GradingTest } from './contract-types.ts';
 import type { Sha256 } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import { parseJson } from './parse-json.ts';
 
-/** Sums of points may differ in their last digits: Python adds otherwise than JavaScript. */
-const pointsSlack = 1e-6;
+/** A test of a verdict, with its job by the names that verdicts of version 1 have for it. */
+export interface GradedTest extends TestResult2 {
+  /** The job that ran it last; null if none did. */
+  readonly job_id: string | null;
+  readonly receipt_sha256: string | null;
+  readonly checker: CheckRecord | null;
+}
+
+export interface Verdict extends Omit<Verdict2, 'tests'> {
+  readonly tests: readonly GradedTest[];
+}
 
 /** The jobs of a grading of one program. */
 export interface GradingJobs {
   /** The last job of each test, by its name. */
   readonly tests: ReadonlyMap<string, string>;
-  /** All others. */
-  readonly others: ReadonlySet<string>;
+  /** All of them, in the order in which they ended. */
+  readonly ids: ReadonlySet<string>;
 }
 
 /** What is known of a grading of one program. `sent` has its texts, whatever was uploaded of them. */
@@ -28,68 +51,133 @@ export interface KnownGrading {
 
 /** @throws TransportFailure `undecodable` for a document that the judge cannot have made of this grading */
 export async function verdictOf(bytes: Uint8Array, known: KnownGrading, sha256: Sha256): Promise<Verdict> {
-  const said = parseJson(bytes) as Partial<Verdict> | null;
-  const { tests, points, points_max } = said ?? {};
+  const said = parseJson(bytes) as Partial<Verdict2> | null;
+  const { tests, program } = said ?? {};
   if (!Array.isArray(tests) || tests.length !== known.sent.tests.length) refuse('has not one line for each test');
+  const heads = known.sent.tests.map(({ name, group, points }) => ({ name, group, points }));
+  const groups = groupsOf({ tests: heads, groups: known.sent.groups, stop: known.sent.stop });
   const digest = async (text: string) => await sha256(new TextEncoder().encode(text));
-  const told = tests as readonly (Partial<TestResult> | null)[];
-  const lines = known.sent.tests.map((test, at) => lineOf(test, told[at] ?? null, { known, digest }));
+  const told = tests as readonly (Partial<TestResult2> | null)[];
+  const lines = known.sent.tests.map((test, at) => lineOf(test, told[at] ?? {}, { known, digest, groups }));
   const all = await Promise.all(lines);
-  const [program] = known.sent.programs;
-  const made = {
-    schema: VERDICT_SCHEMA,
-    program: { language: String(program?.language), code_sha256: await digest(program?.code as string) },
-    accepted: all.every(({ verdict }) => verdict === 'accepted'),
-    points: all.reduce((sum, line) => sum + line.points, 0),
-    points_max: all.reduce((sum, line) => sum + line.points_max, 0),
-    tests: all,
-  } as const;
-  const isClose = near(points, made.points) && near(points_max, made.points_max);
-  const verdict = { ...made, points: Number(points), points_max: Number(points_max) };
-  if (isClose && canonicalJson(said) === canonicalJson(verdict)) return verdict;
-  return refuse('is not about this grading');
+  const rows = all.map(({ group, points_max, verdict, points }) => {
+    // Whether a test was skipped follows from its group.
+    const won = { verdict: verdict === 'skipped' ? ('not_run' as const) : verdict, points };
+    return { group, points: points_max, won };
+  });
+  const score = scoreOf(groups, rows);
+  const [sent] = known.sent.programs;
+  const verdict: Verdict2 = {
+    schema: VERDICT_SCHEMA_2,
+    program: {
+      language: String(sent?.language),
+      code_sha256: program?.code_sha256 === null ? null : await digest(sent?.code as string),
+      build: buildOf(program?.build ?? null, known.jobs),
+    },
+    accepted: score.accepted,
+    points: score.points,
+    points_max: score.points_max,
+    groups: score.groups,
+    tests: all.map((line, at) => ({ ...line, ...score.tests[at] })),
+  };
+  if (canonicalJson(said) !== canonicalJson(verdict)) refuse('is not about this grading');
+  return { ...verdict, tests: verdict.tests.map(namedAsBefore) };
+}
+
+function namedAsBefore(line: TestResult2): GradedTest {
+  const { run, check } = line;
+  return { ...line, job_id: run?.job_id ?? null, receipt_sha256: run?.receipt_sha256 ?? null, checker: check };
 }
 
 interface LineOptions {
   readonly known: KnownGrading;
+  readonly groups: readonly GroupRecord[];
   readonly digest: (text: string) => Promise<string>;
 }
 
 /** The line of a test, with what only the jobs can say taken from the document. */
 async function lineOf(
-  { name, expected, points = 1 }: GradingTest,
-  said: Partial<TestResult> | null,
-  { known, digest }: LineOptions,
-): Promise<TestResult> {
-  const verdict = TEST_VERDICTS.find((word) => word === said?.verdict) ?? refuse('has a line without a verdict');
+  test: GradingTest,
+  said: Partial<TestResult2>,
+  { known: { sent, jobs }, groups, digest }: LineOptions,
+): Promise<TestResult2> {
+  const { name, compare = 'lines', points = 1 } = test;
+  const { run = null, starved = null, check = null, validations = [] } = said;
+  const { checker, interactor = checker, validators = [] } = sent;
+  const isLast = run === null || run.job_id === jobs.tests.get(name);
+  const isWhole = validations.length === 0 || validations.length === validators.length;
+  if (!isLast || !isWhole) refuse('is of jobs that did not run');
   return {
     name,
-    verdict,
-    points: verdict === 'accepted' ? points : 0,
+    group: groupOf({ name, group: test.group }, groups),
+    compare,
+    run: run && runOf(run, jobs),
+    starved: starved && runOf(starved, jobs),
+    // The program that compares long texts ends as validators of Kattis do.
+    check: check && checkOf(check, interactor === undefined ? 'kattis' : (interactor.codes ?? 'testlib'), jobs),
+    validations: validations.map((one, at) => checkOf(one, validators[at]?.codes ?? 'testlib', jobs)),
+    stdin_sha256: said.stdin_sha256 === null ? null : await digest((test.stdin as string) ?? ''),
+    ...wonOf(said, points),
     points_max: points,
-    job_id: known.jobs.tests.get(name) ?? refuse('is of a test that did not run'),
-    receipt_sha256: hexOf(said?.receipt_sha256),
-    stdout_sha256: hexOf(said?.stdout_sha256),
-    expected_sha256: expected === undefined ? null : await digest(expected as string),
-    checker: await checkerOf(said?.checker ?? null, { known, digest }),
+    stdout_sha256: hexOrNull(said.stdout_sha256),
+    expected_sha256: said.expected_sha256 === null ? null : await digest((test.expected as string) ?? ''),
   };
 }
 
-async function checkerOf(said: TestResult['checker'], { known, digest }: LineOptions): Promise<TestResult['checker']> {
-  if (said === null) return null;
-  const { checker } = known.sent;
-  if (checker === undefined || !known.jobs.others.has(said.job_id)) refuse('has a checker that did not run');
-  const { job_id, receipt_sha256, terminal_reason, exit_code } = said;
-  const code_sha256 = await digest(checker?.code as string);
-  return { job_id, receipt_sha256: hexOf(receipt_sha256), code_sha256, terminal_reason, exit_code };
+/** Points that the word allows. */
+function wonOf(
+  { verdict: said, points = 0 }: Partial<TestResult2>,
+  most: number,
+): Pick<TestResult2, 'verdict' | 'points'> {
+  const verdict: TestVerdict2 = oneOf(TEST_VERDICTS_2, said) ?? refuse('has a line without a verdict');
+  if (verdict === 'partial') return points > 0 && points < most ? { verdict, points } : refuse('has points of no part');
+  return { verdict, points: verdict === 'accepted' ? most : 0 };
 }
 
-function hexOf(said: unknown): string {
-  return typeof said === 'string' && /^[0-9a-f]{64}$/.test(said) ? said : refuse('has a digest that is none');
+function jobOf({ job_id, receipt_sha256, terminal_reason, exit_code }: JobRecord, { ids }: GradingJobs): JobRecord {
+  if (!ids.has(job_id)) refuse('names a job that did not run');
+  const reason = terminal_reason === null ? null : String(terminal_reason);
+  const receipt = hexOrNull(receipt_sha256) ?? refuse('names no receipt');
+  return { job_id, receipt_sha256: receipt, terminal_reason: reason, exit_code: numberOrNull(exit_code) };
 }
 
-function near(said: unknown, made: number): boolean {
-  return typeof said === 'number' && Math.abs(said - made) <= pointsSlack * Math.max(1, Math.abs(made));
+const COMPILERS = ['error', 'limit'] as const;
+const POINTS = ['points', 'part'] as const;
+
+function buildOf(said: BuildRecord | null, jobs: GradingJobs): BuildRecord | null {
+  return said && { ...jobOf(said, jobs), compiler: oneOf(COMPILERS, said.compiler) };
+}
+
+function runOf(said: RunRecord, jobs: GradingJobs): RunRecord {
+  return {
+    ...jobOf(said, jobs),
+    compiler: oneOf(COMPILERS, said.compiler),
+    cpu_ms: numberOrNull(said.cpu_ms),
+    wall_ms: numberOrNull(said.wall_ms),
+    memory_peak_bytes: numberOrNull(said.memory_peak_bytes),
+    account: oneOf(['cell', 'guest'], said.account),
+  };
+}
+
+function checkOf(record: CheckRecord, codes: CheckRecord['codes'], jobs: GradingJobs): CheckRecord {
+  const { said, code_sha256 } = record;
+  const points = said && {
+    kind: oneOf(POINTS, said.kind) ?? refuse('has other points'),
+    text: `${said.text}`,
+  };
+  return { ...jobOf(record, jobs), code_sha256: hexOrNull(code_sha256), codes, said: points };
+}
+
+function oneOf<Word>(words: readonly Word[], said: unknown): Word | null {
+  return words.find((word) => word === said) ?? null;
+}
+
+function numberOrNull(said: unknown): number | null {
+  return typeof said === 'number' ? said : null;
+}
+
+function hexOrNull(said: unknown): string | null {
+  return typeof said === 'string' && /^[0-9a-f]{64}$/.test(said) ? said : null;
 }
 
 function refuse(why: string): never {

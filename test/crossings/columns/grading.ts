@@ -22,14 +22,15 @@ const VERDICTS: Readonly<Record<TerminalStatus, string>> = {
   error: 'not_run',
 };
 
-async function graded(crossing: Crossing): Promise<{ readonly run: RunResult; readonly verdict: Verdict }> {
+/** `run` is null where a program did not compile, so that no test ran. */
+async function graded(crossing: Crossing): Promise<{ readonly run: RunResult | null; readonly verdict: Verdict }> {
   const { client, scenario } = crossing;
   const { uploads = {}, fromJobs: _, stdin, args, ...program } = scenario.program;
   const files: Record<string, NamedContent> = await crossing.outputsOfJobs();
   for (const [path, content] of Object.entries(uploads)) {
     files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
   }
-  // All outputs and expected outputs together have a bound. For a cut output nothing is expected.
+  // What a record holds of a cut output is not all that is judged.
   const expected = scenario.sees.truncated ? '' : scenario.sees.stdout;
   let run: RunResult | null = null;
   const { verdict } = await client.grade(program, {
@@ -40,25 +41,31 @@ async function graded(crossing: Crossing): Promise<{ readonly run: RunResult; re
       run = result;
     },
   });
-  if (run === null) throw new Error('the test did not run');
   return { run, verdict };
 }
 
 function verdictOf({ status, terminal_reason, truncated }: Omit<RunResult, 'files' | 'violations'>): string {
-  if (truncated) return 'output_limit';
+  if (truncated) return 'wrong_answer';
   return terminal_reason === 'compile_failed' ? 'compile_error' : VERDICTS[status as TerminalStatus];
 }
 
-function seenOf({ run, verdict }: Awaited<ReturnType<typeof graded>>): Seen {
-  const { violations, files: _, ...seen } = run;
+async function seenOf(crossing: Crossing): Promise<Seen> {
+  const { run, verdict } = await graded(crossing);
   const given = verdict.tests[0]?.verdict;
+  if (run === null) {
+    if (given !== 'compile_error') throw new Error(`the verdict of a test that did not run is ${given}`);
+    const { violations = [], ...build } = await readByClient(crossing, String(verdict.program.build?.job_id));
+    // A build also says that it left no product.
+    return { ...build, violations: violations.filter((type) => type !== 'output_missing') };
+  }
+  const { violations, files: _, ...seen } = run;
   const expected = verdictOf(seen);
   if (given !== expected) throw new Error(`the verdict of a test that ended as ${seen.status} is ${given}`);
   return { ...(seen as Seen), violations: typesOf(violations) };
 }
 
 const caller: Caller = {
-  run: async (crossing) => seenOf(await graded(crossing)),
+  run: seenOf,
   cancel: async ({ client }, job_id) => {
     await client.cancel(job_id);
   },
@@ -91,7 +98,7 @@ export const grading: Place = {
   except: {
     glob: 'A test is judged by what its program prints, and brings no files back.',
     by_digest: 'A test is judged by what its program prints, and brings no files back.',
-    pair: 'A grading takes a program alone, and refuses one with an interactor.',
+    pair: 'The interactor of a grading judges each test: test/contract/grade.test.ts has it.',
     foreign_names: 'A test is judged by what its program prints, and brings no files back.',
     repeated: 'A grading takes no key: each of its tests is a job of its own.',
   },

@@ -8,8 +8,8 @@ const HELP = `
 The tests are a folder or a problem package in the format of Kattis, as a directory, .kpp or .zip. A folder has NAME.in,
 what the program reads, and NAME.out, what it should print; NAME.args has an argument a line. Without NAME.out only the
 end of the program counts. A package says itself how outputs are judged, and what limits hold. Each test is an isolated
-job of its own, and sees no other test and no expected output. A checker gets input/stdin, input/expected and
-input/output, and ends with 0 to accept or 1 to refuse.
+job of its own, and sees no other test and no expected output. A program in a compiled language is compiled once, under
+limits of its own. A checker gets input/stdin, input/expected and input/output, and ends with 0 to accept or 1 to refuse.
 
 Exit codes: 0 all tests accepted, 1 some not, 2 wrong usage, 125 no verdict, 130 interrupted.`;
 

@@ -1,29 +1,40 @@
 /**
  * The default output validator of problem packages: tokens are compared one by one, by default without regard to case, and
- * numbers within a tolerance where one is given. Where comparing words says the same, no program is needed.
+ * numbers within a tolerance where one is given. Where a comparison of the judge says the same, no program is needed.
  */
+import type { GradeTest } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';
 import type { PackageProgram } from './problem.ts';
 
 const TOLERANCES = ['float_relative_tolerance', 'float_absolute_tolerance', 'float_tolerance'];
 const SWITCHES = ['case_sensitive', 'space_change_sensitive'];
 
-/** The comparison of a grading that says the same; null if the validator itself must run. */
-export function comparisonOf(flags: readonly string[], expected: readonly string[]): 'words' | 'exact' | null {
-  checkFlags(flags);
-  if (flags.some((flag) => TOLERANCES.includes(flag))) return null;
-  const hasCase = !flags.includes('case_sensitive') && expected.some((text) => /[A-Za-z]/.test(text));
-  if (hasCase) return null;
-  return flags.includes('space_change_sensitive') ? 'exact' : 'words';
+/** A number as the judge compares it. */
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** The comparison of a grading that says the same of a test; null if the validator itself must run. */
+export function comparisonOf(flags: readonly string[], expected: string): GradeTest['compare'] | null {
+  const floats = tolerancesOf(flags);
+  const isNear = Object.keys(floats).length > 0;
+  const words = isNear ? expected.split(/\s+/).filter((word) => !NUMBER.test(word)) : [expected];
+  if (!flags.includes('case_sensitive') && words.some((word) => /[A-Za-z]/.test(word))) return null;
+  const isSpaced = flags.includes('space_change_sensitive');
+  if (isNear) return isSpaced ? null : { floats };
+  return isSpaced ? 'exact' : 'words';
 }
 
-function checkFlags(flags: readonly string[]): void {
+/** @throws UsageError for flags that the validator does not have */
+function tolerancesOf(flags: readonly string[]): { absolute?: number; relative?: number } {
+  const floats: { absolute?: number; relative?: number } = {};
   for (let at = 0; at < flags.length; at++) {
     const flag = flags[at] ?? '';
     if (SWITCHES.includes(flag)) continue;
     const value = TOLERANCES.includes(flag) ? Number(flags[++at] ?? Number.NaN) : Number.NaN;
     if (!(value >= 0)) throw new UsageError(`the default output validator knows no ${[flag, flags[at]].join(' ')}`);
+    if (flag !== 'float_absolute_tolerance') floats.relative = value;
+    if (flag !== 'float_relative_tolerance') floats.absolute = value;
   }
+  return floats;
 }
 
 /** Has the command line and the exit codes of every output validator. */

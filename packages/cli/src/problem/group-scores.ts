@@ -1,6 +1,9 @@
-/** What the tests and groups of a scoring problem count, by the default grader of the legacy format and by the draft's rules. */
+/**
+ * The groups of a scoring problem as the contract has them, by the default grader of the legacy format and by the draft's
+ * rules. The judge counts what they win.
+ */
+import type { GradeGroup } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';
-import type { ProblemGroup } from './problem.ts';
 import type { Settings } from './yaml.ts';
 
 export interface ScoredDirectory {
@@ -9,7 +12,7 @@ export interface ScoredDirectory {
 }
 
 export interface GroupScores {
-  readonly groups: readonly ProblemGroup[];
+  readonly groups: readonly GradeGroup[];
   /** What each test in a directory counts by itself. */
   pointsOf(directory: string): number;
 }
@@ -30,12 +33,15 @@ export function groupScores(tests: readonly { readonly directory: string }[], ho
   );
   requireLeaves(names, how);
   return {
-    groups: names.map((name) => ({
-      name,
-      points: scores.get(name)?.whole ?? null,
-      stops: how.isLegacy && breaks(name, how),
-      after: how.isLegacy ? groupsBefore(name, names, how) : [],
-    })),
+    groups: names.map((name) => {
+      const points = scores.get(name)?.whole ?? null;
+      return {
+        name,
+        ...(points !== null && { score: 'minimum' as const, points }),
+        stop: how.isLegacy && breaks(name, how),
+        after: how.isLegacy ? groupsBefore(name, names, how) : [],
+      };
+    }),
     pointsOf: (directory) => scores.get(directory)?.each ?? 0,
   };
 }
@@ -76,7 +82,7 @@ function breaks(directory: string, how: ScoredDirectory): boolean {
 }
 
 /** The samples come first, and the groups of `secret` in the order of their names. */
-function groupsBefore(directory: string, names: readonly string[], how: ScoredDirectory): readonly string[] {
+function groupsBefore(directory: string, names: readonly string[], how: ScoredDirectory): string[] {
   if (isSample(directory)) return [];
   const before = names.slice(0, names.indexOf(directory));
   return before.filter((name) => breaks(isSample(name) ? '' : SECRET, how));

@@ -2,7 +2,7 @@
 import { UsageError } from '../failures/usage-error.ts';
 import { groupScores, type ScoredDirectory } from './group-scores.ts';
 import type { PackageSettings } from './package-settings.ts';
-import type { ProblemGroup, ProblemTest } from './problem.ts';
+import type { Problem, ProblemTest } from './problem.ts';
 import type { ProblemTree } from './tree.ts';
 import { Settings } from './yaml.ts';
 
@@ -10,11 +10,11 @@ const INPUT = /^data\/((?:sample|secret)(?:\/[^/]+)*)\/([^/]+)\.in$/;
 /** Names that a directory's settings have, the newer first. */
 const SETTINGS_FILES = ['test_group.yaml', 'testdata.yaml'];
 
-export interface PackageTests {
-  readonly tests: readonly ProblemTest[];
-  readonly groups: readonly ProblemGroup[];
-  /** What input validators are told of each test, by its name. */
-  readonly inputFlags: ReadonlyMap<string, readonly string[]>;
+/** A test with the flags of its output validator as the checker's arguments. */
+export type PackageTest = ProblemTest & Required<Pick<ProblemTest, 'checkerArgs' | 'expected'>>;
+
+export interface PackageTests extends Pick<Problem, 'groups' | 'inputFlags'> {
+  readonly tests: readonly PackageTest[];
 }
 
 /** @throws UsageError if there is none, or one cannot be read or counted */
@@ -28,7 +28,7 @@ export async function readPackageTests(tree: ProblemTree, settings: PackageSetti
   const stray = tree.paths.find((path) => /^data\/(sample|secret)\/.*\.files\//.test(path));
   if (stray !== undefined) throw new UsageError(`${stray}: tests with files of their own are not read`);
   const scores = settings.isScoring ? groupScores(found, { directories, isLegacy: settings.isLegacy }) : null;
-  const tests: ProblemTest[] = [];
+  const tests: PackageTest[] = [];
   const inputFlags = new Map<string, readonly string[]>();
   for (const { path, directory, name } of found) {
     const own = await ownSettings(tree, path, settings);
@@ -36,13 +36,13 @@ export async function readPackageTests(tree: ProblemTree, settings: PackageSetti
     inputFlags.set(name, own?.words('input_validator_args') ?? flagsOf(above, 'input_validator'));
     tests.push({
       name,
-      group: directory,
+      ...(scores !== null && { group: directory }),
       isSample: directory.startsWith('sample'),
       stdin: await tree.text(path),
       expected: await tree.text(path.replace(/\.in$/, '.ans')),
       ...(own?.has('args') && { args: own.words('args') ?? [] }),
       points: scores?.pointsOf(directory) ?? 1,
-      validatorFlags: [
+      checkerArgs: [
         ...settings.validatorFlags,
         ...(own?.words('output_validator_args') ?? flagsOf(above, 'output_validator')),
       ],

@@ -1,13 +1,13 @@
 /** A problem as judges keep it: tests in groups, how outputs are judged, and limits. Readers make it, `grade` runs it. */
-import type { Checker, GradeTest } from '@vouchbox/client';
+import type { Checker, GradeGroup, GradeTest } from '@vouchbox/client';
 import type { Language, LimitName } from '@vouchbox/protocol/vocabulary';
 
 export interface Problem {
   /** The name that people know it by; null for a plain folder. */
   readonly name: string | null;
   readonly tests: readonly ProblemTest[];
-  /** In their order, each with at least one test. Empty: nothing is counted by groups. */
-  readonly groups: readonly ProblemGroup[];
+  /** In their order, each with at least one test. Empty: nothing is counted by groups, and no test names one. */
+  readonly groups: readonly GradeGroup[];
   readonly checker: Checker | null;
   readonly inputValidators: readonly PackageProgram[];
   /** What they are told of each test, by its name. */
@@ -19,20 +19,8 @@ export interface Problem {
 }
 
 export interface ProblemTest extends GradeTest {
-  readonly group: string | null;
   /** Whether everybody may see its texts. */
   readonly isSample: boolean;
-  readonly validatorFlags: readonly string[];
-}
-
-export interface ProblemGroup {
-  readonly name: string;
-  /** What it counts if all of its tests are accepted; null if the points of its tests are added up. */
-  readonly points: number | null;
-  /** Whether its tests after the first that is not accepted count nothing. */
-  readonly stops: boolean;
-  /** Groups of which all tests must be accepted, or it counts nothing. */
-  readonly after: readonly string[];
 }
 
 export interface PackageProgram {

@@ -4,17 +4,15 @@
  */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Checker } from '@vouchbox/client';
 import type { Comparison } from '@vouchbox/protocol/grading';
 import { UsageError } from '../failures/usage-error.ts';
 import { readTests } from '../grade-tests.ts';
 import { comparisonOf, DEFAULT_VALIDATOR } from './default-validator.ts';
 import { readPrograms } from './package-programs.ts';
 import { type PackageSettings, readSettings } from './package-settings.ts';
-import { readPackageTests } from './package-tests.ts';
-import type { PackageProgram, Problem, ProblemTest } from './problem.ts';
+import { type PackageTest, readPackageTests } from './package-tests.ts';
+import type { PackageProgram, Problem } from './problem.ts';
 import { openTree, type ProblemTree } from './tree.ts';
-import { checkerOf } from './validator-checker.ts';
 
 /**
  * @param compare how outputs of a plain folder are compared; a package says it itself
@@ -32,9 +30,8 @@ export async function readProblem(path: string, compare: Comparison): Promise<Pr
   const validators = await readPrograms(tree, directory);
   return {
     name: settings.name,
-    tests: tests.map((test) => ({ ...test, ...(judging.compare !== null && { compare: judging.compare }) })),
+    ...judging,
     groups,
-    checker: judging.checker,
     inputValidators: validators.programs,
     inputFlags,
     limits: settings.limits,
@@ -51,12 +48,7 @@ async function isPackage(path: string): Promise<boolean> {
 }
 
 async function plainProblem(path: string, compare: Comparison): Promise<Problem> {
-  const tests = (await readTests(path, compare)).map((test) => ({
-    ...test,
-    group: null,
-    isSample: false,
-    validatorFlags: [],
-  }));
+  const tests = (await readTests(path, compare)).map((test) => ({ ...test, isSample: false }));
   return {
     name: null,
     tests,
@@ -69,41 +61,33 @@ async function plainProblem(path: string, compare: Comparison): Promise<Problem>
   };
 }
 
-interface Judging {
-  readonly compare: 'words' | 'exact' | null;
-  readonly checker: Checker | null;
-}
-
+/** A program judges all tests, or a comparison each of them. */
 async function howJudged(
   tree: ProblemTree,
   settings: PackageSettings,
-  tests: readonly ProblemTest[],
-): Promise<Judging> {
-  const flags = commonFlags(tests);
-  if (settings.isCustom) return { compare: null, checker: checkerOf(await customValidator(tree), flags) };
-  const compare = comparisonOf(
-    flags,
-    tests.map(({ expected = '' }) => expected),
-  );
-  return compare === null ? { compare, checker: checkerOf(DEFAULT_VALIDATOR, flags) } : { compare, checker: null };
+  tests: readonly PackageTest[],
+): Promise<Pick<Problem, 'tests' | 'checker'>> {
+  if (settings.isCustom) return { tests, checker: await customValidator(tree) };
+  const compared = tests.map(({ checkerArgs, ...test }) => {
+    return { ...test, compare: comparisonOf(checkerArgs ?? [], test.expected ?? '') };
+  });
+  const isNeeded = compared.some(({ compare }) => compare === null);
+  return isNeeded
+    ? { tests, checker: validatorOf(DEFAULT_VALIDATOR) }
+    : { tests: compared as Problem['tests'], checker: null };
 }
 
-/** A grading has one checker. */
-function commonFlags(tests: readonly ProblemTest[]): readonly string[] {
-  const flags = tests[0]?.validatorFlags ?? [];
-  const other = tests.find(({ validatorFlags }) => validatorFlags.join('\0') !== flags.join('\0'));
-  if (other === undefined) return flags;
-  throw new UsageError(
-    `${other.name} has other flags for its output validator than ${tests[0]?.name}: all must have the same`,
-  );
+/** Output validators have the command line and the exit codes that a checker may have. */
+function validatorOf({ language, code }: PackageProgram): Problem['checker'] {
+  return { language, code, codes: 'kattis' };
 }
 
-async function customValidator(tree: ProblemTree): Promise<PackageProgram> {
+async function customValidator(tree: ProblemTree): Promise<Problem['checker']> {
   const directory = tree.paths.some((path) => path.startsWith('output_validator/'))
     ? 'output_validator'
     : 'output_validators';
   const { programs, notes } = await readPrograms(tree, directory);
   const [program] = programs;
-  if (program !== undefined && programs.length === 1) return program;
+  if (program !== undefined && programs.length === 1) return validatorOf(program);
   throw new UsageError(notes[0] ?? `${directory} has ${programs.length} programs, and one judges outputs here`);
 }

@@ -1,6 +1,6 @@
 /** A grading with what a person wants to see of it: each test with its cost, each group with its points. */
 import type { GradeResult, RunResult } from '@vouchbox/client';
-import type { Problem, ProblemGroup } from '../problem/problem.ts';
+import type { Problem } from '../problem/problem.ts';
 
 export interface GradedProblem {
   readonly title: string;
@@ -19,10 +19,12 @@ export interface GradedTest {
   readonly verdict: string;
   readonly points: number;
   readonly pointsMax: number;
+  /** What it took, as the verdict says; null where the program's own part is not known. */
   readonly cpuMs: number | null;
   readonly wallMs: number | null;
   readonly memoryBytes: number | null;
-  readonly job: string;
+  /** Null if the program was not run in it. */
+  readonly job: string | null;
   /** Why it was not run; null if it was. */
   readonly remark: string | null;
   /** Of a sample alone: nobody should find out from a report what is secret. */
@@ -51,54 +53,36 @@ export interface Seen {
 export function gradedProblem(problem: Problem, graded: GradeResult, { program, runs }: Seen): GradedProblem {
   const { verdict, notRun, job_id } = graded;
   const given = new Map(problem.tests.map((test) => [test.name, test]));
-  const tests = verdict.tests.map(({ name, verdict: word, points, points_max, job_id: job }) => {
-    const run = runs.get(name);
-    const { resource_usage, program_usage = resource_usage } = run?.receipt ?? {};
-    const { cpu_ms = null, wall_ms = null, memory_peak_bytes = null } = program_usage ?? {};
+  const tests = verdict.tests.map(({ name, verdict: word, points, points_max, run }) => {
+    const seen = runs.get(name);
     const test = given.get(name);
     const texts = test?.isSample
-      ? { input: test.stdin ?? '', expected: test.expected ?? '', output: run?.stdout ?? '', errors: run?.stderr ?? '' }
+      ? {
+          ...{ input: test.stdin ?? '', expected: test.expected ?? '' },
+          ...{ output: seen?.stdout ?? '', errors: seen?.stderr ?? '' },
+        }
       : null;
     return {
-      ...{ name, verdict: word, points, pointsMax: points_max, job, texts },
-      ...{ cpuMs: cpu_ms, wallMs: wall_ms, memoryBytes: memory_peak_bytes },
+      ...{ name, verdict: word, points, pointsMax: points_max, job: run?.job_id ?? null, texts },
+      ...{ cpuMs: run?.cpu_ms ?? null, wallMs: run?.wall_ms ?? null, memoryBytes: run?.memory_peak_bytes ?? null },
       remark: notRun.get(name) ?? null,
     };
   });
-  const groups = countGroups(problem.groups, (name) => tests.filter((test) => given.get(test.name)?.group === name));
-  const counted = groups.length > 0 ? groups : tests;
+  const groups = problem.groups.length === 0 ? [] : verdict.groups;
   return {
     title: problem.name ?? 'Grading',
     program,
     accepted: verdict.accepted,
-    points: sum(counted.map(({ points }) => points)),
-    pointsMax: sum(counted.map(({ pointsMax }) => pointsMax)),
+    points: verdict.points,
+    pointsMax: verdict.points_max,
     tests,
-    groups,
+    groups: groups.map(({ name, points, points_max }) => {
+      const own = verdict.tests.filter(({ group }) => group === name);
+      const acceptedTests = own.filter(({ verdict: word }) => word === 'accepted').length;
+      return { name, acceptedTests, tests: own.length, points, pointsMax: points_max };
+    }),
     judge: job_id,
   };
-}
-
-function countGroups(groups: readonly ProblemGroup[], testsOf: (name: string) => readonly GradedTest[]): GradedGroup[] {
-  const failed = new Set<string>();
-  return groups.map(({ name, points, stops, after }) => {
-    const own = testsOf(name);
-    const accepted = own.filter(({ verdict }) => verdict === 'accepted').length;
-    if (accepted < own.length) failed.add(name);
-    const firstBad = own.findIndex(({ verdict }) => verdict !== 'accepted');
-    const added = stops && firstBad >= 0 ? own.slice(0, firstBad) : own;
-    const whole = accepted === own.length ? points : 0;
-    const won = points === null ? sum(added.map((test) => test.points)) : (whole ?? 0);
-    return {
-      ...{ name, acceptedTests: accepted, tests: own.length },
-      points: after.some((other) => failed.has(other)) ? 0 : won,
-      pointsMax: points ?? sum(own.map((test) => test.pointsMax)),
-    };
-  });
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }
 
 type Points = Pick<GradedTest, 'points' | 'pointsMax'>;
