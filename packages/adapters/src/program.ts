@@ -4,6 +4,7 @@
  * program of ours copies the one into the other and runs the caller's program there.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
+import type { Language } from '@vouchbox/protocol/vocabulary';
 import { unsupported } from './adapter-error.ts';
 
 type Limits = NonNullable<JobSubmission['limits']>;
@@ -14,7 +15,7 @@ export interface NamedFile {
 }
 
 export interface Program {
-  readonly language: string;
+  readonly language: Language;
   readonly code: string;
   /** The name that the other system gives the file with the code; it matters only beside other files. */
   readonly name: string;

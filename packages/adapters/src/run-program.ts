@@ -2,16 +2,17 @@
  * Runs a program to its end, and returns the facts that another system's interface needs. A program of a compiled language
  * is built by one job and started by another, each under its own limits.
  */
-import type { RunResult, ServiceClient } from '@vouchbox/client';
+import type { RunResult } from '@vouchbox/client';
 import type {
   FoldedResult,
   JobDetail,
+  JobEvent,
   JobSubmission,
   OutputRecord,
   StreamName,
   TerminalReason,
 } from '@vouchbox/protocol';
-import { isCompiled, outputText } from '@vouchbox/protocol/vocabulary';
+import { isCompiled, type Language, outputText } from '@vouchbox/protocol/vocabulary';
 import type { AdapterParts } from './adapter.ts';
 import { AdapterError, refusals } from './adapter-error.ts';
 import { type Program, submissionOf } from './program.ts';
@@ -34,27 +35,40 @@ export interface Ended {
   readonly wallMilliseconds: number | null;
   readonly cpuMilliseconds: number | null;
   readonly memoryBytes: number | null;
+  /** Every event, where the program was run for its history. */
+  readonly history: readonly JobEvent[];
 }
 
-/** What came of a program: a run, which had no build where nothing is compiled; or a build that failed. */
-export type Ran =
-  | { readonly build: RunResult | null; readonly run: RunResult }
-  | { readonly build: RunResult; readonly run: null };
+/** A submission in a language that the adapter knows. */
+type Asked = JobSubmission & { readonly language: Language };
 
-/** The job that stands for the program. */
-export function jobOf({ build, run }: Ran): string {
-  return run === null ? build.job_id : run.job_id;
+/**
+ * What came of a program: a run, which had no build where nothing is compiled; or a build that failed. `job` is the submission
+ * of the one that stands for the program.
+ */
+export type Ran =
+  | { readonly job: Asked; readonly build: RunResult | null; readonly run: RunResult }
+  | { readonly job: Asked; readonly build: RunResult; readonly run: null };
+
+/** How the job ended that stands for the program. */
+export function ofProgram({ build, run }: Ran): RunResult {
+  return run ?? build;
 }
 
 /** A program that can be started, or a build that failed. */
 type Prepared =
-  | { readonly build: RunResult | null; readonly start: JobSubmission }
-  | { readonly build: RunResult; readonly start: null };
+  | { readonly build: RunResult | null; readonly start: Asked }
+  | { readonly build: RunResult; readonly start: null; readonly job: Asked };
 
-/** Runs the program when it is its turn: what the service has no room for waits in the client. */
-export async function runProgram(parts: AdapterParts, program: Program): Promise<Ran> {
-  const { build, start } = await prepared(parts, program);
-  return start === null ? { build, run: null } : { build, run: await refusals(parts.client.run(start)) };
+/**
+ * Runs the program when it is its turn: what the service has no room for waits in the client. With `history`, each job is asked
+ * for its events in the same request.
+ */
+export async function runProgram(parts: AdapterParts, program: Program, { history = false } = {}): Promise<Ran> {
+  const ready = await prepared(parts, program, history);
+  const { build, start } = ready;
+  if (start === null) return { job: ready.job, build: ready.build, run: null };
+  return { job: start, build, run: await refusals(parts.client.run(start, { history })) };
 }
 
 /**
@@ -66,18 +80,26 @@ export async function submitted(parts: AdapterParts, program: Program): Promise<
   return start === null ? build.job_id : (await refusals(parts.client.submit(start))).job_id;
 }
 
-async function prepared({ client, languages, builds }: AdapterParts, program: Program): Promise<Prepared> {
+async function prepared(
+  { client, languages, builds }: AdapterParts,
+  program: Program,
+  history = false,
+): Promise<Prepared> {
   const runtime = languages.runtimeOf(program.language);
-  const job = { ...submissionOf(program), ...(runtime !== undefined && { runtime }) };
+  const job: Asked = {
+    ...submissionOf(program),
+    language: program.language,
+    ...(runtime !== undefined && { runtime }),
+  };
   const { features } = await languages.capabilities();
   if (!isCompiled(job) || !features.includes('builds')) return { build: null, start: job };
   const { language, code } = job;
   const { options, limits } = program.compiler;
   const asked = { language, code, build: { options: [...options] }, ...(runtime !== undefined && { runtime }) };
-  const build = await builds.once(asked, () => refusals(client.run({ ...asked, limits })));
+  const build = await builds.once(asked, () => refusals(client.run({ ...asked, limits }, { history })));
   return build.status === 'succeeded'
     ? { build, start: { ...job, product: { job_id: build.job_id } } }
-    : { build, start: null };
+    : { build, start: null, job: asked };
 }
 
 /**
@@ -91,19 +113,13 @@ export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null;
   return ended?.stage === 'compile' ? { compile: ended, run: null } : { compile, run: ended };
 }
 
-/**
- * A job that has ended.
- * @throws AdapterError if it was cancelled, or if nothing ran
- */
-export async function endedJob(client: ServiceClient, detail: JobDetail): Promise<Ended> {
-  return endOf({ ...(await refusals(client.result(detail.job_id))), ...detail });
-}
-
-type End = Omit<FoldedResult, 'artifacts'> & Pick<JobDetail, 'terminal_reason' | 'signal' | 'receipt'>;
+type End = Omit<FoldedResult, 'artifacts'> &
+  Pick<JobDetail, 'terminal_reason' | 'signal' | 'receipt'> &
+  Pick<RunResult, 'history'>;
 
 /** @throws AdapterError if the job was cancelled, or if nothing ran */
 export function endOf(end: End): Ended {
-  const { job_id, signal, stdout, stderr, truncated, violations, receipt } = end;
+  const { job_id, signal, stdout, stderr, truncated, violations, receipt, history = [] } = end;
   const { resource_usage: whole, program_usage, build } = receipt ?? {};
   const isCompiler = build !== undefined || violations.some(({ phase }) => phase === 'compile');
   // What a build's cell starts in place of the program is no part of it.
@@ -121,6 +137,7 @@ export function endOf(end: End): Ended {
     wallMilliseconds: usage?.wall_ms ?? receipt?.duration_ms ?? null,
     cpuMilliseconds: usage?.cpu_ms ?? null,
     memoryBytes: usage?.memory_peak_bytes ?? whole?.memory_peak_bytes ?? null,
+    history,
   };
 }
 
@@ -154,11 +171,6 @@ function kindOf({ job_id, status, terminal_reason }: End): EndKind {
 const isOutput = (kind: string): kind is StreamName => kind === 'stdout' || kind === 'stderr';
 
 /** Both streams in the order in which they were written. Only the job's history has it. */
-export async function outputInOrder(client: ServiceClient, { job_id, stdout, stderr }: Ended): Promise<string> {
-  if (stdout === '' || stderr === '') return stdout + stderr;
-  const texts: string[] = [];
-  for await (const { kind, data } of client.events(job_id)) {
-    if (isOutput(kind)) texts.push(outputText(data as OutputRecord));
-  }
-  return texts.join('');
+export function outputInOrder({ history }: Ended): string {
+  return history.map(({ kind, data }) => (isOutput(kind) ? outputText(data as OutputRecord) : '')).join('');
 }

@@ -67,6 +67,21 @@ describe('a run', () => {
     expect(lines(service.seen).slice(2)).toEqual(asked);
   });
 
+  test('that asks for the history is one request too', async () => {
+    const events = [{ job_id: 'job_1', seq: 1, kind: 'finished', data: {} }];
+    const history = { events, next_cursor: null };
+    await using service = await serviceWith({
+      'GET /v1/capabilities': json(NEW),
+      'POST /v1/jobs': json({ ...SUBMITTED, receipt, history }, 201),
+    });
+    expect((await clientOf(service).run('x', { history: true })).history).toEqual(events);
+    expect(lines(service.seen).slice(1)).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt%2Chistory']);
+    await using older = await serviceWith({ 'GET /v1/jobs/job_1/replay': json(history) });
+    const client = clientOf(older);
+    expect((await client.run('x', { history: true })).history).toEqual(events);
+    expect(await client.run('x')).not.toHaveProperty('history');
+  });
+
   test.each([
     ['result', { result: { ...folded, job_id: 'job_2' } }],
     ['receipt', { receipt: { ...receipt, job_id: 'job_2' } }],

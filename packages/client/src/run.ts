@@ -7,6 +7,7 @@ import type {
   FoldedResult,
   IsolationClass,
   JobDetail,
+  JobEvent,
   JobSubmission,
   LimitsInput,
   Receipt,
@@ -17,7 +18,7 @@ import { randomKey } from './digest.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions } from './job-options.ts';
-import { submit, waitForResult } from './jobs.ts';
+import { storedEvents, submit, waitForResult } from './jobs.ts';
 import { answerCheck, factsOf, once, read, supports } from './operation.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
@@ -32,6 +33,8 @@ export interface RunOptions extends CallOptions, ProgramOptions, Pick<FollowOpti
   /** Takes what the program writes to stdout, while it runs. */
   readonly onStdout?: OnText | undefined;
   readonly onStderr?: OnText | undefined;
+  /** Whether the result is to have every event of the job. */
+  readonly history?: boolean | undefined;
   /**
    * How long each request may be put off where the service asks for patience: its budget is spent, or it is full. Default:
    * that of the client's `retry`. What waits in the client for its turn asks nothing of the service, and so is not counted.
@@ -54,6 +57,8 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   /** The digest of the job's receipt. */
   readonly receipt_sha256: string;
   readonly receipt: Receipt;
+  /** Every event, where the call asked for them. */
+  readonly history?: readonly JobEvent[];
 }
 
 /** Runs at once of a service that does not say how many one tenant may have. */
@@ -79,7 +84,7 @@ export async function runProgram(
 async function runInTurn(
   session: Session,
   program: string | JobSubmission,
-  { idempotencyKey = randomKey(), onStdout, onStderr, onState, signal, ...options }: RunOptions,
+  { idempotencyKey = randomKey(), onStdout, onStderr, onState, history = false, signal, ...options }: RunOptions,
 ): Promise<RunResult> {
   const hears = onStdout !== undefined || onStderr !== undefined || onState !== undefined;
   const isHeld = await supports(session, 'submission_wait', signal);
@@ -92,7 +97,8 @@ async function runInTurn(
   let job_id: string | null = null;
   try {
     const waitSeconds = isHeld && !hears ? waitSecondsAtOnce : undefined;
-    const include = tellsMore && !hears ? (['receipt'] as const) : undefined;
+    const parts = history ? (['receipt', 'history'] as const) : (['receipt'] as const);
+    const include = tellsMore && !hears ? parts : undefined;
     const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, include, signal });
     job_id = submitted.job_id;
     if (hears) {
@@ -102,7 +108,10 @@ async function runInTurn(
       }
     }
     const ended = submitted.result ?? (await waitForResult(session, job_id, { signal }));
-    return await runResultOf(session, ended, { asked: submission.limits, receipt: submitted.receipt });
+    const result = await runResultOf(session, ended, { asked: submission.limits, receipt: submitted.receipt });
+    if (!history) return result;
+    const events = submitted.history?.events ?? (await Array.fromAsync(storedEvents(session, job_id, { signal })));
+    return { ...result, history: events };
   } catch (error) {
     const wasRefused = error instanceof ServiceFailure || error instanceof TransportFailure;
     // This error says more than a failure to end the job would. The job's limits end it.

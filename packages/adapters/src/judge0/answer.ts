@@ -1,9 +1,9 @@
 /** What an answer of Judge0 has of one submission: its members by their names, of those that the caller asks for. */
-import type { JobDetail } from '@vouchbox/protocol';
+import type { JobDetail, JobSubmission } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { AdapterParts } from '../adapter.ts';
 import { AdapterError, refusals } from '../adapter-error.ts';
-import { type Ended, endedJob, endOf, messageOf, type Ran } from '../run-program.ts';
+import { type Ended, endOf, messageOf, ofProgram, type Ran } from '../run-program.ts';
 import { usualNumber } from './languages.ts';
 import { type StatusNumber, statusNumbered, statusOf } from './statuses.ts';
 import type { TextForm } from './submission.ts';
@@ -46,20 +46,17 @@ interface Wanted {
 
 async function membersOf(client: Client, { token, form, ran, needsBuild }: Wanted): Promise<Members> {
   const { job_id, languageNumber, expectedDigest } = parseToken(token);
-  const detail = await refusals(client.detail(job_id)).catch((error: AdapterError) => {
-    throw error.status === 404 ? new AdapterError(404, 'there is no submission with this token') : error;
-  });
-  const ended = isTerminal(detail.status) ? await endedOrProblem(client, detail, ran) : null;
-  const number = ended === null ? (detail.status === 'queued' ? 1 : 2) : numberOf(ended, expectedDigest);
-  const said = needsBuild && ended !== null ? await wordsOfBuild(client, detail, ran) : null;
-  const { code, stdin } = detail.requested_spec;
+  const [job, ended] = ran === undefined ? await storedJob(client, job_id) : [jobOf(ran), endOrProblem(ofProgram(ran))];
+  const number = ended === null ? (job.status === 'queued' ? 1 : 2) : numberOf(ended, expectedDigest);
+  const said = needsBuild && ended !== null ? await wordsOfBuild(client, job, ran) : null;
+  const { code, stdin } = job.requested_spec;
   return {
     token,
-    language_id: languageNumber ?? usualNumber(detail.language),
+    language_id: languageNumber ?? usualNumber(job.language),
     source_code: spelled(code ?? null, form),
-    stdin: spelled(stdin ?? null, form),
-    created_at: detail.created_at,
-    finished_at: detail.finished_at,
+    stdin: spelled(typeof stdin === 'string' ? stdin : null, form),
+    created_at: job.created_at,
+    finished_at: job.finished_at,
     status_id: number,
     status: statusNumbered(number),
     ...inForm({ ...NO_OUTCOME, compile_output: said, ...outcomeOf(ended) }, form),
@@ -70,20 +67,40 @@ interface Problem {
   readonly problem: string;
 }
 
+/** What an answer has of the job itself, beside its outcome. */
+interface Job extends Pick<JobDetail, 'status' | 'language' | 'created_at' | 'finished_at'> {
+  readonly requested_spec: Partial<JobSubmission>;
+}
+
+/** A job of which the adapter knows the token alone. */
+async function storedJob(client: Client, job_id: string): Promise<readonly [Job, Ended | Problem | null]> {
+  const detail = await refusals(client.detail(job_id)).catch((error: AdapterError) => {
+    throw error.status === 404 ? new AdapterError(404, 'there is no submission with this token') : error;
+  });
+  if (!isTerminal(detail.status)) return [detail, null];
+  const result = await refusals(client.result(job_id));
+  return [detail, endOrProblem({ ...result, ...detail })];
+}
+
+/** A job that the adapter has just run, and whose receipt it has. */
+function jobOf(ran: Ran): Job {
+  const { status, receipt } = ofProgram(ran);
+  const { created_at, finished_at } = receipt;
+  return { status, language: ran.job.language, created_at, finished_at, requested_spec: ran.job };
+}
+
 /** A job of which nothing ran is an internal error there, not a failed request. */
-async function endedOrProblem(client: Client, detail: JobDetail, ran: Ran | undefined): Promise<Ended | Problem> {
-  const known = ran?.run ?? ran?.build;
+function endOrProblem(end: Parameters<typeof endOf>[0]): Ended | Problem {
   try {
-    return known ? endOf(known) : await endedJob(client, detail);
+    return endOf(end);
   } catch (error) {
-    // A request without an answer says nothing about the job.
-    if (error instanceof AdapterError && error.cause === undefined) return { problem: error.message };
+    if (error instanceof AdapterError) return { problem: error.message };
     throw error;
   }
 }
 
 /** What the compiler wrote of a program that it compiled; null if that is nothing, or is kept no more. */
-async function wordsOfBuild(client: Client, { requested_spec }: JobDetail, ran: Ran | undefined) {
+async function wordsOfBuild(client: Client, { requested_spec }: Job, ran: Ran | undefined) {
   const { product } = requested_spec;
   if (product === undefined) return null;
   const build = ran?.build ?? (await refusals(client.result(product.job_id)).catch(noneIfGone));

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError, adapterErrorOf, isServices } from '../adapter-error.ts';
 import { listOf, objectOf } from '../request-body.ts';
-import { jobOf, type Ran, runProgram, submitted } from '../run-program.ts';
+import { ofProgram, type Ran, runProgram, submitted } from '../run-program.ts';
 import { answerOf } from './answer.ts';
 import { addLists, batchMax } from './lists.ts';
 import { type Judge0Submission, submissionOf, type TextForm } from './submission.ts';
@@ -33,7 +33,7 @@ function addSubmissions(app: FastifyInstance, parts: AdapterParts): void {
     if (!isTrue(query['wait'])) return { token: await submit(body, form, parts) };
     const given = await submissionIn(body, form, parts);
     const ran = await runProgram(parts, given.program);
-    return await answer(tokenOf(given, jobOf(ran)), query, parts, ran);
+    return await answer(tokenOf(given, ofProgram(ran).job_id), query, parts, ran);
   });
   // Judge0 forbids these routes too, unless an operator set a token for them.
   app.get('/submissions', forbidden);

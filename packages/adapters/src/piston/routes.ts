@@ -3,6 +3,7 @@
  * service had. A version is not selected: whatever is asked for, the one that is installed runs, and the answer names it.
  */
 import type { Capabilities } from '@vouchbox/protocol';
+import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance } from 'fastify';
 import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError } from '../adapter-error.ts';
@@ -32,14 +33,14 @@ function addRoutes(app: FastifyInstance, prefix: string, parts: AdapterParts): v
     const offered = languageNamed(name, await languages.offered());
     if (offered === undefined) throw new AdapterError(400, `${name}-${version} runtime is unknown`);
     const { ceilings } = (await languages.capabilities()).limits;
-    const ran = await runProgram(parts, programOf(body, { language: offered.language, ceilings }));
-    return await answerOf(ran, offered, parts);
+    const program = programOf(body, { language: offered.language, ceilings });
+    return answerOf(await runProgram(parts, program, { history: true }), offered);
   });
 }
 
 type Ceilings = Capabilities['limits']['ceilings'];
 
-function programOf(body: Body, { language, ceilings }: { language: string; ceilings: Ceilings }): Program {
+function programOf(body: Body, { language, ceilings }: { language: Language; ceilings: Ceilings }): Program {
   const [main, ...besides] = listOf(body, 'files').map(fileOf);
   if (main === undefined) throw new AdapterError(400, 'files is required as an array, with a file', 'files');
   return {
@@ -109,21 +110,21 @@ interface Stage {
   readonly memory: number | null;
 }
 
-async function answerOf(ran: Ran, offered: OfferedLanguage, { client }: AdapterParts) {
+function answerOf(ran: Ran, offered: OfferedLanguage) {
   const { language, version } = pistonRuntime(offered);
   const ended = stagesOf(ran);
-  const compile = ended.compile === null ? {} : { compile: await stageOf(ended.compile, client) };
+  const compile = ended.compile === null ? {} : { compile: stageOf(ended.compile) };
   // Piston, too, gives the failure of a compiler as both stages.
-  const run = ended.run === null ? compile.compile : await stageOf(ended.run, client);
+  const run = ended.run === null ? compile.compile : stageOf(ended.run);
   return { language, version, ...compile, run };
 }
 
-async function stageOf(ended: Ended, client: AdapterParts['client']): Promise<Stage> {
+function stageOf(ended: Ended): Stage {
   const killed = ended.kind === 'time_limit' || ended.kind === 'memory_limit';
   return {
     stdout: ended.stdout,
     stderr: ended.stderr,
-    output: await outputInOrder(client, ended),
+    output: outputInOrder(ended),
     code: killed ? null : ended.exitCode,
     signal: killed ? 'SIGKILL' : ended.signal,
     message: messageOf(ended) || null,

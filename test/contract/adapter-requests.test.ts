@@ -1,0 +1,53 @@
+/** `@vouchbox/adapters`: what a call costs at the service, counted in requests. Every request counts against one budget. */
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type AdapterAnswer, call, useAdapter } from '../rig/adapter.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+
+/** Both streams, so that their order is asked for too. */
+const CODE = 'import sys\nprint("a", flush=True); print("b", file=sys.stderr, flush=True); print("c"); sys.exit(3)';
+
+/** Makes the call once, so that the adapter knows the service, and then again; returns the requests of the second. */
+async function requestsOf(ask: () => Promise<AdapterAnswer>): Promise<{ json: AdapterAnswer['json']; seen: string[] }> {
+  await ask();
+  const seen: string[] = [];
+  const plain = globalThis.fetch;
+  const spy = vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    const url = new Request(input, init).url;
+    if (url.startsWith(rig().service.url)) seen.push(`${init?.method ?? 'GET'} ${url.slice(rig().service.url.length)}`);
+    return plain(input, init);
+  });
+  onTestFinished(() => spy.mockRestore());
+  const { json } = await ask();
+  return { json, seen: seen.filter((line) => line !== 'GET /v1/capabilities') };
+}
+
+describe('a call is one request at the service', () => {
+  const piston = useAdapter(rig, 'piston');
+  const judge0 = useAdapter(rig, 'judge0');
+  const fusion = useAdapter(rig, 'sandbox-fusion');
+
+  test('in place of Piston, with the output of both streams in its order', async () => {
+    const body = { language: 'python', version: '*', files: [{ content: CODE }] };
+    const { json, seen } = await requestsOf(() => call(`${piston()}/api/v2/execute`, body));
+    expect(json.run).toMatchObject({ code: 3, stdout: 'a\nc\n', stderr: 'b\n' });
+    expect(json.run.output.split('\n').toSorted()).toEqual(['', 'a', 'b', 'c']);
+    expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt%2Chistory']);
+  });
+
+  test('in place of Judge0, with wait=true and every field, the same as asked for by its token', async () => {
+    const body = { language_id: 71, source_code: CODE, stdin: 'in' };
+    const { json, seen } = await requestsOf(() => call(`${judge0()}/submissions?wait=true&fields=*`, body));
+    expect(json).toMatchObject({ stdout: 'a\nc\n', stderr: 'b\n', exit_code: 3, source_code: CODE, stdin: 'in' });
+    expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt']);
+    expect((await call(`${judge0()}/submissions/${json.token}?fields=*`)).json).toEqual(json);
+  });
+
+  test('in place of SandboxFusion, with a file that it brings back', async () => {
+    const body = { language: 'python', code: `open("a.txt", "w").write("left")\n${CODE}`, fetch_files: ['a.txt'] };
+    const { json, seen } = await requestsOf(() => call(`${fusion()}/run_code`, body));
+    expect(json).toMatchObject({ run_result: { return_code: 3, stdout: 'a\nc\n' }, files: { 'a.txt': 'bGVmdA==' } });
+    expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt']);
+  });
+});
