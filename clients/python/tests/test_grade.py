@@ -97,10 +97,17 @@ raise SystemExit(int(open("input/right").read() if is_right else os.environ["WRO
 def test_an_interactor_talks_to_the_program_and_judges(service: Service, api_key: str) -> None:
     code = "print(open('input/stdin').read(), flush=True)\nraise SystemExit(input() != open('input/expected').read())"
     tests = [GradeTest(name="even", stdin="7", expected="8"), GradeTest(name="odd", stdin="7", expected="9")]
+    own: JobSubmission = {
+        "language": "python",
+        "code": "print(int(input()) + 1)",
+        "interactor": {"language": "python", "code": code, "outputs": ["output/notes"]},
+    }
     with Client(service.url, api_key) as client:
-        graded = client.grade("print(int(input()) + 1)", tests=tests, interactor=Checker("python", code))
-        assert {job["job_id"] for job in client.jobs()} == {*graded.jobs, graded.job_id}
-    assert words_of(graded) == ["accepted", "wrong_answer"]
+        for graded in (client.grade(own["code"], tests=tests, interactor=Checker("python", code)), client.grade(own, tests=tests)):
+            assert words_of(graded) == ["accepted", "wrong_answer"]
+            assert len(graded.jobs) == 4
+            judges = {test["check"]["job_id"] for test in graded.verdict["tests"]}
+            assert judges < set(graded.jobs) <= {job["job_id"] for job in client.jobs()}
 
 
 def test_groups_validators_and_tolerances_count_as_the_contract_says(service: Service, api_key: str) -> None:
@@ -162,18 +169,6 @@ def test_a_grading_that_cannot_be_made_is_refused_before_any_job(
         assert list(client.jobs()) == []
         assert list(client.gradings()) == []
         assert client.runs.open == 0
-
-
-def test_a_program_with_an_interactor_of_its_own_is_refused_before_any_job(service: Service, api_key: str) -> None:
-    program: JobSubmission = {
-        "language": "python",
-        "code": "input()",
-        "interactor": {"language": "python", "code": "print(1)"},
-    }
-    with Client(service.url, api_key) as client:
-        with pytest.raises(ValueError, match="^the program has an interactor"):
-            client.grade(program, tests=[GradeTest(name="one")])
-        assert list(client.gradings()) == []
 
 
 def test_texts_and_files_that_are_too_large_for_one_request_are_uploaded(service: Service, api_key: str) -> None:

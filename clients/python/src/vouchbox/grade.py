@@ -46,7 +46,7 @@ class GradeResult:
     not_run: Mapping[str, str]
     """Why a test is `not_run` or `compile_limit`, by its name. The verdict does not have it."""
     jobs: tuple[str, ...]
-    """Every job of the grading but that one, in the order in which they ended, and then those of interactors that judged."""
+    """Every job of the grading but that one, in the order in which they ended."""
 
 
 def grade(
@@ -69,7 +69,7 @@ def grade(
     """Grades a program and returns the verdict. A program that fails its tests is a verdict, not an error.
 
     `checker` judges the output of each test, and `validators` its input. An `interactor` talks to the program, and judges in
-    place of a checker. Without `groups`, the points of all tests are added up, and `stop` says whether the first test that
+    place of a checker; a program's own interactor stands for it. Without `groups`, the points of all tests are added up, and `stop` says whether the first test that
     wins nothing ends the grading.
 
     `on_test` is called with the name of each test as it has run; twice if one met its wall limit for want of a processor.
@@ -78,14 +78,13 @@ def grade(
     Any number may be called at once: those that the service would refuse now wait in the client for their turn.
     """
     given = submission_of(program, language=language, runtime=runtime, minimum_isolation=minimum_isolation, limits=limits)
-    if given.get("interactor") is not None:
-        raise ValueError("the program has an interactor: give it to the grading, where it judges")
+    paired = given.get("interactor")
     members = {
         "verdict": VERDICT_SCHEMA,
-        "programs": [defined({name: given.get(name) for name in ("language", "code", "env", "files", "runtime")})],
+        "programs": [_only(given, _OF_PROGRAM)],
         "tests": [test_of(test, given) for test in tests],
         "checker": checker and grader_of(checker),
-        "interactor": interactor and grader_of(interactor),
+        "interactor": grader_of(interactor) if interactor else paired and _only(paired, (*_OF_PROGRAM, "args", "limits")),
         "validators": None if validators is None else [grader_of(one) for one in validators],
         "groups": None if groups is None else list(groups),
         "stop": stop,
@@ -105,6 +104,14 @@ def grade(
         raise
     finally:
         session.runs.pass_on()
+
+
+_OF_PROGRAM = ("language", "code", "env", "files", "runtime")
+"""The members of a submission that its program has in a grading, too."""
+
+
+def _only(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return defined({name: given.get(name) for name in names})
 
 
 @dataclass(slots=True)
@@ -138,7 +145,7 @@ class _Grading:
                     raise
 
     def follow(self, on_test: Callable[[str, RunResult], object] | None) -> Flow[None]:
-        """Notes the jobs of the grading, until it has ended."""
+        """Notes the jobs of the grading, until it has ended. Events name that of a program, and its receipt the interactor's."""
         assert self.grading_id is not None
         if on_test is None:
             # All events come at once then.
@@ -152,8 +159,16 @@ class _Grading:
                 self.jobs.ids[job_id] = None
                 if test is not None and name is not None and name.startswith("test "):
                     self.jobs.tests[test] = job_id
-                    if on_test is not None:
-                        yield Call(functools.partial(_told, on_test, (yield from self._ended(job_id))), test)
+                    yield from self._note_run(test, job_id, on_test)
+
+    def _note_run(self, test: str, job_id: str, on_test: Callable[[str, RunResult], object] | None) -> Flow[None]:
+        if on_test is None and "interactor" not in self.sent:
+            return
+        ended = yield from self._ended(job_id)
+        if "interaction" in ended.receipt:
+            self.jobs.ids[ended.receipt["interaction"]["peer"]] = None
+        if on_test is not None:
+            yield Call(functools.partial(_told, on_test, ended), test)
 
     def _ended(self, job_id: str) -> Flow[RunResult]:
         ended = yield from result(self.session, job_id)
@@ -181,7 +196,7 @@ class _Grading:
             job_id=job_id,
             receipt_sha256=judge["receipt_sha256"],
             not_run=(yield from self._not_run(verdict)),
-            jobs=tuple(each for each in {**self.jobs.ids, **_checks_of(verdict)} if each != job_id),
+            jobs=tuple(each for each in self.jobs.ids if each != job_id),
         )
 
     def _not_run(self, verdict: Mapping[str, Any]) -> Flow[dict[str, str]]:
@@ -209,11 +224,6 @@ class _Grading:
         except VouchboxError:
             # This error says more than a failure to end the grading would.
             return
-
-
-def _checks_of(verdict: Mapping[str, Any]) -> dict[str, None]:
-    """The jobs of what judged the tests. Events do not name those of an interactor."""
-    return {test["check"]["job_id"]: None for test in verdict["tests"] if test["check"] is not None}
 
 
 def _told(on_test: Callable[[str, RunResult], object], ended: RunResult, name: str) -> object:

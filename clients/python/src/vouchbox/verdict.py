@@ -94,12 +94,10 @@ def _facts_of_test(
     yield "points_max", said["points_max"], most
     yield "points", points, points if word == "partial" and 0 < points < most else most if word == "accepted" else 0
     yield "run", said["run"] and said["run"]["job_id"], said["run"] and jobs.tests.get(known["name"])
-    interactor = sent.get("interactor")
-    # The other job of a pair is named by the records of the pair alone.
-    check = None if interactor else said["check"]
-    yield "jobs", _strangers([said["run"], said["starved"], check, *said["validations"]], jobs), []
+    records = [said["run"], said["starved"], said["check"], *said["validations"]]
+    yield "jobs", _strangers(records, jobs), []
     # What no program of the grader checks, a comparer with the codes of Kattis may check.
-    checker = sent.get("checker") or interactor or {"codes": "kattis"}
+    checker = sent.get("checker") or sent.get("interactor") or {"codes": "kattis"}
     yield "check", said["check"] and said["check"]["codes"], said["check"] and checker.get("codes", "testlib")
     validators: list[dict[str, Any]] = sent.get("validators", [])
     codes = [validator.get("codes", "testlib") for validator in validators]
