@@ -103,7 +103,8 @@ def test_an_interactor_talks_to_the_program_and_judges(service: Service, api_key
         "interactor": {"language": "python", "code": code, "outputs": ["output/notes"]},
     }
     with Client(service.url, api_key) as client:
-        for graded in (client.grade(own["code"], tests=tests, interactor=Checker("python", code)), client.grade(own, tests=tests)):
+        given = client.grade(own["code"], tests=tests, interactor=Checker("python", code))
+        for graded in (given, client.grade(own, tests=tests)):
             assert words_of(graded) == ["accepted", "wrong_answer"]
             assert len(graded.jobs) == 4
             judges = {test["check"]["job_id"] for test in graded.verdict["tests"]}

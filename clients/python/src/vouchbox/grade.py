@@ -69,8 +69,8 @@ def grade(
     """Grades a program and returns the verdict. A program that fails its tests is a verdict, not an error.
 
     `checker` judges the output of each test, and `validators` its input. An `interactor` talks to the program, and judges in
-    place of a checker; a program's own interactor stands for it. Without `groups`, the points of all tests are added up, and `stop` says whether the first test that
-    wins nothing ends the grading.
+    place of a checker; a program's own interactor stands for it. Without `groups`, the points of all tests are added up, and
+    `stop` says whether the first test that wins nothing ends the grading.
 
     `on_test` is called with the name of each test as it has run; twice if one met its wall limit for want of a processor.
     Ctrl-C, the cancellation of the task, and whatever the callback raises cancel the grading and are then raised here.
