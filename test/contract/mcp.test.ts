@@ -134,9 +134,9 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
   const run = (code: string, more: Record<string, unknown> = {}) =>
     client.callTool({ name: 'run_code', arguments: { language: 'python', code, ...more } });
 
-  test('sees five tools, each with the form of its answer', async () => {
+  test('sees six tools, each with the form of its answer', async () => {
     const { tools } = await client.listTools();
-    const names = ['cancel_job', 'get_job', 'list_runtimes', 'run_code', 'verify_job'];
+    const names = ['cancel_job', 'get_job', 'grade', 'list_runtimes', 'run_code', 'verify_job'];
     expect(tools.map(({ name }) => name).sort()).toEqual(names);
     expect(tools.every(({ outputSchema }) => outputSchema?.['type'] === 'object')).toBe(true);
   });

@@ -9,7 +9,6 @@ import type { Crossing } from '../crossing.ts';
 import { OF_EVERY_JOB, type Seen, textOf, typesOf } from '../facts.ts';
 import { type Place, withoutOpening } from '../place.ts';
 import type { Program } from '../scenarios.ts';
-import { gradeByClient, verdictsOf } from './grade-by-client.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { submitByClient } from './typescript-client.ts';
 
@@ -91,6 +90,15 @@ const read = (crossing: Crossing, job_id: string) =>
     return await seenOf(client, answer, crossing.service.signs);
   });
 
+async function graded(client: Client, { scenario, service }: Crossing): Promise<Seen> {
+  const { program, tests } = scenario;
+  const { structuredContent: said, content } = await call(client, 'grade', { programs: [program], tests });
+  const [judged] = said?.programs ?? [];
+  if (!judged?.judge_job_id) throw new Error(`grade said ${JSON.stringify(said ?? content).slice(0, 300)}`);
+  if (service.signs) await verified(client, judged.judge_job_id);
+  return { verdicts: judged.tests.map(({ verdict }: { verdict: string }) => verdict) };
+}
+
 const caller: Caller = {
   run: async (crossing) => {
     const { program } = crossing.scenario;
@@ -114,7 +122,7 @@ const caller: Caller = {
   cancel: async (crossing, job_id) => {
     await withTools(crossing, async (client) => await call(client, 'cancel_job', { job_id }));
   },
-  grade: async (crossing) => verdictsOf(await read(crossing, await gradeByClient(crossing))),
+  grade: async (crossing) => await withTools(crossing, async (client) => await graded(client, crossing)),
 };
 
 export const mcp: Place = {

@@ -2,6 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { addArtifacts } from './artifacts.ts';
+import { addGrade } from './tools/grade.ts';
 import { addCancelJob, addGetJob } from './tools/job-tools.ts';
 import { addListRuntimes } from './tools/list-runtimes.ts';
 import { addRunCode } from './tools/run-code.ts';
@@ -20,6 +21,7 @@ Give input files with each run, below input/, and write results below output/.`;
 export function createServer({ client, version, pinned }: ServerParts): McpServer {
   const server = new McpServer({ name: 'vouchbox', version }, { instructions: INSTRUCTIONS });
   addRunCode(server, client);
+  addGrade(server, client);
   addGetJob(server, client);
   addCancelJob(server, client);
   addListRuntimes(server, client);

@@ -15,11 +15,16 @@ export function told(value: string): string {
 
 /** One stream of a program, under its name; empty if it wrote nothing. */
 export function toldStream(name: string, text: string, leftOut: number): string {
+  return toldBetween(`${name} of the program`, text, leftOut);
+}
+
+/** What a program wrote, under a title; empty if it wrote nothing. */
+export function toldBetween(title: string, text: string, leftOut: number): string {
   if (text === '') return '';
   const word = randomBytes(8).toString('hex');
   const cut = leftOut === 0 ? '' : `; ${leftOut} characters are left out in its middle`;
   const end = text.endsWith('\n') ? '' : '\n';
-  return `${name} of the program, between two lines ${word}${cut}:\n${word}\n${printableText(text)}${end}${word}`;
+  return `${title}, between two lines ${word}${cut}:\n${word}\n${printableText(text)}${end}${word}`;
 }
 
 /** The most of one stream of output that is shown to a model, in UTF-16 code units. */

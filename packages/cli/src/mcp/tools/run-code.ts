@@ -6,7 +6,6 @@ import {
   ISOLATION_CLASSES,
   type JobEvent,
   LargeOutputs,
-  OutputName,
   OutputPath,
   ProgramArguments,
   ProgramVariables,
@@ -14,23 +13,12 @@ import {
   type Static,
   Type,
 } from '@vouchbox/protocol';
+import { InputFile, withFiles } from '../input-file.ts';
 import { JobAnswer, jobAnswer } from '../job-answer.ts';
 import { cutText } from '../told-text.ts';
 import { addTool } from '../tool.ts';
 
 const strict = { additionalProperties: false } as const;
-
-const InputFile = Type.Object(
-  {
-    path: Type.String({
-      description: 'Such as input/data.csv, or data.csv for the same; the program opens it as input/data.csv.',
-    }),
-    text: Type.Optional(Type.String()),
-    base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is not text.' })),
-    from: Type.Optional(OutputName),
-  },
-  strict,
-);
 
 const RunCode = Type.Object(
   {
@@ -93,9 +81,9 @@ async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: Server
 
 /** Submits the program; what the call leaves out is left out of the submission. */
 function submit(client: ServiceClient, asked: RunCode, signal: AbortSignal): Promise<Submitted> {
-  const { code, files, timeout_seconds: _, memory_mb: __, minimum_isolation, outputs = ['output/**'], ...said } = asked;
+  const { timeout_seconds: _, memory_mb: __, minimum_isolation, outputs = ['output/**'], ...said } = asked;
   const limits = limitsOf(asked);
-  const program = { ...said, code, outputs, ...(files && { files: files.map(inputFile) }) };
+  const program = withFiles({ ...said, outputs });
   return client.submit(program, { limits, minimumIsolation: minimum_isolation, signal });
 }
 
@@ -104,13 +92,6 @@ function limitsOf({ timeout_seconds, memory_mb }: RunCode) {
     ...(timeout_seconds !== undefined && { wall_seconds: timeout_seconds }),
     ...(memory_mb !== undefined && { mem_mb: memory_mb }),
   };
-}
-
-/** A name alone means a file below `input/`, as with the other clients. */
-function inputFile({ path: name, text, base64, from }: Static<typeof InputFile>) {
-  const path = name.startsWith('input/') ? name : `input/${name}`;
-  if (from !== undefined) return { path, from };
-  return { path, content_base64: base64 ?? Buffer.from(text ?? '').toString('base64') };
 }
 
 interface Listener {

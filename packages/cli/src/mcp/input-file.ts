@@ -1,0 +1,30 @@
+/** A file that a model gives to a program. */
+import { OutputName, type Static, Type } from '@vouchbox/protocol';
+
+export const InputFile = Type.Object(
+  {
+    path: Type.String({
+      description: 'Such as input/data.csv, or data.csv for the same; the program opens it as input/data.csv.',
+    }),
+    text: Type.Optional(Type.String()),
+    base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is not text.' })),
+    from: Type.Optional(OutputName),
+  },
+  { additionalProperties: false },
+);
+export type InputFile = Static<typeof InputFile>;
+
+/** A name alone means a file below `input/`, as with the other clients. */
+export function inputFile({ path: name, text, base64, from }: InputFile) {
+  const path = name.startsWith('input/') ? name : `input/${name}`;
+  if (from !== undefined) return { path, from };
+  return { path, content_base64: base64 ?? Buffer.from(text ?? '').toString('base64') };
+}
+
+/** The files of what may have none, as members of a submission. */
+export function withFiles<Holder extends { readonly files?: readonly InputFile[] | undefined }>({
+  files,
+  ...holder
+}: Holder) {
+  return { ...holder, ...(files && { files: files.map(inputFile) }) };
+}
