@@ -29,6 +29,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   constructs: () => import('./constructs.ts'),
   fleet: () => import('./fleet.ts'),
   judging: () => import('./judging.ts'),
+  bursts: () => import('./bursts.ts'),
 };
 
 function say(line = ''): void {

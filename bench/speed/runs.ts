@@ -1,4 +1,7 @@
-/** How long one job takes, and how many complete in a second, beside the same programs without the service. */
+/**
+ * How long one job takes, and how many complete in a second, beside the same programs without the service. Each is told twice:
+ * after a pause, in which the service may make cells, and without one, for longer than such cells last.
+ */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Served } from '../http/processes.ts';
 import { type Measurement, median, percentile } from '../measurement.ts';
@@ -6,12 +9,21 @@ import type { BareAnswer, BareOrder, BarePrograms } from './bare-programs.ts';
 import { driven, type Figures, KEY, timedRun } from './bench-service.ts';
 import { type JobClient, openJobClient } from './job-client.ts';
 
+const AFTER_A_PAUSE = 'after a pause';
+const WITHOUT_A_PAUSE = 'without a pause';
+/** How long a figure without a pause is taken, each round of it. */
+const lastingMilliseconds = 8000;
+const lastingRounds = 2;
+
 interface Latency {
   readonly what: string;
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
-  /** The most that the median and the 99th percentile may be of the baseline's; null if there is no such target. */
-  readonly targets: readonly [number, number | null];
+  /**
+   * The most that it may be of the baseline's: the median and the 99th percentile after a pause, and the median without one. Null
+   * if there is no such target.
+   */
+  readonly targets: readonly [number | null, number | null, number | null];
   readonly rounds?: number;
   readonly jobs?: number;
 }
@@ -21,7 +33,7 @@ export function latency(asked: Latency): Figures {
   return { what: asked.what, measure: (service, bare) => latencies(service, bare, asked) };
 }
 
-/** One client after the other, in rounds; the first warms up. */
+/** One client after the other, in rounds; the first warms up. The service has a pause while its baseline runs. */
 async function latencies(
   { port }: Served,
   bare: BarePrograms,
@@ -37,16 +49,33 @@ async function latencies(
     ours.push(...mine);
     theirs.push(...durations);
   }
+  const [lasting, lastingBare]: [number[], number[]] = [[], []];
+  for (let round = 0; round < lastingRounds; round++) {
+    await whileLasting(async () => lastingBare.push(...(await bare.order({ run, times: jobs, workers: 1 })).durations));
+    await whileLasting(async () => lasting.push(await timedRun(client, submission)));
+  }
+  const rows = [
+    { when: AFTER_A_PAUSE, part: 0.5, of: ours, beside: theirs },
+    { when: AFTER_A_PAUSE, part: 0.99, of: ours, beside: theirs },
+    { when: WITHOUT_A_PAUSE, part: 0.5, of: lasting, beside: lastingBare },
+  ];
   const name = 'bare' in run ? `bare ${run.bare}` : `cold ${run.cold}`;
-  const at = (part: number, target: number | null): Measurement => ({
-    what: `${what}, ${part === 0.5 ? 'p50' : 'p99'}, 1 client`,
-    value: percentile(ours, part),
-    unit: 'ms',
-    baseline: { what: name, value: percentile(theirs, part) },
-    spread: [percentile(ours, 0.1), percentile(ours, 0.9)],
-    ...(target !== null && { target: { ratio: target, is: 'at most' as const } }),
+  return rows.map(({ when, part, of, beside }, at): Measurement => {
+    const target = targets[at] ?? null;
+    return {
+      what: `${what}, ${part === 0.5 ? 'p50' : 'p99'}, 1 client, ${when}`,
+      value: percentile(of, part),
+      unit: 'ms',
+      baseline: { what: name, value: percentile(beside, part) },
+      spread: [percentile(of, 0.1), percentile(of, 0.9)],
+      ...(target !== null && { target: { ratio: target, is: 'at most' as const } }),
+    };
   });
-  return [at(0.5, targets[0]), at(0.99, targets[1])];
+}
+
+async function whileLasting(work: () => Promise<unknown>): Promise<void> {
+  const started = performance.now();
+  while (performance.now() - started < lastingMilliseconds) await work();
 }
 
 interface Throughput {
@@ -55,36 +84,80 @@ interface Throughput {
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
   readonly workers: number;
-  readonly target: number;
+  /** The least that the rate may be of the baseline's, after a pause and without one; null if there is no such target. */
+  readonly targets: readonly [number | null, number | null];
   readonly jobs?: number;
+  /** The baseline's other number of workers that the rate without a pause is held to. */
+  readonly also?: { readonly workers: number; readonly target: number };
 }
 
 /** Runs a second by several clients. */
 export function throughput(asked: Throughput): Figures {
-  return { what: asked.what, measure: async (service, bare) => [await runsPerSecond(service, bare, asked)] };
+  return { what: asked.what, measure: (service, bare) => ratesOf(service, bare, asked) };
 }
 
-async function runsPerSecond({ port }: Served, bare: BarePrograms, asked: Throughput): Promise<Measurement> {
-  const { what, submission, run, workers, target, jobs = 240, clients: count } = asked;
+async function ratesOf({ port }: Served, bare: BarePrograms, asked: Throughput): Promise<Measurement[]> {
+  const { what, submission, run, workers, targets, also, jobs = 240, clients: count } = asked;
   const clients = Array.from({ length: count }, () => openJobClient({ port, key: KEY }));
-  const [ours, theirs]: [number[], number[]] = [[], []];
+  const after: Rates = { ours: [], theirs: [] };
   for (let round = 0; round <= 5; round++) {
     const answer = await bare.order({ run, times: jobs, workers });
     const mine = await driven(clients, submission, jobs);
     if (round === 0) continue;
-    theirs.push(perSecond(jobs, answer));
-    ours.push(jobs / (mine / 1000));
+    after.theirs.push(perSecond(jobs, answer));
+    after.ours.push(jobs / (mine / 1000));
+  }
+  const lasting: Rates = { ours: [], theirs: [] };
+  const others: number[] = [];
+  for (let round = 0; round < lastingRounds; round++) {
+    lasting.theirs.push(await bareRate(bare, { run, times: jobs, workers }));
+    if (also !== undefined) others.push(await bareRate(bare, { run, times: jobs, workers: also.workers }));
+    lasting.ours.push(await lastingRate(clients, submission));
   }
   for (const client of clients) client[Symbol.dispose]();
-  const name = 'bare' in run ? `bare ${run.bare}, ${workers} workers` : `cold ${run.cold}, ${workers} workers`;
-  return {
-    what,
+  const name = 'bare' in run ? `bare ${run.bare}` : `cold ${run.cold}`;
+  const row = (when: string, { ours, theirs }: Rates, by: number, target: number | null): Measurement => ({
+    what: `${what}, ${when}`,
     value: median(ours),
     unit: '/s',
-    baseline: { what: name, value: median(theirs) },
+    baseline: { what: `${name}, ${by} ${by === 1 ? 'worker' : 'workers'}`, value: median(theirs) },
     spread: [Math.min(...ours), Math.max(...ours)],
-    target: { ratio: target, is: 'at least' },
-  };
+    ...(target !== null && { target: { ratio: target, is: 'at least' as const } }),
+  });
+  return [
+    row(AFTER_A_PAUSE, after, workers, targets[0]),
+    row(WITHOUT_A_PAUSE, lasting, workers, targets[1]),
+    ...(also === undefined ? [] : [row(WITHOUT_A_PAUSE, { ...lasting, theirs: others }, also.workers, also.target)]),
+  ];
+}
+
+/** Runs a second, one number for each round. */
+interface Rates {
+  readonly ours: number[];
+  readonly theirs: number[];
+}
+
+async function bareRate(bare: BarePrograms, order: BareOrder): Promise<number> {
+  let [runs, milliseconds] = [0, 0];
+  await whileLasting(async () => {
+    milliseconds += (await bare.order(order)).milliseconds;
+    runs += order.times;
+  });
+  return runs / (milliseconds / 1000);
+}
+
+async function lastingRate(clients: readonly JobClient[], submission: JobSubmission): Promise<number> {
+  let runs = 0;
+  const started = performance.now();
+  await Promise.all(
+    clients.map((client) =>
+      whileLasting(async () => {
+        await timedRun(client, submission);
+        runs += 1;
+      }),
+    ),
+  );
+  return runs / ((performance.now() - started) / 1000);
 }
 
 function perSecond(times: number, { milliseconds }: BareAnswer): number {
