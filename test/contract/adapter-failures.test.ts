@@ -1,5 +1,5 @@
 /** `@vouchbox/adapters` over a service that refuses: what is told to whom. And what is said at the start. */
-import { type AdapterName, openAdapter } from '@vouchbox/adapters';
+import { type AdapterName, type AdapterOptions, openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 /** An adapter of a service with these answers, which may change; all other requests are refused for their number. */
-async function adapterOf(name: AdapterName, answers: typeof OFFERED, more: { runtimes?: Record<string, string> } = {}) {
+async function adapterOf(name: AdapterName, answers: typeof OFFERED, more: Partial<AdapterOptions> = {}) {
   const lines: string[] = [];
   const service: ScriptedService = await scriptedService([
     (response, { method, url }) => {
@@ -48,7 +48,14 @@ async function adapterOf(name: AdapterName, answers: typeof OFFERED, more: { run
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json' },
     });
-  return { post, lines, service };
+  const hangUp = async (path: string, body: unknown, when: Promise<void>) => {
+    const gone = new AbortController();
+    const call = fetch(adapter.url + path, { method: 'POST', body: JSON.stringify(body), signal: gone.signal });
+    await when;
+    gone.abort();
+    await expect(call).rejects.toThrow();
+  };
+  return { post, hangUp, lines, service };
 }
 
 describe.each(REQUESTS)('%s: a service that has no room', (name, path, body) => {
@@ -114,4 +121,43 @@ test.each([
   const { code, stderr } = await vouchbox(['adapter', 'piston', '--port', '0', ...words], { env });
   expect([code, stderr]).toEqual([2, expect.stringMatching(says)]);
   expect(stderr.trim().split('\n')).toHaveLength(1);
+});
+
+describe.each(REQUESTS)('%s: a place', (name, path, body) => {
+  const isFull = async (answer: Response) => (await answer.text()).includes('queue is full');
+  const holding = () => {
+    const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const hold: (typeof OFFERED)[string] = (response) => {
+      asked.resolve();
+      void goesOn.promise.then(() => refusal(400, 'malformed_request')(response));
+    };
+    return { asked: asked.promise, goOn: goesOn.resolve, answers: { ...OFFERED, 'POST /v1/jobs': hold } };
+  };
+
+  test('is told to be taken at once, is logged, and is free again after an answer', async () => {
+    const { asked, goOn, answers } = holding();
+    const { post, lines } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
+    const first = post(path, body);
+    await asked;
+    const second = await post(path, body);
+    expect([second.status, second.headers.get('retry-after')]).toEqual([name === 'sandbox-fusion' ? 200 : 503, '1']);
+    expect(await isFull(second)).toBe(true);
+    expect(lines).toEqual([`POST ${path.split('?')[0]} was answered with 503: queue is full`]);
+    goOn();
+    expect([await isFull(await first), await isFull(await post(path, body))]).toEqual([false, false]);
+  });
+
+  test('is taken by the bytes of a body', async () => {
+    const { post } = await adapterOf(name, OFFERED, { openMax: { requests: 9, bytes: 20 } });
+    expect(await isFull(await post(path, body))).toBe(true);
+  });
+
+  test('of a caller that hung up is taken until its program has ended', async () => {
+    const { asked, goOn, answers } = holding();
+    const { post, hangUp } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
+    await hangUp(path, body, asked);
+    expect(await isFull(await post(path, body))).toBe(true);
+    goOn();
+    await expect.poll(async () => await isFull(await post(path, body))).toBe(false);
+  });
 });

@@ -11,6 +11,7 @@ import { AdapterError, adapterErrorOf, isServices } from './adapter-error.ts';
 import { EqualBuilds } from './equal-builds.ts';
 import { judge0 } from './judge0/routes.ts';
 import { Languages, type Runtimes, runtimesProblem } from './languages.ts';
+import { boundOpenRequests, OPEN_REQUESTS_MAX, type OpenRequestsMax } from './open-requests.ts';
 import { piston } from './piston/routes.ts';
 import { sandboxFusion } from './sandbox-fusion/routes.ts';
 
@@ -26,6 +27,8 @@ export interface AdapterOptions {
   readonly key: string | null;
   /** The packs that programs run in, by language; the service chooses for the others. */
   readonly runtimes?: Runtimes;
+  /** What may wait here at once. */
+  readonly openMax?: OpenRequestsMax;
   /** Told each answer that the caller is not to blame for, in one line. */
   readonly onFailure?: (line: string) => void;
 }
@@ -46,7 +49,7 @@ const bodyBytesMax = 16 * 1024 * 1024;
 
 /** @throws AdapterError if others than this host could call it without a key, or if there is no such pack */
 export async function openAdapter(name: AdapterName, options: AdapterOptions): Promise<OpenAdapter> {
-  const { client, host, port, key, runtimes = {}, onFailure } = options;
+  const { client, host, port, key, runtimes = {}, openMax = OPEN_REQUESTS_MAX, onFailure } = options;
   if (key === null && !isLoopback(host)) {
     throw new AdapterError(500, `${host} can be reached from elsewhere: give a key that callers must send`);
   }
@@ -59,6 +62,7 @@ export async function openAdapter(name: AdapterName, options: AdapterOptions): P
   const app = fastify({ bodyLimit: bodyBytesMax, forceCloseConnections: true, routerOptions });
   readAsJson(app);
   app.addHook('onRequest', async (request) => admit(request, { key, keyHeader: adapter.keyHeader ?? null }));
+  boundOpenRequests(app, openMax);
   const noteFailure = (request: FastifyRequest, error: AdapterError) => {
     if (isServices(error)) onFailure?.(failureLine(request, error));
   };
