@@ -53,6 +53,7 @@ def test_a_run_that_is_cancelled_while_it_waits_asks_nothing_of_the_service(prox
 
 
 def test_a_run_that_fails_once_its_job_was_accepted_names_the_job(proxy: FaultProxy, api_key: str) -> None:
+    proxy.add({"on": "GET /v1/capabilities", "without_features": ["submission_include"]})
     proxy.add({"on": "GET /v1/jobs/{id}", "answer": {"status": 500, "code": "internal"}})
     with Client(proxy.url, api_key, retry=Retry(attempts_max=1)) as client:
         with pytest.raises(ServiceFailure) as failure:

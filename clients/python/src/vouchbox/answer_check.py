@@ -51,7 +51,13 @@ def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None)
     wrong = wrong_in(body, _forms()["answers"][route], "the whole") or _wrong_event(body)
     if wrong is not None:
         raise TransportFailure("undecodable", f"the answer to {route} is not what it should be: {wrong}")
-    if job_id is not None and body.get("job_id", job_id) != job_id:
+    if job_id is not None:
+        check_about(body, job_id)
+
+
+def check_about(body: Mapping[str, Any], job_id: str) -> None:
+    """Raises `TransportFailure` if the answer, or a part of it, names another job than this one."""
+    if body.get("job_id", job_id) != job_id:
         raise TransportFailure("undecodable", f"the service answers about another job than {job_id}")
 
 

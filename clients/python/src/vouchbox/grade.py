@@ -172,7 +172,8 @@ class _Grading:
 
     def _ended(self, job_id: str) -> Flow[RunResult]:
         ended = yield from result(self.session, job_id)
-        return run_result_of(ended, (yield from detail(self.session, job_id)), self.sent.get("limits"))
+        receipt = (yield from detail(self.session, job_id)).get("receipt")
+        return run_result_of(ended, receipt, self.sent.get("limits"))
 
     def result(self) -> Flow[GradeResult]:
         """The verdict, which must be the one of which the service has said the digest."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, cast
 from urllib.parse import quote
 
-from .answer_check import check_answer
+from .answer_check import check_about, check_answer
 from .backoff import delay_seconds
 from .canonical_json import sha256_hex
 from .contract import (
@@ -83,10 +83,12 @@ def random_key() -> str:
     return secrets.token_hex(16)
 
 
-def submission_request(submission: JobSubmission, idempotency_key: str, wait_seconds: float | None = None) -> Request:
-    """The request that stores a job, and with `wait_seconds` also waits for its result."""
+def submission_request(
+    submission: JobSubmission, idempotency_key: str, wait_seconds: float | None = None, include: str | None = None
+) -> Request:
+    """The request that stores a job, and with `wait_seconds` also waits for its result and what `include` names."""
     headers = {"accept": "application/json", "content-type": "application/json", "idempotency-key": idempotency_key}
-    path = path_of("/v1/jobs", wait_seconds=wait_seconds)
+    path = path_of("/v1/jobs", wait_seconds=wait_seconds, include=include)
     return Request("POST", path, headers, body_of(submission), wait_seconds or 0.0)
 
 
@@ -95,8 +97,8 @@ def submitted_of(answer: Answer, idempotency_key: str) -> Submitted:
     replayed = answer.headers.get("idempotency-replayed") == "true"
     body = decode(answer)
     check_answer("POST /v1/jobs", body)
-    if "result" in body:
-        check_answer("GET /v1/jobs/{id}/result", body["result"], body["job_id"])
+    for part in ("result", "receipt"):
+        check_about(body.get(part) or {}, body["job_id"])
     return parse_submitted(body, replayed=replayed, idempotency_key=idempotency_key)
 
 

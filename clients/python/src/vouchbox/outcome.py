@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from .canonical_json import sha256_hex
-from .contract import ArtifactRecord, Interaction, JobDetail, JobStatus, LimitsInput, Violation
+from .contract import ArtifactRecord, Interaction, JobStatus, LimitsInput, Violation
 from .failures import TransportFailure
 
 
@@ -74,6 +74,8 @@ class Submitted:
     """The result, where the service waited for it and it was there in time."""
     interaction: Interaction | None = None
     """The interactor's job, where the submission has an interactor."""
+    receipt: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The receipt, where it was asked for with the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,16 +111,17 @@ def parse_result(body: Mapping[str, Any]) -> Result:
         raise TransportFailure("undecodable", "the answer is not a result") from error
 
 
-def run_result_of(result: Result, detail: JobDetail, asked: LimitsInput | None = None) -> RunResult:
-    """A terminal result together with the detail of its job. `asked` has the limits that were asked for."""
-    receipt = detail.get("receipt")
-    digest = detail.get("receipt_sha256")
+def run_result_of(
+    result: Result, receipt: Mapping[str, Any] | None, asked: LimitsInput | None = None
+) -> RunResult:
+    """A terminal result together with the receipt of its job. `asked` has the limits that were asked for."""
+    digest = (receipt or {}).get("receipt_sha256")
     if receipt is None or digest is None:
-        raise TransportFailure("undecodable", "the detail of a job that ended has no receipt")
+        raise TransportFailure("undecodable", f"{result.job_id} has no receipt")
     return RunResult(
         **{member.name: getattr(result, member.name) for member in fields(result)},
-        terminal_reason=detail["terminal_reason"],
-        signal=detail["signal"],
+        terminal_reason=receipt.get("terminal_reason"),
+        signal=receipt.get("signal"),
         isolation_class=receipt.get("isolation_class"),
         effective_limits=receipt.get("effective_limits"),
         clamped=_clamped(asked or {}, receipt.get("effective_limits") or {}),
@@ -144,6 +147,7 @@ def parse_submitted(body: Mapping[str, Any], *, replayed: bool, idempotency_key:
             idempotency_key=idempotency_key,
             result=parse_result(body["result"]) if "result" in body else None,
             interaction=body.get("interaction"),
+            receipt=body.get("receipt"),
         )
     except KeyError as error:
         raise TransportFailure("undecodable", "the answer does not name a job") from error

@@ -67,7 +67,10 @@ def run(
     yield from take_turn(session)
     try:
         ended = yield from running.result()
-        return run_result_of(ended, (yield from detail(session, ended.job_id)), submission.get("limits"))
+        receipt = running.submitted.receipt if running.submitted is not None else None
+        if receipt is None:
+            receipt = (yield from detail(session, ended.job_id)).get("receipt")
+        return run_result_of(ended, receipt, submission.get("limits"))
     except GeneratorExit:
         raise
     except BaseException as failure:
@@ -106,15 +109,16 @@ class _Run:
         return (yield from wait(self.session, submitted.job_id))
 
     def _waited(self) -> Flow[Result]:
-        """Uses one request, if the service can wait in it."""
+        """Uses one request, if the service can wait and tell the receipt in it."""
         is_held = yield from supports(self.session, "submission_wait")
-        submitted = yield from self._submit(WAIT_SECONDS if is_held else None)
+        tells_more = yield from supports(self.session, "submission_include")
+        submitted = yield from self._submit(WAIT_SECONDS if is_held else None, "receipt" if tells_more else None)
         if submitted.result is not None and submitted.result.is_terminal:
             return submitted.result
         return (yield from wait(self.session, submitted.job_id))
 
-    def _submit(self, wait_seconds: float | None) -> Flow[Submitted]:
-        request = submission_request(self.submission, self.idempotency_key, wait_seconds)
+    def _submit(self, wait_seconds: float | None, include: str | None = None) -> Flow[Submitted]:
+        request = submission_request(self.submission, self.idempotency_key, wait_seconds, include)
         try:
             answer = yield from call(self.session, request)
         except VouchboxError:
