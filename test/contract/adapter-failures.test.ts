@@ -53,7 +53,7 @@ async function adapterOf(name: AdapterName, answers: typeof OFFERED, more: Parti
     const call = fetch(adapter.url + path, { method: 'POST', body: JSON.stringify(body), signal: gone.signal });
     await when;
     gone.abort();
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toThrow('abort');
   };
   return { post, hangUp, lines, service };
 }
