@@ -158,6 +158,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   JobEvent: ['Event-1'],
   ReplayPage: ['Bodies-1'],
   StreamTicket: ['Ticket-2'],
+  EndFrame: ['Stream-3f'],
   DsseEnvelope: ['Artifact-11'],
   ResultArtifact: ['Artifact-10'],
   PublicKey: ['Bodies-4'],

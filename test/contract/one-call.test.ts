@@ -173,6 +173,26 @@ describe('a submission with include', () => {
     },
   );
 
+  test('a stream ends with the outcome that it was asked for, and one that missed nothing has that alone', {
+    tags: ['Stream-3f', 'Stream-3b'],
+  }, async () => {
+    const code = `${hello.code}; head -c 200000 /dev/zero | tr '\\0' é; head -c 200000 /dev/zero > output/a`;
+    const { json } = await submit({ language: 'bash', code, outputs: ['output/a'] }, '?include=stream_ticket');
+    const frames: object[] = await streamed(`${json.stream_ticket.stream_url}&include=result,receipt`);
+    const { receipt } = await attested(json.job_id);
+    const { events } = await rig().ended(json.job_id);
+    expect(frames.slice(0, -1)).toEqual(events);
+    expect(frames.at(-1)).toEqual({ result: (await rig().request(json.result_url)).json, receipt });
+    const ticket = async () => (await submit(hello, '?include=stream_ticket')).json.stream_ticket.stream_url as string;
+    const again = await ticket();
+    const all: object[] = await streamed(`${again}&include=receipt`);
+    expect(Object.keys(all.at(-1) ?? {})).toEqual(['receipt']);
+    const job_id = again.split('/')[3] ?? '';
+    const { stream_url } = (await rig().request(`/v1/jobs/${job_id}/stream-ticket`, { method: 'POST' })).json;
+    expect(await streamed(`${stream_url}&after=${all.length - 1}&include=receipt`)).toEqual([all.at(-1)]);
+    await expect(streamed(`${await ticket()}&include=history`)).rejects.toThrow('refused');
+  });
+
   /** The detail once the job is signed, which no answer waits for. */
   async function attested(job_id: string): Promise<JobDetail> {
     await rig().ended(job_id);
@@ -237,5 +257,7 @@ describe('a replay with wait_seconds', () => {
 
 test('capabilities name both waits, and what a submission may include', async () => {
   const { json } = await rig().request('/v1/capabilities');
-  expect(json.features).toEqual(expect.arrayContaining(['submission_wait', 'submission_include', 'replay_wait']));
+  expect(json.features).toEqual(
+    expect.arrayContaining(['submission_wait', 'submission_include', 'stream_include', 'replay_wait']),
+  );
 });

@@ -73,6 +73,7 @@ describe('to a caller', () => {
       'replay',
       'streams',
       'stream_tickets',
+      'stream_include',
       'artifacts',
       'blobs',
       'outputs_as_inputs',

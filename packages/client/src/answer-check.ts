@@ -8,7 +8,7 @@
  * its members: `name?` may be missing, and `*` stands for every member.
  */
 import { ANSWER_FORMS, EVENT_FORMS, type Form } from './answer-forms.ts';
-import type { Capabilities, JobDetail, JobEvent } from './contract-types.ts';
+import type { Capabilities, JobDetail, JobEvent, SubmissionAnswer } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import type { ServiceFacts } from './session.ts';
 
@@ -37,8 +37,19 @@ export function checkAnswer<Answer>(route: string, answer: unknown, job_id?: str
   return answer as Answer;
 }
 
+/**
+ * The answer to a submission, whose parts are about its job.
+ * @throws TransportFailure `undecodable`
+ */
+export function checkSubmission(answer: unknown): SubmissionAnswer {
+  const stored = checkAnswer<SubmissionAnswer>('POST /v1/jobs', answer);
+  for (const part of [stored.result, stored.receipt, stored.detail]) checkAbout(part ?? {}, stored.job_id);
+  if (stored.history !== undefined) checkAnswer(REPLAY, stored.history);
+  return stored;
+}
+
 /** @throws TransportFailure `undecodable` if the answer names another job than this one */
-export function checkAbout({ job_id: about = '' }: { readonly job_id?: string }, job_id: string): void {
+function checkAbout({ job_id: about = '' }: { readonly job_id?: string }, job_id: string): void {
   if (about !== '' && about !== job_id) refuse(`the service answers about another job than ${job_id}`);
 }
 

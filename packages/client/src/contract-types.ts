@@ -946,6 +946,11 @@ export interface StreamTicket {
   expires_in: number;
 }
 
+export interface EndFrame {
+  result?: FoldedResult;
+  receipt?: Receipt;
+}
+
 export interface DsseEnvelope {
   payload: string;
   payloadType: string;

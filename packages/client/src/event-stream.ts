@@ -1,5 +1,6 @@
 /** One WebSocket connection to a job's stream, as a sequence of events. It neither reconnects nor removes repeats. */
-import type { JobEvent } from './contract-types.ts';
+import type { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
+import type { EndFrame, JobEvent } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import { answerCheck } from './operation.ts';
 import { parseJson } from './parse-json.ts';
@@ -8,10 +9,18 @@ export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called once the connection is open. */
   readonly onOpen?: () => void;
+  /** Takes the last frame, if the address asks for one. */
+  readonly onEnd?: ((frame: EndFrame) => void) | undefined;
 }
 
 /** The most events that wait for their reader. A job has at most 10,000 lines of each stream. */
 const unreadEventsMax = 100_000;
+
+/** The close code of a stream that said all. */
+const finished: (typeof STREAM_CLOSE_CODES)['finished'] = 1000;
+
+const isEndFrame = (frame: unknown): frame is EndFrame =>
+  typeof frame === 'object' && frame !== null && !('kind' in frame);
 
 /** How a stream ended: with a close code, or without having opened, for a reason that platforms do not report. */
 export type StreamEnd = number | 'refused';
@@ -19,7 +28,7 @@ export type StreamEnd = number | 'refused';
 /** Yields each frame's event as it comes, and returns how the stream ended. */
 export async function* openEventStream(
   url: string,
-  { signal, onOpen }: StreamOptions,
+  { signal, onOpen, onEnd }: StreamOptions,
 ): AsyncGenerator<JobEvent, StreamEnd, undefined> {
   const { checkEvent } = await answerCheck();
   signal?.throwIfAborted();
@@ -45,7 +54,11 @@ export async function* openEventStream(
   });
   socket.addEventListener('message', ({ data }) => {
     try {
-      arrived.push(checkEvent(parseJson(String(data))));
+      const frame = parseJson(String(data));
+      if (onEnd !== undefined && isEndFrame(frame)) {
+        onEnd(frame);
+        closed = finished;
+      } else arrived.push(checkEvent(frame));
       // These are more events than a job has: the reader is flooded, and not slow.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     } catch (error) {
@@ -54,7 +67,7 @@ export async function* openEventStream(
     rouse();
   });
   socket.addEventListener('close', ({ code }) => {
-    closed = isOpen ? code : 'refused';
+    closed ??= isOpen ? code : 'refused';
     rouse();
   });
   try {

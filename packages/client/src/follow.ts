@@ -8,7 +8,7 @@ import type { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import { delayMilliseconds, isWorthRetrying } from './backoff.ts';
-import type { JobEvent } from './contract-types.ts';
+import type { EndFrame, JobEvent } from './contract-types.ts';
 import { openEventStream, type StreamEnd } from './event-stream.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
@@ -33,12 +33,19 @@ export interface FollowOptions extends CallOptions {
   readonly onState?: ((state: FollowState) => void) | undefined;
 }
 
+/** What a run asks of following beside its events: to begin with a ticket that it has, and to hear what came of the job. */
+export interface RunFollowing {
+  readonly stream_url?: string | undefined;
+  readonly onEnd?: ((frame: EndFrame) => void) | undefined;
+}
+
 /** Following as far as it has come. `last` is the sequence number of the last event that was yielded. */
-interface Following extends FollowOptions {
+interface Following extends FollowOptions, RunFollowing {
   readonly session: Session;
   readonly job_id: string;
   readonly onState: (state: FollowState) => void;
   last: number;
+  stream_url: string | undefined;
 }
 
 /** The close code of a connection that reached its absolute lifetime. */
@@ -58,14 +65,14 @@ const unopenedMax = 2;
 export async function* followJob(
   session: Session,
   job_id: string,
-  { onState, ...options }: FollowOptions,
+  { onState, stream_url, ...options }: FollowOptions & RunFollowing,
 ): AsyncGenerator<JobEvent, void> {
   let told: FollowState | null = null;
   const tell = (state: FollowState) => {
     if (state !== told) onState?.(state);
     told = state;
   };
-  const following = { ...options, session, job_id, onState: tell, last: options.after ?? 0 };
+  const following = { ...options, session, job_id, stream_url, onState: tell, last: options.after ?? 0 };
   tell('connecting');
   try {
     if (!(yield* byStreaming(following))) yield* byPaging(following);
@@ -112,7 +119,10 @@ async function* passOn(
       yield* leftOut(following, value.seq);
       following.last = value.seq;
       yield value;
-      if (value.kind === 'finished') return 'finished';
+      if (value.kind !== 'finished') continue;
+      // The last frame follows. If it does not come, its parts are asked for one by one.
+      if (following.onEnd !== undefined) await source.next();
+      return 'finished';
     }
   } finally {
     await source.return(0);
@@ -133,10 +143,14 @@ async function* leftOut(following: Following, next: number): AsyncGenerator<JobE
 
 /** A connection to the stream, or null if this service or this platform has none. */
 async function chooseSource(following: Following): Promise<AsyncGenerator<JobEvent, StreamEnd> | null> {
-  const { session, job_id, by, signal, onState } = following;
+  const { session, job_id, by, signal, onState, onEnd, stream_url } = following;
   if (by === 'replay' || !globalThis.WebSocket) return null;
-  const open = (path: string) =>
-    openEventStream(streamAddress(session, path, following.last), { signal, onOpen: () => onState('live') });
+  const open = (path: string) => {
+    const address = streamAddress(session, path, following.last, onEnd && 'result,receipt');
+    return openEventStream(address, { signal, onEnd, onOpen: () => onState('live') });
+  };
+  following.stream_url = undefined;
+  if (stream_url !== undefined) return open(stream_url);
   try {
     return open((await read(session, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal })).stream_url);
   } catch (error) {

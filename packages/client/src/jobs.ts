@@ -1,13 +1,6 @@
 /** What can be asked of a service about jobs. Spec § Endpoints. */
 import { askUntilEnded } from './ask-until-ended.ts';
-import type {
-  FoldedResult,
-  JobEvent,
-  JobListItem,
-  JobSubmission,
-  ReplayPage,
-  SubmissionAnswer,
-} from './contract-types.ts';
+import type { FoldedResult, JobEvent, JobListItem, JobSubmission, ReplayPage } from './contract-types.ts';
 import { randomKey } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
@@ -32,11 +25,7 @@ export async function submit(
   const call = { body, query: { wait_seconds: waitSeconds, include }, idempotencyKey, signal };
   const answer = await send(session, 'POST /v1/jobs', call);
   const replayed = answer.headers.get('idempotency-replayed') === 'true';
-  const { checkAbout, checkAnswer } = await answerCheck();
-  const stored = checkAnswer<SubmissionAnswer>('POST /v1/jobs', decodeJson(answer));
-  for (const part of [stored.result, stored.receipt, stored.detail]) checkAbout(part ?? {}, stored.job_id);
-  if (stored.history !== undefined) checkAnswer('GET /v1/jobs/{id}/replay', stored.history);
-  return { ...stored, replayed, idempotencyKey };
+  return { ...(await answerCheck()).checkSubmission(decodeJson(answer)), replayed, idempotencyKey };
 }
 
 /** Every job of the tenant, newest first, page by page. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { WebSocketServer } from 'ws';
 import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
 import { createServiceClient, type ServiceClient } from './service-client.ts';
@@ -80,6 +81,81 @@ describe('a run', () => {
     const client = clientOf(older);
     expect((await client.run('x', { history: true })).history).toEqual(events);
     expect(await client.run('x')).not.toHaveProperty('history');
+  });
+
+  describe('that hears output', () => {
+    const events = [
+      { job_id: 'job_1', seq: 1, kind: 'stdout', data: { text: 'a' } },
+      { job_id: 'job_1', seq: 2, kind: 'finished', data: {} },
+    ];
+    const ticketOf = (ticket: string) =>
+      whole('POST /v1/jobs/{id}/stream-ticket', { stream_url: `/v1/jobs/job_1/stream?ticket=${ticket}` });
+    const STREAMS = json({ features: [...NEW.features, 'stream_include'] });
+
+    /** A service whose streams send these frames, and the addresses of its streams. */
+    async function streaming(frames: readonly object[], others: Parameters<typeof serviceWith>[0] = {}) {
+      const stream_ticket = ticketOf('first');
+      const stored = json({ job_id: 'job_1', status: 'queued', stream_ticket }, 201);
+      const tickets = { 'POST /v1/jobs/job_1/stream-ticket': json(ticketOf('next'), 201) };
+      const service = await serviceWith({
+        'GET /v1/capabilities': STREAMS,
+        'POST /v1/jobs': stored,
+        ...tickets,
+        ...others,
+      });
+      const opened: string[] = [];
+      new WebSocketServer({ server: service.server }).on('connection', (socket, { url = '' }) => {
+        opened.push(url);
+        for (const frame of frames) socket.send(JSON.stringify(frame));
+        socket.close(1000);
+      });
+      return { service, opened };
+    }
+
+    test('is two requests: the submission, and the stream with its outcome', { tags: ['Stream-3f'] }, async () => {
+      const left = { ...folded, stdout: 'a\n' };
+      const { service, opened } = await streaming([...events, { result: left, receipt }]);
+      await using _ = service;
+      const heard: unknown[] = [];
+      const result = await clientOf(service).run('x', { onStdout: (text) => heard.push(text) });
+      expect([heard, result.stdout, result.receipt_sha256]).toEqual([['a\n'], 'a\n', 'r']);
+      expect(lines(service.seen).slice(1)).toEqual(['POST /v1/jobs?include=stream_ticket']);
+      expect(opened).toEqual(['/v1/jobs/job_1/stream?ticket=first&after=0&include=result%2Creceipt']);
+    });
+
+    test('asks for what the stream did not bring', async () => {
+      const { service } = await streaming(events);
+      await using _ = service;
+      expect((await clientOf(service).run('x', { onStdout: () => {} })).receipt_sha256).toBe('r');
+      expect(lines(service.seen).slice(2)).toEqual(['GET /v1/jobs/job_1/result?wait_seconds=50', 'GET /v1/jobs/job_1']);
+    });
+
+    test('is five at a service that cannot say more', async () => {
+      const { service, opened } = await streaming(events, {
+        'GET /v1/capabilities': json(FEATURES),
+        'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201),
+      });
+      await using _ = service;
+      expect((await clientOf(service).run('x', { onStdout: () => {} })).receipt_sha256).toBe('r');
+      expect(lines(service.seen).slice(1)).toEqual([
+        'POST /v1/jobs',
+        'POST /v1/jobs/job_1/stream-ticket',
+        'GET /v1/jobs/job_1/result?wait_seconds=50',
+        'GET /v1/jobs/job_1',
+      ]);
+      expect(opened).toEqual(['/v1/jobs/job_1/stream?ticket=next&after=0']);
+    });
+
+    test.each([
+      ['of another job', { result: { ...folded, job_id: 'job_2' }, receipt }],
+      ['that is no result', { result: {}, receipt }],
+      ['with the receipt of another job', { result: folded, receipt: { ...receipt, job_id: 'job_2' } }],
+    ])('believes no outcome %s', async (_what, outcome) => {
+      const { service } = await streaming([...events, outcome]);
+      await using _ = service;
+      const run = clientOf(service).run('x', { onStdout: () => {} });
+      await expect(run).rejects.toMatchObject({ reason: 'undecodable', job_id: 'job_1' });
+    });
   });
 
   test.each([

@@ -4,6 +4,7 @@ import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import type {
   Artifact,
   EffectiveLimits,
+  EndFrame,
   FoldedResult,
   IsolationClass,
   JobDetail,
@@ -12,6 +13,7 @@ import type {
   LimitsInput,
   Receipt,
   SubmissionAnswer,
+  SubmissionInclude,
   Violation,
 } from './contract-types.ts';
 import { randomKey } from './digest.ts';
@@ -89,6 +91,7 @@ async function runInTurn(
   const hears = onStdout !== undefined || onStderr !== undefined || onState !== undefined;
   const isHeld = await supports(session, 'submission_wait', signal);
   const tellsMore = await supports(session, 'submission_include', signal);
+  const streams = hears && 'WebSocket' in globalThis && (await supports(session, 'stream_include', signal));
   const submission = await submissionOf(program, options);
   // What a build brings back is its product.
   const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
@@ -97,18 +100,28 @@ async function runInTurn(
   let job_id: string | null = null;
   try {
     const waitSeconds = isHeld && !hears ? waitSecondsAtOnce : undefined;
-    const parts = history ? (['receipt', 'history'] as const) : (['receipt'] as const);
-    const include = tellsMore && !hears ? parts : undefined;
+    const include = includeOf({ tellsMore, hears, streams, history });
     const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, include, signal });
     job_id = submitted.job_id;
+    let told: EndFrame = submitted;
+    const onEnd = (frame: EndFrame) => {
+      told = frame;
+    };
     if (hears) {
-      for await (const event of followJob(session, job_id, { signal, onState })) {
+      const { stream_url } = submitted.stream_ticket ?? {};
+      for await (const event of followJob(session, job_id, {
+        signal,
+        onState,
+        stream_url,
+        onEnd: streams ? onEnd : undefined,
+      })) {
         if (event.kind === 'stdout') await onStdout?.(outputText(event.data));
         if (event.kind === 'stderr') await onStderr?.(outputText(event.data));
       }
+      (await answerCheck()).checkSubmission({ ...told, job_id, status: '' });
     }
-    const ended = submitted.result ?? (await waitForResult(session, job_id, { signal }));
-    const result = await runResultOf(session, ended, { asked: submission.limits, receipt: submitted.receipt });
+    const ended = told.result ?? (await waitForResult(session, job_id, { signal }));
+    const result = await runResultOf(session, ended, { asked: submission.limits, receipt: told.receipt });
     if (!history) return result;
     const events = submitted.history?.events ?? (await Array.fromAsync(storedEvents(session, job_id, { signal })));
     return { ...result, history: events };
@@ -119,6 +132,15 @@ async function runInTurn(
     if (wasRefused) error.job_id = job_id;
     throw error;
   }
+}
+
+/** What the submission is to bring, so that nothing has to be asked for after it, or after the stream. */
+function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
+  const words: SubmissionInclude[] = [];
+  if (asked.streams) words.push('stream_ticket');
+  if (asked.tellsMore && !asked.hears) words.push('receipt');
+  if (asked.tellsMore && !asked.hears && asked.history) words.push('history');
+  return words.length === 0 ? undefined : words;
 }
 
 /** Ends the job, in one try. What was broken off may be the submission itself: then its key names the job. */

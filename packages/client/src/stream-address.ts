@@ -3,16 +3,18 @@ import { TransportFailure } from './failure.ts';
 import type { Endpoint } from './transport.ts';
 
 /**
- * A `ws:` or `wss:` address that starts after a sequence number. `path` begins with a slash and may have a query.
+ * A `ws:` or `wss:` address that starts after a sequence number, with the words for a last frame if there is to be one.
+ * `path` begins with a slash and may have a query.
  * @throws TransportFailure `undecodable` for a path that leads away from the service
  */
-export function streamAddress({ baseUrl }: Endpoint, path: string, after: number): string {
+export function streamAddress({ baseUrl }: Endpoint, path: string, after: number, include?: string): string {
   const base = baseUrl.replace(/^http/, 'ws');
   const url = URL.canParse(base + path) ? new URL(base + path) : null;
   if (url === null || !path.startsWith('/') || url.host !== new URL(base).host) {
     throw new TransportFailure('undecodable', 'the address of the stream is not one of this service');
   }
   url.searchParams.set('after', String(after));
+  if (include !== undefined) url.searchParams.set('include', include);
   return url.href;
 }
 

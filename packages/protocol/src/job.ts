@@ -155,3 +155,7 @@ export const AwaitedSubmission = Type.Object({
   stream_ticket: Type.Optional(StreamTicket),
 });
 export type AwaitedSubmission = Static<typeof AwaitedSubmission>;
+
+/** The last frame of a stream that was asked for one: what came of the job, as far as it was asked for. */
+export const EndFrame = Type.Object({ result: Type.Optional(FoldedResult), receipt: Type.Optional(AnyReceipt) });
+export type EndFrame = Static<typeof EndFrame>;

@@ -159,7 +159,8 @@ export const OPERATIONS = {
     tag: 'jobs',
     summary: 'Follow the events of a job over a WebSocket.',
     description:
-      'Each text frame is one event, the same object as in replay: first the stored ones, then each as it happens. It closes ' +
+      'Each text frame is one event, the same object as in replay: first the stored ones, then each as it happens. With `include`, one more frame follows the last event: an `EndFrame` ' +
+      'with the `result` or the `receipt`, so that nothing has to be asked for afterwards. It closes ' +
       `with ${STREAM_CLOSES}. After each but 1000 and 4401, open it again where it ended. A refused upgrade ` +
       'is answered over HTTP. A handshake that is not right leaves its ticket unspent; any other refusal spends it.',
     access: 'jobs:read',

@@ -126,6 +126,13 @@ export const StreamQuery = Type.Object({
     }),
   ),
   after,
+  include: withDefault(
+    [],
+    Type.Array(Type.Enum(['result', 'receipt']), {
+      minItems: 1,
+      description: 'What a last frame is to have once the job ended; without it, there is none.',
+    }),
+  ),
 });
 export type StreamQuery = Static<typeof StreamQuery>;
 

@@ -1,6 +1,6 @@
 /**
  * The WebSocket stream of a job: one text frame is one event, the same object as in replay. Stored history comes first,
- * then live events, then the close after `finished`. Spec § WebSocket stream.
+ * then live events, then the close after `finished`, or after a frame with the outcome. Spec § WebSocket stream.
  */
 
 /**
@@ -24,7 +24,7 @@ export type StreamCloseReason = keyof typeof STREAM_CLOSE_CODES;
 
 /** What each close code says, as words after "when". */
 export const STREAM_CLOSE_MEANINGS = {
-  [STREAM_CLOSE_CODES.finished]: '`finished` was sent, and nothing follows',
+  [STREAM_CLOSE_CODES.finished]: 'all was sent',
   [STREAM_CLOSE_CODES.lifetimeReached]: 'the connection reached its lifetime',
   [STREAM_CLOSE_CODES.protocolError]: 'the client broke the WebSocket protocol',
   [STREAM_CLOSE_CODES.notUtf8]: 'the client sent text that is not UTF-8',

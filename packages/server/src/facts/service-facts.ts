@@ -42,6 +42,7 @@ const FEATURES = [
   'replay',
   'streams',
   'stream_tickets',
+  'stream_include',
   'artifacts',
   'blobs',
   'outputs_as_inputs',

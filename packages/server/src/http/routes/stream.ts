@@ -38,7 +38,7 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     const { caller, job_id, request, reply } = call;
     // Platforms do not tell programs why a WebSocket was refused. A plain request gets the same refusal.
     refuseWhenStopping(call);
-    const { after } = call.readQuery();
+    const { after, include } = call.readQuery();
     await jobs.replay(caller, job_id, { after: 0, limit: 1 });
     const gaveWay = new AbortController();
     call.hold('stream', () => gaveWay.abort());
@@ -46,7 +46,7 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     // For the log: the WebSocket server writes the answer itself.
     reply.raw.statusCode = 101;
     const connection = request.raw.socket;
-    const stream = { caller, job_id, after, requestId: request.id, connection, gaveWay: gaveWay.signal };
+    const stream = { caller, job_id, after, include, requestId: request.id, connection, gaveWay: gaveWay.signal };
     webSockets.accept(request, reply, (socket) =>
       serveStream(socket, { ...stream, jobs, connections, authority, stopping, log }),
     );

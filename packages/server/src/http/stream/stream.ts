@@ -1,10 +1,17 @@
 /**
  * One job's history over one WebSocket: the stored events after the cursor, then new ones, one frame an event, closed
- * after the terminal event. The next page is read only when the reader has taken the last, so a slow reader holds one
- * page and no more. Spec § WebSocket stream.
+ * after the terminal event, or after one more frame with what came of the job. The next page is read only when the reader
+ * has taken the last, so a slow reader holds one page and no more. Spec § WebSocket stream.
  */
-import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
+import {
+  type AnyReceipt,
+  type EndFrame,
+  type FilledQueryOf,
+  type FoldedResult,
+  STREAM_CLOSE_CODES,
+} from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';
+import { bodyOf, LongJson, longObject } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
@@ -13,10 +20,12 @@ import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
 const bufferedBytesMax = 64 * 1024;
 
 export interface StreamOptions extends StreamLifeOptions {
-  readonly jobs: Pick<Jobs, 'tail'>;
+  readonly jobs: Pick<Jobs, 'tail' | 'result' | 'receipt'>;
   readonly job_id: string;
   /** Exclusive. */
   readonly after: number;
+  /** What the last frame has; none if it is to have nothing. */
+  readonly include: FilledQueryOf<'streamEvents'>['include'];
   readonly log: Log;
   readonly requestId: string;
 }
@@ -26,6 +35,7 @@ export async function serveStream(socket: WebSocket, options: StreamOptions): Pr
   using life = lifeOfStream(socket, options);
   try {
     await sendEvents(socket, options, life.signal);
+    if (options.include.length > 0 && !life.signal.aborted) await sendEnd(socket, options, life.signal);
     if (life.signal.aborted) return;
     socket.close(STREAM_CLOSE_CODES.finished);
     // A client that does not answer the close frame is not waited for once it was sent.
@@ -49,10 +59,28 @@ async function sendEvents(socket: WebSocket, options: StreamOptions, signal: Abo
   }
 }
 
+/** Sends what came of the job as one message. Of a long one, the next piece is read only when the reader has taken the last. */
+async function sendEnd(socket: WebSocket, options: StreamOptions, signal: AbortSignal): Promise<void> {
+  const { jobs, caller, job_id, include } = options;
+  const asksResult = include.includes('result');
+  const result = asksResult ? (await jobs.result(caller, job_id, { waitSeconds: 0, signal })).body : null;
+  const receipt = include.includes('receipt') ? await jobs.receipt(caller, job_id) : null;
+  if (result === null && receipt === null) return;
+  const frame = longObject<EndFrame>({
+    ...(result !== null && { result: new LongJson<FoldedResult>(result.text ?? result) }),
+    ...(receipt !== null && { receipt: new LongJson<AnyReceipt>(receipt) }),
+  });
+  for await (const piece of bodyOf(frame).pieces()) {
+    if (signal.aborted) return;
+    await send(socket, piece, { binary: false, fin: false });
+  }
+  await send(socket, '', { binary: false, fin: true });
+}
+
 /** Resolves when the frame and everything before it was passed to the kernel, or never will be. */
-function send(socket: WebSocket, frame: string): Promise<void> {
+function send(socket: WebSocket, frame: string | Uint8Array, part = { binary: false, fin: true }): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   // A failed write closes the socket, and that ends the stream.
-  socket.send(frame, () => resolve());
+  socket.send(frame, part, () => resolve());
   return promise;
 }
