@@ -5,8 +5,10 @@
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
 import type { Fleet, FleetCommands } from './fleet.ts';
 import { partsOf } from './history/output-run.ts';
+import { Kept } from './kept/kept.ts';
 import { KeptLists } from './kept/kept-lists.ts';
 import { ShortResults } from './kept/short-results.ts';
+import type { GradedJobEnd } from './records/answers.ts';
 import type { AdmitInput, StartInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 import { nameOfJob } from './records/rows.ts';
@@ -78,7 +80,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
   return {
     ...writes,
     ...reads,
-    ...runsOver(change, fleet),
+    ...runsOver(change, sides),
     fleet,
     addPiece: (input) => writer.call('addPiece', input, ownBufferOf(input.content)),
     storeAttestation: (input) => change('storeAttestation', input),
@@ -108,16 +110,23 @@ type Change = <Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name
 
 type Runs = Pick<
   Store,
-  'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'isUnderWay' | 'shortResult' | 'deleteEnded'
+  'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'isUnderWay' | 'shortResult' | 'gradedEnd' | 'deleteEnded'
 >;
 
+/** Characters of receipts that wait for whoever awaited the ends of their jobs. */
+const endCharsMax = 2 ** 20;
 /** Less than the shortest retention. */
 const sharedResultMilliseconds = 20_000;
 
 /** What this thread knows about jobs that are under way or ended lately. */
-function runsOver(change: Change, fleet: Fleet | null): Runs {
+function runsOver(change: Change, { fleet, reads }: Pick<Sides, 'fleet' | 'reads'>): Runs {
   // Another node may remove a job, but never sooner after its end than this.
   const results = new ShortResults(undefined, fleet === null ? Number.POSITIVE_INFINITY : sharedResultMilliseconds);
+  /** The ends of jobs that were awaited. Whoever waited asks for it once. */
+  const ends = new Kept<GradedJobEnd>({
+    sizeMax: endCharsMax,
+    sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,
+  });
   /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
   const underWay = new Set<string>();
   return {
@@ -135,8 +144,9 @@ function runsOver(change: Change, fleet: Fleet | null): Runs {
     },
     append: (key, events) => change('append', { key, events: partsOf(events) }),
     async finish(input) {
-      const { isStored, result } = await change('finish', { ...input, events: partsOf(input.events) });
+      const { isStored, result, end } = await change('finish', { ...input, events: partsOf(input.events) });
       underWay.delete(nameOfJob(input));
+      if (end !== null) ends.keep(nameOfJob(input), end);
       if (result !== null) results.keep(input, result);
       return isStored;
     },
@@ -149,9 +159,15 @@ function runsOver(change: Change, fleet: Fleet | null): Runs {
     },
     isUnderWay: (key) => underWay.has(nameOfJob(key)),
     shortResult: (key) => results.take(key),
+    async gradedEnd(key) {
+      const kept = ends.get(nameOfJob(key));
+      ends.forget(nameOfJob(key));
+      return kept ?? (await reads.gradedEnd(key));
+    },
     async deleteEnded(input) {
       const removed = await change('deleteEnded', input);
       results.clear();
+      ends.clear();
       return removed;
     },
   };

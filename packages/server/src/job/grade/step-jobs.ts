@@ -17,8 +17,8 @@ import {
   STDOUT_FILE,
   type JobEnd as StepEnd,
 } from '@vouchbox/protocol/grading-steps';
-import type { GradedJobEnd } from '../../store/gradings/reading.ts';
 import type { BuiltProduct } from '../../store/jobs/builds.ts';
+import type { GradedJobEnd } from '../../store/records/answers.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import { type ParsedProgram, parseSubmission } from '../admit/submission.ts';
 import {

@@ -144,12 +144,15 @@ describe('the folded result', () => {
     expect(reads).toEqual([]);
   });
 
-  test('the result of a short program is the same from memory and from the store', async () => {
+  test.each([
+    ['a short program', {}],
+    ['a program that was to leave large outputs', { large_outputs: { paths: ['output/large'], max_bytes: 1 } }],
+  ])('the result of %s is the same from memory and from the store', async (_what, asked) => {
     let isKept = true;
     await using rig = await JobRig.open({
       faults: (real) => ({ shortResult: (key) => (isKept ? real.shortResult(key) : null) }),
     });
-    const key = await rig.submit();
+    const key = await rig.submit({ ...hello, ...asked });
     const cell = await rig.provider.running(0);
     cell.write('stdout', { text: 'é"\n\u2028' }, { text: '' }, { text: 'no newline', partial: true });
     cell.writeOver('stderr', 99, { text: 'oops' });

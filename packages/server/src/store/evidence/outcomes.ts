@@ -3,7 +3,7 @@
  * committed, only an attestation is ever added. Spec § States and transitions.
  */
 import { outputEvidenceOf, sealReceipt } from '@vouchbox/evidence';
-import type { EventBody } from '@vouchbox/protocol';
+import type { ArtifactRecord, EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { storeLargeOutputs } from '../blobs/large-outputs.ts';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
@@ -109,7 +109,7 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<bo
 /** Finishes the job, and returns its result if it is short. */
 export async function finishWithResult(db: StoreDatabase, input: PackedFinish): Promise<FinishAnswer> {
   const job = await selectUnfinished.first(db, input);
-  if (job === null || isTerminal(job.status)) return { isStored: false, result: null };
+  if (job === null || isTerminal(job.status)) return { isStored: false, result: null, end: null };
   const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
   const { tail } = linked;
   storeArtifacts(db, input);
@@ -133,10 +133,17 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
     endClaim(db, input);
   });
   const { truncated } = facts;
+  const large = isLarge ? { large_outputs: largeRecords(input) } : {};
+  const { terminal_reason, exit_code } = input;
   return {
     isStored: true,
-    result: isLarge || input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, stored),
+    result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated, ...large }, stored),
+    end: input.isAwaited ? { terminal_reason, exit_code, truncated, receipt_json: json, receipt_sha256 } : null,
   };
+}
+
+function largeRecords({ largeOutputs = [] }: PackedFinish): ArtifactRecord[] {
+  return largeOutputs.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 }));
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { GradingEvent, ProgramState, ProgramStatus } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
+import type { GradedJobEnd } from '../records/answers.ts';
 import type { GradingKey, GradingRow, GradingWork } from '../records/gradings.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { GradingTable, StoreDatabase } from '../schema.ts';
@@ -221,16 +222,6 @@ export async function gradingEvents(
   const items = rows.map((row) => ({ ...row, data: JSON.parse(row.data) as object }) as unknown as GradingEvent);
   const last = rows.at(-1)?.seq ?? page.after;
   return { items, isComplete: found.finished_at !== null && last >= found.last_seq };
-}
-
-/** How a job ended, as far as its grading asks. */
-export interface GradedJobEnd {
-  readonly terminal_reason: string | null;
-  readonly exit_code: number | null;
-  readonly truncated: boolean;
-  /** Null until it has ended. */
-  readonly receipt_json: string | null;
-  readonly receipt_sha256: string | null;
 }
 
 /** Null if the tenant has no such job any more. */

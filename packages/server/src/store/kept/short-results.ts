@@ -20,7 +20,8 @@ const charsKeptMax = 4 * 2 ** 20;
 const sampleChars = 4096;
 
 /** The members of a result that come from the job's row, and whether a caller waits for it. */
-export interface Ended extends Pick<FoldedResult, 'job_id' | 'status' | 'exit_code' | 'duration_ms' | 'truncated'> {
+export interface Ended
+  extends Pick<FoldedResult, 'job_id' | 'status' | 'exit_code' | 'duration_ms' | 'truncated' | 'large_outputs'> {
   readonly isAwaited?: boolean;
 }
 
@@ -35,7 +36,7 @@ export interface EndedContents {
  * /v1/jobs/{id}/result.
  */
 export function shortResult(
-  { job_id, status, exit_code, duration_ms, truncated, isAwaited = false }: Ended,
+  { job_id, status, exit_code, duration_ms, truncated, large_outputs, isAwaited = false }: Ended,
   { folded: { stdout, stderr }, violations }: EndedContents,
 ): JsonText<FoldedResult> | null {
   const max = isAwaited ? awaitedCharsMax : charsMax;
@@ -50,6 +51,7 @@ export function shortResult(
     truncated,
     violations: [...violations],
     artifacts: [],
+    ...(large_outputs !== undefined && { large_outputs }),
   };
   const text = textOf<FoldedResult>(members);
   return text.length > 2 * max ? null : text;

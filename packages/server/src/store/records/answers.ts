@@ -40,10 +40,21 @@ export interface QueueAnswer {
   readonly tenants: readonly string[];
 }
 
-/** Whether the end was stored, and the JSON text of the job's folded result if it is short. */
+/** How a job ended, as far as its grading asks. */
+export interface GradedJobEnd {
+  readonly terminal_reason: string | null;
+  readonly exit_code: number | null;
+  readonly truncated: boolean;
+  /** Null until it has ended. */
+  readonly receipt_json: string | null;
+  readonly receipt_sha256: string | null;
+}
+
+/** Whether the end was stored, the JSON text of the job's folded result if it is short, and the end if it is awaited. */
 export interface FinishAnswer {
   readonly isStored: boolean;
   readonly result: JsonText<FoldedResult> | null;
+  readonly end: GradedJobEnd | null;
 }
 
 /** `peer` is the job that its program talks to, if there is one: the same was done for it unless it had ended. */
