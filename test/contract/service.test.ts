@@ -109,4 +109,15 @@ describe('to a caller', () => {
     expect(text).not.toContain('key-of-alpha');
     expect((await rig().beta.client.whoami()).tenant).toBe('beta');
   });
+
+  test('capabilities are sent again only to whoever has others', { tags: ['Bodies-8b', 'Headers-3'] }, async () => {
+    const path = '/v1/capabilities';
+    const etag = (await rig().request(path)).headers.get('etag') ?? '';
+    const again = await rig().request(path, { headers: { 'if-none-match': etag } });
+    expect([again.status, again.text, again.headers.get('etag')]).toEqual([304, '', etag]);
+    expect(again.headers.get('ratelimit-remaining')).not.toBeNull();
+    const other = await rig().request(path, { headers: { 'if-none-match': '"another"' } });
+    expect([other.status, other.headers.get('etag')]).toEqual([200, etag]);
+    expect((await rig().request(path, { key: 'wrong', headers: { 'if-none-match': etag } })).status).toBe(401);
+  });
 });

@@ -17,7 +17,14 @@ const METRICS_TOKEN = 'a-token-for-the-examples-alone';
 /** Lines of metrics that are shown. */
 const METRIC_LINES = 6;
 /** Headers of an answer that are shown; every answer has more. */
-const SHOWN_HEADERS = ['Content-Type', 'Location', 'Idempotency-Replayed', 'X-Content-Sha256', 'WWW-Authenticate'];
+const SHOWN_HEADERS = [
+  'Content-Type',
+  'Location',
+  'Idempotency-Replayed',
+  'X-Content-Sha256',
+  'ETag',
+  'WWW-Authenticate',
+];
 
 /** Every exchange of the page. Needs curl. */
 export async function recordExchanges(): Promise<Exchanges> {

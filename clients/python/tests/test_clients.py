@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import httpx
 import pytest
 
 from fault_proxy import FaultProxy
@@ -201,3 +202,14 @@ def test_an_output_of_a_job_is_an_input_of_another_which_is_not_sent(service: Se
         assert read.receipt["input_artifacts"][0]["sha256"] == made.receipt["output_artifacts"][0]["sha256"]
         with pytest.raises(InputUnavailable):
             client.submit("true", language="bash", files={"b": {"from": {"job_id": made.job_id, "path": "output/none"}}})
+
+
+def test_capabilities_that_the_client_has_are_not_sent_again(service: Service, api_key: str) -> None:
+    statuses: list[int] = []
+
+    def note(response: httpx.Response) -> None:
+        statuses.append(response.status_code)
+
+    with httpx.Client(event_hooks={"response": [note]}) as http, Client(service.url, api_key, http=http) as client:
+        first, second = client.capabilities(), client.capabilities()
+    assert (first, statuses) == (second, [200, 304])

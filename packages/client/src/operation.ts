@@ -26,6 +26,8 @@ export type CallOf<R extends Route> = {
   readonly idempotencyKey?: string | null;
   /** Default: JSON. */
   readonly accept?: MediaTypeOf<IdOf<R>> | '*/*';
+  /** The name of the answer that the caller has. */
+  readonly ifNoneMatch?: string | undefined;
   /** A status beside the successful ones whose body is an answer. */
   readonly answerStatus?: number;
   /** Leaves the body of the answer to be read. */
@@ -55,6 +57,7 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
   const {
     query = {},
     idempotencyKey,
+    ifNoneMatch,
     accept,
     apiKey,
     job_id = '',
@@ -69,7 +72,11 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
     ...rest,
     method,
     path: path + (search && `?${search}`),
-    headers: { ...(accept && { accept }), ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) },
+    headers: {
+      ...(accept && { accept }),
+      ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
+      ...(ifNoneMatch && { 'if-none-match': ifNoneMatch }),
+    },
     timeoutMilliseconds: session.timeoutMilliseconds + (query.wait_seconds ?? 0) * 1000,
   });
 }
@@ -102,10 +109,17 @@ export async function factsOf(session: Session, signal?: AbortSignal): Promise<S
   return await unlessAborted(session.facts, signal);
 }
 
+/** What the service says of itself, as it came. It is sent again only if it is another than the one before. */
+export async function saidOfItself(session: Session, signal?: AbortSignal): Promise<object> {
+  const ifNoneMatch = session.said?.headers.get('etag') ?? undefined;
+  const answer = await repeated(session, 'GET /v1/capabilities', { signal, ifNoneMatch, answerStatus: 304 });
+  if (answer.status !== 304) session.said = answer;
+  return decodeJson(session.said ?? answer);
+}
+
 async function asked(session: Session): Promise<ServiceFacts> {
   try {
-    const answer = decodeJson(await repeated(session, 'GET /v1/capabilities', {}));
-    return (await answerCheck()).factsIn(answer);
+    return (await answerCheck()).factsIn(await saidOfItself(session));
   } catch (error) {
     if (isRouteMissing(error) || (error instanceof ServiceFailure && error.status === 403)) return NO_FACTS;
     throw error;

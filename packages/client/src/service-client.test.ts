@@ -152,6 +152,17 @@ describe('a read', () => {
   });
 });
 
+test('capabilities that the client has are not sent again, and others are', { tags: ['Bodies-8b'] }, async () => {
+  const said = (version: string, etag: string) => json(whole('GET /v1/capabilities', { version }), 200, { etag });
+  const unchanged = (response: ServerResponse) => void response.writeHead(304).end();
+  await using service = await scriptedService([said('1', '"a"'), unchanged, said('2', '"b"'), unchanged]);
+  const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1' });
+  const versions = [];
+  for (let turn = 0; turn < 4; turn++) versions.push((await client.capabilities()).version);
+  expect(versions).toEqual(['1', '1', '2', '2']);
+  expect(service.seen.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"a"', '"a"', '"b"']);
+});
+
 describe('a submission', () => {
   const answer = { job_id: 'job_1', status: 'queued' };
 

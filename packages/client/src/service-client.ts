@@ -37,7 +37,7 @@ import type { SubmitGradingOptions, SubmittedGrading } from './gradings.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { listAll, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import { orOlder, tooOld } from './older-route.ts';
-import { read, repeated } from './operation.ts';
+import { answerCheck, read, repeated, saidOfItself } from './operation.ts';
 import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
 import { type ClientOptions, openSession } from './session.ts';
 import { type FileContent, submissionOf } from './submission.ts';
@@ -221,7 +221,8 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
       yield* (await gradings()).gradingEvents(session, id, { ...options, waitSeconds });
     },
     publicKey: ({ signal } = {}) => orOlder(read(session, 'GET /v1/attestation/public-key', { signal }), unsigned),
-    capabilities: ({ signal } = {}) => read(session, 'GET /v1/capabilities', { signal }),
+    capabilities: async ({ signal } = {}) =>
+      (await answerCheck()).checkAnswer('GET /v1/capabilities', await saidOfItself(session, signal)),
     whoami: ({ signal } = {}) => read(session, 'GET /v1/whoami', { signal }),
     status: ({ signal } = {}) => read(session, 'GET /v1/status', { signal }),
     health: ({ signal } = {}) => read(session, 'GET /healthz', { signal }),

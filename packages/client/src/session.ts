@@ -1,7 +1,7 @@
 /** One service and one credential, as every call needs them. */
 import { DEFAULT_RETRY, type RetryPolicy, type Sleep, sleepFor } from './backoff.ts';
 import { platformSha256, type Sha256 } from './digest.ts';
-import type { Endpoint } from './transport.ts';
+import type { Answer, Endpoint } from './transport.ts';
 import { Turns } from './turns.ts';
 
 export interface ClientOptions extends Endpoint {
@@ -31,6 +31,8 @@ export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly policy: RetryPolicy;
   /** The abilities of the service, once it was asked. */
   facts: Promise<ServiceFacts> | null;
+  /** The last whole answer about the service itself. */
+  said: Answer | null;
   readonly turns: Turns;
 }
 
@@ -55,6 +57,7 @@ export function openSession(options: ClientOptions): Session {
     baseUrl: baseUrl.replace(/\/$/, ''),
     policy: { ...DEFAULT_RETRY, ...retry },
     facts: null,
+    said: null,
     turns: new Turns(),
   };
 }

@@ -11,7 +11,6 @@ const sameOrigin = Type.Enum(['same-origin']);
 
 /** The headers of the pages, by the names of the components. A `Page-` or `File-` before a name is not part of the header. */
 export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
-  ETag: { description: 'Names these bytes, for `If-None-Match`.', schema: Type.String(), ...required },
   Vary: { description: 'The body may be compressed.', schema: Type.Enum(['Accept-Encoding']), ...required },
   'Content-Encoding': {
     description: 'How the body is compressed, if it is.',

@@ -89,6 +89,7 @@ const HEADERS: Record<AnswerHeader, HeaderNode> = {
     schema: Type.Enum(['nosniff']),
     required: true,
   },
+  ETag: { description: 'Names what is answered, for `If-None-Match`.', schema: Type.String(), required: true },
   Allow: { description: 'The methods that the path takes.', schema: Type.String(), required: true },
 };
 
@@ -227,6 +228,7 @@ function operationNode(id: OperationId, operation: Operation): Node {
     },
     responses: responses(operation),
     'x-close-codes': operation.closeCodes,
+    'x-last-frame': operation.lastFrame && withReferences(operation.lastFrame),
     'x-error-codes': [...operation.errors].sort(),
     'x-capacity': operation.capacity,
   };
@@ -282,7 +284,8 @@ function withBudget(answer: Answer): Answer {
 /** The successes of an operation. */
 function answerResponse(status: number, { description, content, headers }: Answer): Node {
   const bodies = Object.entries(content).map(([mediaType, body]) => [mediaType, { schema: withReferences(body) }]);
-  const plain = status === 101 ? (['X-Request-Id'] as const) : PLAIN_HEADERS;
+  const whole = status === 304 ? PLAIN_HEADERS.filter((name) => name !== 'Content-Length') : PLAIN_HEADERS;
+  const plain = status === 101 ? (['X-Request-Id'] as const) : whole;
   return {
     description,
     headers: headerNodes([...new Set([...plain, ...headers])]),

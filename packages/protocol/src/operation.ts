@@ -28,6 +28,7 @@ export type AnswerHeader =
   | 'Content-Length'
   | 'Cache-Control'
   | 'X-Content-Type-Options'
+  | 'ETag'
   | 'Allow';
 
 /** One success of an operation. `content` maps each media type to its schema; without one, there is no body. */
@@ -61,6 +62,8 @@ export interface Operation extends OperationEndpoint {
   readonly ticket?: true;
   /** The codes that close a WebSocket, each with its meaning. */
   readonly closeCodes?: Readonly<Record<string, string>>;
+  /** The last frame of a WebSocket that was asked for one. */
+  readonly lastFrame?: TSchema;
   /** Values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;
   /** Parameters that ask for one more scope, unless they have their default. */

@@ -11,7 +11,15 @@ import { ENDPOINTS, type OperationId } from './endpoints.ts';
 import { ReplayPage } from './events.ts';
 import { DsseEnvelope, ResultArtifact } from './evidence.ts';
 import { GRADING_OPERATIONS } from './grading-operations.ts';
-import { AwaitedSubmission, CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
+import {
+  AwaitedSubmission,
+  CancellationAnswer,
+  EndFrame,
+  FoldedResult,
+  JobDetail,
+  JobList,
+  StreamTicket,
+} from './job.ts';
 import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
 import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
@@ -166,6 +174,7 @@ export const OPERATIONS = {
     access: 'jobs:read',
     ticket: true,
     closeCodes: STREAM_CLOSE_MEANINGS,
+    lastFrame: EndFrame,
     query: StreamQuery,
     answers: { 101: { description: 'The connection is a WebSocket now.', content: {}, headers: [] } },
     errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage', 'shutting_down'],
@@ -242,8 +251,13 @@ export const OPERATIONS = {
     ...ENDPOINTS.getCapabilities,
     tag: 'service',
     summary: 'Read what this service can run, and within which bounds.',
+    description:
+      'They change seldom: with `If-None-Match` and the `ETag` of those that you have, they are sent only if they did.',
     access: 'service:read',
-    answers: { 200: json('Languages, isolation, limits, packs and features.', Capabilities) },
+    answers: {
+      200: { ...json('Languages, isolation, limits, packs and features.', Capabilities), headers: ['ETag'] },
+      304: { description: 'They are those that the client has.', content: {}, headers: ['ETag'] },
+    },
     errors: SCOPED_ERRORS,
     capacity: ['connection'],
   },

@@ -32,7 +32,7 @@ from .contract import (
 from .effects import Answer, Emit, Flow, Pause, Request, Stream
 from .failures import TransportFailure
 from .outcome import ExactBytes, Result, Submitted, is_terminal, parse_result, parse_submitted
-from .session import Session, call, decode, job_path, path_of, read
+from .session import Session, call, decode, job_path, path_of, read, said_of_itself
 from .submission import body_of, bytes_of, submission_of
 
 WAIT_SECONDS = 50.0
@@ -176,7 +176,9 @@ def jobs(
 
 def capabilities(session: Session) -> Flow[Capabilities]:
     """What the service can run, and within which bounds."""
-    return cast(Capabilities, (yield from read(session, "/v1/capabilities", route="GET /v1/capabilities")))
+    body = yield from said_of_itself(session)
+    check_answer("GET /v1/capabilities", body)
+    return cast(Capabilities, body)
 
 
 def whoami(session: Session) -> Flow[Whoami]:

@@ -38,6 +38,8 @@ class Session:
     """Seconds without any progress after which an exchange fails, beside the wait that the service was asked for."""
     facts: ServiceFacts | None = None
     """What the service says of itself, once it was asked."""
+    said: Answer | None = None
+    """The last whole answer about the service itself."""
     asking: Turns = field(default_factory=Turns)
     """The turn to ask for the service's own description: one caller asks, and the rest wait for the answer."""
     runs: Turns = field(default_factory=Turns)
@@ -71,9 +73,9 @@ def path_of(path: str, **query: str | float | None) -> str:
 
 
 def exchange(request: Request) -> Flow[Answer]:
-    """Sends a request once. Anything but success is raised."""
+    """Sends a request once. Anything but success is raised, and 304 where the request did not say what the caller has."""
     answer = yield from send(request)
-    if 200 <= answer.status < 300:
+    if 200 <= answer.status < 300 or (answer.status == 304 and "if-none-match" in request.headers):
         return answer
     raise _refusal(answer)
 
@@ -138,9 +140,21 @@ def facts_of(session: Session) -> Flow[ServiceFacts]:
     return session.facts
 
 
+def said_of_itself(session: Session) -> Flow[dict[str, Any]]:
+    """What the service says of itself, as it came. It is sent again only if it is another than the one before."""
+    known = session.said
+    etag = None if known is None else known.headers.get("etag")
+    headers = {"accept": "application/json"} | ({} if etag is None else {"if-none-match": etag})
+    answer = yield from call(session, Request("GET", "/v1/capabilities", headers))
+    if known is not None and answer.status == 304:
+        return decode(known)
+    session.said = answer
+    return decode(answer)
+
+
 def _asked(session: Session) -> Flow[ServiceFacts]:
     try:
-        body = yield from read(session, "/v1/capabilities")
+        body = yield from said_of_itself(session)
     except ServiceFailure as failure:
         if failure.status != 403:
             raise

@@ -41,8 +41,21 @@ export function sendJsonText<Id extends OperationId, Status extends StatusOf<Id>
   call: Call<Id>,
   status: Status,
   text: JsonText<AnswerBody<Id, Status>>,
+  ...[headers]: Headers<Id, Status>
 ): FastifyReply {
+  if (headers !== undefined) call.reply.headers(headers);
   return sendText(call.reply, status, text);
+}
+
+/** Sends a status whose answer has no body. */
+export function sendNothing<Id extends OperationId, Status extends StatusOf<Id>>(
+  { reply }: Call<Id>,
+  status: Status,
+  ...[headers]: Headers<Id, Status>
+): FastifyReply {
+  if (headers !== undefined) reply.headers(headers);
+  reply.code(status as number);
+  return reply.send();
 }
 
 /** Sends JSON that is read while it is sent, through the pump and with a declared length. */

@@ -2,11 +2,11 @@
  * The pages that the set-up built, read once when the service starts. No path of a request reaches the file system: what
  * is served is what was found here.
  */
-import { hash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PAGES } from '@vouchbox/protocol';
+import { etagOf } from '../request/etag.ts';
 
 /** One file of a page. */
 export interface PageFile {
@@ -72,7 +72,7 @@ function readFile(file: string, path: string): PageFile {
     mediaType: MEDIA_TYPES[extname(file)] as string,
     bytes,
     gzip: existsSync(`${file}.gz`) ? readFileSync(`${file}.gz`) : null,
-    etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`,
+    etag: etagOf(bytes),
   };
 }
 

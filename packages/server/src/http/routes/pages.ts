@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Page, PageFile } from '../pages/built-pages.ts';
+import { hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
 
 /** Adds a route for each file of each page, and one for the views of a page that has them. Fastify answers HEAD as well. */
@@ -59,12 +60,6 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile):
   if (isGzip) reply.header('content-encoding', 'gzip');
   const bytes = isGzip ? (file.gzip as Buffer) : file.bytes;
   return reply.header('content-type', file.mediaType).header('content-length', bytes.length).send(bytes);
-}
-
-/** RFC 9110 § 13.1.2: the comparison is weak. */
-function hasIt(ifNoneMatch: string | undefined, etag: string): boolean {
-  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes(etag);
 }
 
 /** RFC 9110 § 12.5.3. A client that forbids it with a weight of zero gets the plain bytes. */

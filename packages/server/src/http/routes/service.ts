@@ -1,7 +1,9 @@
 /** Operations about the service and the credential. Spec § Other bodies. */
+import { textOf } from '../../ground/json-text.ts';
 import { answered } from '../../job/answered.ts';
 import type { Handlers } from '../call/call.ts';
-import { sendBytes, sendJson } from '../call/respond.ts';
+import { sendBytes, sendJson, sendJsonText, sendNothing } from '../call/respond.ts';
+import { etagOf, hasIt } from '../request/etag.ts';
 import type { RouteContext } from './context.ts';
 
 export function serviceHandlers({
@@ -9,7 +11,12 @@ export function serviceHandlers({
   metrics,
 }: RouteContext): Handlers<'getCapabilities' | 'getWhoami' | 'getStatus' | 'getTenantMetrics'> {
   return {
-    getCapabilities: async (call) => sendJson(call, 200, service.capabilities()),
+    async getCapabilities(call) {
+      const text = textOf(service.capabilities());
+      const headers = { ETag: etagOf(text) };
+      if (hasIt(call.request.headers['if-none-match'], headers.ETag)) return sendNothing(call, 304, headers);
+      return sendJsonText(call, 200, text, headers);
+    },
     getWhoami: async (call) => sendJson(call, 200, call.caller),
     getStatus: async (call) => sendJson(call, 200, await answered(service.status())),
     getTenantMetrics: async (call) => {

@@ -1,0 +1,13 @@
+/** Names of what is answered, by which a client says what it has. RFC 9110 § 8.8.3, § 13.1.2. */
+import { hash } from 'node:crypto';
+
+/** The name of these bytes. */
+export function etagOf(bytes: Uint8Array | string): string {
+  return `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`;
+}
+
+/** Whether the client has it. The comparison is weak, and a star names whatever there is. */
+export function hasIt(ifNoneMatch: string | undefined, etag: string): boolean {
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag) || tags.includes('*');
+}
