@@ -1,5 +1,5 @@
 /** `@vouchbox/adapters` over a service that refuses: what is told to whom. And what is said at the start. */
-import { type AdapterName, type AdapterOptions, openAdapter } from '@vouchbox/adapters';
+import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
@@ -29,7 +29,11 @@ afterEach(async () => {
 });
 
 /** An adapter of a service with these answers, which may change; all other requests are refused for their number. */
-async function adapterOf(name: AdapterName, answers: typeof OFFERED, more: Partial<AdapterOptions> = {}) {
+async function adapterOf(
+  name: AdapterName,
+  answers: typeof OFFERED,
+  more: Partial<Parameters<typeof openAdapter>[1]> = {},
+) {
   const lines: string[] = [];
   const service: ScriptedService = await scriptedService([
     (response, { method, url }) => {
