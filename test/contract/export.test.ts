@@ -88,6 +88,8 @@ describe('from a service', () => {
     expect(again).toMatchObject({ code: 2, stdout: '' });
     expect(again.stderr).toMatch(/bare exists already/);
     expect(await verified('bare')).toMatchObject({ exitCode: 0 });
+    // A file that has this key already is as good as a new one.
+    await pin('pinned.pem');
   });
 
   test('a job of another tenant, or an unknown one, leaves nothing', async () => {
@@ -111,6 +113,8 @@ describe('from a service', () => {
   test('a job that an older key signed is exported with that key, which must be given', async () => {
     const old = join(scratch, 'pinned.pem');
     expect((await vouchbox(['attestation-keys', 'rotate', '--data-dir', rig.dataDir])).code).toBe(0);
+    const replaced = await vouchbox(['attestation-keys', 'export', '--output', old, '--data-dir', rig.dataDir]);
+    expect([replaced.code, replaced.stderr]).toEqual([2, expect.stringMatching(/pinned\.pem exists already/)]);
     const without = await exported(ran.job_id, ...access(), '--output', 'rotated');
     expect([without.code, existsSync(join(scratch, 'rotated'))]).toEqual([2, false]);
     expect(without.stderr).toMatch(/give that one with --public-key/);

@@ -108,6 +108,13 @@ describe('with its evidence', () => {
     expect(asJson.stderr).toMatch(/one was not run: the compiler met a limit/);
   });
 
+  test('the command says what the compiler wrote of an error', async () => {
+    writeFileSync(join(scratch, 'bad.cpp'), 'int main() { return missing; }');
+    const { code, stdout, stderr } = await command('grade', 'bad.cpp', '--tests', 'tests');
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^one {2}compile_error {2}0\/1/)]);
+    expect(stderr).toMatch(/the compiler: .*error: .*missing.* was not declared/);
+  });
+
   test('a verdict that blames the program for a limit of its compiler is refused', async () => {
     const { client } = rig().alpha;
     const ran = await client.run(SUM, { language: 'cpp', stdin: '1 2', limits: { cpu_seconds: 0.3 } });

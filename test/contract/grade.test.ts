@@ -316,6 +316,30 @@ describe('a verdict', () => {
     expect((await verified('out', 'beta')).exitCode).not.toBe(0);
   });
 
+  test('takes the place of an earlier one by --force, and of nothing else', async () => {
+    const grade = (output: string, ...more: string[]) =>
+      graded('sum.py', '--tests', 'tests', '--output', output, ...more);
+    const entries = (directory: string) => readdirSync(join(scratch, directory)).sort();
+    expect((await grade('twice')).code).toBe(0);
+    const [job = ''] = entries('twice/jobs');
+    const refused = {
+      code: 2,
+      stderr:
+        'vouchbox: twice has the verdict of an earlier grading: --force replaces it, --output names another place\n',
+    };
+    expect(await grade('twice')).toMatchObject(refused);
+    expect(entries('twice/jobs')[0]).toBe(job);
+    expect((await grade('twice', '--force')).code).toBe(0);
+    expect([entries('twice'), entries('twice/jobs').includes(job)]).toEqual([['jobs', 'judge', 'verdict.json'], false]);
+    expect((await verified('twice')).exitCode).toBe(0);
+    writeFileSync(join(scratch, 'twice/mine'), '');
+    for (const place of ['twice', 'tests']) {
+      const { code, stderr } = await grade(place, '--force');
+      expect([code, stderr]).toEqual([2, `vouchbox: ${place} exists already; name another with --output\n`]);
+    }
+    expect(entries('.').filter((name) => name.includes('twice'))).toEqual(['twice']);
+  });
+
   test('is not given by an interrupted grading, which cancels its jobs', async () => {
     const { client } = rig().alpha;
     const running = async () => (await client.list({ limit: 10 })).items.filter(({ status }) => status === 'running');

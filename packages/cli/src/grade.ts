@@ -9,8 +9,6 @@ import type { JobSubmission } from '@vouchbox/protocol';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
-import { writeExport } from './files/export-origin.ts';
-import { checkNew, type NewDirectory, writeDirectory } from './files/new-directory.ts';
 import { checkInputs } from './problem/check-inputs.ts';
 import type { Problem } from './problem/problem.ts';
 import { readProblem } from './problem/read-problem.ts';
@@ -19,11 +17,12 @@ import { htmlReport } from './report/html-report.ts';
 import { textReport } from './report/text-report.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
 import { enterOwnUsers, serviceOrOwn } from './service/service-or-own.ts';
-import { readFromService } from './service-export.ts';
 import { readSubmission, type SubmissionOptions } from './submission/submission-options.ts';
 import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { note, printResult } from './terminal/print.ts';
 import { clampedRemarks } from './terminal/remarks.ts';
+import { shellWord } from './terminal/shell-word.ts';
+import { checkVerdictDirectory, writeVerdict } from './verdict-directory.ts';
 
 export interface GradeCommandOptions
   extends AccessOptions,
@@ -38,6 +37,8 @@ export interface GradeCommandOptions
   readonly compare: Comparison;
   /** The directory to make. */
   readonly output?: string;
+  /** Whether it may replace one that an earlier grading wrote. */
+  readonly force?: true;
   readonly json?: true;
 }
 
@@ -59,7 +60,8 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   const problem = await readProblem(options.tests, options.compare);
   const { tests, checker } = await judgedBy(problem, options.checker);
   const limits = { ...problem.limits, ...asked };
-  if (options.output !== undefined) await checkNew(options.output);
+  const place = options.output === undefined ? null : { target: options.output, force: options.force === true };
+  if (place !== null) await checkVerdictDirectory(place);
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'on');
   const program = {
@@ -90,10 +92,15 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   printResult(options, textReport(seen), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
   if (checker === undefined) noteOpenTests(tests);
+  await noteCompiler(graded, service.client);
   note(`the judge was ${graded.job_id}`);
   // After the verdict is shown: a full disk takes only the evidence.
   if (options.report !== undefined) await writeReport(options.report, seen);
-  if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
+  if (place !== null) {
+    await writeVerdict(place, graded, service.client);
+    const verify = `npx --no service-verify verdict ${shellWord(place.target)} --public-key KEY --tenant TENANT`;
+    note(`${place.target} has the verdict and its evidence: ${verify}`);
+  }
   return graded.verdict.accepted ? EXIT.ok : 1;
 }
 
@@ -113,6 +120,16 @@ function noteOpenTests(tests: readonly GradeTest[]): void {
   if (open.length > 0) note(`there is no ${open.join(', no ')}: of such tests only the end of the program counts`);
 }
 
+const compilerLinesMax = 20;
+
+/** What the compiler says of a program that has an error. */
+async function noteCompiler({ verdict }: GradeResult, client: ServiceClient): Promise<void> {
+  const { build } = verdict.program;
+  if (build?.compiler !== 'error') return;
+  const { stderr } = await client.result(build.job_id);
+  for (const line of stderr.trimEnd().split('\n').slice(0, compilerLinesMax)) note(`the compiler: ${line}`);
+}
+
 /** Says each limit that became another one, once. */
 function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: RunResult) => void {
   const said = new Set<string>();
@@ -129,32 +146,6 @@ function rethrowInWords(error: unknown): never {
   if (error instanceof TypeError && error.name === 'GradingRefusal')
     throw new UsageError(error.message, { cause: error });
   throw error;
-}
-
-/** The verdict, and the evidence of every job that it stands on, without the program and the tests. */
-async function writeVerdict(
-  target: string,
-  { bytes, job_id, jobs }: GradeResult,
-  client: ServiceClient,
-): Promise<void> {
-  await writeDirectory(target, async (directory) => {
-    await directory.write('verdict.json', bytes);
-    await addExport(directory, 'judge', job_id, client);
-    for (const id of jobs) await addExport(directory, `jobs/${id}`, id, client);
-  });
-  note(
-    `${target} has the verdict and its evidence: npx --no service-verify verdict ${target} --public-key KEY --tenant TENANT`,
-  );
-}
-
-async function addExport(
-  directory: NewDirectory,
-  prefix: string,
-  job_id: string,
-  client: ServiceClient,
-): Promise<void> {
-  const origin = await readFromService(job_id, client, { publicKeys: [] });
-  await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
 }
 
 async function writeReport(file: string, graded: GradedProblem): Promise<void> {

@@ -25,6 +25,7 @@ export function addGrade(program: Command): void {
     .option('--check-inputs', 'run the input validators of the package on every test first')
     .option('--report <file>', 'write a page about the grading here, in HTML')
     .option('--output <directory>', 'write the verdict with the evidence of every job here')
+    .option('--force', 'replace what an earlier grading wrote there')
     .option('--language <language>', 'the language of the program; default: by the name of its file')
     .option('--json', 'print the verdict as JSON')
     .addHelpText('after', HELP)

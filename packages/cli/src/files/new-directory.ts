@@ -39,6 +39,26 @@ export async function writeDirectory<Result>(
   }
 }
 
+/** The same in place of a directory that is there, which stays as it is until the new one is whole. */
+export async function replaceDirectory<Result>(
+  target: string,
+  fill: (directory: NewDirectory) => Promise<Result>,
+): Promise<Result> {
+  const earlier = await mkdtemp(`${target}.earlier-`).catch((error: unknown) => {
+    throw unwritten(target, error);
+  });
+  await rename(target, earlier);
+  let filled: Result;
+  try {
+    filled = await writeDirectory(target, fill);
+  } catch (error) {
+    await rename(earlier, target);
+    throw error;
+  }
+  await rm(earlier, { recursive: true });
+  return filled;
+}
+
 /** Before work that ends in such a directory: refuses a name that cannot be one. @throws UsageError */
 export async function checkNew(target: string): Promise<void> {
   if (await stat(target).catch(() => null)) throw taken(target);

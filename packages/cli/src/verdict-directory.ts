@@ -1,0 +1,57 @@
+/** The directory that `vouchbox grade` writes: the verdict, and the evidence of every job that it stands on. */
+import { lstat, readdir } from 'node:fs/promises';
+import type { GradeResult, ServiceClient } from '@vouchbox/client';
+import { UsageError } from './failures/usage-error.ts';
+import { writeExport } from './files/export-origin.ts';
+import { checkNew, type NewDirectory, replaceDirectory, writeDirectory } from './files/new-directory.ts';
+import { readFromService } from './service-export.ts';
+
+const VERDICT = 'verdict.json';
+const JUDGE = 'judge';
+const JOBS = 'jobs';
+
+export interface VerdictDirectory {
+  readonly target: string;
+  /** Whether it may take the place of one that an earlier grading wrote. Nothing else is ever replaced. */
+  readonly force: boolean;
+}
+
+/** Before the grading: refuses a name that cannot be such a directory. @throws UsageError */
+export async function checkVerdictDirectory({ target, force }: VerdictDirectory): Promise<void> {
+  if (!(await isWritten(target))) return await checkNew(target);
+  if (force) return;
+  throw new UsageError(
+    `${target} has the verdict of an earlier grading: --force replaces it, --output names another place`,
+  );
+}
+
+/** Writes the verdict, without the program and the tests. */
+export async function writeVerdict(
+  { target, force }: VerdictDirectory,
+  { bytes, job_id, jobs }: GradeResult,
+  client: ServiceClient,
+): Promise<void> {
+  const write = force && (await isWritten(target)) ? replaceDirectory : writeDirectory;
+  await write(target, async (directory) => {
+    await directory.write(VERDICT, bytes);
+    await addExport(directory, { prefix: JUDGE, job_id }, client);
+    for (const id of jobs) await addExport(directory, { prefix: `${JOBS}/${id}`, job_id: id }, client);
+  });
+}
+
+/** Whether a grading wrote it, and nobody put anything else in it. */
+async function isWritten(target: string): Promise<boolean> {
+  const found = await lstat(target).catch(() => null);
+  if (!found?.isDirectory()) return false;
+  const names = await readdir(target);
+  return names.includes(VERDICT) && names.every((name) => [VERDICT, JUDGE, JOBS].includes(name));
+}
+
+async function addExport(
+  directory: NewDirectory,
+  { prefix, job_id }: { readonly prefix: string; readonly job_id: string },
+  client: ServiceClient,
+): Promise<void> {
+  const origin = await readFromService(job_id, client, { publicKeys: [] });
+  await writeExport(directory, origin, { program: 'left_out', prefix: `${prefix}/` });
+}
