@@ -446,8 +446,8 @@ test('a grading goes on when the service starts again, and makes no job twice', 
   const first = await Rig.start(settings);
   const tests = Array.from({ length: 6 }, (_, at) => ({ name: `${at}`, stdin: `${at} 1`, expected: `${at + 1}` }));
   const id = await begun({ programs: [SUM, WRONG], tests }, first);
-  for await (const { kind } of first.alpha.client.gradingEvents(id)) if (kind === 'job') break;
   const waited = first.request(`/v1/gradings/${id}?wait_seconds=300`);
+  for await (const { kind } of first.alpha.client.gradingEvents(id)) if (kind === 'job') break;
   await first.stop('kept');
   expect(refusalOf(await waited)).toEqual([503, 'shutting_down']);
   const second = await Rig.start(settings, first.dataDir);

@@ -51,8 +51,8 @@ const PLANTS: readonly (Change & { readonly misses: string })[] = [
   },
   {
     file: 'packages/client/src/grade.ts',
-    from: '  readonly tests: readonly GradeTest[];\n  readonly checker?',
-    to: '  readonly tests: readonly GradeTest[];\n  readonly newOption?: string;\n  readonly checker?',
+    from: '  readonly onTest?: (',
+    to: '  readonly newOption?: string;\n  readonly onTest?: (',
     misses: 'features.ts newOption',
   },
   {
