@@ -1,9 +1,11 @@
 /** The commands that call a service, with a service that answers anything: no part of it acts on a terminal. */
+
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parsePublicKey, sha256Hex } from '@vouchbox/evidence';
+import { groupsOf, scoreOf } from '@vouchbox/protocol/grading-steps';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
 import { whole } from '../../packages/client/test/whole-answer.ts';
@@ -154,15 +156,20 @@ describe('a grading by a hostile service', () => {
 
   /** Makes a grading of one test, which it says was this job, and a verdict that names another. */
   function grading(ran: string, told: string): Promise<ScriptedService> {
-    const line = { verdict: 'accepted', points: 1, points_max: 1, receipt_sha256: HEX, checker: null };
-    const digests = { stdout_sha256: sha256('1\n'), expected_sha256: sha256('1\n') };
+    const won = { verdict: 'accepted', points: 1, points_max: 1 };
+    const digests = { stdin_sha256: sha256('1'), stdout_sha256: sha256('1\n'), expected_sha256: sha256('1\n') };
+    const job = { job_id: told, receipt_sha256: HEX, terminal_reason: 'exited', exit_code: 0 };
+    const run = { ...job, compiler: null, cpu_ms: 1, wall_ms: 1, memory_peak_bytes: 1, account: 'cell' };
+    const line = { name: EVIL, group: 'all', compare: 'lines', ...won, ...digests };
+    const groups = groupsOf({ tests: [{ name: EVIL }] });
     const verdict = JSON.stringify({
-      schema: 'urn:svc:verdict:v1',
-      program: { language: 'python', code_sha256: sha256('print(input())') },
+      schema: 'urn:svc:verdict:v2',
+      program: { language: 'python', code_sha256: sha256('print(input())'), build: null },
       accepted: true,
       points: 1,
       points_max: 1,
-      tests: [{ name: EVIL, ...line, ...digests, job_id: told }],
+      groups: scoreOf(groups, [{ group: 'all', points: 1, won: { verdict: 'accepted', points: 1 } }]).groups,
+      tests: [{ ...line, run, starved: null, check: null, validations: [] }],
     });
     const said = { job_id: 'judge_1', receipt_sha256: HEX, verdict_sha256: sha256(verdict) };
     const jobs = [
