@@ -2,7 +2,7 @@
  * `vouchbox attestation-keys`: manages the keys that sign results, on the service's own host. They are files in the data
  * directory. A running service uses a new key from its next signature on.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
 import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
@@ -39,7 +39,7 @@ export async function listAttestationKeys(options: AttestationKeysOptions): Prom
   return EXIT.ok;
 }
 
-/** Prints the public key that an auditor pins, or writes it to a new file, or to one that has it already. */
+/** Prints the public key that an auditor pins, or writes it to a new file. */
 export async function exportAttestationKey(
   key_id: string | undefined,
   options: AttestationKeysOptions,
@@ -72,7 +72,6 @@ async function writeNew(file: string, text: string): Promise<void> {
     await writeFile(file, text, { flag: 'wx' });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && (await readFile(file, 'utf8').catch(() => null)) === text) return;
     throw new UsageError(
       code === 'EEXIST' ? `${file} exists already; name another with --output` : `${file} cannot be made: ${code}`,
     );
