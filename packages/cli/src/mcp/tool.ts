@@ -31,6 +31,13 @@ export function addTool<Input extends TSchema>(
   server.registerTool(name, about, (asked, context) => run(asked, context).catch(toolErrorOf));
 }
 
+/** Lets a call that is cancelled cancel what it has begun. */
+export function cancelWith(signal: AbortSignal, cancel: () => Promise<unknown>): void {
+  const end = () => void cancel().catch(() => {});
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+}
+
 function toolErrorOf(error: unknown): CallToolResult {
   if (error instanceof ServiceFailure) return toolError(`${told(error.message)} (${told(error.code)})`);
   if (error instanceof TransportFailure) return toolError(`The service gave no usable answer: ${told(error.message)}`);

@@ -44,6 +44,11 @@ export interface Body<T> extends LongPart {
   readonly text: JsonText<T> | null;
 }
 
+/** The value that a body stands for, as a member of a longer one. */
+export function jsonOf<T>(body: Body<T>): LongJson<T> {
+  return new LongJson<T>(body.text ?? body);
+}
+
 /** The body that is sent for a value. */
 export function bodyOf<T>(json: LongJson<T>): Body<T> {
   const parts = joined(json.parts);

@@ -17,7 +17,7 @@ import { VERDICT_SCHEMA_2 } from '@vouchbox/protocol/grading-steps';
 import { GradingAnswer, gradingAnswer } from '../grading-answer.ts';
 import { InputFile, withFiles } from '../input-file.ts';
 import { told } from '../told-text.ts';
-import { addTool } from '../tool.ts';
+import { addTool, cancelWith } from '../tool.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -80,9 +80,7 @@ export function addGrade(server: McpServer, client: ServiceClient): void {
 async function grade(client: ServiceClient, asked: Grade, { mcpReq }: ServerContext): Promise<CallToolResult> {
   const { signal } = mcpReq;
   const { grading_id } = await client.submitGrading(bodyOf(asked), { signal });
-  const cancel = () => void client.cancelGrading(grading_id).catch(() => {});
-  signal.addEventListener('abort', cancel, { once: true });
-  if (signal.aborted) cancel();
+  cancelWith(signal, () => client.cancelGrading(grading_id));
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken !== undefined) {
     for await (const event of client.gradingEvents(grading_id, { signal })) {

@@ -16,7 +16,7 @@ import {
 import { InputFile, withFiles } from '../input-file.ts';
 import { JobAnswer, jobAnswer } from '../job-answer.ts';
 import { cutText } from '../told-text.ts';
-import { addTool } from '../tool.ts';
+import { addTool, cancelWith } from '../tool.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -68,9 +68,7 @@ export function addRunCode(server: McpServer, client: ServiceClient): void {
 async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: ServerContext): Promise<CallToolResult> {
   const { signal } = mcpReq;
   const { job_id } = await submit(client, asked, signal);
-  const cancel = () => void client.cancel(job_id).catch(() => {});
-  signal.addEventListener('abort', cancel, { once: true });
-  if (signal.aborted) cancel();
+  cancelWith(signal, () => client.cancel(job_id));
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken !== undefined) {
     await tellProgress(client.follow(job_id, { signal }), { progressToken, notify: mcpReq.notify });

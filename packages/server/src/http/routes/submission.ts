@@ -7,14 +7,12 @@ import {
   type AnyReceipt,
   type AwaitedSubmission,
   type FilledQueryOf,
-  type FoldedResult,
   type JobDetail,
   jobPath,
-  type ReplayPage,
 } from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
-import { type Body, bodyOf, LongJson, longObject } from '../../job/body.ts';
+import { bodyOf, jsonOf, LongJson, longObject } from '../../job/body.ts';
 import { eventsMax } from '../../job/view/result.ts';
 import { readJsonBody } from '../call/body.ts';
 import { type Call, type Handler, refuseWhenStopping } from '../call/call.ts';
@@ -96,15 +94,11 @@ function endInTime({ caller }: Call<'submitJob'>, { waiting, context, job_id, in
     const history = asked && (await asked).body;
     waiting.over({ bytes: result.bytes + Buffer.byteLength(receipt ?? '') + (history?.bytes ?? 0) });
     return {
-      result: longMember<FoldedResult>(result),
+      result: jsonOf(result),
       ...(receipt !== null && { receipt: new LongJson<AnyReceipt>(receipt) }),
       ...(detail !== null && { detail: new LongJson<JobDetail>(detail) }),
-      ...(history !== null && { history: longMember<ReplayPage>(history) }),
+      ...(history !== null && { history: jsonOf(history) }),
     };
   };
   return waiting.ask(read, (members) => members !== null);
-}
-
-function longMember<T>(body: Body<T>): LongJson<T> {
-  return new LongJson<T>(body.text ?? body);
 }

@@ -3,15 +3,9 @@
  * after the terminal event, or after one more frame with what came of the job. The next page is read only when the reader
  * has taken the last, so a slow reader holds one page and no more. Spec § WebSocket stream.
  */
-import {
-  type AnyReceipt,
-  type EndFrame,
-  type FilledQueryOf,
-  type FoldedResult,
-  STREAM_CLOSE_CODES,
-} from '@vouchbox/protocol';
+import { type AnyReceipt, type EndFrame, type FilledQueryOf, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';
-import { bodyOf, LongJson, longObject } from '../../job/body.ts';
+import { bodyOf, jsonOf, LongJson, longObject } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
@@ -67,7 +61,7 @@ async function sendEnd(socket: WebSocket, options: StreamOptions, signal: AbortS
   const receipt = include.includes('receipt') ? await jobs.receipt(caller, job_id) : null;
   if (result === null && receipt === null) return;
   const frame = longObject<EndFrame>({
-    ...(result !== null && { result: new LongJson<FoldedResult>(result.text ?? result) }),
+    ...(result !== null && { result: jsonOf(result) }),
     ...(receipt !== null && { receipt: new LongJson<AnyReceipt>(receipt) }),
   });
   for await (const piece of bodyOf(frame).pieces()) {

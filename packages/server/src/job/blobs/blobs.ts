@@ -102,8 +102,9 @@ export function createBlobs(options: BlobOptions): Blobs & OutputCopies & Output
     copy: (tenant, output) => copyAs(copyNameOf(output.sha256), tenant, output, receiving),
     hold: (tenant, held, need) =>
       copyAs(heldNameOf(held.sha256), tenant, held, {
-        ...{ ...receiving, blobsMax: UNBOUND },
-        ...(need === 'to end' && { bytesMax: UNBOUND }),
+        ...receiving,
+        blobsMax: UNBOUND,
+        bytesMax: need === 'to end' ? UNBOUND : receiving.bytesMax,
       }),
     keepOutput: (key, place, bytes) => keepOutput(roomOf(key, place), bytes, receiving),
     async content({ tenant }, sha256) {

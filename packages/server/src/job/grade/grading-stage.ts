@@ -267,7 +267,7 @@ export class GradingStage implements AsyncDisposable {
     const { log } = this.#options;
     const isKnown = isFinal(error);
     if (!isKnown) log.error({ err: error, grading_id: work.grading_id, program }, 'a program could not be graded');
-    const problem = isKnown ? (error as Error).message : 'The service failed.';
+    const problem = isKnown ? error.message : 'The service failed.';
     await this.#endProgram(work, program, { status: 'failed', verdict: null, problem });
   }
 
@@ -325,6 +325,6 @@ export class GradingStage implements AsyncDisposable {
 }
 
 /** A refusal is an answer, and no failure. */
-function isFinal(error: unknown): boolean {
+function isFinal(error: unknown): error is Error {
   return error instanceof ServiceError || error instanceof GradingProblem || error instanceof NoRoom;
 }

@@ -219,20 +219,20 @@ const insertName = prepared((db, row: JobKey & { blob_id: string }) =>
 export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promise<'begun' | 'full'> {
   const { tenant, blob_id, sha256, size_bytes, at, blobsMax, bytesMax } = input;
   const isHeld = sha256.startsWith(HELD);
-  const { uploads, bytes } = isHeld ? await held(db, tenant) : await had(db, tenant);
+  const { uploads, bytes } = isHeld ? await sizesHeld(db, tenant) : await sizesOf(db, tenant);
   if (uploads >= blobsMax || bytes + size_bytes > bytesMax) return 'full';
   insertUpload.send(db, { tenant, blob_id, sha256, size_bytes, used_at: at });
   return 'begun';
 }
 
 /** How many uploads and copies a tenant has, how many bytes all its blobs have, and how many but for the room of jobs. */
-async function had(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number; kept: number }> {
+async function sizesOf(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number; kept: number }> {
   const sums = await selectSizes.first(db, { tenant });
   return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0), kept: Number(sums?.kept ?? 0) };
 }
 
 /** The same of what its gradings hold, which counts by its bytes alone. */
-async function held(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
+async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }
 
@@ -242,7 +242,7 @@ export async function lackOfRoom(
   tenant: string,
   { bytes, bytesMax }: Room,
 ): Promise<'blobs' | 'kept blobs' | null> {
-  const found = await had(db, tenant);
+  const found = await sizesOf(db, tenant);
   if (found.bytes + bytes <= bytesMax) return null;
   return found.kept + bytes <= bytesMax ? 'blobs' : 'kept blobs';
 }
