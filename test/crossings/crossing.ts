@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OutputName, ServiceClient } from '@vouchbox/client';
+import type { JobSubmission, OutputName, ServiceClient } from '@vouchbox/client';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { Feature } from './features.ts';
 import type { Scenario } from './scenarios.ts';
@@ -96,6 +96,19 @@ export class Crossing {
       files[path] = { from: { job_id, path: 'output/made' } };
     }
     return files;
+  }
+
+  /** The submission of the program without its files. What it names is there: its standard input, and what was built of it. */
+  async submission(): Promise<Omit<JobSubmission, 'files'>> {
+    const { uploads: _, fromJobs: __, uploadedStdin, build, ...program } = this.scenario.program;
+    const { language, code } = program;
+    const blob = uploadedStdin && (await this.client.upload(new Uint8Array(uploadedStdin))).blob;
+    const built = build && (await this.client.run({ language, code, build }));
+    return {
+      ...program,
+      ...(blob !== undefined && { stdin: { blob } }),
+      ...(built && { product: { job_id: built.job_id } }),
+    };
   }
 
   /** The ids of all jobs of this cell, the newest first. */

@@ -17,6 +17,8 @@ export interface Facts {
   readonly violations: readonly string[];
   /** The bytes of each file that came back, as `textOf` writes them, by its path. */
   readonly files: Readonly<Record<string, string>>;
+  /** Whether the receipt says what the program alone took. */
+  readonly isMeasured: boolean;
   /** What the other program of a pair wrote. */
   readonly peer: string;
   /** The verdict of each test of a grading, in its order. */
@@ -80,7 +82,7 @@ function brief(value: unknown): string {
 }
 
 /** The facts in the two answers that the contract has about a job that ended. */
-export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal'>, result: FoldedResult): Seen {
+export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal' | 'receipt'>, result: FoldedResult): Seen {
   const { status, exit_code, stdout, stderr, truncated, violations, artifacts } = result;
   return {
     status: status as TerminalStatus,
@@ -91,6 +93,7 @@ export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal'>, r
     stderr,
     truncated,
     violations: typesOf(violations),
+    isMeasured: detail.receipt?.program_usage !== undefined,
     files: Object.fromEntries(
       artifacts.map(({ path, content_base64 }) => [path, textOf(Buffer.from(content_base64, 'base64'))]),
     ),

@@ -19,6 +19,7 @@ export const FEATURES = [
   'from_job',
   'large_output',
   'by_digest',
+  'named_stdin',
   'glob',
   'pair',
   'stdin',
@@ -26,6 +27,7 @@ export const FEATURES = [
   'env',
   'typescript',
   'compiled_pack',
+  'built',
   'library_pack',
   'wall_seconds',
   'cpu_seconds',
@@ -40,6 +42,7 @@ export const FEATURES = [
   'key_rotated',
   'signing_off',
   'graded',
+  'interactive',
   'packaged',
   'repeated',
   'foreign_names',
@@ -72,8 +75,8 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   requirements: 'test/contract/submission.test.ts',
   limits: 'wall_seconds',
   interactor: 'pair',
-  build: 'test/contract/builds.test.ts',
-  product: 'test/contract/builds.test.ts',
+  build: 'built',
+  product: 'built',
 };
 
 /** Every language is in a row, or in the tests of the packs. */
@@ -173,7 +176,7 @@ const GRADING_ROWS: Readonly<Record<keyof Required<GradeOptions>, Feature | Else
   signal: 'cancelled',
   minimumIsolation: 'test/contract/grade.test.ts',
   checker: 'test/contract/grade.test.ts',
-  interactor: 'test/contract/grade.test.ts',
+  interactor: 'interactive',
   validators: 'test/contract/grade.test.ts',
   groups: 'packaged',
   stop: 'test/contract/grade.test.ts',

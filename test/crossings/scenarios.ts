@@ -1,13 +1,16 @@
 /** The submission for each feature, and the facts that must then be seen, whatever the place. */
 import { createHash, randomBytes } from 'node:crypto';
+import type { Checker } from '@vouchbox/client';
 import type { JobSubmission, Language } from '@vouchbox/protocol';
 import type { Facts } from './facts.ts';
 import type { Feature } from './features.ts';
 
 /** A program with all that belongs to it. Its uploaded files are apart: each place has its own way to send them. */
-export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'stdin'> {
+export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'stdin' | 'product'> {
   readonly language: Language;
   readonly stdin?: string;
+  /** A standard input that is uploaded, and named by its digest. */
+  readonly uploadedStdin?: Buffer;
   /** Content by path below `input/`. */
   readonly uploads?: Readonly<Record<string, Buffer>>;
   /** The program in bash of another job, whose `output/made` is the file, by path below `input/`. */
@@ -32,6 +35,8 @@ export interface Scenario {
   /** The facts that a place must show: without them the feature was not met there. */
   readonly essential: readonly (keyof Facts)[];
   readonly act: Act;
+  /** Talks to the program in each test of a grading, and judges. */
+  readonly interactor?: Checker;
   /** The tests of a grading. */
   readonly tests?: readonly GivenTest[];
   /** Files of a problem package, by their paths, in place of the tests. */
@@ -48,6 +53,7 @@ const SUCCEEDED: Partial<Facts> = {
   stderr: '',
   truncated: false,
   violations: [],
+  isMeasured: true,
 };
 
 const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
@@ -113,6 +119,13 @@ sys.stdout.buffer.write(b'not \\xff text\\n')`),
       files: { 'output/small': 'small', 'output/large': LARGE.toString('latin1'), 'output/stdout': 'not \xff text\n' },
     },
     essential: ['files'],
+    act: 'nothing',
+  },
+  named_stdin: {
+    title: 'stdin of 5 MiB by its digest',
+    program: { ...bash('sha256sum'), uploadedStdin: UPLOAD },
+    sees: { ...SUCCEEDED, stdout: `${sha256(UPLOAD)}  -\n` },
+    essential: ['stdout'],
     act: 'nothing',
   },
   glob: {
@@ -182,6 +195,20 @@ echo no > other`),
       stdin: '21\n',
     },
     sees: { ...SUCCEEDED, stdout: '42\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+    needs: 'c',
+  },
+  built: {
+    title: 'program that was built before',
+    program: {
+      language: 'cpp',
+      code: '#include <iostream>\nint main() { int n; std::cin >> n; std::cout << n * FACTOR << "\\n"; return 0; }',
+      // Nothing but its build can compile it.
+      build: { options: ['-DFACTOR=3', '-O1'] },
+      stdin: '21\n',
+    },
+    sees: { ...SUCCEEDED, stdout: '63\n' },
     essential: ['stdout'],
     act: 'nothing',
     needs: 'c',
@@ -315,6 +342,23 @@ except OSError:
   graded: {
     title: 'graded',
     program: python('print(int(input()) * 2)'),
+    tests: [
+      { name: 'right', stdin: '21', expected: '42' },
+      { name: 'wrong', stdin: '21', expected: '43' },
+    ],
+    sees: { verdicts: ['accepted', 'wrong_answer'], grading: 'finished, 2 of 2 runs' },
+    essential: ['verdicts'],
+    act: 'graded',
+  },
+  interactive: {
+    title: 'graded by an interactor',
+    program: python('print(int(input()) * 2, flush=True)'),
+    interactor: {
+      language: 'python',
+      code: `import sys
+print(open('input/stdin').read(), flush=True)
+sys.exit(0 if input() == open('input/expected').read() else 1)`,
+    },
     tests: [
       { name: 'right', stdin: '21', expected: '42' },
       { name: 'wrong', stdin: '21', expected: '43' },

@@ -34,6 +34,9 @@ export const NOT_IN_THEIR_INTERFACE = {
   repeated: (name: string) => `A request of ${name} has no key, so one that is sent again is another run.`,
   from_job: (name: string) => `${name} has no way to say that a file is an output of another request.`,
   by_digest: (name: string) => `An answer of ${name} brings no bytes by a digest.`,
+  named_stdin: (name: string) => `A request of ${name} has its standard input in itself, which is a text.`,
+  built: (name: string) => `A request of ${name} brings its program, which its adapter builds, and no option of ours.`,
+  interactive: (name: string) => `A request of ${name} has no second program that judges.`,
   pair: (name: string) => `A request of ${name} has one program.`,
   upload: (name: string) =>
     `${name} sends its files in the request itself, of which a job takes 2 MiB each, so none is uploaded before.`,

@@ -56,7 +56,7 @@ const NO_PACKS = 'A pack is built by root.';
 const except: Partial<Record<Feature, string>> =
   process.getuid?.() === 0
     ? Object.fromEntries(FEATURES.map((name) => [name, ELSEWHERE]))
-    : { compiled_pack: NO_PACKS, library_pack: NO_PACKS, compile_failed: NO_PACKS };
+    : { compiled_pack: NO_PACKS, built: NO_PACKS, library_pack: NO_PACKS, compile_failed: NO_PACKS };
 
 /** The service of whoever runs this, who must not be root. */
 export const ordinaryUser: Place = {

@@ -135,6 +135,9 @@ export const command: Place = {
   service: 'usual',
   shows: ['status', 'terminal_reason', 'exit_code', 'signal'],
   except: {
+    named_stdin: '`vouchbox run` gives a program what is piped to it, which is at most 1 MiB of text.',
+    built: '`vouchbox run` compiles and runs a program in one job, and names no other.',
+    interactive: '`vouchbox grade` takes a program alone: an interactor is given by a client, or over HTTP.',
     repeated: 'Each call of `vouchbox run` is a job of its own: the command makes a new key for each and takes none.',
   },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),

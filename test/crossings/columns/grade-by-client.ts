@@ -10,13 +10,13 @@ const VERDICT = 'output/verdict.json';
 /** Grades the program by the tests of the scenario, and returns the id of the job that judged. */
 export async function gradeByClient(crossing: Crossing): Promise<string> {
   const { client, scenario } = crossing;
-  const { program, tests = [] } = scenario;
+  const { program, tests = [], interactor } = scenario;
   if (scenario.problem !== undefined) {
     await gradePackage(crossing);
     const { graded } = await client.grading(await newestGrading(crossing));
     return graded[0]?.verdict?.job_id ?? '';
   }
-  return (await client.grade(program, { tests })).job_id;
+  return (await client.grade(program, { tests, interactor })).job_id;
 }
 
 /** The verdict of each test, from what is seen of the job that judged. */

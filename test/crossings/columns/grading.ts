@@ -83,9 +83,9 @@ const caller: Caller = {
     await crossing.client.cancel(await crossing.begun());
   },
   grade: async (crossing) => {
-    const { program, tests = [], problem } = crossing.scenario;
+    const { program, tests = [], problem, interactor } = crossing.scenario;
     if (problem !== undefined) return verdictsIn(await gradePackage(crossing));
-    const { bytes } = await crossing.client.grade(program, { tests });
+    const { bytes } = await crossing.client.grade(program, { tests, interactor });
     return verdictsIn(Buffer.from(bytes).toString());
   },
 };
@@ -98,7 +98,9 @@ export const grading: Place = {
   except: {
     glob: 'A test is judged by what its program prints, and brings no files back.',
     by_digest: 'A test is judged by what its program prints, and brings no files back.',
-    pair: 'The interactor of a grading judges each test: test/contract/grade.test.ts has it.',
+    named_stdin: 'A test of `grade` has its input as a text. Over HTTP it may be an upload.',
+    built: 'A grading builds a program in such a language itself, once for all its tests.',
+    pair: 'The interactor of a grading judges each test, which is a row of its own.',
     foreign_names: 'A test is judged by what its program prints, and brings no files back.',
     repeated: 'A grading takes no key: each of its tests is a job of its own.',
   },

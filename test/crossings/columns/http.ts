@@ -31,7 +31,7 @@ const JSON_BODY = { 'content-type': 'application/json' };
 
 /** Sends the files that a submission only names. */
 async function uploaded(crossing: Crossing): Promise<JobSubmission> {
-  const { uploads = {}, fromJobs: _, ...program } = crossing.scenario.program;
+  const { uploads = {} } = crossing.scenario.program;
   const outputs = Object.entries(await crossing.outputsOfJobs());
   const files: NonNullable<JobSubmission['files']> = outputs.map(([path, { from }]) => ({ path, from }));
   for (const [path, content] of Object.entries(uploads)) {
@@ -40,7 +40,7 @@ async function uploaded(crossing: Crossing): Promise<JobSubmission> {
     await ask(crossing, `/v1/blobs/sha256/${digest}`, { method: 'PUT', body: new Uint8Array(content), headers });
     files.push({ path, blob: `sha256:${digest}` });
   }
-  return { ...program, ...(files.length > 0 && { files }) };
+  return { ...(await crossing.submission()), ...(files.length > 0 && { files }) };
 }
 
 async function read(crossing: Crossing, job_id: string): Promise<Seen> {
@@ -72,8 +72,9 @@ const caller: Caller = {
     await ask(crossing, `/v1/jobs/${job_id}`, { method: 'DELETE' });
   },
   grade: async (crossing) => {
-    const { program, tests } = crossing.scenario;
-    const body = JSON.stringify({ programs: [program], tests });
+    const { program, tests, interactor } = crossing.scenario;
+    const judged = interactor && { verdict: 'urn:svc:verdict:v2', interactor };
+    const body = JSON.stringify({ programs: [program], tests, ...judged });
     const request = { method: 'POST', body, headers: JSON_BODY } as const;
     const { grading_url } = await ask<{ grading_url: string }>(crossing, '/v1/gradings', request);
     const ended = await ask<GradingDetail>(crossing, `${grading_url}?wait_seconds=120`);

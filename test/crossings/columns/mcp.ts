@@ -48,9 +48,10 @@ async function call(client: Client, name: string, words: Record<string, unknown>
 }
 
 /** Without members for these, the tool cannot say what the program needs: its job is made by a client, and read here. */
-function canSay({ uploads, interactor, limits = {} }: Program): boolean {
+function canSay({ uploads, uploadedStdin, build, interactor, limits = {} }: Program): boolean {
   const { wall_seconds: _wall, mem_mb: _memory, ...others } = limits;
-  return uploads === undefined && interactor === undefined && Object.keys(others).length === 0;
+  const unsaid = [uploads, uploadedStdin, build, interactor, ...Object.values(others)];
+  return unsaid.every((member) => member === undefined);
 }
 
 async function seenOf(

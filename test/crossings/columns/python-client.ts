@@ -27,7 +27,8 @@ function call(crossing: Crossing, asked: Readonly<Record<string, unknown>>): Pro
 
 const caller: Caller = {
   run: async (crossing, idempotency_key) => {
-    const { uploads = {}, fromJobs: _, ...program } = crossing.scenario.program;
+    const { uploads = {} } = crossing.scenario.program;
+    const program = await crossing.submission();
     const outputs = await crossing.outputsOfJobs();
     const paths = Object.entries(uploads).map(([path, content], index) => {
       const file = join(crossing.directory, `upload-${index}`);
@@ -42,8 +43,8 @@ const caller: Caller = {
     await call(crossing, { call: 'cancel', job_id });
   },
   grade: async (crossing) => {
-    const { program, tests } = crossing.scenario;
-    return await call(crossing, { call: 'grade', program, tests });
+    const { program, tests, interactor } = crossing.scenario;
+    return await call(crossing, { call: 'grade', program, tests, interactor });
   },
 };
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vouchbox import Client, GradeTest
+from vouchbox import Checker, Client, GradeTest
 
 
 def seen_of(client: Client, result: Any) -> dict[str, Any]:
@@ -50,7 +50,12 @@ def cancel(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def grade(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
-    graded = client.grade(asked["program"], tests=[GradeTest(**test) for test in asked["tests"]])
+    judge = asked.get("interactor")
+    graded = client.grade(
+        asked["program"],
+        tests=[GradeTest(**test) for test in asked["tests"]],
+        interactor=Checker(**judge) if judge else None,
+    )
     ended = client.grading(graded.grading_id)
     words = f"{ended['status']}, {ended['runs_ended']} of {ended['runs']} runs"
     return {"verdicts": [test["verdict"] for test in graded.verdict["tests"]], "grading": words}

@@ -71,6 +71,9 @@ export const sandboxFusion: Place = {
     repeated: NOT_IN_THEIR_INTERFACE.repeated(FUSION),
     by_digest: NOT_IN_THEIR_INTERFACE.by_digest(FUSION),
     pair: NOT_IN_THEIR_INTERFACE.pair(FUSION),
+    named_stdin: NOT_IN_THEIR_INTERFACE.named_stdin(FUSION),
+    built: NOT_IN_THEIR_INTERFACE.built(FUSION),
+    interactive: NOT_IN_THEIR_INTERFACE.interactive(FUSION),
     packaged: READ_BY_THE_COMMAND,
   },
   unseen: {

@@ -21,7 +21,7 @@ async function optionsOf(crossing: Crossing): Promise<RunOptions> {
 
 /** Submits the program and returns the id of its job. */
 export async function submitByClient(crossing: Crossing, idempotencyKey?: string): Promise<string> {
-  const { uploads: _, fromJobs: __, ...program } = crossing.scenario.program;
+  const program = await crossing.submission();
   return (await crossing.client.submit(program, { ...(await optionsOf(crossing)), idempotencyKey })).job_id;
 }
 
@@ -55,7 +55,7 @@ export async function cancelByClient({ otherClient }: Crossing, job_id: string):
 
 const caller: Caller = {
   run: async (crossing, idempotencyKey) => {
-    const { uploads: _, fromJobs: __, ...program } = crossing.scenario.program;
+    const program = await crossing.submission();
     const options = { ...(await optionsOf(crossing)), idempotencyKey };
     const { files, violations, ...seen } = await crossing.client.run(program, options);
     const small = Object.fromEntries([...files].map(([path, bytes]) => [path, textOf(bytes)]));
@@ -69,8 +69,8 @@ const caller: Caller = {
   read: readByClient,
   cancel: cancelByClient,
   grade: async (crossing) => {
-    const { program, tests = [] } = crossing.scenario;
-    const { bytes } = await crossing.client.grade(program, { tests });
+    const { program, tests = [], interactor } = crossing.scenario;
+    const { bytes } = await crossing.client.grade(program, { tests, interactor });
     return { ...verdictsIn(Buffer.from(bytes).toString()), grading: await gradingOf(crossing) };
   },
 };
