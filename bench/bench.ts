@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--long] [--json FILE] [--write]`: measurements, each beside
+ * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--nodes N] [--long] [--json FILE] [--write]`: measurements, each beside
  * its baseline in the same run, so that a figure means something on any machine. Without a name all of them run, one
  * after the other. They are not tests: nothing fails for being slow. `--json` writes a report, `--write` its tables into
- * `docs/BENCHMARKS.md`, those of `fleet` into `docs/SCALING.md`; `--long` runs the long form.
+ * `docs/BENCHMARKS.md`, those of `fleet` into `docs/SCALING.md`; `--long` runs the long form, and
+ * `--nodes` a fleet of up to so many nodes.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -13,7 +14,7 @@ import { reportOf, thisMachine, writeDocuments } from './report.ts';
 interface Bench {
   /** Attacks take their duration; `only` chooses among attacks and among the figures of http and speed. */
   measure(
-    options: AttackOptions & { readonly isLong: boolean },
+    options: AttackOptions & { readonly isLong: boolean; readonly nodes: number | undefined },
   ): AsyncIterable<Measurement> | Promise<readonly Measurement[]>;
 }
 
@@ -41,6 +42,7 @@ const { values, positionals: wanted } = parseArgs({
   options: {
     seconds: { type: 'string' },
     only: { type: 'string' },
+    nodes: { type: 'string' },
     long: { type: 'boolean', default: false },
     json: { type: 'string' },
     write: { type: 'boolean', default: false },
@@ -49,6 +51,7 @@ const { values, positionals: wanted } = parseArgs({
 const options = {
   only: values.only,
   isLong: values.long,
+  nodes: values.nodes === undefined ? undefined : Number(values.nodes),
   seconds: values.seconds === undefined ? undefined : Number(values.seconds),
 };
 const unknown = wanted.filter((name) => !Object.hasOwn(BENCHES, name));

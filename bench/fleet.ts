@@ -18,6 +18,7 @@ import {
   databaseCounters,
   machineMs,
 } from './fleet/database-counters.ts';
+import { wide } from './fleet/wide.ts';
 import { cpuSeconds, serveService } from './http/processes.ts';
 import { type Measurement, median } from './measurement.ts';
 import { driven, FLAGS, hello, type ServedCells, scratchDirectory } from './speed/bench-service.ts';
@@ -49,8 +50,12 @@ interface Run {
   readonly machineMs: number;
 }
 
-/** The runs, and the cost of a job in the database and for each processor. */
-export async function* measure(): AsyncGenerator<Measurement> {
+/** The runs, and the cost of a job in the database and for each processor; or a wide fleet, if its nodes are said. */
+export async function* measure({ nodes }: { readonly nodes?: number | undefined } = {}): AsyncGenerator<Measurement> {
+  if (nodes !== undefined) {
+    yield* wide(nodes);
+    return;
+  }
   yield await besideSqlite();
   await using server = await startPostgres(COUNTING);
   const runs: Run[] = [];

@@ -1,5 +1,5 @@
 /** What a PostgreSQL server counts of its own work, and the processor time of its processes. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Session } from '../../packages/server/src/store/postgres/connection.ts';
 import { cpuSeconds, processorSeconds } from '../http/processes.ts';
@@ -73,9 +73,16 @@ export function between(before: DatabaseCounters, after: DatabaseCounters): Data
 }
 
 /** Processor time of the first process, of its children, and of children that have ended. */
-function processorMsOf(pid: number): number {
+export function processorMsOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  const living = children.filter((child) => existsSync(`/proc/${child}/stat`)).map(cpuSeconds);
+  const living = children.map((child) => {
+    try {
+      return cpuSeconds(child);
+    } catch {
+      // It has ended since, and its time is the server's.
+      return 0;
+    }
+  });
   const { own, ended } = processorSeconds(pid);
   return living.reduce((sum, seconds) => sum + seconds, own + ended) * 1000;
 }
