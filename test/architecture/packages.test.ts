@@ -60,3 +60,16 @@ test.each(manifests.filter((file) => file !== 'package.json'))(
     expect(existsSync(join(root, file, '../README.md'))).toBe(true);
   },
 );
+
+test.each([
+  ['packs', 'hasEveryPack'],
+  ['long', 'isLongForm'],
+])('`npm run %s` runs every test that asks for it by %s', (script, word) => {
+  const { scripts } = parse<{ scripts: Record<string, string> }>('package.json');
+  const parts = scripts[script]?.split(' vitest run ')[1]?.split(' ') ?? [];
+  const isAsking = new RegExp(`^import \\{.*\\b${word}\\b.*rig/form`, 'm');
+  const files = globSync(['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root });
+  const asking = files.filter((file) => isAsking.test(readFileSync(join(root, file), 'utf8')));
+  expect(asking).not.toEqual([]);
+  expect(asking.filter((file) => !parts.some((part) => file.includes(part)))).toEqual([]);
+});

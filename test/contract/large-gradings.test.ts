@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { filesOfGrading, problemsOf } from '../rig/drive-grading.ts';
+import { isLongForm } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
-const isLong = process.env['TEST_FORM'] === 'long';
-const BYTES = isLong ? 60_000_000 : 2 ** 21;
+const BYTES = isLongForm ? 60_000_000 : 2 ** 21;
 const rig = useRig({ 'attestation-mode': 'on' });
 const narrow = useRig({ provider: 'subprocess', 'tenant-blobs-mb-max': '1' });
 const python = (code: string) => ({ language: 'python', code });
