@@ -24,6 +24,7 @@ const TEST_PACKAGES = [
     files: ['/usr/share/gocode/src/github.com/Masterminds/sprig/functions.go'],
   },
   { name: 'golang-gopkg-yaml.v3-dev', files: ['/usr/share/gocode/src/gopkg.in/yaml.v3/yaml.go'] },
+  { name: 'golang-golang-x-mod-dev', files: ['/usr/share/gocode/src/golang.org/x/mod/sumdb/note/note.go'] },
   // An object store with an S3 interface. Nothing of it is started: the tests run it from here.
   { name: 'python3-swift', files: ['/usr/lib/python3/dist-packages/swift/__init__.py'] },
   { name: 'python3-cryptography', files: ['/usr/lib/python3/dist-packages/cryptography/__init__.py'] },

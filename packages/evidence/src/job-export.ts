@@ -14,6 +14,7 @@ import {
 } from '@vouchbox/protocol/vocabulary';
 import { canonicalJson } from './canonical-json.ts';
 import { digestOf, type ExportContent, type FileDigest } from './export-content.ts';
+import { logProofBytesMax } from './log/log-proof.ts';
 import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 
 export const JOB_EXPORT_TYPE = 'urn:svc:job-export:v1';
@@ -46,12 +47,15 @@ export const EXPORT_OPTIONAL_FILES = {
   env: 'env.json',
   /** The text that the receipt's `policy_sha256` is the digest of. */
   policy: 'policy.json',
+  /** The proof that the log of the service has the envelope: its name ends as https://c2sp.org/tlog-proof asks. */
+  logProof: 'log.tlog-proof',
 } as const;
 
 /** The files that a verifier reads whole. Of every other it needs the size and the digest alone. */
 export const EXPORT_FILES_READ_WHOLE: ReadonlySet<string> = new Set([
   ...[EXPORT_MANIFEST, ...Object.values(EXPORT_FILES)],
   EXPORT_OPTIONAL_FILES.policy,
+  EXPORT_OPTIONAL_FILES.logProof,
 ]);
 
 /** Far above what the recording caps allow. */
@@ -66,7 +70,7 @@ const policyBytesMax = 256 * 1024;
 const wordsBytesMax = 256 * 1024;
 
 /** The manifest itself, the files by name, and the most input files, output files and large outputs of a job. */
-export const exportFilesMax = 1 + 5 + 5 + 3 * filesMax;
+export const exportFilesMax = 1 + 5 + 6 + 3 * filesMax;
 
 export interface ExportedFile extends FileDigest {
   readonly path: string;
@@ -134,6 +138,7 @@ const FIXED_BYTES_MAX: ReadonlyMap<string, number> = new Map([
   [EXPORT_OPTIONAL_FILES.args, wordsBytesMax],
   [EXPORT_OPTIONAL_FILES.env, wordsBytesMax],
   [EXPORT_OPTIONAL_FILES.policy, policyBytesMax],
+  [EXPORT_OPTIONAL_FILES.logProof, logProofBytesMax],
 ]);
 
 function isExportedFile(value: unknown): value is ExportedFile {

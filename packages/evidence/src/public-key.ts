@@ -3,7 +3,7 @@
  * lenient reader would also accept are refused.
  */
 import { sha256Hex } from '#sha256';
-import { decodeBase64 } from './base64.ts';
+import { decodeBase64, encodeBase64 } from './base64.ts';
 import { publicPointProblem } from './edwards25519.ts';
 import { type Refused, refused } from './strict-json.ts';
 
@@ -32,9 +32,27 @@ export function parsePublicKey(pem: string): PinnedKeyResult {
   if (spki.length !== SPKI_PREFIX.length + RAW_KEY_BYTES || !SPKI_PREFIX.every((byte, at) => spki[at] === byte)) {
     return refused('it is not the canonical SPKI of an Ed25519 key');
   }
-  const raw = spki.slice(SPKI_PREFIX.length);
+  return pinnedKeyOf(spki.slice(SPKI_PREFIX.length));
+}
+
+/** A key by the 32 bytes of its point. */
+export function pinnedKeyOf(raw: Uint8Array<ArrayBuffer>): PinnedKeyResult {
+  if (raw.length !== RAW_KEY_BYTES) return refused(`it has ${raw.length} bytes, not ${RAW_KEY_BYTES}`);
   const problem = publicPointProblem(raw);
-  return problem === null ? { kind: 'key', key: { key_id: keyIdOf(spki), raw } } : refused(problem);
+  return problem === null ? { kind: 'key', key: { key_id: keyIdOf(spkiOf(raw)), raw } } : refused(problem);
+}
+
+/** The canonical SubjectPublicKeyInfo of a key, as DER. */
+export function spkiOf(raw: Uint8Array): Uint8Array<ArrayBuffer> {
+  const spki = new Uint8Array(SPKI_PREFIX.length + raw.length);
+  spki.set(SPKI_PREFIX);
+  spki.set(raw, SPKI_PREFIX.length);
+  return spki;
+}
+
+/** The same as one PEM block that ends with a newline. */
+export function pemOf(raw: Uint8Array): string {
+  return `-----BEGIN PUBLIC KEY-----\n${encodeBase64(spkiOf(raw))}\n-----END PUBLIC KEY-----\n`;
 }
 
 /** The key id of a key by its SPKI DER. */

@@ -17,6 +17,13 @@ export function sha256Hex(data: string | Uint8Array): string {
   return bytesToHex(sha256(typeof data === 'string' ? utf8ToBytes(data) : data));
 }
 
+/** SHA-256 of all pieces together, as its 32 bytes. */
+export function sha256Bytes(...pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const running = sha256.create();
+  for (const piece of pieces) running.update(piece);
+  return new Uint8Array(running.digest());
+}
+
 /** SHA-256 of bytes that come in pieces. */
 export function runningSha256(): RunningSha256 {
   const running = sha256.create();

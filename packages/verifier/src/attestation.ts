@@ -12,6 +12,7 @@ import {
 } from '@vouchbox/evidence';
 import { envelopeBytesMax, resultArtifactBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
+import type { LogStanding } from './log-standing.ts';
 import { type Check, type Facts, failed, passed } from './report.ts';
 
 /** Far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
@@ -68,8 +69,8 @@ export async function verifyAttestation(
     : { exitCode: FAILURE_EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
 }
 
-/** What the signed statement says about the job, for a reader; nothing if it was refused. */
-export function factsOf(signed: AttestationVerdict['signed']): Facts {
+/** What the signed statement says about the job, and what the log says, for a reader; nothing if it was refused. */
+export function factsOf(signed: AttestationVerdict['signed'], log: LogStanding): Facts {
   if (signed === null) return {};
   const { predicate, key_id } = signed;
   return {
@@ -82,6 +83,7 @@ export function factsOf(signed: AttestationVerdict['signed']): Facts {
     networking: predicate.networking,
     receipt_sha256: predicate.receiptSha256,
     key_id,
+    log: log.word,
   };
 }
 

@@ -23,6 +23,7 @@ export {
   parseExport,
   wholeFile,
 } from './exported-job.ts';
+export type { LogExpectation, LogStanding } from './log-standing.ts';
 export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
 export type { Check, Facts, Report } from './report.ts';
 export { UsageError } from './usage-error.ts';

@@ -3,6 +3,7 @@
  * program, its outcome and the observed protections.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
+import { type LogStanding, notLogged } from './log-standing.ts';
 import { type Check, checked } from './report.ts';
 import { parseRequirement, type Requirement } from './requirement.ts';
 import { UsageError } from './usage-error.ts';
@@ -14,8 +15,8 @@ export interface PolicyOptions {
   readonly maxAge?: string;
 }
 
-/** Checks a signed predicate at a moment, in milliseconds since the epoch. */
-export type Policy = (predicate: ExecutionPredicate, now: number) => Check[];
+/** Checks a signed predicate at a moment, in milliseconds since the epoch, and where it stands in the log. */
+export type Policy = (predicate: ExecutionPredicate, now: number, log?: LogStanding) => Check[];
 
 /** How far ahead a signer's clock may be. */
 const CLOCK_SKEW_MILLISECONDS = 30_000;
@@ -26,14 +27,14 @@ export function parsePolicy({ require, codeSha256, maxAge }: PolicyOptions): Pol
   if (codeSha256 !== undefined) requirements.push(codeRequirement(codeSha256));
   const ageMax = maxAge === undefined ? null : parseDuration(maxAge);
   if (requirements.length === 0 && ageMax === null) return null;
-  return (predicate, now) => [
-    ...requirements.map((requirement) => requirementCheck(requirement, predicate)),
+  return (predicate, now, log = notLogged) => [
+    ...requirements.map((requirement) => requirementCheck(requirement, predicate, log)),
     ...(ageMax === null ? [] : [ageCheck(predicate.finishedAt, { ageMax, now })]),
   ];
 }
 
-function requirementCheck({ text, judge }: Requirement, predicate: ExecutionPredicate): Check {
-  const { isMet, found } = judge(predicate);
+function requirementCheck({ text, judge }: Requirement, predicate: ExecutionPredicate, log: LogStanding): Check {
+  const { isMet, found } = judge(predicate, log);
   return checked(text, isMet ? null : `it is ${found}`, `it is ${found}`);
 }
 

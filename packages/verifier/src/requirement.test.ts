@@ -1,6 +1,7 @@
 import { executionPredicate } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { attestedJob } from '../test/attested-job.ts';
+import { notLogged } from './log-standing.ts';
 import { parseRequirement, requirementForms } from './requirement.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -11,6 +12,7 @@ function judge(text: string, changes: Readonly<Record<string, unknown>> = {}) {
   const { tenant, job_id } = job;
   return parseRequirement(text).judge(
     executionPredicate({ ...job.receipt, tenant, job_id, truncated: false }, receipt, 1),
+    notLogged,
   );
 }
 

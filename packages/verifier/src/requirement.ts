@@ -14,13 +14,14 @@ import {
   TERMINAL_REASONS,
   TERMINAL_STATUSES,
 } from '@vouchbox/protocol/vocabulary';
+import { type LogStanding, notLogged } from './log-standing.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface Requirement {
   /** The requirement as it was written. */
   readonly text: string;
   /** What the evidence says about it, and whether that is enough. */
-  readonly judge: (predicate: ExecutionPredicate) => Judgement;
+  readonly judge: (predicate: ExecutionPredicate, log: LogStanding) => Judgement;
 }
 
 export interface Judgement {
@@ -37,14 +38,14 @@ interface Subject {
   readonly operators: readonly Operator[];
   /** The value that is wanted; null for a text that could mean none. */
   readonly parse: (text: string) => unknown;
-  /** The observed value: from the predicate if it repeats it, otherwise from the signed receipt. */
-  readonly observe: (predicate: ExecutionPredicate) => unknown;
+  /** The observed value: from the predicate if it repeats it, otherwise from the signed receipt, or from the log. */
+  readonly observe: (predicate: ExecutionPredicate, log: LogStanding) => unknown;
   readonly isMet: (found: unknown, wanted: unknown, operator: Operator) => boolean;
 }
 
 /** Reads a requirement. One that names an unknown thing, or that could never be met, is a `UsageError`. */
 export function parseRequirement(text: string): Requirement {
-  const { name, operator, wanted } = /^(?<name>[a-z0-9_]+)(?<operator>>=|<=|=)(?<wanted>.+)$/.exec(text)?.groups ?? {};
+  const { name, operator, wanted } = PART.exec(text === 'logged' ? 'logged=true' : text)?.groups ?? {};
   const subject = SUBJECTS.get(name ?? '');
   if (subject === undefined) {
     throw new UsageError(
@@ -57,12 +58,14 @@ export function parseRequirement(text: string): Requirement {
   if (by === undefined || value === null) {
     throw new UsageError(`malformed requirement ${text}; it must be ${name}${form}`);
   }
-  const judge = (predicate: ExecutionPredicate): Judgement => {
-    const found = observe(predicate);
+  const judge = (predicate: ExecutionPredicate, log: LogStanding): Judgement => {
+    const found = observe(predicate, log);
     return { isMet: isMet(found, value, by), found: told(found) };
   };
   return { text, judge };
 }
+
+const PART = /^(?<name>[a-z0-9_]+)(?<operator>>=|<=|=)(?<wanted>.+)$/;
 
 /** Everything that can be required, with its form, for the command line's help. */
 export function requirementForms(): string[] {
@@ -107,9 +110,9 @@ function atMost(observe: Observe): Subject {
 function limit(name: LimitName): Subject {
   const isEnforced = ofReceipt('limit_enforcement', name);
   const observe = ofReceipt('effective_limits', name);
-  return atMost((predicate) => {
-    const found = observe(predicate);
-    return isEnforced(predicate) === true ? found : `${told(found)}, and not in force`;
+  return atMost((predicate, log) => {
+    const found = observe(predicate, log);
+    return isEnforced(predicate, log) === true ? found : `${told(found)}, and not in force`;
   });
 }
 
@@ -133,11 +136,28 @@ const runtimePack: Subject = {
   form: '=NAME or =NAME@VERSION',
   operators: ['='],
   parse: (text) => text,
-  observe: (predicate) => {
-    const [name, version] = ['name', 'version'].map((member) => ofReceipt('runtime_pack', member)(predicate));
+  observe: (predicate, log) => {
+    const [name, version] = ['name', 'version'].map((member) => ofReceipt('runtime_pack', member)(predicate, log));
     return typeof name === 'string' && typeof version === 'string' ? `${name}@${version}` : name;
   },
   isMet: (found, wanted) => found === wanted || (typeof found === 'string' && found.split('@')[0] === wanted),
+};
+
+/** Whether the log has it. What was found is what the log says. */
+const logged: Subject = {
+  form: '',
+  operators: ['='],
+  parse: (text) => (text === 'true' ? true : null),
+  observe: (_predicate, { word }) => word,
+  isMet: (found) => !String(found).startsWith(notLogged.word),
+};
+
+const witnesses: Subject = {
+  form: '>=N',
+  operators: ['>='],
+  parse: (text) => (/^\d{1,3}$/.test(text) ? Number(text) : null),
+  observe: (_predicate, { witnessed }) => witnessed.length,
+  isMet: (found, least) => (found as number) >= (least as number),
 };
 
 const SUBJECTS: ReadonlyMap<string, Subject> = new Map([
@@ -156,6 +176,8 @@ const SUBJECTS: ReadonlyMap<string, Subject> = new Map([
   ['runtime_pack', runtimePack],
   ['runtime_pack_digest', anyText('=DIGEST', ofReceipt('runtime_pack', 'digest'))],
   ['duration_ms', atMost(ofReceipt('duration_ms'))],
+  ['logged', logged],
+  ['witnesses', witnesses],
   ...LIMIT_NAMES.map((name) => [name, limit(name)] as const),
 ]);
 

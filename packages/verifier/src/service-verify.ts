@@ -138,9 +138,11 @@ function addDirectory(program: Command, stage: Stage): void {
     .description('check everything in the directory of an exported job')
     .argument('<directory>')
     .option('--job <job_id>', 'the job you expect; without it, whichever was exported', once);
-  withPolicy(withTrust(command)).action(async (directory: string, options: DirectoryOptions & OutputOptions) => {
-    tell(stage, options, await verifyDirectory(directory, options));
-  });
+  withPolicy(withLog(withTrust(command))).action(
+    async (directory: string, options: DirectoryOptions & OutputOptions) => {
+      tell(stage, options, await verifyDirectory(directory, options));
+    },
+  );
 }
 
 function addVerdict(program: Command, stage: Stage): void {
@@ -197,12 +199,21 @@ function withTrust(command: Command): Command {
 }
 
 function withAttestation(command: Command): Command {
-  return withTrust(
-    command
+  return withLog(
+    withTrust(command)
       .requiredOption('--envelope <file>', 'the DSSE envelope, as served', once)
       .requiredOption('--subject <file>', 'the result artifact, as served', once)
-      .option('--media-type <type>', `the media type you expect (default: ${RESULT_MEDIA_TYPE})`, once),
+      .option('--media-type <type>', `the media type you expect (default: ${RESULT_MEDIA_TYPE})`, once)
+      .option('--log-proof <file>', 'the proof that the log has the envelope', once),
   );
+}
+
+function withLog(command: Command): Command {
+  return command
+    .option('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
+    .option('--witness <file>', 'the key of a witness of the log, as NAME+HINT+BASE64; may be repeated', collect, [])
+    .option('--log-state <file>', 'remember the largest head of the log here, and demand that the log only grows', once)
+    .option('--log-consistency <file>', 'a proof that it does; may be repeated', collect, []);
 }
 
 function withPolicy(command: Command): Command {

@@ -20,6 +20,7 @@ import { checkRecord, resultCheck } from './check-record.ts';
 import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportFiles, type ExportProblem, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
+import { type LogExpectation, type LogStanding, logStanding, notLogged } from './log-standing.ts';
 import type { Policy } from './policy.ts';
 import { type Check, checked, exitCodeOf, failed, passed, type Report, refusal } from './report.ts';
 
@@ -31,33 +32,48 @@ export interface ExportExpectation {
   /** Without it, the export decides which job it is about. */
   readonly job?: string | undefined;
   readonly policy?: Policy | null;
+  /** Without it, no key of the log is pinned. */
+  readonly log?: LogExpectation | undefined;
+}
+
+/** The report, and where the statement stands in the log. */
+export interface ExportReport extends Report {
+  readonly log: LogStanding;
 }
 
 /** Verifies the attestation, then that everything else in the export was attested, then the policy. */
 export async function verifyExport(
   exported: ExportedJob | ExportProblem,
-  { publicKeys, tenant, job, policy = null }: ExportExpectation,
-): Promise<Report> {
-  if ('problem' in exported) return refusal(exported.exitCode, [failed('directory', exported.problem)]);
+  { publicKeys, tenant, job, policy = null, log: expected = { keys: null } }: ExportExpectation,
+): Promise<ExportReport> {
+  if ('problem' in exported) return unlogged(refusal(exported.exitCode, [failed('directory', exported.problem)]));
   const listed = passed('directory', `${exported.files.size} files as the manifest lists them`);
+  const envelope = bytesOf(exported, EXPORT_FILES.envelope);
   const { signed, ...verdict } = await verifyAttestation(
-    { envelope: bytesOf(exported, EXPORT_FILES.envelope), subject: bytesOf(exported, EXPORT_FILES.result), publicKeys },
+    { envelope, subject: bytesOf(exported, EXPORT_FILES.result), publicKeys },
     {
       tenant,
       subjectName: resultSubjectName(job ?? exported.manifest.job_id),
       mediaType: RESULT_MEDIA_TYPE,
     },
   );
-  if (signed === null) return refusal(verdict.exitCode, [listed, ...verdict.checks]);
-  const attested = attestedChecks(exported, signed);
-  const demanded = policy === null ? [] : policy(signed.predicate, Date.now());
-  const exitCode = exitCodeOf(attested, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
+  if (signed === null) return unlogged(refusal(verdict.exitCode, [listed, ...verdict.checks]));
+  const proof = wholeFile(exported.files, EXPORT_OPTIONAL_FILES.logProof) ?? null;
+  const log = await logStanding({ envelope, publicKeys, proof }, expected);
+  const recorded = [...attestedChecks(exported, signed), ...log.checks];
+  const demanded = policy === null ? [] : policy(signed.predicate, Date.now(), log);
+  const exitCode = exitCodeOf(recorded, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
   return {
     exitCode,
-    checks: [listed, ...verdict.checks, ...attested, ...demanded],
-    facts: factsOf(signed),
+    checks: [listed, ...verdict.checks, ...recorded, ...demanded],
+    facts: factsOf(signed, log),
     notice: exitCode === EXIT.good ? NOTICE : null,
+    log,
   };
+}
+
+function unlogged(report: Report): ExportReport {
+  return { ...report, log: notLogged };
 }
 
 /** Compares every other file of the directory with what was signed. */

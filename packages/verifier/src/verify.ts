@@ -6,6 +6,7 @@
 import { envelopeBytesMax, resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
 import {
   type AttestationBytes,
+  type AttestationVerdict,
   type Expectation,
   factsOf,
   NOTICE,
@@ -13,22 +14,28 @@ import {
   verifyAttestation,
 } from './attestation.ts';
 import { EXIT } from './exit-code.ts';
+import { type LogOptions, readLog, readLogProof, rememberHead } from './log-files.ts';
+import { type LogStanding, logStanding, notLogged } from './log-standing.ts';
 import { type PolicyOptions, parsePolicy } from './policy.ts';
 import { readBounded } from './read-file.ts';
 import { exitCodeOf, type Report } from './report.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Paths of the files to verify. */
-export interface AttestationFiles {
+export interface AttestationFiles extends LogOptions {
   readonly envelope: string;
   readonly subject: string;
   readonly publicKey: readonly string[];
+  /** The proof that the log has the envelope. */
+  readonly logProof?: string;
 }
 
 /** Verifies an attestation in files. */
 export async function verify(files: AttestationFiles, expected: Expectation): Promise<Report> {
-  const { exitCode, checks, signed } = await verifyAttestation(readAttestation(files), expected);
-  return { exitCode, checks, facts: factsOf(signed), notice: signed === null ? null : NOTICE };
+  const { checks, log, ...verdict } = await verifyFiles(files, expected);
+  const exitCode = verdict.exitCode || exitCodeOf(log.checks, EXIT.record);
+  const notice = exitCode === EXIT.good ? NOTICE : null;
+  return { exitCode, checks: [...checks, ...log.checks], facts: factsOf(verdict.signed, log), notice };
 }
 
 /** Verifies an attestation in files, and then checks that it meets the policy. */
@@ -39,16 +46,30 @@ export async function verifyPolicy(
 ): Promise<Report> {
   const policy = parsePolicy(options);
   if (policy === null) throw new UsageError('a policy demands something: --require, --code-sha256 or --max-age');
-  const verdict = await verifyAttestation(readAttestation(files), expected);
-  if (verdict.signed === null) return { ...verdict, facts: {}, notice: null };
-  const demanded = policy(verdict.signed.predicate, Date.now());
-  const exitCode = exitCodeOf(demanded, EXIT.policy);
+  const { signed, checks, exitCode: verified, log } = await verifyFiles(files, expected);
+  if (signed === null) return { exitCode: verified, checks, facts: {}, notice: null };
+  const demanded = policy(signed.predicate, Date.now(), log);
+  const exitCode = exitCodeOf(log.checks, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
   return {
     exitCode,
-    checks: [...verdict.checks, ...demanded],
-    facts: factsOf(verdict.signed),
+    checks: [...checks, ...log.checks, ...demanded],
+    facts: factsOf(signed, log),
     notice: exitCode === EXIT.good ? NOTICE : null,
   };
+}
+
+/** The verdict on the attestation, and where it stands in the log if it is good. */
+async function verifyFiles(
+  files: AttestationFiles,
+  expected: Expectation,
+): Promise<AttestationVerdict & { readonly log: LogStanding }> {
+  const [attestation, proof, seen] = [readAttestation(files), readLogProof(files.logProof), readLog(files)];
+  const verdict = await verifyAttestation(attestation, expected);
+  if (verdict.signed === null || attestation.envelope === null) return { ...verdict, log: notLogged };
+  const { envelope, publicKeys } = attestation;
+  const log = await logStanding({ envelope, publicKeys, proof }, seen);
+  rememberHead(files.logState, log.head);
+  return { ...verdict, log };
 }
 
 /** Reads every file, each exactly once. */

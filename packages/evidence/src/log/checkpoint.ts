@@ -1,0 +1,76 @@
+/**
+ * Heads of the log. Each is signed twice, by one key: as a checkpoint of `HOST/log/TREE`, which witnesses cosign
+ * (https://c2sp.org/tlog-checkpoint), and as `HOST - TREE`, in the form of Rekor v1, which Sigstore's tools read. Both carry
+ * the number of the tree, so a log that was opened again is another log to everybody.
+ */
+import { sha256Bytes } from '#sha256';
+import { decodeBase64, encodeBase64 } from '../base64.ts';
+import { spkiOf } from '../public-key.ts';
+import { type Refused, refused } from '../strict-json.ts';
+import { type Note, type NoteKey, parseNote } from './note.ts';
+import type { Hash, TreeHead } from './tree.ts';
+
+export interface Checkpoint extends TreeHead {
+  readonly origin: string;
+  readonly note: Note;
+}
+
+export type CheckpointResult = { readonly kind: 'checkpoint'; readonly checkpoint: Checkpoint } | Refused;
+
+const HASH_BYTES = 32;
+
+/** The text that is signed. */
+export function checkpointText(origin: string, { size, root }: TreeHead): string {
+  return `${origin}\n${size}\n${encodeBase64(root)}\n`;
+}
+
+/** Reads a head. Who signed it is another question. Extension lines, which nobody audits, are refused. */
+export function parseCheckpoint(text: string): CheckpointResult {
+  const result = parseNote(text);
+  if (result.kind === 'refused') return result;
+  const [origin = '', sizeText = '', rootText = '', ...rest] = result.note.text.slice(0, -1).split('\n');
+  if (origin === '' || rest.length > 0) return refused('it is not an origin, a size and a root');
+  const size = decimalOf(sizeText);
+  const root = hashOf(rootText);
+  if (size === null || root === null) return refused('its size or its root is malformed');
+  return { kind: 'checkpoint', checkpoint: { origin, size, root, note: result.note } };
+}
+
+/** A log as its reader pins it. */
+export interface LogName {
+  readonly host: string;
+  readonly tree: number;
+}
+
+/** The host and the tree of an origin `HOST/log/TREE`; null for another log's. */
+export function logNameOf(origin: string): LogName | null {
+  const { host, tree } =
+    /^(?<host>[A-Za-z0-9.-]+(?::\d{1,5})?)\/log\/(?<tree>[1-9]\d{0,8})$/.exec(origin)?.groups ?? {};
+  return host === undefined ? null : { host, tree: Number(tree) };
+}
+
+export function originOfLog({ host, tree }: LogName): string {
+  return `${host}/log/${tree}`;
+}
+
+/** The origin of the head in Rekor's form. The number after the dash is how Sigstore's tools tell that form. */
+export function rekorOriginOf({ host, tree }: LogName): string {
+  return `${host} - ${tree}`;
+}
+
+/** The same log's key as the head in Rekor's form names it. */
+export function rekorKeyOf({ key }: NoteKey, { host }: LogName): NoteKey {
+  return { name: host, type: 'note', hint: sha256Bytes(spkiOf(key.raw)).slice(0, 4), key };
+}
+
+/** A whole number as a checkpoint writes it; null for any other spelling. */
+export function decimalOf(text: string): number | null {
+  const number = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(number) ? number : null;
+}
+
+/** A hash as a checkpoint writes it; null for any other text. */
+export function hashOf(text: string): Hash | null {
+  const bytes = /^[A-Za-z0-9+/]{43}=$/.test(text) ? decodeBase64(text) : null;
+  return bytes?.length === HASH_BYTES ? bytes : null;
+}

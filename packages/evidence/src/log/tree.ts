@@ -1,0 +1,180 @@
+/**
+ * The Merkle tree of the log: its hashes, and proofs that a leaf is in it and that a later tree only added to an earlier
+ * one. RFC 6962 § 2.1; proofs are checked as RFC 9162 § 2.1.3.2 and § 2.1.4.2 say. Sizes and positions are safe integers.
+ */
+import { sha256Bytes } from '#sha256';
+
+/** 32 bytes. */
+export type Hash = Uint8Array<ArrayBuffer>;
+
+/** The subtree over the leaves from `index` · 2^`level`, of which there are 2^`level`. */
+export interface TreeNode {
+  readonly level: number;
+  readonly index: number;
+}
+
+/** Leaves from `start` up to, and without, `end`. */
+export interface LeafRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The hash of a node all of whose leaves are in the tree. */
+export type NodeHashes = (node: TreeNode) => Hash;
+
+/** More hashes than a proof in a tree of 2^53 leaves has. */
+export const proofHashesMax = 64;
+
+const LEAF = Uint8Array.of(0);
+const NODE = Uint8Array.of(1);
+
+export function leafHash(body: Uint8Array): Hash {
+  return sha256Bytes(LEAF, body);
+}
+
+export function nodeHash(left: Uint8Array, right: Uint8Array): Hash {
+  return sha256Bytes(NODE, left, right);
+}
+
+/** The whole nodes that make up a range of a proof, from left to right: each is smaller than the one before. */
+export function nodesOf({ start, end }: LeafRange): TreeNode[] {
+  const nodes: TreeNode[] = [];
+  for (let at = start; at < end; ) {
+    let [level, width] = [0, 1];
+    while (at % (width * 2) === 0 && at + width * 2 <= end) [level, width] = [level + 1, width * 2];
+    nodes.push({ level, index: at / width });
+    at += width;
+  }
+  return nodes;
+}
+
+/** The hash of a range of a proof; of no leaves, that of nothing. */
+export function rangeHash(range: LeafRange, hashes: NodeHashes): Hash {
+  const last = nodesOf(range).map(hashes);
+  return last.length === 0 ? sha256Bytes() : last.reduceRight((right, left) => nodeHash(left, right));
+}
+
+export function rootHash(size: number, hashes: NodeHashes): Hash {
+  return rangeHash({ start: 0, end: size }, hashes);
+}
+
+/** The ranges whose hashes prove that the leaf at `index` is in the tree of `size`, from the leaf to the root. */
+export function inclusionRanges(index: number, size: number): LeafRange[] {
+  const ranges: LeafRange[] = [];
+  let range: LeafRange = { start: 0, end: size };
+  while (range.end - range.start > 1) {
+    const [left, right] = halves(range);
+    const isLeft = index < left.end;
+    ranges.unshift(isLeft ? right : left);
+    range = isLeft ? left : right;
+  }
+  return ranges;
+}
+
+/** The ranges whose hashes prove that the tree of `size` begins with the tree of `old`. */
+export function consistencyRanges(old: number, size: number): LeafRange[] {
+  if (old === 0 || old === size) return [];
+  const ranges: LeafRange[] = [];
+  let range: LeafRange = { start: 0, end: size };
+  while (range.end !== old) {
+    const [left, right] = halves(range);
+    const isLeft = old <= left.end;
+    ranges.unshift(isLeft ? right : left);
+    range = isLeft ? left : right;
+  }
+  // The verifier knows the old tree's root, so a proof begins with it only if the root is no node of the new tree.
+  return range.start === 0 ? ranges : [range, ...ranges];
+}
+
+/** The root to which a proof of inclusion leads; null if the proof has a wrong length. */
+export function rootOfInclusion(
+  leaf: Hash,
+  { index, size, proof }: { readonly index: number; readonly size: number; readonly proof: readonly Hash[] },
+): Hash | null {
+  if (index >= size) return null;
+  const path = new Path(index, size - 1);
+  let root = leaf;
+  for (const hash of proof) {
+    if (path.isAtRoot) return null;
+    root = path.isRight() ? nodeHash(hash, root) : nodeHash(root, hash);
+    path.rise();
+  }
+  return path.isAtRoot ? root : null;
+}
+
+/** A tree as its head states it. */
+export interface TreeHead {
+  readonly size: number;
+  readonly root: Hash;
+}
+
+/** Whether the proof shows that the newer tree only added leaves to the older one. */
+export function isConsistent(older: TreeHead, newer: TreeHead, proof: readonly Hash[]): boolean {
+  if (older.size === newer.size) return proof.length === 0 && equalHashes(older.root, newer.root);
+  if (older.size > newer.size || (older.size === 0 && proof.length > 0)) return false;
+  if (older.size === 0) return true;
+  const [first, ...rest] = isPowerOfTwo(older.size) ? [older.root, ...proof] : proof;
+  if (first === undefined) return false;
+  const path = new Path(older.size - 1, newer.size - 1);
+  while (path.isRightChild) path.rise();
+  let [old, root] = [first, first];
+  for (const hash of rest) {
+    if (path.isAtRoot) return false;
+    const isRight = path.isRight();
+    if (isRight) old = nodeHash(hash, old);
+    root = isRight ? nodeHash(hash, root) : nodeHash(root, hash);
+    path.rise();
+  }
+  return path.isAtRoot && equalHashes(old, older.root) && equalHashes(root, newer.root);
+}
+
+export function equalHashes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}
+
+/** The way from a leaf to the root, beside that of the tree's last leaf: `fn` and `sn` of RFC 9162. */
+class Path {
+  #node: number;
+  #last: number;
+
+  constructor(node: number, last: number) {
+    this.#node = node;
+    this.#last = last;
+  }
+
+  get isAtRoot(): boolean {
+    return this.#last === 0;
+  }
+
+  get isRightChild(): boolean {
+    return this.#node % 2 === 1;
+  }
+
+  /** Whether the next hash stands to the left. A last node without a right neighbour first rises to where it has a left one. */
+  isRight(): boolean {
+    if (!this.isRightChild && this.#node !== this.#last) return false;
+    while (!this.isRightChild && this.#node !== 0) this.rise();
+    return true;
+  }
+
+  rise(): void {
+    this.#node = Math.floor(this.#node / 2);
+    this.#last = Math.floor(this.#last / 2);
+  }
+}
+
+/** Both sides of a range of two leaves or more: the left one has the largest power of two below their number. */
+function halves({ start, end }: LeafRange): [LeafRange, LeafRange] {
+  let width = 1;
+  while (width * 2 < end - start) width *= 2;
+  return [
+    { start, end: start + width },
+    { start: start + width, end },
+  ];
+}
+
+function isPowerOfTwo(size: number): boolean {
+  let power = 1;
+  while (power < size) power *= 2;
+  return power === size;
+}

@@ -1,0 +1,74 @@
+/** What the command line says of the log: pinned keys, proofs and the remembered head, read from files. */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { type LogKeys, logProofBytesMax, type NoteKey, noteBytesMax, parseNoteKey } from '@vouchbox/evidence';
+import { sizeText } from '@vouchbox/protocol/vocabulary';
+import type { LogExpectation } from './log-standing.ts';
+import { readBounded } from './read-file.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Paths of files. */
+export interface LogOptions {
+  readonly logKey?: string;
+  readonly witness?: readonly string[];
+  readonly logState?: string;
+  readonly logConsistency?: readonly string[];
+}
+
+/** Reads them. What cannot be read, or is no key, is a `UsageError`. */
+export function readLog({ logKey, witness = [], logState, logConsistency = [] }: LogOptions): LogExpectation {
+  const given = [logState, ...logConsistency, ...witness].some((path) => path !== undefined);
+  if (logKey === undefined && given)
+    throw new UsageError('what is said of the log needs --log-key, the key of the log');
+  return {
+    keys: logKey === undefined ? null : keysOf(logKey, witness),
+    remembered: logState === undefined ? null : rememberedHead(logState),
+    consistency: logConsistency.map((path) => readWhole(path, logProofBytesMax)),
+  };
+}
+
+/** Reads a proof. One that is too large is a `UsageError`. */
+export function readLogProof(path: string | undefined): Uint8Array | null {
+  return path === undefined ? null : readWhole(path, logProofBytesMax);
+}
+
+function keysOf(logKey: string, witness: readonly string[]): LogKeys {
+  return { log: keyIn(logKey, 'note'), witnesses: witness.map((path) => keyIn(path, 'cosignature')) };
+}
+
+function keyIn(path: string, type: NoteKey['type']): NoteKey {
+  const parsed = parseNoteKey(new TextDecoder().decode(readWhole(path, noteBytesMax)));
+  if (parsed.kind === 'refused') throw new UsageError(`${path} has no key: ${parsed.reason}`);
+  if (parsed.key.type === type) return parsed.key;
+  throw new UsageError(
+    `${path} has the key of a ${type === 'note' ? 'witness, not of a log' : 'log, not of a witness'}`,
+  );
+}
+
+function readWhole(path: string, bytesMax: number): Uint8Array<ArrayBuffer> {
+  const bytes = readBounded(path, bytesMax);
+  if (bytes === null) throw new UsageError(`${path} is larger than ${sizeText(bytesMax)}`);
+  return bytes;
+}
+
+/** Null where there is no file yet. */
+function rememberedHead(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Remembers a head, in place of an older one. A crash leaves one of both. */
+export function rememberHead(path: string | undefined, head: string | null): void {
+  if (path === undefined || head === null) return;
+  const fresh = `${path}.new`;
+  try {
+    writeFileSync(fresh, head, { mode: 0o600, flush: true });
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw new UsageError(`${path} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}

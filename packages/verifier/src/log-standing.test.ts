@@ -1,0 +1,218 @@
+/** What `service-verify` says of the log, beside every result that it checks. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  decodeEnvelope,
+  EXPORT_MANIFEST,
+  EXPORT_OPTIONAL_FILES,
+  exportManifest,
+  logEntryBody,
+  parsePublicKey,
+  type SignedStatement,
+} from '@vouchbox/evidence';
+import { afterAll, describe, expect, test } from 'vitest';
+import { TestLog, testCosignature, testNoteKey } from '../../../test/rig/test-log.ts';
+import { type AttestedJob, attestedJob, line, Scratch } from '../test/attested-job.ts';
+import { serviceVerify } from './service-verify.ts';
+
+const scratch = new Scratch();
+afterAll(() => scratch[Symbol.dispose]());
+let written = 0;
+const file = (content: string | Uint8Array) => scratch.write(`file-${++written}`, content);
+
+const [job, other] = ['one', 'other'].map((text) => attestedJob({ bodies: [line('stdout', text)] })) as [
+  AttestedJob,
+  AttestedJob,
+];
+const log = new TestLog();
+for (let at = 1; at < 20; at++) log.append(new TextEncoder().encode(`statement ${at}`));
+const index = log.append(bodyOf(job));
+const grown = log.fork();
+const forked = log.fork();
+for (let at = 21; at < 40; at++) {
+  grown.append(new TextEncoder().encode(`statement ${at}`));
+  forked.append(new TextEncoder().encode(`another statement ${at}`));
+}
+const witness = testNoteKey('witness.example', 'cosignature');
+const TIME = 1_800_000_000;
+const cosignature = testCosignature(witness, log.headText(), TIME);
+
+const logKey = file(`${log.key.text}\n`);
+const witnessKey = file(witness.text);
+const publicKey = file(job.key.publicKeyPem);
+
+function bodyOf({ attestation: { envelope: bytes }, key }: AttestedJob): Uint8Array {
+  const [decoded, parsed] = [decodeEnvelope(bytes), parsePublicKey(key.publicKeyPem)];
+  if (decoded.kind === 'refused' || parsed.kind === 'refused') throw new Error('the fixture is no signed statement');
+  const { envelope } = decoded;
+  return logEntryBody({ bytes, envelope, signature: envelope.signatures[0], key: parsed.key } as SignedStatement);
+}
+
+/** An export, with a proof if one is given. */
+function directory(proof: string | null): string {
+  const files = new Map(job.files);
+  if (proof !== null) files.set(EXPORT_OPTIONAL_FILES.logProof, new TextEncoder().encode(proof));
+  return scratch.writeAll(`export-${++written}`, new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)]]));
+}
+
+async function verify(proof: string | null, ...words: readonly string[]) {
+  const fixed = ['directory', directory(proof), '--public-key', publicKey, '--tenant', job.tenant, '--json'];
+  const { exitCode, stdout, stderr } = await serviceVerify([...fixed, ...words]);
+  if (stdout === '') return { exitCode, stderr };
+  const said = JSON.parse(stdout) as {
+    checks: { check: string; good: boolean; detail: string }[];
+    facts: { log?: string };
+  };
+  const failed = said.checks.flatMap(({ check, good, detail }) => (good ? [] : [`${check}: ${detail}`]));
+  return { exitCode, log: said.facts.log, failed };
+}
+
+const pinned = ['--log-key', logKey, '--witness', witnessKey];
+
+describe('the word on an export', () => {
+  test.each([
+    ['without a proof', null, pinned, 'NOT LOGGED'],
+    [
+      'with a proof, and no key of the log',
+      log.proof(index),
+      [],
+      'NOT LOGGED: its proof was not checked, for no log key is pinned',
+    ],
+    ['with a proof', log.proof(index), pinned, 'UNWITNESSED: its operator could show others another log'],
+    [
+      'with a proof that a witness cosigned',
+      log.proof(index, { cosignatures: [cosignature] }),
+      pinned,
+      'WITNESSED by witness.example at 2027-01-15T08:00:00Z',
+    ],
+    [
+      'with a proof that a witness cosigned whose key is not pinned',
+      log.proof(index, { cosignatures: [cosignature] }),
+      ['--log-key', logKey],
+      'UNWITNESSED: its operator could show others another log',
+    ],
+  ])('%s is always told', async (_what, proof, words, word) => {
+    expect(await verify(proof, ...words)).toEqual({ exitCode: 0, log: word, failed: [] });
+  });
+
+  test('of a file that is no export is told, too', async () => {
+    const [envelope, subject] = [file(job.attestation.envelope), file(job.attestation.result)];
+    const fixed = ['--envelope', envelope, '--subject', subject, '--public-key', publicKey, '--tenant', job.tenant];
+    const proof = file(log.proof(index, { cosignatures: [cosignature] }));
+    const name = ['--subject-name', `svc://jobs/${job.job_id}/result`];
+    const verified = await serviceVerify(['verify', ...fixed, ...name, ...pinned, '--log-proof', proof]);
+    expect(verified.exitCode).toBe(0);
+    expect(verified.stdout).toMatch(/log +WITNESSED by witness\.example at 2027/);
+    const demanded = ['policy', ...fixed, ...pinned, '--require', 'witnesses>=1'];
+    expect(await serviceVerify([...demanded, '--log-proof', proof])).toMatchObject({ exitCode: 0 });
+    expect(await serviceVerify(demanded)).toMatchObject({ exitCode: 5 });
+    const spoilt = file(log.proof(index - 1));
+    const refused = await serviceVerify(['verify', ...fixed, ...name, ...pinned, '--log-proof', spoilt]);
+    expect(refused).toMatchObject({ exitCode: 6 });
+    expect(refused.stderr).toContain('refused at log_inclusion');
+  });
+});
+
+describe('a spoilt proof is refused with 6:', () => {
+  const stranger = new TestLog();
+  for (let at = 1; at < 20; at++) stranger.append(new TextEncoder().encode(`statement ${at}`));
+  const theirs = stranger.append(bodyOf(job));
+  const wrong = testCosignature(witness, log.headText(5), TIME);
+  test.each([
+    ['that of another statement', log.proof(index - 1), 'log_inclusion: the statement is not where the proof says'],
+    ['one by the key of a stranger', stranger.proof(theirs), 'log_head: the key of log.example/log/1 did not sign it'],
+    [
+      'a cosignature of another head',
+      log.proof(index, { cosignatures: [wrong] }),
+      'witness: witness.example did not sign',
+    ],
+    ['no proof at all', 'index 3', 'log_entry: the proof is refused: it has no checkpoint'],
+  ])('%s', async (_what, proof, problem) => {
+    const { exitCode, failed } = await verify(proof, ...pinned);
+    expect({ exitCode, failed }).toEqual({ exitCode: 6, failed: [expect.stringContaining(problem)] });
+  });
+});
+
+describe('what is required of the log', () => {
+  const plain = log.proof(index);
+  const witnessed = log.proof(index, { cosignatures: [cosignature] });
+  test.each([
+    ['logged', plain, 0],
+    ['logged', null, 5],
+    ['witnesses>=1', witnessed, 0],
+    ['witnesses>=1', plain, 5],
+    ['witnesses>=2', witnessed, 5],
+  ])('%s', async (requirement, proof, exitCode) => {
+    expect(await verify(proof, ...pinned, '--require', requirement)).toMatchObject({ exitCode });
+  });
+
+  test('is not met by a proof that was not checked', async () => {
+    expect(await verify(witnessed, '--require', 'logged')).toMatchObject({ exitCode: 5 });
+  });
+});
+
+describe('a remembered head', () => {
+  const stateOf = (head: string) => file(head);
+
+  test('is written the first time, and kept by the same head', async () => {
+    const state = join(scratch.path, 'first');
+    expect(await verify(log.proof(index), ...pinned, '--log-state', state)).toMatchObject({ exitCode: 0 });
+    expect(readFileSync(state, 'utf8')).toBe(log.checkpoint());
+    expect(await verify(log.proof(index), ...pinned, '--log-state', state)).toMatchObject({ exitCode: 0 });
+    expect(readFileSync(state, 'utf8')).toBe(log.checkpoint());
+  });
+
+  test('follows the log as it grows, with a proof that it only grew', async () => {
+    const state = stateOf(log.checkpoint());
+    const proof = file(grown.consistency(log.size));
+    const words = [...pinned, '--log-state', state];
+    const alone = await verify(grown.proof(index), ...words);
+    expect(alone).toMatchObject({ exitCode: 6, failed: [expect.stringContaining('fetch a proof of consistency')] });
+    expect(await verify(grown.proof(index), ...words, '--log-consistency', proof)).toMatchObject({ exitCode: 0 });
+    expect(readFileSync(state, 'utf8')).toBe(grown.checkpoint());
+  });
+
+  test('is not replaced by an older one of the same log', async () => {
+    const state = stateOf(grown.checkpoint());
+    const proof = file(grown.consistency(log.size));
+    const { exitCode } = await verify(log.proof(index), ...pinned, '--log-state', state, '--log-consistency', proof);
+    expect(exitCode).toBe(0);
+    expect(readFileSync(state, 'utf8')).toBe(grown.checkpoint());
+  });
+
+  test.each([
+    ['two heads of one size', forked.checkpoint(), [], 'two heads of 40 statements'],
+    ['a head that does not begin with it', forked.checkpoint(39), [grown.consistency(39)], 'it was changed'],
+    ['a head of another log', new TestLog({ host: 'else.example', tree: 1 }).checkpoint(), [], 'it is of the log else'],
+    ['no head at all', 'nothing', [], 'the remembered head is refused'],
+    ['a proof by a stranger', log.checkpoint(), [new TestLog().consistency(1)], 'a proof of consistency is refused'],
+  ])('is contradicted by %s', async (_what, head, proofs, problem) => {
+    const state = stateOf(head);
+    const words = proofs.flatMap((proof) => ['--log-consistency', file(proof)]);
+    const verdict = await verify(grown.proof(index), ...pinned, '--log-state', state, ...words);
+    expect(verdict).toMatchObject({ exitCode: 6, failed: [expect.stringContaining(problem)] });
+    expect(readFileSync(state, 'utf8')).toBe(head);
+  });
+
+  test('is not written for a statement that the log does not have', async () => {
+    const state = join(scratch.path, 'never');
+    const notIn = log.proof(index - 1);
+    expect(await verify(notIn, ...pinned, '--log-state', state)).toMatchObject({ exitCode: 6 });
+    expect(existsSync(state)).toBe(false);
+  });
+});
+
+test.each([
+  ['the key of a witness in place of the log’s', ['--log-key', witnessKey], 'has the key of a witness'],
+  ['the key of the log in place of a witness’s', ['--log-key', logKey, '--witness', logKey], 'has the key of a log'],
+  ['a witness without a log', ['--witness', witnessKey], 'needs --log-key'],
+  ['a key that is none', ['--log-key', publicKey], 'has no key'],
+  ['a file that is not there', ['--log-key', '/nowhere'], 'cannot be read'],
+])('%s is wrong usage', async (_what, words, problem) => {
+  const verdict = await verify(log.proof(index), ...words);
+  expect(verdict).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(problem) });
+});
+
+test('the job that the log has is not another one', () => {
+  expect(Buffer.from(bodyOf(job)).equals(bodyOf(other))).toBe(false);
+});

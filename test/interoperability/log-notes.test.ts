@@ -1,0 +1,91 @@
+/** Heads and proofs of the log, checked by the packages with which Go checks its modules: golang.org/x/mod/sumdb. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { encodeBase64 } from '@vouchbox/evidence';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TestLog, testCosignature, testNoteKey, testSignature } from '../rig/test-log.ts';
+
+const GO_SOURCES = '/usr/share/gocode';
+const isInstalled = existsSync('/usr/bin/go') && existsSync(join(GO_SOURCES, 'src/golang.org/x/mod/sumdb'));
+const untried = isInstalled ? '' : ' (not tried: Go with golang.org/x/mod is not installed)';
+
+const SIZE = 70;
+const body = (at: number) => new TextEncoder().encode(`statement ${at}`);
+const log = new TestLog();
+while (log.size < SIZE) log.append(body(log.size));
+const fork = log.fork();
+log.append(body(SIZE));
+fork.append(body(SIZE + 1));
+
+interface Case {
+  readonly Key: string;
+  readonly Head: string;
+  readonly Old: string;
+  readonly Body: string;
+  readonly Index: number;
+  readonly Inclusion: readonly string[];
+  readonly Consistency: readonly string[];
+}
+
+/** What Go needs to check a statement in the log, and that the log began with `old` leaves. */
+function caseOf(index: number, old: number, size: number): Case {
+  return {
+    Key: log.key.text,
+    Head: log.checkpoint(size),
+    Old: log.checkpoint(old),
+    Body: encodeBase64(body(index)),
+    Index: index,
+    Inclusion: log.inclusion(index, size).map(encodeBase64),
+    Consistency: log.consistencyHashes(old, size).map(encodeBase64),
+  };
+}
+
+describe.skipIf(!isInstalled)(`Go’s own reader of logs${untried}`, () => {
+  let directory = '';
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'vouchbox-go-'));
+    const env = { ...process.env, GO111MODULE: 'off', GOPATH: GO_SOURCES, GOCACHE: join(directory, 'cache') };
+    const source = join(import.meta.dirname, 'notes.go');
+    execFileSync('go', ['build', '-o', join(directory, 'notes'), source], { env, stdio: 'pipe' });
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  function verdictsOf(cases: readonly Case[]): readonly string[] {
+    const input = cases.map((each) => `${JSON.stringify(each)}\n`).join('');
+    return execFileSync(join(directory, 'notes'), { input, encoding: 'utf8' }).trimEnd().split('\n');
+  }
+
+  test('takes the proof of every statement in every tree, and that it grew from every smaller one', () => {
+    const cases: Case[] = [];
+    for (let size = 2; size <= SIZE; size++)
+      for (let index = 1; index < size; index += 3) cases.push(caseOf(index, ((index * 7) % size) + 1, size));
+    expect(new Set(verdictsOf(cases))).toEqual(new Set(['good']));
+  });
+
+  test('takes a head that a witness cosigned', () => {
+    const witness = testNoteKey('witness.example', 'cosignature');
+    const Head = log.checkpoint(SIZE, testCosignature(witness, log.headText(SIZE), 1_800_000_000));
+    expect(verdictsOf([{ ...caseOf(5, 9, SIZE), Head }])).toEqual(['good']);
+  });
+
+  test('refuses what is spoilt', () => {
+    const good = caseOf(5, 9, SIZE);
+    const stranger = testNoteKey('log.example/log/1', 'note');
+    const text = log.headText(SIZE);
+    const verdicts = verdictsOf([
+      { ...good, Index: 6 },
+      { ...good, Body: encodeBase64(body(6)) },
+      { ...good, Inclusion: good.Inclusion.slice(1) },
+      { ...good, Inclusion: good.Inclusion.with(0, log.inclusion(8, SIZE).map(encodeBase64)[0] as string) },
+      { ...good, Consistency: good.Consistency.slice(1) },
+      { ...good, Old: fork.checkpoint(SIZE + 1), Head: log.checkpoint(SIZE + 1), Consistency: [] },
+      { ...good, Head: log.checkpoint(SIZE - 1) },
+      { ...good, Head: `${text}\n${testSignature(stranger, text)}` },
+      { ...good, Head: log.rekorHead(SIZE) },
+      { ...good, Key: stranger.text },
+    ]);
+    expect(verdicts.filter((verdict) => !verdict.startsWith('refused'))).toEqual([]);
+  });
+});

@@ -1,0 +1,137 @@
+/** A small log in memory, with keys of its own: what a test needs of heads, proofs and witnesses. */
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import {
+  checkpointText,
+  consistencyRanges,
+  consistencyText,
+  cosignedMessage,
+  type Hash,
+  inclusionRanges,
+  type LogName,
+  leafHash,
+  logProofText,
+  type NodeHashes,
+  type NoteKey,
+  type NoteKeyType,
+  nodeHash,
+  noteKey,
+  noteKeyText,
+  noteText,
+  originOfLog,
+  rangeHash,
+  rekorKeyOf,
+  rekorOriginOf,
+  rootHash,
+  signatureLine,
+} from '@vouchbox/evidence';
+
+/** A key pair with the name that it has in notes. */
+export interface TestNoteKey {
+  readonly noteKey: NoteKey;
+  /** As it is pinned. */
+  readonly text: string;
+  readonly privateKey: KeyObject;
+}
+
+export function testNoteKey(name: string, type: NoteKeyType): TestNoteKey {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const raw = new Uint8Array(Buffer.from(publicKey.export({ format: 'jwk' }).x as string, 'base64url'));
+  const made = noteKey(name, type, raw);
+  if (made.kind === 'refused') throw new Error(made.reason);
+  return { noteKey: made.key, text: noteKeyText(made.key), privateKey };
+}
+
+/** The line by which a key signs a text. */
+export function testSignature({ noteKey: { name, hint }, privateKey }: TestNoteKey, text: string): string {
+  return signatureLine({ name, hint, bytes: new Uint8Array(sign(null, Buffer.from(text), privateKey)) });
+}
+
+/** The line by which a witness says that it saw the checkpoint with this text. */
+export function testCosignature(
+  { noteKey: { name, hint }, privateKey }: TestNoteKey,
+  text: string,
+  time: number,
+): string {
+  const stamp = Buffer.alloc(8);
+  stamp.writeBigUInt64BE(BigInt(time));
+  const bytes = Buffer.concat([stamp, sign(null, cosignedMessage(text, time), privateKey)]);
+  return signatureLine({ name, hint, bytes: new Uint8Array(bytes) });
+}
+
+export class TestLog {
+  readonly key: TestNoteKey;
+  readonly #name: LogName;
+  readonly #leaves: Hash[] = [];
+
+  /** With an opening leaf. */
+  constructor(name: LogName = { host: 'log.example', tree: 1 }) {
+    this.#name = name;
+    this.key = testNoteKey(originOfLog(name), 'note');
+    this.append(new TextEncoder().encode('the opening statement'));
+  }
+
+  get size(): number {
+    return this.#leaves.length;
+  }
+
+  /** The position of the new leaf. */
+  append(body: Uint8Array): number {
+    return this.#leaves.push(leafHash(body)) - 1;
+  }
+
+  /** Another log that begins with the same leaves and is signed by the same key. */
+  fork(): TestLog {
+    const fork = new TestLog(this.#name);
+    Object.assign(fork, { key: this.key });
+    fork.#leaves.splice(0, 1, ...this.#leaves);
+    return fork;
+  }
+
+  /** The text that the log and its witnesses sign. */
+  headText(size = this.size): string {
+    return checkpointText(originOfLog(this.#name), { size, root: rootHash(size, this.#hashes) });
+  }
+
+  /** The signed head, with lines of witnesses after that of the log. */
+  checkpoint(size = this.size, ...cosignatures: readonly string[]): string {
+    const text = this.headText(size);
+    return `${text}\n${testSignature(this.key, text)}${cosignatures.join('')}`;
+  }
+
+  rekorHead(size = this.size): string {
+    const text = checkpointText(rekorOriginOf(this.#name), { size, root: rootHash(size, this.#hashes) });
+    const noteKey = rekorKeyOf(this.key.noteKey, this.#name);
+    const bytes = new Uint8Array(sign(null, Buffer.from(text), this.key.privateKey));
+    return noteText({ text, signatures: [{ name: noteKey.name, hint: noteKey.hint, bytes }] });
+  }
+
+  inclusion(index: number, size = this.size): Hash[] {
+    return inclusionRanges(index, size).map((range) => rangeHash(range, this.#hashes));
+  }
+
+  proof(index: number, { size = this.size, cosignatures = [] as readonly string[] } = {}): string {
+    const hashes = this.inclusion(index, size);
+    return logProofText({
+      index,
+      hashes,
+      checkpoint: this.checkpoint(size, ...cosignatures),
+      rekorHead: this.rekorHead(size),
+    });
+  }
+
+  consistencyHashes(old: number, size = this.size): Hash[] {
+    return consistencyRanges(old, size).map((range) => rangeHash(range, this.#hashes));
+  }
+
+  consistency(old: number, size = this.size): string {
+    return consistencyText(old, this.consistencyHashes(old, size), this.checkpoint(size));
+  }
+
+  readonly #hashes: NodeHashes = ({ level, index }) => {
+    if (level === 0) return this.#leaves[index] as Hash;
+    return nodeHash(
+      this.#hashes({ level: level - 1, index: 2 * index }),
+      this.#hashes({ level: level - 1, index: 2 * index + 1 }),
+    );
+  };
+}
