@@ -1,10 +1,11 @@
 /** `verify.html` as it is built, in Chromium. docs/VERIFYING.md, in a browser. */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { graphFile } from '@vouchbox/evidence';
+import { EXPORT_MANIFEST, exportManifest, graphFile } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AttestedJob, attestedJob, exportOf, signingKey } from '../../packages/verifier/test/attested-job.ts';
 import { accessibilityProblems, type Browser, openBrowser, openPage, type WatchedPage } from '../rig/browser.ts';
+import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
 import { giveExport, problemOf, textOf, verdictOf, verifyPage } from './verify-page.ts';
 
 const pageBytesMax = 40 * 1024;
@@ -62,6 +63,26 @@ describe('the page, opened from a file on a phone', () => {
     expect(words).toContain('events.ndjson: event 3: its event_hash does not follow from its members');
     const states = await page.locator('.ring').evaluateAll((rings) => rings.map((ring) => ring.className));
     expect(states.slice(0, 4)).toEqual(['ring follows', 'ring follows', 'ring broken', 'ring unknown']);
+  });
+
+  test('says what the log says, with the keys of the log and of a witness beside that of the signer', async () => {
+    const { page } = opened;
+    const log = new TestLog();
+    const index = log.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
+    const witness = testNoteKey('witness.example', 'cosignature');
+    const cosignatures = [testCosignature(witness, log.headText(), 1_800_000_000)];
+    const logged = (proof: string) => {
+      const files = new Map([...job.files, ['log.tlog-proof', new TextEncoder().encode(proof)] as const]);
+      return new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)] as const]);
+    };
+    await page.fill('#key', `${job.key.publicKeyPem}${log.key.text}\n${witness.text}\n`);
+    await giveExport(page, logged(log.proof(index, { cosignatures })));
+    expect(await verdictOf(page, 'good')).toContain('WITNESSED by witness.example at 2027-01-15T08:00:00Z');
+    expect(await textOf(page.locator('#key-note'))).toContain('So is the log log.example/log/1, with 1 witness');
+    await giveExport(page, logged(log.proof(0)));
+    expect(await verdictOf(page, 'refused')).toContain('log.tlog-proof: the statement is not where the proof says');
+    await page.fill('#key', witness.text);
+    expect(await textOf(page.locator('#key-note.problem'))).toContain('pin the key of the log too');
   });
 
   test('is refused under another key', async () => {

@@ -5,10 +5,12 @@ import {
   consistencyRanges,
   consistencyText,
   cosignedMessage,
+  decodeEnvelope,
   type Hash,
   inclusionRanges,
   type LogName,
   leafHash,
+  logEntryBody,
   logProofText,
   type NodeHashes,
   type NoteKey,
@@ -18,10 +20,12 @@ import {
   noteKeyText,
   noteText,
   originOfLog,
+  parsePublicKey,
   rangeHash,
   rekorKeyOf,
   rekorOriginOf,
   rootHash,
+  type SignedStatement,
   signatureLine,
 } from '@vouchbox/evidence';
 
@@ -77,6 +81,15 @@ export class TestLog {
   /** The position of the new leaf. */
   append(body: Uint8Array): number {
     return this.#leaves.push(leafHash(body)) - 1;
+  }
+
+  /** The position of the leaf of an envelope, with the key that signed it. */
+  appendSigned(envelope: Uint8Array, publicKeyPem: string): number {
+    const [decoded, parsed] = [decodeEnvelope(envelope), parsePublicKey(publicKeyPem)];
+    if (decoded.kind === 'refused' || parsed.kind === 'refused') throw new Error('this is no signed statement');
+    const [signature] = decoded.envelope.signatures;
+    const statement = { bytes: envelope, envelope: decoded.envelope, signature, key: parsed.key };
+    return this.append(logEntryBody(statement as SignedStatement));
   }
 
   /** Another log that begins with the same leaves and is signed by the same key. */

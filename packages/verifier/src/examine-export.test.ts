@@ -1,6 +1,7 @@
 /** The words of an examination for a person who looks for a fault in an export. */
 import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
+import { TestLog, testCosignature, testNoteKey } from '../../../test/rig/test-log.ts';
 import { attestedJob, eventLines, exportOf, signingKey } from '../test/attested-job.ts';
 import { canVerifySignatures, type Examination, examineExport } from './examine-export.ts';
 
@@ -31,6 +32,30 @@ function tampered(content: Uint8Array | undefined): Uint8Array<ArrayBuffer> {
   copy[at] = (copy[at] ?? 0) ^ 1;
   return copy;
 }
+
+describe('the log', () => {
+  const log = new TestLog();
+  const index = log.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
+  const witness = testNoteKey('witness.example', 'cosignature');
+  const cosignatures = [testCosignature(witness, log.headText(), 1_800_000_000)];
+  const logged = (proof: string) => forged({ 'log.tlog-proof': bytes(proof) });
+  const keys = { log: log.key.noteKey, witnesses: [witness.noteKey] };
+
+  test('has its word in each examination', async () => {
+    const wordOf = async (files: ReturnType<typeof whole>, more: object = {}) =>
+      (await examineExport(files, { ...pinned, ...more })).log.word;
+    expect(await wordOf(whole(), { log: keys })).toBe('NOT LOGGED');
+    expect(await wordOf(logged(log.proof(index)))).toMatch(/^NOT LOGGED: its proof was not checked/);
+    expect(await wordOf(logged(log.proof(index)), { log: keys })).toMatch(/^UNWITNESSED/);
+    expect(await wordOf(logged(log.proof(index, { cosignatures })), { log: keys })).toMatch(/^WITNESSED by witness/);
+  });
+
+  test('refuses an export whose proof is of another statement', async () => {
+    const examination = await examineExport(logged(log.proof(0)), { ...pinned, log: keys });
+    expect(examination).toMatchObject({ verdict: 'refused', log: { word: 'NOT LOGGED' } });
+    expect(examination.log.checks).toMatchObject([{ name: 'log_inclusion', state: 'failed' }]);
+  });
+});
 
 describe('a whole export', () => {
   test('is good under the pinned key, and every check passed', async () => {

@@ -7,8 +7,10 @@ import {
   digestOf,
   EXPORT_FILES,
   EXPORT_MANIFEST,
+  EXPORT_OPTIONAL_FILES,
   type ExportManifest,
   isJsonObject,
+  type LogKeys,
   parsePublicKey,
   parseStrictJson,
   readExportManifest,
@@ -22,6 +24,7 @@ import { type AttestationVerdict, statedPredicate, verifyAttestation } from './a
 import type { ExportedJob, ExportFiles } from './exported-job.ts';
 import { parseExport, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
+import { logStanding, notLogged } from './log-standing.ts';
 import type { Check, Report } from './report.ts';
 import {
   historyChecks,
@@ -47,6 +50,8 @@ export interface ExaminationOptions {
   readonly tenant?: string | undefined;
   /** Without it, any job is accepted. */
   readonly job?: string | undefined;
+  /** Without them, a proof of the log is not checked. */
+  readonly log?: LogKeys | null;
   /** Whether this platform can check Ed25519 signatures: see `canVerifySignatures`. */
   readonly canVerify: boolean;
 }
@@ -67,6 +72,8 @@ export interface Examination {
   readonly record: readonly ExaminedCheck[];
   /** The program, its input and its output against the receipt. */
   readonly program: readonly ExaminedCheck[];
+  /** Where the signed statement stands in the log. Empty checks if there is nothing to check. */
+  readonly log: { readonly word: string; readonly checks: readonly ExaminedCheck[] };
   readonly events: readonly JobEvent[];
   /** Index of the first event that does not follow; null if all do. */
   readonly brokenAt: number | null;
@@ -103,7 +110,8 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
   const record = recordChecks(exported, { receipt, signed });
   const program = receipt === null ? [] : programChecks(files, receipt).map(stateOf);
   const isSigned = signed !== null && trusted.isPinned;
-  const all = [...listing, ...trusted.checks, ...record, ...program];
+  const log = await logOf(files, options, trusted);
+  const all = [...listing, ...trusted.checks, ...record, ...program, ...log.checks];
   // An export that failed a check is refused in any case, and a hostile history may be long.
   const isToldWrong = manifest === null || all.some(({ state }) => state === 'failed');
   const report = isToldWrong ? null : await reportOf(files, options, trusted.publicKeys);
@@ -113,6 +121,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
     attestation: trusted.checks,
     record,
     program,
+    log,
     events: 'problem' in history ? [] : history.events,
     brokenAt: brokenEvent(record),
     receipt,
@@ -202,6 +211,15 @@ async function attestationOf(
     publicKeys,
     isPinned,
   };
+}
+
+/** Where the statement stands in the log, if a key that is known here signed it. */
+async function logOf(files: ExportFiles, { log = null }: ExaminationOptions, { verdict, publicKeys }: Trusted) {
+  const envelope = wholeFile(files, EXPORT_FILES.envelope);
+  const isSigned = verdict?.signed != null && envelope !== undefined;
+  const proof = wholeFile(files, EXPORT_OPTIONAL_FILES.logProof) ?? null;
+  const standing = isSigned ? await logStanding({ envelope, publicKeys, proof }, { keys: log }) : notLogged;
+  return { word: standing.word, checks: standing.checks.map(stateOf) };
 }
 
 const STEPS = Object.keys(VERIFICATION_STEPS);

@@ -1,6 +1,6 @@
 /** What the page does: it takes files and a key, and shows what they prove. It sends nothing anywhere. */
 import './page.css';
-import { EXPORT_FILES } from '@vouchbox/evidence';
+import { EXPORT_FILES, type LogKeys } from '@vouchbox/evidence';
 import { canVerifySignatures } from '@vouchbox/verifier';
 import { Checker } from './check/checker.ts';
 import type { Findings } from './check/findings.ts';
@@ -104,8 +104,8 @@ class Page {
   async #examine(): Promise<void> {
     const own = ++this.#turn;
     const taken = this.#taken;
-    const { pems, problem } = this.#pinnedKeys(taken);
-    say(this.#keyNote, problem ?? keyText(pems.length), problem === null ? '' : 'problem');
+    const { pems, log, problem } = this.#pinnedKeys(taken);
+    say(this.#keyNote, problem ?? keyText(pems.length, log), problem === null ? '' : 'problem');
     if (taken === null) return;
     this.#report.setAttribute('aria-busy', 'true');
     if (this.#report.childElementCount === 0) this.#report.append(element('p', { class: 'note' }, 'Checking …'));
@@ -114,6 +114,7 @@ class Page {
     if (own !== this.#turn) return;
     const findings = await taken.checker.examine({
       publicKeys: pems,
+      log,
       canVerify: await canVerifySignatures(),
       tenant: expected('tenant'),
       job: expected('job'),
@@ -125,7 +126,9 @@ class Page {
     const enclosed = taken?.files.get(EXPORT_FILES.publicKey);
     const pem = enclosed === undefined ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(enclosed);
     const isKeyEarly = taken === null && /^\s*sha256:/.test(this.#key.value);
-    return isKeyEarly ? { pems: [], problem: null } : pinnedKeysIn(this.#key.value.slice(0, keyCharactersMax), pem);
+    return isKeyEarly
+      ? { pems: [], log: null, problem: null }
+      : pinnedKeysIn(this.#key.value.slice(0, keyCharactersMax), pem);
   }
 
   #show(files: Files, findings: Findings, keyProblem: string | null): void {
@@ -146,9 +149,12 @@ class Page {
   }
 }
 
-function keyText(count: number): string {
-  if (count === 0) return '';
-  return count === 1 ? 'One key is pinned.' : `${count} keys are pinned: one that signed is enough.`;
+function keyText(count: number, log: LogKeys | null): string {
+  const several = `${count} keys are pinned: one that signed is enough.`;
+  const signers = count === 0 ? '' : count === 1 ? 'One key is pinned.' : several;
+  return log === null
+    ? signers
+    : `${signers} So is the log ${log.log.name}, with ${log.witnesses.length} ${log.witnesses.length === 1 ? 'witness' : 'witnesses'}.`.trim();
 }
 
 /** The typed text; undefined if there is none. */

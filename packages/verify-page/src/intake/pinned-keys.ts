@@ -1,14 +1,18 @@
-/** Keys as people have them: PEM, a JWK, or the id of a key. docs/VERIFYING.md, RFC 8037. */
-import { isJsonObject, parsePublicKey, parseStrictJson } from '@vouchbox/evidence';
+/** Keys as people have them: PEM, a JWK, or the id of a key, and those of a log. docs/VERIFYING.md, RFC 8037. */
+import { isJsonObject, type LogKeys, parseNoteKey, parsePublicKey, parseStrictJson } from '@vouchbox/evidence';
 
 export interface PinnedKeys {
   /** PEM texts. */
   readonly pems: readonly string[];
+  /** The keys of the log and of its witnesses; null if that of the log is not among them. */
+  readonly log: LogKeys | null;
   /** Why a part of the text is not a key; null if all of it is. */
   readonly problem: string | null;
 }
 
 const PEM_BLOCK = /-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g;
+/** A line as Go's tools write the key of a log or of a witness. */
+const NOTE_KEY = /^\s*[^\s+]+\+[0-9a-f]{8}\+\S+\s*$/gm;
 const KEY_ID = /\bsha256:([0-9a-fA-F]{64})\b/g;
 
 /**
@@ -17,8 +21,20 @@ const KEY_ID = /\bsha256:([0-9a-fA-F]{64})\b/g;
  * @param enclosed the key in the export as PEM; null if it has none
  */
 export function pinnedKeysIn(text: string, enclosed: string | null): PinnedKeys {
+  const parsed = (text.match(NOTE_KEY) ?? []).map(parseNoteKey);
+  const bad = parsed.find((result) => result.kind === 'refused');
+  if (bad !== undefined) return refused(`This key of a log or a witness is refused: ${bad.reason}.`);
+  const keys = parsed.flatMap((result) => (result.kind === 'key' ? [result.key] : []));
+  const [log = null, ...more] = keys.filter(({ type }) => type === 'note');
+  const witnesses = keys.filter(({ type }) => type === 'cosignature');
+  if (more.length > 0) return refused('These are the keys of two logs. Pin one.');
+  if (log === null && witnesses.length > 0) return refused('A witness needs a log: pin the key of the log too.');
+  return { ...signersIn(text.replaceAll(NOTE_KEY, ''), enclosed), log: log && { log, witnesses } };
+}
+
+function signersIn(text: string, enclosed: string | null): PinnedKeys {
   const given = text.trim();
-  if (given === '') return { pems: [], problem: null };
+  if (given === '') return pinned([]);
   if (given.startsWith('{')) return fromJwk(given);
   const blocks = given.match(PEM_BLOCK);
   if (blocks !== null) return fromPems(blocks);
@@ -33,7 +49,7 @@ function fromPems(blocks: readonly string[]): PinnedKeys {
     const result = parsePublicKey(pem);
     if (result.kind === 'refused') return refused(`This key is refused: ${result.reason}.`);
   }
-  return { pems, problem: null };
+  return pinned(pems);
 }
 
 function fromJwk(text: string): PinnedKeys {
@@ -54,11 +70,14 @@ function fromJwk(text: string): PinnedKeys {
 function fromIds(ids: readonly string[], enclosed: string | null): PinnedKeys {
   if (enclosed === null) return refused('With a key id alone, the export must hold the key. Paste the key itself.');
   const result = parsePublicKey(enclosed);
-  if (result.kind === 'key' && ids.includes(result.key.key_id.slice('sha256:'.length)))
-    return { pems: [enclosed], problem: null };
+  if (result.kind === 'key' && ids.includes(result.key.key_id.slice('sha256:'.length))) return pinned([enclosed]);
   return refused('The key in the export has another id than the one you pinned.');
 }
 
+function pinned(pems: readonly string[]): PinnedKeys {
+  return { pems, log: null, problem: null };
+}
+
 function refused(problem: string): PinnedKeys {
-  return { pems: [], problem };
+  return { pems: [], log: null, problem };
 }

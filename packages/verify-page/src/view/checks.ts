@@ -6,11 +6,12 @@ import { element, mark, section } from './element.ts';
 import { wordsOf } from './words.ts';
 
 export function checksView(findings: Findings): HTMLElement {
-  const { files, attestation, record, program } = findings;
+  const { files, attestation, record, program, log } = findings;
   return section(
     'checks',
     'What was checked',
     group('The signature', attestation),
+    group('The log', log.checks),
     group('The history', record),
     group('The files, as the manifest lists them', files),
     group('The program and its files, as the receipt states them', program),

@@ -68,7 +68,14 @@ function culprits(findings: Findings): HTMLElement | null {
 }
 
 /** The failures, each with the file that it is about. */
-function failures({ files, attestation, record, program, graph }: Findings): [file: string, check: ExaminedCheck][] {
+function failures({
+  files,
+  attestation,
+  record,
+  program,
+  log,
+  graph,
+}: Findings): [file: string, check: ExaminedCheck][] {
   const own = (check: ExaminedCheck): [string, ExaminedCheck] => [check.name, check];
   const of =
     (file: string) =>
@@ -78,6 +85,7 @@ function failures({ files, attestation, record, program, graph }: Findings): [fi
     ...attestation.map(of('attestation.dsse.json')),
     ...record.map(of('events.ndjson')),
     ...program.map(own),
+    ...log.checks.map(of('log.tlog-proof')),
   ];
   const ofGraph = (graph?.bad ?? []).map(({ name, detail }): [string, ExaminedCheck] => [
     name,
@@ -99,7 +107,7 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 /** The signer, the job, its time and its end. Only signed facts are stated as such. */
-function summary({ receipt, isSigned, key_id }: Findings): HTMLElement | null {
+function summary({ receipt, isSigned, key_id, log }: Findings): HTMLElement | null {
   if (receipt === null) return null;
   const { job_id, tenant, status, exit_code, duration_ms, finished_at } = receipt;
   const facts: [string, unknown][] = [
@@ -109,6 +117,7 @@ function summary({ receipt, isSigned, key_id }: Findings): HTMLElement | null {
     ['It took', typeof duration_ms === 'number' ? `${duration_ms} ms` : null],
     ['Finished', finished_at],
     ['Signed by', key_id],
+    ['In the log', log.word],
   ];
   const rows = facts.filter(([, value]) => typeof value === 'string' && value !== '');
   return element(

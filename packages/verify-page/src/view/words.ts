@@ -80,11 +80,27 @@ const RECORD: Readonly<Record<string, CheckWords>> = {
   events: { title: 'The history can be read', meaning: 'events.ndjson has one event a line.' },
 };
 
+const LOG: Readonly<Record<string, CheckWords>> = {
+  log_entry: { title: 'A proof of the log', meaning: 'log.tlog-proof can be read in one way only.' },
+  log_head: {
+    title: 'The log signed this head',
+    meaning: 'The key of the log signed how long it is, and the digest of all of it.',
+  },
+  log_inclusion: {
+    title: 'This statement is in the log',
+    meaning: 'It cannot be taken out without a change of that digest.',
+  },
+  witness: {
+    title: 'A witness saw this head',
+    meaning: 'It signs only heads of a log that grew from the one it saw before, so nobody was shown another log.',
+  },
+};
+
 const OWN_NAME: CheckWords = { title: '', meaning: '' };
 
 /** The words of a check of the attestation or of the record; a file has its own path as the title. */
 export function wordsOf(name: string): CheckWords {
-  return ATTESTATION[name] ?? RECORD[name] ?? { ...OWN_NAME, title: name };
+  return ATTESTATION[name] ?? RECORD[name] ?? LOG[name] ?? { ...OWN_NAME, title: name };
 }
 
 const STATUSES: Readonly<Record<string, string>> = {
