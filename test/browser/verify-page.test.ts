@@ -39,6 +39,7 @@ describe('the page, opened from a file on a phone', () => {
     const { page } = opened;
     await page.fill('#key', job.key.publicKeyPem);
     expect(await verdictOf(page, 'good')).toContain(job.key.key_id);
+    expect(await textOf(page.locator('#verdict .summary'))).toMatch(/Job number of its tenant\s*7/);
     expect(await page.title()).toContain('Signed, and unchanged');
     expect(await page.locator('.ring').count()).toBe(job.events.length);
     expect(await textOf(page.locator('#posture'))).toContain('gVisor: a kernel of its own');

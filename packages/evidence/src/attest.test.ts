@@ -46,7 +46,12 @@ function record(lines: readonly string[]): TerminalRecord {
     complete: true,
   };
   const sealed = sealReceipt({ schema_version: 4, ...job, event_chain, output: outputEvidence(events) });
-  return { job: { ...job, truncated: false, receipt_sha256: sealed.receipt_sha256 }, receipt: sealed.receipt, events };
+  return {
+    job: { ...job, truncated: false, receipt_sha256: sealed.receipt_sha256 },
+    receipt: sealed.receipt,
+    events,
+    kept: { salt: null, tenant_number: null },
+  };
 }
 
 describe('attesting a terminal job', () => {

@@ -14,7 +14,7 @@ import {
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 import { encodeEnvelope, preAuthEncoding } from './dsse.ts';
-import { executionPredicate, PREDICATE_TYPE, type StoredReceipt } from './predicate.ts';
+import { executionPredicate, type KeptForPredicate, PREDICATE_TYPE, type StoredReceipt } from './predicate.ts';
 import { verifyReceipt } from './receipt.ts';
 import { resultArtifactBytes, resultSubjectName, type TerminalJob } from './result-artifact.ts';
 import { STATEMENT_MEDIA_TYPE, STATEMENT_TYPE } from './statement.ts';
@@ -53,6 +53,7 @@ export interface TerminalRecord {
   readonly job: TerminalJob;
   readonly receipt: StoredReceipt;
   readonly events: readonly JobEvent[];
+  readonly kept: KeptForPredicate;
   /** The texts from which the data of the events was read, checked as they are; absent if they are not known. */
   readonly dataTexts?: readonly (string | undefined)[];
 }
@@ -108,11 +109,15 @@ function contradictedMember({ job, receipt, events }: TerminalRecord): string | 
   return wasTruncated !== undefined && wasTruncated !== job.truncated ? 'truncated' : null;
 }
 
-function statementBytes({ job, receipt }: TerminalRecord, resultSize: number, sha256: string): Uint8Array<ArrayBuffer> {
+function statementBytes(
+  { job, receipt, kept }: TerminalRecord,
+  resultSizeBytes: number,
+  sha256: string,
+): Uint8Array<ArrayBuffer> {
   // In canonical order, like everything here that is written often.
   const statement = {
     _type: STATEMENT_TYPE,
-    predicate: executionPredicate(job, receipt, resultSize),
+    predicate: executionPredicate(job, receipt, { ...kept, resultSizeBytes }),
     predicateType: PREDICATE_TYPE,
     subject: [{ digest: { sha256 }, mediaType: RESULT_MEDIA_TYPE, name: resultSubjectName(job.job_id) }],
   };

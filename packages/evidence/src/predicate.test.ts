@@ -14,7 +14,11 @@ const job = {
 /** The predicate of a job whose receipt also has these members. */
 function predicateWith(members: object): ExecutionPredicate {
   const { receipt, receipt_sha256 } = sealReceipt({ ...job, ...members } as unknown as UnsealedReceipt);
-  return executionPredicate({ ...job, receipt_sha256 } as TerminalJob, { ...receipt }, 10);
+  return executionPredicate(
+    { ...job, receipt_sha256 } as TerminalJob,
+    { ...receipt },
+    { resultSizeBytes: 10, salt: null, tenant_number: null },
+  );
 }
 
 describe('a predicate whose receipt has no summary of its chain', () => {
@@ -42,4 +46,38 @@ test('a predicate repeats the count and the head of its receipt', () => {
   const predicate = predicateWith({ event_chain: { head, count: 4 } });
   expect(predicate).toMatchObject({ eventChainHead: head, eventCount: 4 });
   expect(readPredicate({ ...predicate, eventCount: 5 })).toMatchObject({ kind: 'refused' });
+});
+
+describe('what a predicate may have beside its receipt', { tags: ['Artifact-14'] }, () => {
+  const { receipt, receipt_sha256 } = sealReceipt(job as unknown as UnsealedReceipt);
+  const kept = { resultSizeBytes: 10, salt: 'a5'.repeat(16), tenant_number: 3 };
+  const ended = { ...job, receipt_sha256 } as TerminalJob;
+  const predicate = executionPredicate(ended, { ...receipt }, kept);
+
+  test('is stated where it was kept with the job, and absent where it was not', () => {
+    expect(predicate).toMatchObject({ salt: 'a5'.repeat(16), tenantJobNumber: 3 });
+    expect(readPredicate({ ...predicate })).toEqual({ kind: 'predicate', predicate });
+    const older = executionPredicate(ended, { ...receipt }, { ...kept, salt: null, tenant_number: null });
+    expect(Object.keys(older).filter((name) => ['salt', 'tenantJobNumber', 'also'].includes(name))).toEqual([]);
+    expect(readPredicate({ ...older })).toEqual({ kind: 'predicate', predicate: older });
+  });
+
+  test('is kept as it is, where a later version says more', () => {
+    const later = { ...predicate, also: { canary: { sha256: 'cd'.repeat(32) }, build: null } };
+    expect(readPredicate(later)).toEqual({ kind: 'predicate', predicate: later });
+  });
+
+  test.each([
+    ['salt', 'a5'.repeat(15)],
+    ['salt', 'A5'.repeat(16)],
+    ['salt', null],
+    ['tenantJobNumber', 0],
+    ['tenantJobNumber', 1.5],
+    ['tenantJobNumber', '3'],
+    ['also', []],
+    ['also', 'more'],
+  ])('is refused as %s %j', (name, value) => {
+    const reason = `its ${name} is malformed`;
+    expect(readPredicate({ ...predicate, [name]: value })).toEqual({ kind: 'refused', reason });
+  });
 });

@@ -1,6 +1,7 @@
 /**
  * What an attestation says about a job: its outcome, the observed posture, and the whole receipt, unchanged. The
  * members beside the receipt repeat what policies ask for most. A predicate that contradicts its receipt is refused.
+ * Nothing in it is drawn when it is signed, so that two signers give the same bytes.
  */
 import type { TerminalStatus } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
@@ -30,13 +31,25 @@ export interface ExecutionPredicate {
   readonly eventChainHead: string | null;
   readonly eventCount: number | null;
   readonly receipt: StoredReceipt;
+  /** 16 random bytes in hex, so that nobody who guesses the rest can tell it from a digest. Absent in older ones. */
+  readonly salt?: string;
+  /** Which job of its tenant it is, from 1, in the order of acceptance. Absent in older ones, and where it is not told. */
+  readonly tenantJobNumber?: number;
+  /** What this version does not know. A reader shows it, and decides nothing by it. */
+  readonly also?: Readonly<Record<string, unknown>>;
+}
+
+/** What was kept with a job for its predicate alone; null for a job of an earlier version. */
+export interface KeptForPredicate {
+  readonly salt: string | null;
+  readonly tenant_number: number | null;
 }
 
 /** The predicate of a job whose result artifact has this many bytes. */
 export function executionPredicate(
   job: TerminalJob,
   receipt: StoredReceipt,
-  resultSizeBytes: number,
+  { resultSizeBytes, salt, tenant_number }: KeptForPredicate & { readonly resultSizeBytes: number },
 ): ExecutionPredicate {
   const { isolationClass, networking, eventChainHead, eventCount } = observedOf(receipt);
   return {
@@ -51,8 +64,10 @@ export function executionPredicate(
     receiptSha256: job.receipt_sha256,
     resultMediaType: RESULT_MEDIA_TYPE,
     resultSizeBytes,
+    ...(salt !== null && { salt }),
     status: job.status,
     tenant: job.tenant,
+    ...(tenant_number !== null && { tenantJobNumber: tenant_number }),
   };
 }
 
@@ -62,6 +77,9 @@ export type PredicateResult = { readonly kind: 'predicate'; readonly predicate: 
 export function readPredicate(value: Readonly<Record<string, unknown>>): PredicateResult {
   for (const [name, isRight] of Object.entries(MEMBER_FORMS)) {
     if (!Object.hasOwn(value, name) || !isRight(value[name])) return refused(`its ${name} is missing or malformed`);
+  }
+  for (const [name, isRight] of Object.entries(OPTIONAL_FORMS)) {
+    if (Object.hasOwn(value, name) && !isRight(value[name])) return refused(`its ${name} is malformed`);
   }
   const predicate = value as unknown as ExecutionPredicate;
   const receipt = verifyReceipt(predicate.receipt);
@@ -106,7 +124,16 @@ const isStringOrNull = (value: unknown) => value === null || isString(value);
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-const MEMBER_FORMS: Readonly<Record<keyof ExecutionPredicate, (value: unknown) => boolean>> = {
+type OptionalMember = 'salt' | 'tenantJobNumber' | 'also';
+type Form = (value: unknown) => boolean;
+
+const OPTIONAL_FORMS: Readonly<Record<OptionalMember, Form>> = {
+  salt: (value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value),
+  tenantJobNumber: (value) => isCount(value) && value !== 0,
+  also: isJsonObject,
+};
+
+const MEMBER_FORMS: Readonly<Record<Exclude<keyof ExecutionPredicate, OptionalMember>, Form>> = {
   tenant: isString,
   jobId: isString,
   status: (value) => (TERMINAL_STATUSES as readonly unknown[]).includes(value),

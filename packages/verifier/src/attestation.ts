@@ -3,6 +3,7 @@
  * were read, and uses nothing that only Node has. Spec § Authentication 10.
  */
 import {
+  canonicalJson,
   decodeEnvelope,
   decodeStatement,
   type EnvelopeVerificationInput,
@@ -84,6 +85,17 @@ export function factsOf(signed: AttestationVerdict['signed'], log: LogStanding):
     receipt_sha256: predicate.receiptSha256,
     key_id,
     log: log.word,
+    ...addedFacts(predicate),
+  };
+}
+
+/** The members that a predicate may have beside those of every version, as it states them. */
+export function addedFacts({ salt, tenantJobNumber, also = {} }: ExecutionPredicate): Facts {
+  const unknown = Object.entries(also).map(([name, value]): [string, string] => [`also.${name}`, canonicalJson(value)]);
+  return {
+    ...(salt !== undefined && { salt }),
+    ...(tenantJobNumber !== undefined && { tenant_job_number: tenantJobNumber }),
+    ...Object.fromEntries(unknown),
   };
 }
 

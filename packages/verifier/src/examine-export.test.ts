@@ -64,6 +64,7 @@ describe('a whole export', () => {
     expect(examination).toMatchObject({ verdict: 'good', isSigned: true, brokenAt: null, key_id: job.key.key_id });
     expect(examination.events).toHaveLength(job.events.length);
     expect(examination.attestation).toHaveLength(11);
+    expect(examination.added).toEqual({ salt: '5a'.repeat(16), tenant_job_number: 7 });
   });
 
   test('proves nothing about who signed it without a pinned key', async () => {

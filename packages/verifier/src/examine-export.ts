@@ -20,12 +20,12 @@ import {
 } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { type AttestationVerdict, statedPredicate, verifyAttestation } from './attestation.ts';
+import { type AttestationVerdict, addedFacts, statedPredicate, verifyAttestation } from './attestation.ts';
 import type { ExportedJob, ExportFiles } from './exported-job.ts';
 import { parseExport, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
 import { logStanding, notLogged } from './log-standing.ts';
-import type { Check, Report } from './report.ts';
+import type { Check, Facts, Report } from './report.ts';
 import {
   historyChecks,
   manifestCheck,
@@ -83,6 +83,8 @@ export interface Examination {
   readonly isSigned: boolean;
   /** The key that signed, pinned or not; null if no known key did. */
   readonly key_id: string | null;
+  /** What the statement says beside its receipt: see `addedFacts`. Empty if no known key signed it. */
+  readonly added: Facts;
   /** The result artifact; null if it could not be read. */
   readonly result: Readonly<Record<string, unknown>> | null;
 }
@@ -127,6 +129,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
     receipt,
     isSigned,
     key_id: signed?.key_id ?? null,
+    added: signed === null ? {} : addedFacts(signed.predicate),
     result: jsonObjectOf(wholeFile(files, EXPORT_FILES.result)),
   };
 }

@@ -11,7 +11,11 @@ function judge(text: string, changes: Readonly<Record<string, unknown>> = {}) {
   const receipt = { ...job.receipt, ...changes };
   const { tenant, job_id } = job;
   return parseRequirement(text).judge(
-    executionPredicate({ ...job.receipt, tenant, job_id, truncated: false }, receipt, 1),
+    executionPredicate({ ...job.receipt, tenant, job_id, truncated: false }, receipt, {
+      resultSizeBytes: 1,
+      salt: null,
+      tenant_number: null,
+    }),
     notLogged,
   );
 }

@@ -55,6 +55,24 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     });
   });
 
+  test('shows what the statement has beside its receipt, also what this version does not know', {
+    tags: ['Artifact-14'],
+  }, async () => {
+    const later = attestedJob({ also: { canary: { age: 3 }, 'a\nb': null } });
+    const changes = {
+      envelope: scratch.write('later', later.attestation.envelope),
+      subject: scratch.write('later-result', later.attestation.result),
+    };
+    const { exitCode, stdout } = await verify(changes);
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
+    expect(stdout).toMatch(/^ {7}salt +(5a){16}$/m);
+    expect(stdout).toMatch(/^ {7}tenant_job_number +7$/m);
+    expect(stdout).toMatch(/^ {7}also\.canary +\{"age":3\}$/m);
+    expect(stdout).not.toMatch(/^b /m);
+    const { facts } = JSON.parse((await verify(changes, '--json')).stdout) as { facts: object };
+    expect(facts).toMatchObject({ salt: '5a'.repeat(16), tenant_job_number: 7, 'also.canary': '{"age":3}' });
+  });
+
   test('names the check that failed, on both streams, and repeats nothing that was refused', async () => {
     const { exitCode, stdout, stderr } = await verify({ tenant: 'other' });
     expect(exitCode).toBe(4);

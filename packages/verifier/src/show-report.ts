@@ -39,5 +39,5 @@ function checkLine({ name, isGood, detail }: Check): string {
 }
 
 function factLine([name, value]: [string, Facts[string]]): string {
-  return `       ${name.padEnd(16)} ${value === null ? 'not stated' : printable(String(value))}`;
+  return `       ${printable(name).padEnd(16)} ${value === null ? 'not stated' : printable(String(value))}`;
 }

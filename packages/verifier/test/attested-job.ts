@@ -11,14 +11,18 @@ import {
   attest,
   canonicalJson,
   chainEvents,
+  decodeEnvelope,
+  type EnvelopeSigner,
   EXPORT_FILES,
   EXPORT_MANIFEST,
   EXPORT_OPTIONAL_FILES,
+  encodeEnvelope,
   exportManifest,
   GENESIS_HASH,
   keyIdOf,
   outputEvidence,
   policyText,
+  preAuthEncoding,
   sealReceipt,
   sha256Hex,
   type UnsealedReceipt,
@@ -48,6 +52,8 @@ export interface JobOptions {
   /** The outputs that are inputs of the job, by the paths of the inputs. */
   readonly from?: Readonly<Record<string, OutputName>>;
   readonly outputs?: Readonly<Record<string, string>>;
+  /** What a later version says in its statement, and this one does not know. */
+  readonly also?: Readonly<Record<string, unknown>>;
 }
 
 export interface AttestedJob {
@@ -60,6 +66,9 @@ export interface AttestedJob {
   /** Everything in an export except its manifest. */
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
+
+/** What a service keeps for the statement alone. */
+const KEPT = { salt: '5a'.repeat(16), tenant_number: 7 };
 
 const AT = '2026-01-01T00:00:01.000Z';
 const LIMITS = { wall_seconds: 10, cpu_seconds: 2.5, mem_mb: 256, max_pids: 64, max_file_mb: 16 };
@@ -93,16 +102,30 @@ export function attestedJob(options: JobOptions = {}): AttestedJob {
   const lifecycle = { tenant, job_id, ...outcome, created_at: AT, started_at: AT, finished_at };
   const unsealed = { ...receiptOf(options, events), ...lifecycle, output_artifacts: outputs, ...options.receipt };
   const { receipt, json, receipt_sha256 } = sealReceipt(unsealed as UnsealedReceipt);
-  const signer = {
+  const signer: EnvelopeSigner = {
     key_id: key.key_id,
-    sign: (message: Uint8Array) => new Uint8Array(sign(null, message, key.privateKey)),
+    sign: (message) => new Uint8Array(sign(null, message, key.privateKey)),
   };
   const job = { ...lifecycle, truncated: false, receipt_sha256 };
-  const result = attest({ job, receipt, events }, signer);
+  const result = attest({ job, receipt, events, kept: KEPT }, signer);
   if (result.kind !== 'attested') throw new Error(`the fixture is not attestable: ${JSON.stringify(result)}`);
-  const { attestation } = result;
+  const { also } = options;
+  const attestation =
+    also === undefined ? result.attestation : { ...result.attestation, ...restated(result.attestation, also, signer) };
   const files = exportedFiles(options, { json, events, attestation, key });
   return { tenant, job_id, key, events, receipt, attestation, files };
+}
+
+/** The envelope around the same statement, as a later version would write it. */
+function restated({ envelope }: Attestation, also: object, signer: EnvelopeSigner) {
+  const decoded = decodeEnvelope(envelope);
+  if (decoded.kind === 'refused') throw new Error(decoded.reason);
+  const { payload, payloadType } = decoded.envelope;
+  const { predicate, ...statement } = JSON.parse(new TextDecoder().decode(payload)) as { predicate: object };
+  const later = new TextEncoder().encode(canonicalJson({ ...statement, predicate: { ...predicate, also } }));
+  const signatures = [{ keyid: signer.key_id, sig: signer.sign(preAuthEncoding(payloadType, later)) }];
+  const bytes = encodeEnvelope({ payloadType, payload: later, signatures });
+  return { envelope: bytes, envelope_sha256: sha256Hex(bytes) };
 }
 
 /** The bytes of every file of an export, including the manifest. */

@@ -106,8 +106,10 @@ const FILES: Readonly<Record<string, string>> = {
   public_key_file: 'public-key.pem',
 };
 
+const ADDED: Readonly<Record<string, string>> = { salt: 'Salt', tenant_job_number: 'Job number of its tenant' };
+
 /** The signer, the job, its time and its end. Only signed facts are stated as such. */
-function summary({ receipt, isSigned, key_id, log }: Findings): HTMLElement | null {
+function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLElement | null {
   if (receipt === null) return null;
   const { job_id, tenant, status, exit_code, duration_ms, finished_at } = receipt;
   const facts: [string, unknown][] = [
@@ -118,6 +120,7 @@ function summary({ receipt, isSigned, key_id, log }: Findings): HTMLElement | nu
     ['Finished', finished_at],
     ['Signed by', key_id],
     ['In the log', log.word],
+    ...Object.entries(added).map(([name, value]): [string, unknown] => [ADDED[name] ?? printable(name), String(value)]),
   ];
   const rows = facts.filter(([, value]) => typeof value === 'string' && value !== '');
   return element(
