@@ -94,7 +94,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (waiting.length > 0) writing ??= write();
     },
     async flush() {
-      ended.abort();
+      // Without a reason, each job would make an error with its stack.
+      ended.abort('the program has ended');
       while (writing !== null) await writing;
       return outcome;
     },

@@ -33,6 +33,8 @@ export interface SigningProblem {
   readonly at: string;
 }
 
+/** How long jobs that ended wait for others to be signed with them. A crash loses nothing: they are in the outbox. */
+const gatherMilliseconds = 50;
 /** The loop looks at the outbox at least this often. */
 const recheckMilliseconds = 5000;
 /** A failure that prevents all signing is retried after about half a minute at most. */
@@ -71,7 +73,7 @@ export class Attestor implements AsyncDisposable {
     using nudge = this.#options.nudges.next('outbox', signal);
     const isDone = await this.#attempt(() => this.#work(signal));
     if (isDone) await within(nudge.arrived, recheckMilliseconds, undefined);
-    else await pause(retryDelay(Math.min(this.#failures, failuresCounted)), signal);
+    await pause(isDone ? gatherMilliseconds : retryDelay(Math.min(this.#failures, failuresCounted)), signal);
   }
 
   /** Signs in its turn. A node that could not sign leaves it to another, until it has shown that it can again. */

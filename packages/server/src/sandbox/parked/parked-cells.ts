@@ -22,6 +22,9 @@ const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for a cell that is being made before it gets its own. Making its own may take as long. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
+/** Why a cell is not made ahead any more. Without a reason, each abort would make an error with its stack. */
+const WANTED = 'a job wants the cell';
+
 /** Makes the cell that a job gets if its cell fails at the hand-over. */
 type Another = (error: BootstrapError) => Promise<PreparedCell>;
 
@@ -130,7 +133,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     clearTimeout(this.#timer);
     for (const { parked, making } of this.#stock.shelves) {
       for (const { cell } of parked.splice(0)) this.#stock.end(cell);
-      for (const { wanted } of making) wanted.abort();
+      for (const { wanted } of making) wanted.abort(WANTED);
     }
     await Promise.all(this.#making);
     await this.#stock.settled();
@@ -145,7 +148,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
       if (oldest.madeOf !== origin.madeOf) this.#stock.discard(oldest, 'changed');
       else if (!oldest.cell.isWhole()) this.#stock.discard(oldest, 'died');
       else {
-        oldest.wanted.abort();
+        oldest.wanted.abort(WANTED);
         this.#noteAsked(shelf);
         this.#taken.parked += 1;
         return this.#handedOut(oldest.cell, shelf, another);
@@ -184,7 +187,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf);
     if (claimed === undefined) return null;
     shelf.making.delete(claimed);
-    claimed.wanted.abort();
+    claimed.wanted.abort(WANTED);
     const cell = claimed.made.catch(() => null);
     const inTime = await within(cell, CLAIMED_MILLISECONDS_MAX, null);
     if (inTime === null) void cell.then((late) => late !== null && this.#stock.end(late));

@@ -37,6 +37,8 @@ export function openForWriting(path: string): Connection {
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
   database.exec('pragma wal_autocheckpoint = 0');
+  // What a statement may have to undo, and sorts, make no file of their own.
+  database.exec('pragma temp_store = memory');
   database.exec(`pragma journal_size_limit = ${walBytesKept}`);
   return connection;
 }

@@ -66,7 +66,8 @@ export function startForked(launcher: Launcher, options: CellOptions, boot: Boot
         END_MILLISECONDS_MAX,
         null,
       );
-      unwanted.abort();
+      // Each abort makes an error with its stack, which a cell that was made does not need.
+      if (cell === null) unwanted.abort();
       if (cell === null || !(await cell.end())) await group.remove();
     },
   };

@@ -1,6 +1,7 @@
 /**
- * Commands that wait together share one transaction, and so one sync of the disk. Each runs in its own savepoint, so a
- * command that fails does not undo the others. No caller is answered before the commit.
+ * Commands that wait together share one transaction, and so one sync of the disk. If one fails, which is rare, the
+ * transaction is undone and each command gets its own, so that it does not undo the others. With a savepoint for each,
+ * SQLite would copy every page before it changes. No caller is answered before the commit.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
@@ -19,16 +20,12 @@ export class GroupCommit {
   readonly #runCommand: RunCommand;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
-  readonly #savepoint: StatementSync;
-  readonly #release: StatementSync;
 
   constructor(database: DatabaseSync, runCommand: RunCommand) {
     this.#database = database;
     this.#runCommand = runCommand;
     this.#begin = database.prepare('begin immediate');
     this.#commit = database.prepare('commit');
-    this.#savepoint = database.prepare('savepoint command');
-    this.#release = database.prepare('release command');
   }
 
   /**
@@ -42,12 +39,15 @@ export class GroupCommit {
     } catch (thrown) {
       return refuse(waiting.splice(0, groupCommandsMax), storeErrorOf(thrown));
     }
+    let isOfOneCommand = true;
     try {
       const answers = await this.#runGroup(waiting, group);
+      isOfOneCommand = false;
       this.#commit.run();
       return answers;
     } catch (thrown) {
-      return this.#withoutGroup(group, storeErrorOf(thrown));
+      // SQLite ends the transaction by itself when space or memory runs out.
+      return this.#withoutGroup(group, storeErrorOf(thrown), isOfOneCommand && this.#database.isTransaction);
     }
   }
 
@@ -57,33 +57,20 @@ export class GroupCommit {
     const closesAt = performance.now() + groupMillisecondsMax;
     for (let call = waiting.shift(); call !== undefined; call = waiting.shift()) {
       group.push(call);
-      answers.push(await this.#runApart(call));
+      answers.push({ id: call.id, value: await this.#runCommand(call) });
       if (group.length >= groupCommandsMax || performance.now() >= closesAt) break;
     }
     return answers;
   }
 
-  /** Throws only if the whole transaction is gone: SQLite ends it by itself when space or memory runs out. */
-  async #runApart(call: Call): Promise<Answer> {
-    this.#savepoint.run();
-    try {
-      const value = await this.#runCommand(call);
-      this.#release.run();
-      return { id: call.id, value };
-    } catch (thrown) {
-      if (!this.#database.isTransaction) throw thrown;
-      this.#database.exec('rollback to command; release command');
-      return { id: call.id, error: portable(storeErrorOf(thrown)) };
-    }
-  }
-
   /**
-   * The group's transaction failed as a whole, and nothing of it is stored. One command that is too large for the space
-   * left must not refuse the others, so each is tried alone; after a failed read or write nothing is tried again.
+   * Nothing of the group is stored. One command that fails, or is too large for the space left, must not refuse the
+   * others, so each is tried alone; after a failed read or write of the whole nothing is tried again.
    */
-  async #withoutGroup(group: Call[], error: StoreError): Promise<Answer[]> {
+  async #withoutGroup(group: Call[], error: StoreError, isOfOneCommand: boolean): Promise<Answer[]> {
     if (this.#database.isTransaction) this.#database.exec('rollback');
-    if (group.length <= 1 || error.code === 'io' || error.code === 'corrupt') return refuse(group, error);
+    const isFinal = !isOfOneCommand && (error.code === 'io' || error.code === 'corrupt');
+    if (group.length <= 1 || isFinal) return refuse(group, error);
     const answers: Answer[] = [];
     for (const call of group) answers.push(...(await this.take([call])));
     return answers;
