@@ -117,11 +117,13 @@ const saidCharsMax = 50;
 export const TOO_LONG = 'too long';
 
 /** Points that a checker gave: after `points` at the start of stderr, or in the files of the Kattis format. */
-function saidBy({ stderr, outputs }: JobEnd, codes: ExitCodes): SaidPoints | null {
+function saidBy({ stderr, outputs, violations }: JobEnd, codes: ExitCodes): SaidPoints | null {
   if (codes === 'testlib') {
     const [, text] = /^points[ \t]+(\S{1,40})/.exec(stderr) ?? [];
     return text === undefined ? null : { kind: 'points', text };
   }
+  // No points mean all points, so a file with points that did not come back must count as a mistake.
+  if (violations.some(mayHidePoints)) return { kind: 'points', text: 'unknown' };
   for (const [path, kind] of SCORE_FILES) {
     const text = outputs.find((file) => file.path === path)?.text;
     if (text !== undefined) return { kind, text: text.length > saidCharsMax ? TOO_LONG : text };
@@ -134,6 +136,11 @@ export const SCORE_FILES = [
   ['output/score.txt', 'points'],
   ['output/score_multiplier.txt', 'part'],
 ] as const;
+
+/** Whether it may be for this reason that no file with points is known: one was left out, or nobody knows which files were. */
+export function mayHidePoints({ type, path }: SaidViolation): boolean {
+  return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
+}
 
 /** Limits of the programs of a grader: far above what they need, since a test is lost if they meet one. */
 export const GRADER_LIMITS: LimitsInput = { cpu_seconds: 30, wall_seconds: wallFor(30), mem_mb: 512, max_file_mb: 64 };

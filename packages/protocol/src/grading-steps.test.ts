@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { type JobEnd, type PlannedJob, STDOUT_FILE } from './grading-job.ts';
 import { CHECKED_FILES, COMPARER, JUDGE_2 } from './grading-judge.ts';
 import { type GradingPlan, type PlannedProgram, planProblem } from './grading-plan.ts';
-import type { Grading2 } from './grading-record.ts';
+import type { Grading2, JudgedTest } from './grading-record.ts';
+import { wonAlone } from './grading-score.ts';
 import { type Abilities, nextJobs } from './grading-steps.ts';
 
 const ALL: Abilities = { large_outputs: true, build: true };
@@ -211,6 +212,19 @@ test('a checker of the Kattis format reads the output, and leaves its points in 
     outputs: ['output/**'],
   });
   expect(given.tests[0]?.check?.said).toEqual({ kind: 'points', text: '3\n' });
+});
+
+test.each([
+  { type: 'output_count', path: 'output/**' },
+  { type: 'output_path', path: 'output/score.txt' },
+  { type: 'output_size', path: 'output/score_multiplier.txt' },
+  { type: 'output_path', path: 'output' },
+])('a checker whose points may have been left out is a mistake, and wins nothing: $type of $path', (violation) => {
+  const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
+  const violations = [{ ...violation, message: 'it did not come back' }];
+  const { given } = drive(plan, { ends: { 'check 1': { exit_code: 42, violations } } });
+  const ran = { ...(given.tests[0] as JudgedTest), isAlike: false };
+  expect(wonAlone(ran, { build: null })).toEqual({ verdict: 'checker_failed', points: 0 });
 });
 
 test('an interactor is given beside the program, and its end is the word', () => {

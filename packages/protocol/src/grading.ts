@@ -55,6 +55,7 @@ export interface TestEnd {
 export interface SaidViolation {
   readonly type: string;
   readonly message: string;
+  readonly path?: string;
   readonly phase?: string;
 }
 

@@ -19,6 +19,16 @@ const END: JobEnd = {
   ...{ code_sha256: 'b', stdin_sha256: null, stdout_sha256: 'c' },
   usage: { cpu_ms: 1, wall_ms: 1, memory_peak_bytes: 1 },
 };
+/** As many as a job can have. */
+const many = Array.from({ length: 200 }, (_, at) => `output/${at}${'x'.repeat(200)}`);
+const MANY: Partial<JobEnd> = {
+  outputs: many.map((path) => ({ path, sha256: 'd' })),
+  violations: [...many, 'output/score.txt'].map((path) => ({
+    type: 'output_path',
+    message: `${path} is a link`,
+    path,
+  })),
+};
 const FAILED = { terminal_reason: 'compile_failed', exit_code: 1 };
 
 describe('an end with', () => {
@@ -33,6 +43,8 @@ describe('an end with', () => {
     ['a compiler that met a limit', { ...FAILED, stderr: `main.cpp:1:1: error: no\nout of memory ${long}` }],
     ['a compiler that named nothing', { ...FAILED, stderr: long }],
     ['points in a file', { outputs: [{ path: 'output/score.txt', sha256: 'd', text: '3\n' }] }],
+    ['a compiler that broke a limit', { violations: [{ type: 'pids', message: 'no more', phase: 'compile' }] }],
+    ['many files, and points that were left out', MANY],
     ['long points in a file', { outputs: [{ path: 'output/score.txt', sha256: 'd', text: long }] }],
   ])('%s', (_what, more) => {
     const end = { ...END, ...more };

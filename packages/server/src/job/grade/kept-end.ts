@@ -2,15 +2,28 @@
  * The end of a job as it stays in memory while its grading goes on: all that the steps ask of it, and of its texts no more
  * than the judge may be given. A longer output is read again for the job that is given it.
  */
-import { compilerOf, inlineRoom, type JobEnd, STDOUT_FILE } from '@vouchbox/protocol/grading-steps';
+import { isLimitOfCompiler } from '@vouchbox/protocol/grading';
+import {
+  compilerOf,
+  inlineRoom,
+  type JobEnd,
+  mayHidePoints,
+  SCORE_FILES,
+  STDOUT_FILE,
+} from '@vouchbox/protocol/grading-steps';
 
 /** A longer file with points is too long to count. */
 const scoreCharsMax = 64;
 
+const ASKED = new Set<string>([STDOUT_FILE, ...SCORE_FILES.map(([path]) => path)]);
+
 /** `tests` is how many the grading has. */
 export function keptEnd(end: JobEnd, tests: number): JobEnd {
-  const outputs = end.outputs.map(({ text, ...file }) => (text === undefined ? file : { ...file, text: start(text) }));
-  const short = { ...end, stderr: keptStderr(end), outputs };
+  const outputs = end.outputs
+    .filter(({ path }) => ASKED.has(path))
+    .map(({ text, ...file }) => (text === undefined ? file : { ...file, text: start(text) }));
+  const violations = end.violations.filter((violation) => isLimitOfCompiler(violation) || mayHidePoints(violation));
+  const short = { ...end, stderr: keptStderr(end), outputs, violations };
   if (end.stdout === null || Buffer.byteLength(end.stdout) <= inlineRoom(tests)) return short;
   // Nothing is compared with an output that was cut.
   if (end.truncated) return { ...short, stdout: '' };
