@@ -54,9 +54,7 @@ async function seenOf(crossing: Crossing): Promise<Seen> {
   const given = verdict.tests[0]?.verdict;
   if (run === null) {
     if (given !== 'compile_error') throw new Error(`the verdict of a test that did not run is ${given}`);
-    const { violations = [], ...build } = await readByClient(crossing, String(verdict.program.build?.job_id));
-    // A build also says that it left no product.
-    return { ...build, violations: violations.filter((type) => type !== 'output_missing') };
+    return await readByClient(crossing, String(verdict.program.build?.job_id));
   }
   const { violations, files: _, ...seen } = run;
   const expected = verdictOf(seen);

@@ -118,6 +118,10 @@ export class ProgramRun implements RunningCell, Disposable {
       isCpuTimeUsedUp: counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000,
     });
     const breaches = violationsOf(ending, { ...counters, hasFullFile }, limits);
+    // What never ran is not said to lack what it would have written.
+    const left = [...outputs.violations, ...(large?.violations ?? [])].filter(
+      ({ type }) => !isCompiling || type !== 'output_missing',
+    );
     return {
       ending,
       usage: {
@@ -127,11 +131,7 @@ export class ProgramRun implements RunningCell, Disposable {
       },
       ...(alone !== null && !isBuild && { programUsage: programUsage(alone, counters.wallMilliseconds) }),
       output,
-      violations: [
-        ...(isCompiling ? inCompilation(breaches) : breaches),
-        ...outputs.violations,
-        ...(large?.violations ?? []),
-      ],
+      violations: [...(isCompiling ? inCompilation(breaches) : breaches), ...left],
       artifacts: outputs.artifacts,
       ...(interaction !== undefined && { interaction }),
       ...(large !== undefined && { largeOutputs: large.outputs }),
