@@ -1,6 +1,6 @@
 /** `vouchbox serve`: the service as a process, from its settings to its last signal. */
 import { isatty } from 'node:tty';
-import { announceService, buildMissingNatives, enterUserNamespace, loadConfig } from '@vouchbox/server/administration';
+import { announceService, buildStaleNatives, enterUserNamespace, loadConfig } from '@vouchbox/server/administration';
 import { EXIT } from './failures/exit-code.ts';
 import { serverEnvironment } from './service/environment.ts';
 import { takeServiceSignals } from './service/service-signals.ts';
@@ -18,7 +18,7 @@ export async function serve(flags: Readonly<Record<string, string | undefined>>,
   const makesCells = config.provider !== 'subprocess' && config.roles.includes('executor');
   if (makesCells) enterUserNamespace();
   const signals = takeServiceSignals(isatty(STDIN) ? 'stop' : 'reload');
-  if (makesCells) await buildMissingNatives();
+  if (makesCells) await buildStaleNatives();
   // Loaded after the settings were checked: a wrong setting is reported at once.
   const { startService } = await import('@vouchbox/server/service');
   const stop = new AbortController();

@@ -4,7 +4,8 @@
  * started for each cell, the stage and process 1. Without the launcher, which needs libseccomp, crun makes cells.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -50,11 +51,29 @@ const TARGETS = [
   { file: 'svc-launcher.so', sources: TEMPLATE, flags: ['-fPIC', '-shared', '-Wl,-z,now'] },
 ];
 
-function isBuilt(target) {
-  if (!existsSync(target)) return false;
-  const { mtimeMs } = statSync(target);
-  const sources = FOLDERS.flatMap((folder) => readdirSync(join(SOURCES, folder)).map((name) => join(folder, name)));
-  return sources.every((name) => !/\.[ch]$/.test(name) || statSync(join(SOURCES, name)).mtimeMs < mtimeMs);
+/** Has the digest of what the programs beside it were built of. Times of files say little: copies may keep them or not. */
+const BUILT_OF = join(BUILT, 'sources.sha256');
+
+/** Of all sources, and of this file, which says how they are built. */
+function sourcesDigest() {
+  const digest = createHash('sha256').update(readFileSync(fileURLToPath(import.meta.url)));
+  for (const folder of FOLDERS) {
+    const names = readdirSync(join(SOURCES, folder)).filter((name) => /\.[ch]$/.test(name));
+    for (const name of names.sort())
+      digest.update(`\0${folder}/${name}\0`).update(readFileSync(join(SOURCES, folder, name)));
+  }
+  return digest.digest('hex');
+}
+
+/** The programs that are missing or were built of other sources. */
+function staleTargets() {
+  const isCurrent = existsSync(BUILT_OF) && readFileSync(BUILT_OF, 'utf8') === sourcesDigest();
+  return TARGETS.filter(({ file }) => !isCurrent || !existsSync(join(BUILT, file)));
+}
+
+/** The names of those that a checkout lacks, or that were built of other sources. */
+export function staleNatives() {
+  return staleTargets().map(({ file }) => file);
 }
 
 /** Builds under another name first, so that a service that starts meanwhile finds a complete program or none. */
@@ -85,21 +104,24 @@ export function areNativesBrought() {
 }
 
 /**
- * Builds what is missing or older than a source. If one fails, throws with the compiler's message after building the
- * others.
+ * Builds what is missing or was built of other sources. If one fails, throws with the compiler's message after building the
+ * others. Then it is not there: an old one would do less than it is asked, and nobody would know.
  * @returns {boolean} whether anything was built
  */
 export function buildNatives() {
-  const stale = TARGETS.filter(({ file }) => !isBuilt(join(BUILT, file)));
-  if (stale.length > 0) mkdirSync(BUILT, { recursive: true });
+  const stale = staleTargets();
+  if (stale.length === 0) return false;
+  mkdirSync(BUILT, { recursive: true });
   const failures = stale.flatMap((target) => {
     try {
       build(target, { compiler: 'cc', words: [], directory: BUILT });
       return [];
     } catch (error) {
+      rmSync(join(BUILT, target.file), { force: true });
       return [error];
     }
   });
+  writeFileSync(BUILT_OF, sourcesDigest());
   if (failures.length > 0) throw failures[0];
-  return stale.length > 0;
+  return true;
 }

@@ -16,7 +16,7 @@ export { offerNewPacks } from './operator/served.ts';
 export { withStoredJob } from './operator/stored-job.ts';
 export { enterUserNamespace } from './sandbox/kernel/user-namespace/enter-user-namespace.ts';
 export { nativeProblem, unusableNatives } from './sandbox/native/native.ts';
-export { buildMissingNatives, setUpHost } from './sandbox/native/set-up-host.ts';
+export { buildStaleNatives, setUpHost } from './sandbox/native/set-up-host.ts';
 export { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
 export { type Config, loadConfig } from './settings/config.ts';
 export { SETTINGS } from './settings/settings.ts';

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';
-import { buildMissingNatives, loadConfig } from '@vouchbox/server/administration';
+import { buildStaleNatives, loadConfig } from '@vouchbox/server/administration';
 import { startService } from '@vouchbox/server/service';
 import { CommandFailure } from '../failures/command-failure.ts';
 import { serverEnvironment } from './environment.ts';
@@ -36,7 +36,7 @@ export async function openEmbeddedService(
   undo.defer(() => rm(dataDir, { recursive: true, force: true }));
   const key = randomBytes(32).toString('base64url');
   const config = loadConfig(environmentFor(), flagsFor({ dataDir, key, signing }));
-  if (config.provider !== 'subprocess') await buildMissingNatives();
+  if (config.provider !== 'subprocess') await buildStaleNatives();
   const service = undo.use(await startService(config, { isEmbedded: true }));
   const client = createServiceClient({ baseUrl: service.url, apiKey: key });
   const owned = undo.move();

@@ -1,6 +1,17 @@
 /** The programs of a package and of a checkout, each in a directory of its own with this module in its place. */
 import { createHash } from 'node:crypto';
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -60,4 +71,36 @@ test('a checkout has what was compiled, whatever it is, and asks for what is nee
   expect(natives.unusableNatives()).toEqual(['svc-launcher']);
   expect(() => natives.requireNatives('svc-init')).not.toThrow();
   expect(() => natives.requireNatives('svc-launcher')).toThrow('svc-launcher must be built first');
+});
+
+/** A checkout with small sources of the same names. */
+async function checkoutWithSources() {
+  const root = join(scratch, 'sources');
+  const sources = join(root, 'src/sandbox/native');
+  cpSync(join(import.meta.dirname, '../../../setup/build-natives.mjs'), join(root, 'setup/build-natives.mjs'));
+  for (const name of readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.c')) continue;
+    const hasMain = readFileSync(join(import.meta.dirname, name), 'utf8').includes('int main(');
+    mkdirSync(dirname(join(sources, name)), { recursive: true });
+    writeFileSync(join(sources, name), hasMain ? 'int main(void) { return 0; }' : '');
+  }
+  const setUp = (await import(join(root, 'setup/build-natives.mjs'))) as {
+    buildNatives(): boolean;
+    staleNatives(): readonly string[];
+  };
+  return { setUp, sources, directory: join(root, 'native', process.arch) };
+}
+
+test('a program that was compiled of other sources is compiled again, or is not there', async () => {
+  const { setUp, sources, directory } = await checkoutWithSources();
+  expect(setUp.buildNatives()).toBe(true);
+  utimesSync(join(sources, 'stage.c'), new Date(), new Date(Date.now() + 60_000));
+  expect([setUp.staleNatives(), setUp.buildNatives()]).toEqual([[], false]);
+  writeFileSync(join(sources, 'launcher/serve.c'), '#error no');
+  // Older than the programs: a copy may keep such a time.
+  utimesSync(join(sources, 'launcher/serve.c'), new Date(0), new Date(0));
+  expect([...setUp.staleNatives()].sort()).toEqual([...NAMES].sort());
+  expect(() => setUp.buildNatives()).toThrow('#error no');
+  expect(setUp.staleNatives()).toEqual(['svc-launcher']);
+  expect(existsSync(join(directory, 'svc-launcher'))).toBe(false);
 });

@@ -1,17 +1,25 @@
 /** Installs on this host what isolation needs beyond the packages of npm. Plain JavaScript in `setup/` does the work. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { areNativesBrought, unusableNatives } from './native.ts';
+import { StartError } from '../../ground/start-error.ts';
+import { areNativesBrought, nativePath } from './native.ts';
 
 /**
- * Compiles the programs that a checkout lacks. It reports this on stderr, or why it cannot: then a runtime is started for
- * each cell. Only root makes cells, so for others nothing is built.
+ * Compiles the programs that a checkout lacks, or has of other sources. It reports this on stderr, or why it cannot: then a
+ * runtime is started for each cell. Only root makes cells, so for others nothing is built.
+ * @throws StartError if one of other sources is still there: it would do less than this service asks of it, and say nothing
  */
-export async function buildMissingNatives(): Promise<void> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return;
-  if (areNativesBrought() || unusableNatives().length === 0) return;
-  await setUpHost('natives');
+export async function buildStaleNatives(): Promise<void> {
+  if (process.platform !== 'linux' || areNativesBrought()) return;
+  const { staleNatives } = (await import(setUpFile('build-natives.mjs').href)) as {
+    readonly staleNatives: () => readonly string[];
+  };
+  if (staleNatives().length > 0 && process.getuid?.() === 0) await setUpHost('natives');
+  const old = staleNatives().filter((name) => existsSync(nativePath(name)));
+  if (old.length > 0)
+    throw new StartError(`compiled of other sources: ${old.join(', ')} (\`vouchbox setup\` compiles them again)`);
 }
 
 /**
@@ -20,8 +28,12 @@ export async function buildMissingNatives(): Promise<void> {
  * @returns the exit code of the set-up
  */
 export async function setUpHost(part: 'natives' | 'all'): Promise<number> {
-  const program = fileURLToPath(new URL('../../../setup/main.mjs', import.meta.url));
+  const program = fileURLToPath(setUpFile('main.mjs'));
   const child = spawn(process.execPath, [program, part], { stdio: ['ignore', 2, 2] });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
+}
+
+function setUpFile(name: string): URL {
+  return new URL(`../../../setup/${name}`, import.meta.url);
 }
