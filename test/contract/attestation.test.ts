@@ -322,3 +322,55 @@ function withStore(dataDir: string, work: (database: DatabaseSync) => void): voi
   using database = new DatabaseSync(join(dataDir, 'svc.db'));
   work(database);
 }
+
+describe('beside its receipt a statement has', () => {
+  /** The salts and the numbers of all jobs of the tenant, newest first. */
+  async function stated(of: Rig, tenant: Tenant) {
+    const { items } = await tenant.client.list();
+    const predicates = items.map(async ({ job_id }) => {
+      const { envelope } = await attested(of, job_id, tenant);
+      const { payload } = JSON.parse(new TextDecoder().decode(envelope.bytes)) as { payload: string };
+      const { predicate } = JSON.parse(atob(payload)) as { predicate: { salt?: string; tenantJobNumber?: number } };
+      return predicate;
+    });
+    return await Promise.all(predicates);
+  }
+
+  const salts = (predicates: readonly { salt?: string }[]) => new Set(predicates.map(({ salt }) => salt ?? 'none'));
+
+  test('a salt of its own and the number of its job, also in a pair and for the jobs of a grading', {
+    tags: ['Artifact-12', 'Artifact-13'],
+  }, async () => {
+    const { client } = rig.beta;
+    const before = (await stated(rig, rig.beta)).length;
+    const pair = await client.submit({
+      language: 'bash',
+      code: 'read a; echo $a',
+      interactor: { language: 'bash', code: 'echo b' },
+    });
+    await client.waitForResult(pair.job_id);
+    const grading = {
+      programs: [{ language: 'bash', code: 'cat' }],
+      tests: [{ name: 'a', stdin: '1', expected: '1' }],
+    };
+    const { grading_id } = await client.submitGrading(grading, { idempotencyKey: 'salted' });
+    await client.waitForGrading(grading_id);
+    const predicates = await stated(rig, rig.beta);
+    expect(predicates.length).toBeGreaterThanOrEqual(before + 4);
+    expect(predicates.map(({ tenantJobNumber = 0 }) => tenantJobNumber).toSorted((one, other) => one - other)).toEqual(
+      predicates.map((_, at) => at + 1),
+    );
+    expect(salts(predicates).size).toBe(predicates.length);
+    for (const salt of salts(predicates)) expect(salt).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test('no number where the operator tells none', { tags: ['Artifact-13'] }, async () => {
+    const silent = await Rig.start({ ...signing, 'log-counter': 'off' });
+    await silent.run(hello);
+    const predicates = await stated(silent, silent.alpha);
+    expect(salts(predicates)).not.toContain('none');
+    expect(predicates).toHaveLength(1);
+    expect(predicates[0]).not.toHaveProperty('tenantJobNumber');
+    expect(await silent.stop()).toEqual([]);
+  });
+});

@@ -12,6 +12,7 @@ MEDIA_TYPE = "application/vnd.svc.execution-result.v1+json"
 DIGESTED = {"code_sha256": "code", "stdin_sha256": "stdin", "policy_sha256": "policy.json"}
 LINKED = "data job_id kind seq timestamp".split()
 OUTCOME = "job_id status exit_code signal terminal_reason created_at started_at finished_at duration_ms receipt_sha256".split()
+BESIDE = "salt tenantJobNumber also".split()
 STATED = "job_id status exit_code finished_at isolation_class networking receipt_sha256".split()
 
 
@@ -93,7 +94,7 @@ def expected_result(events, receipt, tenant):
     }
 
 
-def expected_statement(receipt, tenant, result):
+def expected_statement(receipt, tenant, result, beside):
     camel = {name: name[0] + name.title().replace("_", "")[1:] for name in STATED}
     return {
         "_type": "https://in-toto.io/Statement/v1", "predicateType": "urn:svc:predicate:execution-result:v1",
@@ -103,7 +104,7 @@ def expected_statement(receipt, tenant, result):
         "predicate": {
             **{camel[name]: receipt.get(name) for name in STATED}, "tenant": tenant, "receipt": receipt,
             "eventChainHead": receipt["event_chain"]["head"], "eventCount": receipt["event_chain"]["count"],
-            "resultMediaType": MEDIA_TYPE, "resultSizeBytes": len(result),
+            "resultMediaType": MEDIA_TYPE, "resultSizeBytes": len(result), **beside,
         },
     }
 
@@ -118,7 +119,10 @@ def audit_attestation(events, receipt, envelope, result, options):
         key = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", options.public_key]
         verified = subprocess.run([*key, "-rawin", "-in", message, "-sigfile", signature], capture_output=True)
     need(verified.returncode == 0, "signature")
-    need(payload == canonical(expected_statement(receipt, options.tenant, result)), "statement")
+    # Nothing else has these, so they are taken as they were signed.
+    beside = {name: value for name, value in parse(payload)["predicate"].items() if name in BESIDE}
+    need(len(bytes.fromhex(beside.get("salt", "00" * 16))) == 16, "salt")
+    need(payload == canonical(expected_statement(receipt, options.tenant, result, beside)), "statement")
     need(result == canonical(expected_result(events, receipt, options.tenant)), "result")
 
 

@@ -14,7 +14,13 @@ import {
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 import { encodeEnvelope, preAuthEncoding } from './dsse.ts';
-import { executionPredicate, type KeptForPredicate, PREDICATE_TYPE, type StoredReceipt } from './predicate.ts';
+import {
+  executionPredicate,
+  type KeptForPredicate,
+  keptProblem,
+  PREDICATE_TYPE,
+  type StoredReceipt,
+} from './predicate.ts';
 import { verifyReceipt } from './receipt.ts';
 import { resultArtifactBytes, resultSubjectName, type TerminalJob } from './result-artifact.ts';
 import { STATEMENT_MEDIA_TYPE, STATEMENT_TYPE } from './statement.ts';
@@ -85,7 +91,7 @@ function inconsistency(record: TerminalRecord): string | null {
   });
   if (chain.kind === 'broken') return `the event chain is broken at ${chain.seq}: ${chain.problem}`;
   const contradicted = contradictedMember(record);
-  return contradicted === null ? null : `the job's ${contradicted} is not that of its receipt`;
+  return contradicted === null ? keptProblem(record.kept) : `the job's ${contradicted} is not that of its receipt`;
 }
 
 /** The members that the predicate repeats, from a receipt of any version. */

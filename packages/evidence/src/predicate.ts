@@ -9,6 +9,9 @@ import { verifyReceipt } from './receipt.ts';
 import type { TerminalJob } from './result-artifact.ts';
 import { isJsonObject, type Refused, refused } from './strict-json.ts';
 
+/** Random bytes of a salt, which is written in hex. */
+export const saltBytes = 16;
+
 export const PREDICATE_TYPE = 'urn:svc:predicate:execution-result:v1';
 
 /** A receipt of any version, as stored. */
@@ -43,6 +46,12 @@ export interface ExecutionPredicate {
 export interface KeptForPredicate {
   readonly salt: string | null;
   readonly tenant_number: number | null;
+}
+
+/** Why what was kept cannot be stated; null if it can be. No digest covers it. */
+export function keptProblem({ salt, tenant_number }: KeptForPredicate): string | null {
+  if (salt !== null && !OPTIONAL_FORMS.salt(salt)) return 'the salt is malformed';
+  return tenant_number === null || OPTIONAL_FORMS.tenantJobNumber(tenant_number) ? null : 'the number is malformed';
 }
 
 /** The predicate of a job whose result artifact has this many bytes. */
@@ -127,8 +136,10 @@ const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}
 type OptionalMember = 'salt' | 'tenantJobNumber' | 'also';
 type Form = (value: unknown) => boolean;
 
+const SALT = new RegExp(`^[0-9a-f]{${2 * saltBytes}}$`);
+
 const OPTIONAL_FORMS: Readonly<Record<OptionalMember, Form>> = {
-  salt: (value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value),
+  salt: (value) => typeof value === 'string' && SALT.test(value),
   tenantJobNumber: (value) => isCount(value) && value !== 0,
   also: isJsonObject,
 };

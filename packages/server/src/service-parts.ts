@@ -147,6 +147,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     ceilings,
     queue,
     blobBytesMax: config.blobs.bytesPerTenant,
+    isNumbered: config.logCounter === 'on',
     others,
     checkFreeSpace,
     shutdown: parts.stopping,

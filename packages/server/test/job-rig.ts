@@ -102,6 +102,7 @@ export class JobRig implements AsyncDisposable {
       ceilings: LIMIT_CEILINGS,
       queue: { total: 100, perTenant: 100 },
       blobBytesMax: 2 ** 20,
+      isNumbered: true,
       checkFreeSpace,
       keys: { publicKey: () => null },
       isSigning: false,

@@ -58,6 +58,7 @@ export interface Config extends LoadBounds {
   /** Address that traces are posted to; null if none are made. */
   readonly tracesUrl: string | null;
   readonly attestationMode: SettingValues['SERVICE_ATTESTATION_MODE'];
+  readonly logCounter: SettingValues['SERVICE_LOG_COUNTER'];
   /** Null if jobs are kept forever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
@@ -187,6 +188,7 @@ function configOf(values: SettingValues): Config {
     metricsToken,
     tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
     attestationMode: values.SERVICE_ATTESTATION_MODE,
+    logCounter: values.SERVICE_LOG_COUNTER,
     retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
     concurrency,
     tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,

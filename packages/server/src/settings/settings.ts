@@ -21,6 +21,8 @@ export interface SettingShape {
 const number = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 const count = (fallback: number, description: string) => ({ ...number, default: fallback, description }) as const;
 const bound = (description: string) => ({ ...number, description }) as const;
+const onUnless = (description: string) =>
+  ({ type: 'string', enum: ['on', 'off'], default: 'on', description }) as const;
 const clampNotice = (limit: LimitName) => `What a larger \`limits.${limit}\` of a job is clamped to.`;
 const ceiling = (limit: LimitName) =>
   ({
@@ -121,12 +123,10 @@ const SHAPES = {
     pattern: '^https?://.+',
     description: 'Base address of an OpenTelemetry collector: traces go to its /v1/traces. Without it there are none.',
   },
-  SERVICE_ATTESTATION_MODE: {
-    type: 'string',
-    enum: ['on', 'off'],
-    default: 'on',
-    description: 'Whether results are signed. `off` produces no signatures.',
-  },
+  SERVICE_ATTESTATION_MODE: onUnless('Whether results are signed. `off` produces no signatures.'),
+  SERVICE_LOG_COUNTER: onUnless(
+    'Whether a signed statement says which job of its tenant it is. Whoever reads one then knows how many jobs the tenant had.',
+  ),
   SERVICE_RETENTION_DAYS: {
     type: 'number',
     minimum: 0.001,

@@ -134,6 +134,8 @@ export interface JobTable extends JobKeyColumns {
   /** The tail of the event chain: its last sequence number and digest. */
   chain_seq: number;
   chain_head: string;
+  /** Which job of its tenant it is, from 1, in the order of acceptance. Null if it is not told, and in older rows. */
+  tenant_number: number | null;
 }
 
 /**
@@ -196,6 +198,8 @@ export interface ArtifactTable extends JobKeyColumns {
 export interface ReceiptTable extends JobKeyColumns {
   receipt_json: string;
   receipt_sha256: string;
+  /** 16 random bytes in hex, for the statement that is signed. Null in older rows. */
+  salt: string | null;
 }
 
 export interface AttestationOutboxTable extends JobKeyColumns {
@@ -234,6 +238,8 @@ export interface TenantTable {
   running: number;
   /** A number that grows with every start of any tenant's job; 0 before a tenant's first. */
   last_turn: number;
+  /** How many of its jobs were accepted since its row has this column. */
+  accepted: number;
 }
 
 export interface CredentialTable {

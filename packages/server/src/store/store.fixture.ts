@@ -175,6 +175,7 @@ export function admission(changes: Partial<AdmitInput> = {}): AdmitInput {
     queueMax: 1_000_000,
     tenantQueueMax: 1_000_000,
     blobBytesMax: 2 ** 30,
+    isNumbered: true,
     ...changes,
   };
 }

@@ -54,6 +54,8 @@ export interface AdmitOptions extends CopyOptions {
   readonly queue: { readonly total: number; readonly perTenant: number };
   /** What all blobs of a tenant may have together. */
   readonly blobBytesMax: number;
+  /** Whether statements tell which job of its tenant each is. */
+  readonly isNumbered: boolean;
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
   readonly checkFreeSpace: () => void;
   /** Aborts when the service stops. */
@@ -110,6 +112,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     queueMax: options.queue.total,
     tenantQueueMax: options.queue.perTenant,
     blobBytesMax: options.blobBytesMax,
+    isNumbered: options.isNumbered,
   });
   if (result.kind === 'grading_over') throw new Error('no grading makes this job');
   return admitted(result, 'interactor' in jobs ? jobs.interactor.job_id : null);
@@ -131,7 +134,10 @@ export interface GradedSubmission {
  */
 export async function admitGraded(
   { tenant, spec, interactor, graded }: GradedSubmission,
-  options: Pick<AdmitOptions, 'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'checkFreeSpace'> & {
+  options: Pick<
+    AdmitOptions,
+    'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'isNumbered' | 'checkFreeSpace'
+  > & {
     readonly store: Pick<Store, 'specDigest'>;
   },
 ): Promise<string | null> {
@@ -149,6 +155,7 @@ export async function admitGraded(
     queueMax: Number.MAX_SAFE_INTEGER,
     tenantQueueMax: Number.MAX_SAFE_INTEGER,
     blobBytesMax: options.blobBytesMax,
+    isNumbered: options.isNumbered,
   });
   if (result.kind === 'full' && result.of === 'kept blobs') throw new NoRoom(NO_ROOM);
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;

@@ -38,6 +38,7 @@ function stageOf(
   const shared = {
     ...{ store, history, nudges, ownNudges: nudges, dispatcher, blobs, log, checkFreeSpace, shutdown: shutdown.signal },
     ...{ objects: createObjectContents(null, log), ceilings: LIMIT_CEILINGS, blobBytesMax: 2 ** 20, others: () => [] },
+    isNumbered: true,
     own: { provider: rig.provider, health: cells, room: { concurrency: 2, concurrentMemMbMax: 4096 } },
     queue: { total: 9, perTenant: 9 },
     slots: () => 2,

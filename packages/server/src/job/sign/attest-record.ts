@@ -15,8 +15,7 @@ export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): At
   if ('reason' in read) return inconsistent(read.reason);
   // `attest` finds an invalid status, because it contradicts the receipt.
   const job = { ...row, status: row.status as TerminalStatus, finished_at: row.finished_at ?? '' };
-  const kept = { salt: null, tenant_number: null };
-  return attest({ job, receipt: receipt as StoredReceipt, ...read, kept }, signer);
+  return attest({ job, receipt: receipt as StoredReceipt, ...read, kept: row }, signer);
 }
 
 interface ReadHistory {

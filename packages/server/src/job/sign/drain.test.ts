@@ -54,7 +54,9 @@ async function envelopeOf(key: JobKey): Promise<Uint8Array | undefined> {
 }
 
 describe('a drained outbox', () => {
-  test('has an attestation of every job, however it ended', async () => {
+  test('has an attestation of every job, however it ended, with a salt and its number', {
+    tags: ['Artifact-12', 'Artifact-13'],
+  }, async () => {
     const ran = await endedJob(store, { lines: ['hé', '', 'x'.repeat(16_384)] });
     const failed = await endedJob(store, { status: 'failed', exit_code: 3 });
     const cancelled = await admitJob(store);
@@ -85,6 +87,11 @@ describe('a drained outbox', () => {
         predicate: { exitCode: null, isolationClass: null, networking: null },
       });
     }
+    const verified = await Promise.all([ran, failed, cancelled, recovered].map((key) => audited(store, key, pem())));
+    const predicates = verified.flatMap((result) => (result.kind === 'verified' ? [result.predicate] : []));
+    expect(predicates.map(({ tenantJobNumber }) => tenantJobNumber)).toEqual([1, 2, 3, 4]);
+    for (const { salt } of predicates) expect(salt).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Set(predicates.map(({ salt }) => salt)).size).toBe(4);
   });
 
   test('was emptied in the order in which its jobs ended', { tags: ['RST-06'] }, async () => {
@@ -142,6 +149,8 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     ['the text of the receipt', `update receipts set receipt_json = '{'`, /receipt is not JSON/],
     ['the digest of the receipt', `update receipts set receipt_sha256 = 'f'`, /receipt does not have its digest/],
     ['no receipt', 'delete from receipts', /no receipt/],
+    ['the salt', "update receipts set salt = 'f'", /salt is malformed/],
+    ['the number of the job', 'update jobs set tenant_number = 0', /number is malformed/],
     ['the exit code of the row', 'update jobs set exit_code = 1', /exit_code is not that of its receipt/],
     ['the status of the row', `update jobs set status = 'failed'`, /status is not that of its receipt/],
     ['the end of the row', 'update jobs set finished_at = null', /finished_at is not that of its receipt/],

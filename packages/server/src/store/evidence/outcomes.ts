@@ -2,7 +2,8 @@
  * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. After it has
  * committed, only an attestation is ever added. Spec § States and transitions.
  */
-import { outputEvidenceOf, sealReceipt } from '@vouchbox/evidence';
+import { randomBytes } from 'node:crypto';
+import { outputEvidenceOf, saltBytes, sealReceipt } from '@vouchbox/evidence';
 import type { ArtifactRecord, EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { storeLargeOutputs } from '../blobs/large-outputs.ts';
@@ -83,6 +84,7 @@ const insertReceipt = prepared((db, row: ReceiptTable) =>
     job_id: row.job_id,
     receipt_json: row.receipt_json,
     receipt_sha256: row.receipt_sha256,
+    salt: row.salt,
   }),
 );
 
@@ -128,7 +130,9 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
   together(db, () => {
-    insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
+    // Drawn here and not when it is signed, so that whoever signs the job signs the same.
+    const salt = randomBytes(saltBytes).toString('hex');
+    insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256, salt });
     queueForAttestation(db, { tenant, job_id, at: finished_at });
     endClaim(db, input);
   });

@@ -1,8 +1,9 @@
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput } from '../records/inputs.ts';
+import type { JobKey } from '../records/rows.ts';
 import {
   admission,
   admitJob,
@@ -111,6 +112,43 @@ test('a key that looks like SQL is a key like any other', async () => {
   const input = keyed(key, 'a'.repeat(64), { tenant });
   expect((await store.admit(input)).kind).toBe('created');
   expect(await store.findByIdempotencyKey({ tenant, key })).toMatchObject({ job: { job_id: input.job_id } });
+});
+
+describe('a job has the number that it is among those of its tenant', { tags: ['Artifact-13'] }, () => {
+  async function numbers(keys: readonly JobKey[]): Promise<unknown[]> {
+    for (const key of keys) await testStore.store.finish(finishOf(key));
+    const records = await testStore.store.terminalRecords({ keys, bytesMax: 1_000_000 });
+    return records.map((result) => (result.kind === 'record' ? result.record.tenant_number : result));
+  }
+
+  test('whether it starts at once, waits or is one of a pair, and no request counts that made no job', async () => {
+    const { store } = testStore;
+    const tenant = freshTenant();
+    const first = keyed('k', 'a'.repeat(64), { tenant, start: { started_at: at(1), execution: EXECUTION } });
+    await store.admit(first);
+    await store.admit(keyed('k', 'a'.repeat(64), { tenant }));
+    await store.admit(keyed('k', 'b'.repeat(64), { tenant }));
+    await store.admit(admission({ tenant, tenantQueueMax: 0 }));
+    const other = await admitJob(store, { tenant: freshTenant() });
+    const interactor = newKey(tenant);
+    const program = await admitJob(store, { tenant, interactor: { ...interactor, requested_spec: SPEC } });
+    const last = await admitJob(store, { tenant });
+    expect(await numbers([first, program, interactor, last])).toEqual([1, 2, 3, 4]);
+    expect(await numbers([other])).toEqual([1]);
+  });
+
+  test('which is not kept where the operator does not tell it, and counts all the same', async () => {
+    const tenant = freshTenant();
+    const keys: JobKey[] = [];
+    for (const isNumbered of [true, false, true]) keys.push(await admitJob(testStore.store, { tenant, isNumbered }));
+    expect(await numbers(keys)).toEqual([1, null, 3]);
+  });
+
+  test('also where many come at once', async () => {
+    const tenant = freshTenant();
+    const keys = await Promise.all(Array.from({ length: 12 }, () => admitJob(testStore.store, { tenant })));
+    expect(new Set(await numbers(keys))).toEqual(new Set(Array.from({ length: 12 }, (_, at) => at + 1)));
+  });
 });
 
 test("a tenant's queue takes as many jobs as its bound, and not one more", async () => {

@@ -5,6 +5,7 @@
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
+import { sql } from 'kysely';
 import { lackOfRoom, nameBlob } from '../blobs/blobs.ts';
 import { reserveRoom } from '../blobs/large-outputs.ts';
 import { type NamedBlobs, usedBlobs } from '../blobs/named-files.ts';
@@ -21,7 +22,7 @@ import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { PAIR, peerOf } from './pairs.ts';
 import { enqueue } from './queue.ts';
 import { submissionEvidence } from './submission-evidence.ts';
-import { joinedQueue, queuedCounts, startedAtOnce } from './tenants.ts';
+import { joinedQueue, nextNumber, queuedCounts, startedAtOnce } from './tenants.ts';
 
 const findKey = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
   db
@@ -41,7 +42,9 @@ const insertKey = prepared((db, row: JobKey & { key: string; spec_sha256: string
 );
 
 type NewJob = JobKey &
-  Pick<JobTable, 'status' | 'language' | 'runtime' | 'created_at' | 'started_at' | 'chain_seq' | 'chain_head'>;
+  Pick<JobTable, 'status' | 'language' | 'runtime' | 'created_at' | 'started_at' | 'chain_seq' | 'chain_head'> & {
+    readonly is_numbered: number;
+  };
 
 const insertJob = prepared((db, row: NewJob) =>
   db.insertInto('jobs').values({
@@ -56,6 +59,7 @@ const insertJob = prepared((db, row: NewJob) =>
     truncated: 0,
     chain_seq: row.chain_seq,
     chain_head: row.chain_head,
+    tenant_number: sql<number | null>`case when ${row.is_numbered} = 1 then ${nextNumber(row.tenant)} end`,
   }),
 );
 
@@ -92,7 +96,11 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
   if (blobs === null) return { kind: 'blob_unavailable' };
   accept(db, input, blobs);
   if (interactor !== undefined)
-    accept(db, { tenant, created_at, idempotency: null, isInteractor: true, ...interactor }, blobs);
+    accept(
+      db,
+      { tenant, created_at, isNumbered: input.isNumbered, idempotency: null, isInteractor: true, ...interactor },
+      blobs,
+    );
   return { kind: 'created', job: freshSummary(input) };
 }
 
@@ -178,6 +186,7 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
       runtime,
       created_at,
       started_at: start?.started_at ?? null,
+      is_numbered: input.isNumbered ? 1 : 0,
     });
     insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);

@@ -22,7 +22,7 @@ export const SUMMARY_COLUMNS = [
 ] as const;
 
 /** A row of `summaries`, whose booleans are still numbers. */
-export type SummaryColumns = Omit<JobTable, 'chain_seq' | 'chain_head'> & {
+export type SummaryColumns = Omit<JobTable, 'chain_seq' | 'chain_head' | 'tenant_number'> & {
   readonly attestation_available: number;
 };
 

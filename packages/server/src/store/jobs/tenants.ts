@@ -1,8 +1,8 @@
 /**
- * How many jobs of each tenant wait and run. The transactions that change the numbers also store them, so that bounds
- * and turns cost the same however long the queue is.
+ * How many jobs of each tenant wait and run, and how many were accepted. The transactions that change the numbers also
+ * store them, so that bounds and turns cost the same however long the queue is.
  */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { StoreDatabase } from '../schema.ts';
 
@@ -12,6 +12,22 @@ export interface WaitingTenant {
   readonly queued: number;
   readonly running: number;
   readonly last_turn: number;
+}
+
+/**
+ * The number of the tenant's next job. Whoever accepts a job holds the row of its tenant locked, so none comes between.
+ * Before the first job there is no row to lock.
+ */
+export function nextNumber(tenant: string): RawBuilder<number> {
+  return sql<number>`coalesce((select accepted from tenants where tenant = ${tenant}), 0) + 1`;
+}
+
+/**
+ * The same, for a row that is there: what the statement that stores the job reads. If another node stores the first job of
+ * the tenant meanwhile, the statement has read no row, and fails for this null. It is then made again.
+ */
+function oneMore(tenant: string): RawBuilder<number> {
+  return sql<number>`(select accepted from tenants where tenant = ${tenant}) + 1`;
 }
 
 const nextTurn = sql<number>`(select coalesce(max(last_turn), 0) + 1 from tenants)`;
@@ -46,20 +62,24 @@ const selectQueued = prepared((db, { tenant }: { tenant: string }) =>
 const startAtOnce = prepared((db, { tenant }: { tenant: string }) =>
   db
     .insertInto('tenants')
-    .values({ tenant, queued: 0, running: 1, last_turn: nextTurn })
+    .values({ tenant, queued: 0, running: 1, last_turn: nextTurn, accepted: 1 })
     .onConflict((conflict) =>
-      conflict
-        .column('tenant')
-        .doUpdateSet((row) => ({ running: row('tenants.running', '+', 1), last_turn: nextTurn })),
+      conflict.column('tenant').doUpdateSet((row) => ({
+        running: row('tenants.running', '+', 1),
+        last_turn: nextTurn,
+        accepted: oneMore(tenant),
+      })),
     ),
 );
 
 const enter = prepared((db, { tenant }: { tenant: string }) =>
   db
     .insertInto('tenants')
-    .values({ tenant, queued: 1, running: 0, last_turn: 0 })
+    .values({ tenant, queued: 1, running: 0, last_turn: 0, accepted: 1 })
     .onConflict((conflict) =>
-      conflict.column('tenant').doUpdateSet((row) => ({ queued: row('tenants.queued', '+', 1) })),
+      conflict
+        .column('tenant')
+        .doUpdateSet((row) => ({ queued: row('tenants.queued', '+', 1), accepted: oneMore(tenant) })),
     ),
 );
 
@@ -114,7 +134,7 @@ export async function tenantCounts(db: StoreDatabase, tenant: string): Promise<{
   return (await selectCounts.first(db, { tenant })) ?? { queued: 0, running: 0 };
 }
 
-/** Records that a job of the tenant joined the queue. */
+/** Records that a job of the tenant was accepted and joined the queue. */
 export function joinedQueue(db: StoreDatabase, tenant: string): void {
   enter.send(db, { tenant });
 }
@@ -129,7 +149,7 @@ export function startedFromQueue(db: StoreDatabase, tenant: string): void {
   startQueued.send(db, { tenant });
 }
 
-/** Records that a job of the tenant runs that was never queued: the tenant had its turn. */
+/** Records that a job of the tenant was accepted and runs, without a queue: the tenant had its turn. */
 export function startedAtOnce(db: StoreDatabase, tenant: string): void {
   startAtOnce.send(db, { tenant });
 }

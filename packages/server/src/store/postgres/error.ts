@@ -68,8 +68,11 @@ export function isLoss(thrown: unknown): boolean {
   return storeErrorOf(thrown).code === 'unreachable';
 }
 
-/** Deadlock, serialization failure, and a key that another node has stored since this one looked for it. */
-const COLLISIONS: ReadonlySet<string> = new Set(['40P01', '40001', '23505']);
+/**
+ * Deadlock, serialization failure, a key that another node has stored since this one looked for it, and a null where the
+ * row of a tenant came since: see `jobs/tenants.ts`.
+ */
+const COLLISIONS: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23502']);
 
 /** Whether the same change may succeed when it is made again, because it met the change of another session. */
 export function isCollision(thrown: unknown): boolean {

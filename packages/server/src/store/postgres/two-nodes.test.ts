@@ -82,6 +82,23 @@ test('a job that another node has taken cannot be started, and one that it gave 
   expect(await other.start(startOf(key))).toBe(true);
 });
 
+test('the first jobs of a tenant on two nodes at once have the numbers 1 and 2', {
+  tags: ['Artifact-13'],
+}, async () => {
+  await using store = await node();
+  await using other = await Session.open(url, {});
+  const run = (sql: string) => other.execute({ sql, parameters: [] });
+  await run('begin');
+  await run(`insert into tenants (tenant, queued, running, last_turn, accepted) values ('fresh', 1, 0, 0, 1)`);
+  const admitted = admitJob(store, newKey('fresh'));
+  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%tenants%'`;
+  await expect.poll(() => operate(waiting)).toHaveLength(1);
+  await run('commit');
+  const { job_id } = await admitted;
+  expect(await operate(`select tenant_number from jobs where job_id = '${job_id}'`)).toEqual([{ tenant_number: 2 }]);
+  expect(await operate('select accepted, queued from tenants')).toEqual([{ accepted: 2, queued: 2 }]);
+});
+
 test('a job that is cancelled while another node takes it leaves no claim behind', async () => {
   await using store = await node();
   const { tenant, job_id } = await admitJob(store);

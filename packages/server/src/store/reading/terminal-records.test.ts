@@ -30,8 +30,12 @@ test('a record has the row, the receipt and every event as stored', async () => 
   const key = await endedJob(['hé', '']);
   const [result] = await terminalRecords(db, { keys: [key], bytesMax: 1 });
   if (result?.kind !== 'record') throw new Error(result?.kind);
-  const { history, runs, ...record } = result.record;
+  const { history, runs, salt, tenant_number, ...record } = result.record;
   expect(runs).toEqual([]);
+  expect({ salt, tenant_number }).toEqual({
+    salt: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+    tenant_number: 1,
+  });
   const row = await job(db, key);
   expect(row).toMatchObject(record);
   const page = await events(db, { key, after: 0, limit: 100 });

@@ -29,8 +29,10 @@ const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
       'jobs.duration_ms',
       'jobs.truncated',
       'jobs.chain_seq',
+      'jobs.tenant_number',
       'receipts.receipt_json',
       'receipts.receipt_sha256',
+      'receipts.salt',
     ])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id),

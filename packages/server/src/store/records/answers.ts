@@ -156,6 +156,8 @@ export interface TerminalRecord extends JobKey {
   readonly truncated: boolean;
   readonly receipt_json: string;
   readonly receipt_sha256: string;
+  readonly salt: string | null;
+  readonly tenant_number: number | null;
   /** The history without its runs of output, packed: see `unpackHistory`. Passing it to another thread transfers it. */
   readonly history: Uint8Array<ArrayBuffer>;
   readonly runs: readonly StoredRun[];

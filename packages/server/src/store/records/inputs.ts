@@ -35,6 +35,8 @@ export interface AdmitInput extends JobKey {
   readonly interactor?: Pick<AdmitInput, 'job_id' | 'requested_spec'>;
   /** What all blobs of the tenant may have together, with the room that is reserved for large outputs. */
   readonly blobBytesMax: number;
+  /** Whether the statement about the job will tell which of its tenant it is. It is counted in any case. */
+  readonly isNumbered: boolean;
   /** Given if a slot and a cell are free for the job: the transaction that accepts it also starts it. */
   readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
 }

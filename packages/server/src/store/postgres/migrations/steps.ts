@@ -7,6 +7,7 @@ import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
 import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
 import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
 import { buildsIn } from '../../migrations/0004-with-whole-programs.ts';
+import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
@@ -36,6 +37,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-with-verdicts', kind: 'expand', sql: gradingTablesIn(spelling) },
   { name: '0004-with-whole-outputs', kind: 'expand', sql: largeOutputsIn(spelling) },
   { name: '0004-with-whole-programs', kind: 'expand', sql: buildsIn(spelling) },
+  { name: '0004-with-whole-statements', kind: 'expand', sql: statementsIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -7,7 +7,7 @@ import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listed } from '../../kept/listed.fixture.ts';
 import type { JobKey } from '../../records/rows.ts';
-import { choice, stdout, TestStore } from '../../store.fixture.ts';
+import { admitJob, choice, finishOf, startOf, stdout, TestStore } from '../../store.fixture.ts';
 import type { Store } from '../../store.ts';
 import { openForWriting } from '../connection.ts';
 import { migrate } from './migrate.ts';
@@ -260,11 +260,19 @@ describe('a store of commit 6f6623a', () => {
     ...['builds', 'gradings', 'large_outputs'],
     ...['keys', 'programs', 'tests', 'jobs', 'events', 'blobs'].map((part) => `grading_${part}`),
   ];
+  const COLUMNS_ADDED = {
+    queue: { is_test: 0 },
+    jobs: { tenant_number: null },
+    receipts: { salt: null },
+    tenants: { accepted: 0 },
+  };
   const jobs = async ({ path }: TestStore) => {
     const rows = new Map(contentsOf(path));
     for (const table of ['schema_history', 'schema_history_lock', 'probes', ...ADDED]) rows.delete(table);
     // A column that was added has its default.
-    for (const row of rows.get('queue') ?? []) Object.assign(row, { is_test: 0 });
+    for (const [table, added] of Object.entries(COLUMNS_ADDED)) {
+      for (const row of rows.get(table) ?? []) Object.assign(row, added);
+    }
     return rows;
   };
 
@@ -297,6 +305,25 @@ describe('a store of commit 6f6623a', () => {
     }
   });
 
+  test('has jobs without a salt and a number, and counts those that it takes from now on', async () => {
+    await using testStore = await upgraded('v4');
+    const { store } = testStore;
+    const [ended, waiting] = ['1', '3'].map((last) => acme(`job_01955f8e-0000-7000-8000-00000000000${last}`));
+    const fresh = await admitJob(store, acme('job_fresh'));
+    for (const key of [waiting as JobKey, fresh]) {
+      await store.start(startOf(key));
+      await store.finish(finishOf(key));
+    }
+    const keys = [ended as JobKey, waiting as JobKey, fresh];
+    const records = await store.terminalRecords({ keys, bytesMax: 1_000_000 });
+    const salted = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
+    expect(records).toMatchObject([
+      { record: { salt: null, tenant_number: null } },
+      { record: { salt: salted, tenant_number: null } },
+      { record: { salt: salted, tenant_number: 1 } },
+    ]);
+  });
+
   test('is refused if it has only some of that commit’s steps, and says what to do', async () => {
     await using testStore = new TestStore();
     place(testStore, 'v4');
@@ -314,7 +341,7 @@ describe('a store of commit 6f6623a', () => {
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using testStore = await upgraded('v0.3');
-  const copy = `${testStore.path}.before-0004-with-whole-programs`;
+  const copy = `${testStore.path}.before-0004-with-whole-statements`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });

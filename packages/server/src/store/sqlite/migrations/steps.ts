@@ -7,6 +7,7 @@ import { findOutputs } from '../../migrations/0004-with-used-outputs.ts';
 import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
 import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
 import { buildsIn } from '../../migrations/0004-with-whole-programs.ts';
+import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -27,6 +28,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-with-verdicts', sql: gradingTablesIn(spelling) },
   { name: '0004-with-whole-outputs', sql: largeOutputsIn(spelling) },
   { name: '0004-with-whole-programs', sql: buildsIn(spelling) },
+  { name: '0004-with-whole-statements', sql: statementsIn(spelling) },
 ];
 
 const UNRELEASED = [
