@@ -31,9 +31,9 @@ export async function endOf(
   const { terminal_reason, exit_code, receipt_sha256 } = ended;
   const reason = terminal_reason ?? '';
   const isJudgeable = ENDS.has(reason) && !(await isCompilerProblem(key, reason, options));
-  const step = options.hasSteps ? { step: await stepEnd(key, ended, options) } : {};
+  const step = options.hasSteps ? await stepEnd(key, ended, options) : undefined;
   return {
-    ...step,
+    ...(step !== undefined && { step }),
     job_id,
     receipt_sha256,
     code_sha256: receipt.code_sha256 ?? null,
@@ -41,7 +41,8 @@ export async function endOf(
     terminal_reason: isJudgeable ? terminal_reason : null,
     exit_code,
     truncated: receipt.executor_output?.stdout.executor_truncated ?? ended.truncated,
-    isFailure: FAILURES.has(reason),
+    // Of a pair both are made again, whichever the service failed to run: an interactor may outlive its program.
+    isFailure: [reason, step?.peer?.terminal_reason ?? ''].some((one) => FAILURES.has(one)),
   };
 }
 

@@ -1,0 +1,40 @@
+/** A grading goes on after its service was killed, and its verdict is what it would have been. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GradingSubmission } from '@vouchbox/protocol';
+import { expect, test } from 'vitest';
+import { ServiceProcess } from './service-process.ts';
+import { crashClient } from './workload.ts';
+
+/** Judges once the program has ended, in a cell that has loopback. In another it waits to be killed. */
+const JUDGE = `import socket, sys, time
+said = sys.stdin.read()
+try:
+    socket.socket()
+except OSError:
+    time.sleep(299)
+sys.exit(said != "up\\n")`;
+const GRADING: GradingSubmission = {
+  verdict: 'urn:svc:verdict:v2',
+  programs: [{ name: 'one', language: 'python', code: 'print("up")' }],
+  tests: [{ name: 'small' }],
+  interactor: { language: 'python', code: JUDGE },
+};
+
+test('an interactor that was killed with its service after the program had ended judges once more', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-killed-grading-'));
+  let grading_id = '';
+  {
+    await using service = await ServiceProcess.start({ dataDir, environment: { SERVICE_LOOPBACK: 'off' } });
+    const client = crashClient(service.url);
+    ({ grading_id } = await client.submitGrading(GRADING));
+    const statuses = async () => (await client.list({})).items.map(({ status }) => status);
+    await expect.poll(statuses).toContain('succeeded');
+    expect(await statuses()).toContain('running');
+  }
+  await using service = await ServiceProcess.start({ dataDir, environment: { SERVICE_LOOPBACK: 'on' } });
+  const { graded } = await crashClient(service.url).waitForGrading(grading_id);
+  expect(graded).toMatchObject([{ verdict: { accepted: true, points: 1 } }]);
+  rmSync(dataDir, { recursive: true });
+});
