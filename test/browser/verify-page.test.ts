@@ -10,7 +10,12 @@ import { giveExport, problemOf, textOf, verdictOf, verifyPage } from './verify-p
 
 const pageBytesMax = 40 * 1024;
 
-const job = attestedJob({ inputs: { 'input/a.txt': 'a' }, outputs: { 'output/b.txt': 'b' } });
+const LATER = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`later ${at}`, 'x'.repeat(1000)]));
+const job = attestedJob({
+  inputs: { 'input/a.txt': 'a' },
+  outputs: { 'output/b.txt': 'b' },
+  also: { canary: { age: 3 }, ...LATER },
+});
 let browser: Browser;
 let opened: WatchedPage;
 
@@ -39,7 +44,11 @@ describe('the page, opened from a file on a phone', () => {
     const { page } = opened;
     await page.fill('#key', job.key.publicKeyPem);
     expect(await verdictOf(page, 'good')).toContain(job.key.key_id);
-    expect(await textOf(page.locator('#verdict .summary'))).toMatch(/Job number of its tenant\s*7/);
+    const summary = await textOf(page.locator('#verdict .summary'));
+    expect(summary).toMatch(/Job number of its tenant\s*7\s*also\.canary\s*\{"age":3\}/);
+    // Two, and 14 of the 21 members that this version does not know.
+    expect(summary).toMatch(/also\s*7 more/);
+    expect(summary.length).toBeLessThan(10_000);
     expect(await page.title()).toContain('Signed, and unchanged');
     expect(await page.locator('.ring').count()).toBe(job.events.length);
     expect(await textOf(page.locator('#posture'))).toContain('gVisor: a kernel of its own');

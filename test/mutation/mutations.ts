@@ -226,6 +226,27 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "tenant: '',",
   },
   {
+    name: 'every statement has the same salt',
+    falsifies: ['Artifact-12'],
+    file: `${SERVER}/store/evidence/outcomes.ts`,
+    from: "randomBytes(saltBytes).toString('hex')",
+    to: "Buffer.alloc(saltBytes).toString('hex')",
+  },
+  {
+    name: 'the second program of a pair has no number',
+    falsifies: ['Artifact-13'],
+    file: `${SERVER}/store/jobs/admission.ts`,
+    from: 'isNumbered: input.isNumbered, idempotency: null',
+    to: 'isNumbered: false, idempotency: null',
+  },
+  {
+    name: 'a predicate may have anything in place of what is open',
+    falsifies: ['Artifact-14'],
+    file: 'packages/evidence/src/predicate.ts',
+    from: '  also: isJsonObject,',
+    to: '  also: () => true,',
+  },
+  {
     name: 'an Idempotency-Key is not stored',
     falsifies: ['Submit-1', 'Submit-2'],
     file: `${SERVER}/store/jobs/admission.ts`,

@@ -108,6 +108,18 @@ const FILES: Readonly<Record<string, string>> = {
 
 const ADDED: Readonly<Record<string, string>> = { salt: 'Salt', tenant_job_number: 'Job number of its tenant' };
 
+/** Whoever made the files may have put in anything, so only so much of it is shown. */
+const addedMax = 16;
+
+function addedRows(added: Findings['added']): [string, string][] {
+  const rows = Object.entries(added).map(([name, value]): [string, string] => [
+    ADDED[name] ?? printable(name, 60),
+    String(value),
+  ]);
+  const more = rows.length - addedMax;
+  return more > 0 ? [...rows.slice(0, addedMax), ['also', `${more} more`]] : rows;
+}
+
 /** The signer, the job, its time and its end. Only signed facts are stated as such. */
 function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLElement | null {
   if (receipt === null) return null;
@@ -120,7 +132,7 @@ function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLEleme
     ['Finished', finished_at],
     ['Signed by', key_id],
     ['In the log', log.word],
-    ...Object.entries(added).map(([name, value]): [string, unknown] => [ADDED[name] ?? printable(name), String(value)]),
+    ...addedRows(added),
   ];
   const rows = facts.filter(([, value]) => typeof value === 'string' && value !== '');
   return element(

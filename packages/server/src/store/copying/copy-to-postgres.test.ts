@@ -139,10 +139,14 @@ describe('a copy to PostgreSQL', () => {
   test('is served as the source was: the same detail, and a second submission of one key is the first', async () => {
     await using before = await openStore({ dataDir: source.directory });
     const detail = await before.jobDetail(ended);
+    const records = await before.terminalRecords({ keys: [ended], bytesMax: 1 });
+    expect(records).toMatchObject([{ record: { salt: expect.any(String) as string, tenant_number: 1 } }]);
     await before[Symbol.asyncDispose]();
     await copy();
     await using after = await openStore({ dataDir: source.directory, databaseUrl: target });
     expect(String(await after.jobDetail(ended))).toBe(String(detail));
+    // All that a statement is made of is the same, so whoever signs the job signs the same bytes.
+    expect(await after.terminalRecords({ keys: [ended], bytesMax: 1 })).toEqual(records);
     const again = await after.admit(
       admission({ ...newKey(), idempotency: { key: 'once', spec_sha256: 'a'.repeat(64) } }),
     );
