@@ -1,5 +1,12 @@
-/** `@vouchbox/adapters`: what a call costs at the service, counted in requests. Every request counts against one budget. */
+/**
+ * `@vouchbox/adapters` and `vouchbox mcp`: what a call costs at the service, counted in requests. Every request counts
+ * against one budget.
+ */
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { createServiceClient } from '@vouchbox/client';
+import { sha256Hex } from '@vouchbox/evidence';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createServer } from '../../packages/cli/src/mcp/create-server.ts';
 import { type AdapterAnswer, call, useAdapter } from '../rig/adapter.ts';
 import { useRig } from '../rig/rig.ts';
 
@@ -49,5 +56,25 @@ describe('a call is one request at the service', () => {
     const { json, seen } = await requestsOf(() => call(`${fusion()}/run_code`, body));
     expect(json).toMatchObject({ run_result: { return_code: 3, stdout: 'a\nc\n' }, files: { 'a.txt': 'bGVmdA==' } });
     expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt']);
+  });
+
+  test('of the tool run_code, with a file that it brings back', async () => {
+    const service = createServiceClient({ baseUrl: rig().service.url, apiKey: rig().alpha.key });
+    const agent = new Client({ name: 'test', version: '1.0.0' });
+    const [agentSide, toolSide] = InMemoryTransport.createLinkedPair();
+    await createServer({ client: service, version: '1.0.0', pinned: [] }).connect(toolSide);
+    await agent.connect(agentSide);
+    onTestFinished(() => agent.close());
+    const words = { language: 'python', code: `open("output/a.txt", "w").write("left")\n${CODE}` };
+    const { json, seen } = await requestsOf(async () => {
+      const answer = await agent.callTool({ name: 'run_code', arguments: words });
+      return { json: answer.structuredContent } as AdapterAnswer;
+    });
+    const file = { path: 'output/a.txt', size_bytes: 4, sha256: sha256Hex('left') };
+    expect(json).toMatchObject({ stdout: 'a\nc\n', exit_code: 3, networking: 'disabled', files: [file] });
+    expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt']);
+    expect((await agent.callTool({ name: 'get_job', arguments: { job_id: json.job_id } })).structuredContent).toEqual(
+      json,
+    );
   });
 });

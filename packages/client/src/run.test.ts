@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
+import type { JobEvent } from './contract-types.ts';
 import { createServiceClient, type ServiceClient } from './service-client.ts';
 
 const folded = whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status: 'succeeded', exit_code: 0 });
@@ -117,8 +118,9 @@ describe('a run', () => {
       const { service, opened } = await streaming([...events, { result: left, receipt }]);
       await using _ = service;
       const heard: unknown[] = [];
-      const result = await clientOf(service).run('x', { onStdout: (text) => heard.push(text) });
-      expect([heard, result.stdout, result.receipt_sha256]).toEqual([['a\n'], 'a\n', 'r']);
+      const onEvent = ({ kind }: JobEvent) => heard.push(kind);
+      const result = await clientOf(service).run('x', { onEvent, onStdout: (text) => heard.push(text) });
+      expect([heard, result.stdout, result.receipt_sha256]).toEqual([['stdout', 'a\n', 'finished'], 'a\n', 'r']);
       expect(lines(service.seen).slice(1)).toEqual(['POST /v1/jobs?include=stream_ticket']);
       expect(opened).toEqual(['/v1/jobs/job_1/stream?ticket=first&after=0&include=result%2Creceipt']);
     });

@@ -35,6 +35,8 @@ export interface RunOptions extends CallOptions, ProgramOptions, Pick<FollowOpti
   /** Takes what the program writes to stdout, while it runs. */
   readonly onStdout?: OnText | undefined;
   readonly onStderr?: OnText | undefined;
+  /** Takes each event of the job, while it runs. */
+  readonly onEvent?: ((event: JobEvent) => unknown) | undefined;
   /** Whether the result is to have every event of the job. */
   readonly history?: boolean | undefined;
   /**
@@ -86,9 +88,18 @@ export async function runProgram(
 async function runInTurn(
   session: Session,
   program: string | JobSubmission,
-  { idempotencyKey = randomKey(), onStdout, onStderr, onState, history = false, signal, ...options }: RunOptions,
+  {
+    idempotencyKey = randomKey(),
+    onStdout,
+    onStderr,
+    onEvent,
+    onState,
+    history = false,
+    signal,
+    ...options
+  }: RunOptions,
 ): Promise<RunResult> {
-  const hears = onStdout !== undefined || onStderr !== undefined || onState !== undefined;
+  const hears = [onStdout, onStderr, onEvent, onState].some((callback) => callback !== undefined);
   const isHeld = await supports(session, 'submission_wait', signal);
   const tellsMore = await supports(session, 'submission_include', signal);
   const streams = hears && 'WebSocket' in globalThis && (await supports(session, 'stream_include', signal));
@@ -115,6 +126,7 @@ async function runInTurn(
         stream_url,
         onEnd: streams ? onEnd : undefined,
       })) {
+        await onEvent?.(event);
         if (event.kind === 'stdout') await onStdout?.(outputText(event.data));
         if (event.kind === 'stderr') await onStderr?.(outputText(event.data));
       }

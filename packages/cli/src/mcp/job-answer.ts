@@ -1,6 +1,7 @@
 /** What a tool says about a job: members for a program that reads it, and the same as text for a model. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Capabilities, LimitsInput, ServiceClient } from '@vouchbox/client';
+import type { Capabilities, LimitsInput, RunResult, ServiceClient } from '@vouchbox/client';
+import { sha256Hex } from '@vouchbox/evidence';
 import {
   EffectiveLimitsSchema,
   type FoldedResult,
@@ -54,33 +55,51 @@ export const JobAnswer = Type.Object({
 });
 export type JobAnswer = Static<typeof JobAnswer>;
 
+/** A job as it stands or ended. */
+export interface ToldJob
+  extends FoldedResult,
+    Pick<JobDetail, 'terminal_reason' | 'signal' | 'networking'>,
+    Pick<RunResult, 'isolation_class' | 'effective_limits'> {
+  readonly receipt_sha256: string | null;
+}
+
+/** What a run brought. */
+export function jobOfRun({ files, receipt, ...ran }: RunResult): ToldJob {
+  const artifacts = [...files].map(([path, bytes]) => ({
+    path,
+    size_bytes: bytes.length,
+    sha256: sha256Hex(bytes),
+    content_base64: Buffer.from(bytes).toString('base64'),
+  }));
+  return { ...ran, artifacts, networking: receipt.networking ?? null };
+}
+
+export async function readJob(client: ServiceClient, job_id: string, signal: AbortSignal): Promise<ToldJob> {
+  const [detail, result] = await Promise.all([client.detail(job_id, { signal }), client.result(job_id, { signal })]);
+  const { terminal_reason, signal: endedBy, networking, receipt_sha256 = null, effective_spec } = detail;
+  const { limits: effective_limits = null, isolation_class = null } = effective_spec ?? {};
+  return { ...result, terminal_reason, signal: endedBy, networking, receipt_sha256, effective_limits, isolation_class };
+}
+
 export interface AnswerOptions {
   readonly signal: AbortSignal;
-  /** The result of the job, if the caller has it already. */
-  readonly read?: FoldedResult;
   /** The limits that were asked for. */
   readonly asked?: LimitsInput;
 }
 
-/**
- * Reads a job and describes it. A job whose program never ran is an error; a program that failed is a result.
- */
+/** Describes a job. One whose program never ran is an error; a program that failed is a result. */
 export async function jobAnswer(
   client: ServiceClient,
-  job_id: string,
-  { signal, read, asked = {} }: AnswerOptions,
+  job: ToldJob,
+  { signal, asked = {} }: AnswerOptions,
 ): Promise<CallToolResult> {
-  const [detail, result] = await Promise.all([
-    client.detail(job_id, { signal }),
-    read ?? client.result(job_id, { signal }),
-  ]);
-  const answer = answerOf(detail, result, asked);
-  const missing = missingModule(result.stderr);
+  const answer = answerOf(job, asked);
+  const missing = missingModule(job.stderr);
   if (missing !== null) answer.remarks.push(missingModuleRemark(missing, await packsOf(client, signal), 'runtime'));
   return {
     structuredContent: { ...answer },
-    content: [{ type: 'text', text: asText(answer) }, ...artifactContent(job_id, result)],
-    ...(detail.status === 'error' && { isError: true }),
+    content: [{ type: 'text', text: asText(answer) }, ...artifactContent(job.job_id, job)],
+    ...(job.status === 'error' && { isError: true }),
   };
 }
 
@@ -92,33 +111,33 @@ async function packsOf(client: ServiceClient, signal: AbortSignal): Promise<Capa
   );
 }
 
-function answerOf(detail: JobDetail, result: FoldedResult, asked: LimitsInput): JobAnswer {
-  const [stdout, stderr] = [cutText(result.stdout), cutText(result.stderr)];
+function answerOf(job: ToldJob, asked: LimitsInput): JobAnswer {
+  const [stdout, stderr] = [cutText(job.stdout), cutText(job.stderr)];
   return {
-    job_id: detail.job_id,
-    status: detail.status,
-    terminal_reason: detail.terminal_reason,
-    exit_code: detail.exit_code,
-    signal: detail.signal,
+    job_id: job.job_id,
+    status: job.status,
+    terminal_reason: job.terminal_reason,
+    exit_code: job.exit_code,
+    signal: job.signal,
     stdout: stdout.text,
     stderr: stderr.text,
     stdout_left_out: stdout.leftOut,
     stderr_left_out: stderr.leftOut,
-    truncated: result.truncated,
-    violations: result.violations.map(({ type, message, path, limit, phase }) => ({
+    truncated: job.truncated,
+    violations: job.violations.map(({ type, message, path, limit, phase }) => ({
       type,
       message,
       ...(path !== undefined && { path }),
       ...(limit !== undefined && { limit }),
       ...(phase !== undefined && { phase }),
     })),
-    effective_limits: detail.effective_spec?.limits ?? null,
-    remarks: clampedRemarks(asked, detail.effective_spec?.limits ?? {}).map(([name, remark]) => `${name}: ${remark}`),
-    files: listedFiles(result),
-    isolation_class: detail.effective_spec?.isolation_class ?? null,
-    networking: detail.networking,
-    duration_ms: detail.duration_ms,
-    receipt_sha256: detail.receipt_sha256 ?? null,
+    effective_limits: job.effective_limits,
+    remarks: clampedRemarks(asked, job.effective_limits ?? {}).map(([name, remark]) => `${name}: ${remark}`),
+    files: listedFiles(job),
+    isolation_class: job.isolation_class,
+    networking: job.networking,
+    duration_ms: job.duration_ms,
+    receipt_sha256: job.receipt_sha256,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { Type, waitSecondsMax } from '@vouchbox/protocol';
-import { JobAnswer, jobAnswer } from '../job-answer.ts';
+import { JobAnswer, jobAnswer, readJob } from '../job-answer.ts';
 import { addTool } from '../tool.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -28,7 +28,7 @@ export function addGetJob(server: McpServer, client: ServiceClient): void {
     annotations: { readOnlyHint: true, openWorldHint: false },
     run: async ({ job_id, wait_seconds }, { mcpReq: { signal } }) => {
       if (wait_seconds !== undefined) await client.result(job_id, { waitSeconds: wait_seconds, signal });
-      return await jobAnswer(client, job_id, { signal });
+      return await jobAnswer(client, await readJob(client, job_id, signal), { signal });
     },
   });
 }
@@ -42,7 +42,7 @@ export function addCancelJob(server: McpServer, client: ServiceClient): void {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: async ({ job_id }, { mcpReq: { signal } }) => {
       await client.cancel(job_id, { signal });
-      return await jobAnswer(client, job_id, { signal });
+      return await jobAnswer(client, await readJob(client, job_id, signal), { signal });
     },
   });
 }

@@ -1,6 +1,6 @@
 /** The tool `run_code`: one program, one cell, one answer. */
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
-import type { ServiceClient, Submitted } from '@vouchbox/client';
+import type { ServiceClient } from '@vouchbox/client';
 import {
   type EventData,
   ISOLATION_CLASSES,
@@ -14,9 +14,9 @@ import {
   Type,
 } from '@vouchbox/protocol';
 import { InputFile, withFiles } from '../input-file.ts';
-import { JobAnswer, jobAnswer } from '../job-answer.ts';
+import { JobAnswer, jobAnswer, jobOfRun } from '../job-answer.ts';
 import { cutText } from '../told-text.ts';
-import { addTool, cancelWith } from '../tool.ts';
+import { addTool } from '../tool.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -64,25 +64,16 @@ export function addRunCode(server: McpServer, client: ServiceClient): void {
   });
 }
 
-/** A call that is cancelled cancels its job. */
+/** A call that is cancelled cancels its job. What the call leaves out is left out of the submission. */
 async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: ServerContext): Promise<CallToolResult> {
-  const { signal } = mcpReq;
-  const { job_id } = await submit(client, asked, signal);
-  cancelWith(signal, () => client.cancel(job_id));
-  const progressToken = mcpReq._meta?.progressToken;
-  if (progressToken !== undefined) {
-    await tellProgress(client.follow(job_id, { signal }), { progressToken, notify: mcpReq.notify });
-  }
-  const read = await client.waitForResult(job_id, { signal });
-  return await jobAnswer(client, job_id, { signal, read, asked: limitsOf(asked) });
-}
-
-/** Submits the program; what the call leaves out is left out of the submission. */
-function submit(client: ServiceClient, asked: RunCode, signal: AbortSignal): Promise<Submitted> {
-  const { timeout_seconds: _, memory_mb: __, minimum_isolation, outputs = ['output/**'], ...said } = asked;
+  const { signal, notify } = mcpReq;
+  const { timeout_seconds: _, memory_mb: __, minimum_isolation, ...said } = asked;
   const limits = limitsOf(asked);
-  const program = withFiles({ ...said, outputs });
-  return client.submit(program, { limits, minimumIsolation: minimum_isolation, signal });
+  const progressToken = mcpReq._meta?.progressToken;
+  const onEvent = progressToken === undefined ? undefined : tellProgress({ progressToken, notify });
+  const options = { limits, minimumIsolation: minimum_isolation, signal, onEvent };
+  const ran = await client.run(withFiles(said), options);
+  return await jobAnswer(client, jobOfRun(ran), { signal, asked: limits });
 }
 
 function limitsOf({ timeout_seconds, memory_mb }: RunCode) {
@@ -98,12 +89,12 @@ interface Listener {
 }
 
 /** Reports each piece of output as it comes. Its number in the history is the progress. */
-async function tellProgress(events: AsyncIterable<JobEvent>, { progressToken, notify }: Listener): Promise<void> {
-  for await (const event of events) {
+function tellProgress({ progressToken, notify }: Listener): (event: JobEvent) => Promise<void> {
+  return async (event) => {
     const message = messageOf(event);
-    if (message === null) continue;
+    if (message === null) return;
     await notify({ method: 'notifications/progress', params: { progressToken, progress: event.seq, message } });
-  }
+  };
 }
 
 const messageCharsMax = 2048;
