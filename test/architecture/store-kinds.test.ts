@@ -18,8 +18,19 @@ const ALONE = {
   postgres: {
     'the way to a server': ['client-certificate', 'encryption', 'place-of'],
     'values that a server spells otherwise': ['text'],
-    'nodes that share a store': ['fleet', 'lease', 'writing-session', 'threads/lanes', 'threads/thread-data'],
-    'nodes of an earlier version': ['migrations/schema-(state|upkeep)', 'migrations/take-step'],
+    'nodes that share a store': [
+      'fleet',
+      'known-nodes',
+      'lease',
+      'writing-session',
+      'threads/lanes',
+      'threads/thread-data',
+    ],
+    'nodes of an earlier version': [
+      'migrations/schema-(state|upkeep)',
+      'migrations/take-step',
+      'migrations/0004-with-wide-fleets',
+    ],
   },
 } as const;
 

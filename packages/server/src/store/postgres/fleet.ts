@@ -1,7 +1,7 @@
 /**
- * One node's part in a fleet, on a session of its own: it renews the lease, removes nodes whose lease is over, and passes
- * on what nodes tell each other. A node that removed another does nothing for it here: the beat of every node shows
- * which jobs were left.
+ * One node's part in a fleet, on a session of its own: it renews the lease, removes those of the next nodes whose lease is
+ * over, and passes on what nodes tell each other. Whoever removed a node looks which jobs it left, and so does the first
+ * node with each beat.
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
@@ -9,30 +9,42 @@ import { StoreError } from '../store-error.ts';
 import type { OpenFleet } from '../threaded-store.ts';
 import { Session } from './connection.ts';
 import { storeErrorOf } from './error.ts';
+import {
+  KnownNodes,
+  type LeaseRow,
+  type NodeRow,
+  oldestOpen,
+  removeNodes,
+  selectChanges,
+  selectNextLeases,
+  storeFacts,
+  textOfFacts,
+} from './known-nodes.ts';
 import { beatAnswerMilliseconds, beatMilliseconds, leaseSeconds, startingLeaseSeconds } from './lease.ts';
 
-/** A lease need not outlast a crash of the database: the nodes renew it afterwards. */
-const SETTINGS = 'set synchronous_commit = off';
+/**
+ * A lease need not outlast a crash of the database: the nodes renew it afterwards. Rows are found by an index, however
+ * few the server thinks that there are.
+ */
+const SETTINGS = `select set_config('synchronous_commit', 'off', false), set_config('enable_seqscan', 'off', false)`;
 const CHANNEL = `select 'vouchbox_' || md5(current_schema()) as name`;
 const NOTIFY = `select pg_notify('vouchbox_' || md5(current_schema()), $1)`;
 /** A payload must be shorter than 8000 bytes. */
 const payloadCharsMax = 7000;
 const EVERYTHING = '*';
 
-const renew = 'update nodes set lease_until = now() + make_interval(secs => $2), facts = $3 where node = $1';
+const renew = `update nodes set lease_until = now() + make_interval(secs => $2), slots_used = $3,
+    taken = (select count(*) from claims where claims.node = $1) where node = $1`;
 /** A node that is storing something is left for the next beat. After a restart of the database each gets a whole lease. */
-const removeDead = `delete from nodes where node in (
-    select node from nodes where lease_until < now() for update skip locked
-  ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`;
-const selectLiving = `select node, facts, (select count(*)::int from claims where claims.node = nodes.node) as claims,
-    to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at
-  from nodes where lease_until >= now() order by node`;
-/** The state of the fleet, with the milliseconds until the first lease of another node is over, if it does not renew it. */
-const selectState = `select
-    (select (extract(epoch from min(lease_until) - now()) * 1000)::int from nodes
-      where node <> $1 and lease_until >= now()) as lease_ms,
+const removeDead = removeNodes(`node in (
+    select node from nodes where node = any($1) and lease_until < now() for update skip locked
+  ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`);
+/** The claims of all nodes are looked through by one of them. */
+const selectState = `select ${oldestOpen} as seen,
     exists (select from tenants where queued > 0) as is_queued,
-    exists (select from claims where not exists (select from nodes where nodes.node = claims.node)) as has_orphans`;
+    case when $1 then exists (
+      select from claims where not exists (select from nodes where nodes.node = claims.node)
+    ) else false end as has_orphans`;
 const selectCancelled = `select jobs.job_id from claims join jobs on jobs.tenant = claims.tenant and jobs.job_id = claims.job_id
   where claims.node = $1 and jobs.cancellation_requested = 1 and jobs.status = 'running'`;
 
@@ -40,8 +52,7 @@ const selectCancelled = `select jobs.job_id from claims join jobs on jobs.tenant
 const leaseOverMilliseconds = 20;
 
 interface State {
-  /** Null if no other node lives. */
-  readonly lease_ms: number | null;
+  readonly seen: number;
   readonly is_queued: boolean;
   readonly has_orphans: boolean;
 }
@@ -53,18 +64,6 @@ export interface PostgresFleetOptions {
   readonly onProblem: (error: StoreError) => void;
 }
 
-interface LivingRow {
-  readonly node: number;
-  readonly facts: string | null;
-  readonly claims: number;
-  readonly beat_at: string;
-}
-
-function liveNodeOf({ node, facts: text, claims, beat_at }: LivingRow): LiveNode {
-  const facts = JSON.parse(text ?? 'null') as NodeFacts | null;
-  return { node, facts, claims, beat_at: facts === null ? null : beat_at };
-}
-
 export class PostgresFleet implements OpenFleet {
   readonly node: number;
   readonly #options: PostgresFleetOptions;
@@ -74,7 +73,11 @@ export class PostgresFleet implements OpenFleet {
   readonly #untold = new Set<string>();
   #session: Session | null = null;
   #facts: () => NodeFacts | null = () => null;
-  #nodes: readonly LiveNode[];
+  readonly #known: KnownNodes;
+  /** The text of the facts that the store has from this node. */
+  #storedFacts: string | null = null;
+  /** Whether this node removed another, and has not looked for its jobs yet. */
+  #hasRemoved = false;
   #lateBeats = 0;
   #lastBeatAt: number | null = null;
   /** When beats began to succeed without a gap; null while they fail. */
@@ -90,7 +93,7 @@ export class PostgresFleet implements OpenFleet {
   private constructor(options: PostgresFleetOptions) {
     this.#options = options;
     this.node = options.node;
-    this.#nodes = [{ node: options.node, facts: null, claims: 0, beat_at: null }];
+    this.#known = new KnownNodes(options.node);
   }
 
   /** Begins to renew the lease of a registered node. @throws StoreError if the database cannot be reached */
@@ -110,7 +113,7 @@ export class PostgresFleet implements OpenFleet {
   }
 
   nodes(): readonly LiveNode[] {
-    return this.#nodes;
+    return this.#known.all;
   }
 
   async announce(facts: () => NodeFacts): Promise<void> {
@@ -131,7 +134,7 @@ export class PostgresFleet implements OpenFleet {
 
   /** Topics that come together are told together. */
   tell(topic: string): void {
-    if (this.#nodes.length < 2) return;
+    if (this.#known.all.length < 2) return;
     this.#untold.add(topic);
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -171,7 +174,6 @@ export class PostgresFleet implements OpenFleet {
     try {
       const beat = await this.#beat();
       this.#noteBeat(performance.now());
-      this.#nodes = beat.nodes;
       if (!signal.aborted) for (const listener of this.#listeners) listener.beat(beat);
     } catch (thrown) {
       const error = storeErrorOf(thrown);
@@ -204,23 +206,49 @@ export class PostgresFleet implements OpenFleet {
 
   async #beat(): Promise<Beat> {
     const session = await this.#opened();
-    const facts = this.#facts();
-    const lease = facts === null ? startingLeaseSeconds : leaseSeconds;
-    const renewed = session.execute({ sql: renew, parameters: [this.node, lease, JSON.stringify(facts)] });
-    if (this.#isSteady()) session.send({ sql: removeDead, parameters: [] });
-    const living = session.execute<LivingRow>({ sql: selectLiving, parameters: [] });
-    const state = session.execute<State>({ sql: selectState, parameters: [this.node] });
+    const renewed = this.#renew(session);
+    const leases = session.execute<LeaseRow>({ sql: selectNextLeases, parameters: [this.node] });
+    const looksForOrphans = this.#hasRemoved || this.#known.isFirst(this.node);
+    const state = session.execute<State>({ sql: selectState, parameters: [looksForOrphans] });
+    const changes = session.execute<NodeRow>({ sql: selectChanges, parameters: this.#known.asked() });
     const cancelled = session.execute<{ job_id: string }>({ sql: selectCancelled, parameters: [this.node] });
-    const answers = await Promise.all([renewed, living, state, cancelled]);
-    if (answers[0].rowCount === 0) throw new StoreError('locked', 'another node has taken over the jobs of this one');
+    const answers = await Promise.all([renewed, leases, state, changes, cancelled]);
     const [found] = answers[2].rows;
-    this.#pauseMilliseconds = Math.min(beatMilliseconds, (found?.lease_ms ?? beatMilliseconds) + leaseOverMilliseconds);
+    if (found !== undefined) this.#known.learn(answers[3].rows, found.seen);
+    this.#hasRemoved &&= found?.has_orphans === true;
+    await this.#watch(session, answers[1].rows);
     return {
-      nodes: answers[1].rows.map(liveNodeOf),
+      nodes: this.#known.all,
       isQueued: found?.is_queued === true,
       hasOrphans: found?.has_orphans === true,
-      cancelled: answers[3].rows.map(({ job_id }) => job_id),
+      cancelled: answers[4].rows.map(({ job_id }) => job_id),
     };
+  }
+
+  /** @throws StoreError `locked` if the row of this node is gone */
+  async #renew(session: Session): Promise<void> {
+    const facts = this.#facts();
+    const lease = facts === null ? startingLeaseSeconds : leaseSeconds;
+    const text = textOfFacts(facts);
+    const isNew = text !== this.#storedFacts;
+    const stored = isNew ? session.execute({ sql: storeFacts, parameters: [this.node, text] }) : null;
+    const used = facts?.executor?.slots_used ?? 0;
+    const renewed = session.execute({ sql: renew, parameters: [this.node, lease, used] });
+    const [, { rowCount }] = await Promise.all([stored, renewed]);
+    if (rowCount === 0) throw new StoreError('locked', 'another node has taken over the jobs of this one');
+    this.#storedFacts = text;
+  }
+
+  /** Removes those of the next nodes whose lease is over, and looks again at once; else, when the first lease may be over. */
+  async #watch(session: Session, leases: readonly LeaseRow[]): Promise<void> {
+    const over = leases.filter(({ lease_ms }) => lease_ms < 0).map(({ node }) => node);
+    const left = leases.flatMap(({ lease_ms }) => (lease_ms < 0 ? [] : lease_ms + leaseOverMilliseconds));
+    this.#pauseMilliseconds = Math.min(beatMilliseconds, ...left);
+    if (over.length === 0 || !this.#isSteady()) return;
+    const { rowCount } = await session.execute({ sql: removeDead, parameters: [over] });
+    if (!rowCount) return;
+    this.#hasRemoved = true;
+    this.look();
   }
 
   /**
@@ -234,6 +262,8 @@ export class PostgresFleet implements OpenFleet {
   async #opened(): Promise<Session> {
     if (this.#session !== null && !this.#session.isLost) return this.#session;
     const session = await Session.open(this.#options.url, {}, beatAnswerMilliseconds);
+    this.#known.forget();
+    this.#storedFacts = null;
     try {
       session.send({ sql: SETTINGS, parameters: [] });
       const { rows } = await session.execute<{ name: string }>({ sql: CHANNEL, parameters: [] });

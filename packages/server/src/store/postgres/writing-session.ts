@@ -6,6 +6,7 @@
 import { StoreError } from '../store-error.ts';
 import { Session } from './connection.ts';
 import { storeErrorOf } from './error.ts';
+import { removeNodes, thisTransaction } from './known-nodes.ts';
 import { leaseSeconds, startingLeaseSeconds } from './lease.ts';
 import { migrate } from './migrations/migrate.ts';
 import { beginRegistration } from './migrations/schema-state.ts';
@@ -27,11 +28,11 @@ const SETTINGS = `select
   set_config('idle_in_transaction_session_timeout', '${leaseSeconds - 1}s', false)`;
 
 /** One data directory is served by one process, so the one before it is gone. */
-const removePredecessor = 'delete from nodes where instance = $1';
-const insertNode = `with made as (insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)
-    values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds}), $2, $3) returning node)
+const removePredecessor = removeNodes('instance = $1');
+const insertNode = `with made as (insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows, changed)
+    values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds}), $2, $3, ${thisTransaction}) returning node)
   insert into node_changes select node, 0 from made returning node`;
-const removeNode = 'delete from nodes where node = $1';
+const removeNode = removeNodes('node = $1');
 
 /**
  * Numbers the change in the row of its node, and locks the rows of its tenants; no row if the node is gone. The lock of

@@ -11,6 +11,7 @@ import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
+import { wideFleets } from './0004-with-wide-fleets.ts';
 
 /**
  * - `expand` adds what earlier code does not notice: tables, columns that may be null or have a constant default. A
@@ -38,6 +39,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-with-whole-outputs', kind: 'expand', sql: largeOutputsIn(spelling) },
   { name: '0004-with-whole-programs', kind: 'expand', sql: buildsIn(spelling) },
   { name: '0004-with-whole-statements', kind: 'expand', sql: statementsIn(spelling) },
+  { name: '0004-with-wide-fleets', kind: 'expand', sql: wideFleets },
 ];
 
 const UNRELEASED = [

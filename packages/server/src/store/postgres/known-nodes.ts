@@ -1,0 +1,122 @@
+/**
+ * What one node knows of the others. A beat reads what changed since the last one, a few nodes in turn, and the leases of
+ * the next few in the order of their numbers: as many rows however many nodes there are. What is read in turn shows what no
+ * change said: the work of each node, and nodes of earlier code that came or went.
+ */
+import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
+import { leaseSeconds } from './lease.ts';
+
+/** With as many nodes or fewer, each beat reads all of them. */
+const inTurn = 8;
+/** If all of these died at once with this node, the one before it removes them, so many with each beat. */
+const watched = 4;
+const all = 2 ** 31;
+
+/**
+ * What must be read before `selectChanges`, because a change may be committed between the two: the number of the oldest
+ * transaction that may still commit. All that is committed later has this number or a higher one.
+ */
+export const oldestOpen = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint';
+export const thisTransaction = 'pg_current_xact_id()::text::bigint';
+
+const columns = `node, facts, slots_used, taken, lease_until >= now() as is_alive,
+    to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at`;
+/** What changed since a number, and the nodes in turn after one. */
+export const selectChanges = `(select ${columns}, false as in_turn from nodes where changed >= $1)
+  union all select node, null, 0, 0, false, '', false from gone_nodes where changed >= $1
+  union all (select ${columns}, true from nodes where node > $2 order by node limit $3)`;
+
+/** Milliseconds until the leases of the next nodes are over. The first come after the last. */
+export const selectNextLeases = `select node, (extract(epoch from lease_until - now()) * 1000)::int as lease_ms from (
+    (select node, lease_until from nodes where node > $1 order by node limit ${watched})
+    union (select node, lease_until from nodes where node < $1 order by node limit ${watched})
+  ) as next`;
+
+/** The facts of a node are read by the others only when they change. */
+export const storeFacts = `update nodes set facts = $2, changed = ${thisTransaction} where node = $1`;
+
+/** A statement that removes nodes and tells the others. They have read it when it is forgotten. */
+export function removeNodes(which: string): string {
+  return `with removed as (delete from nodes where ${which} returning node),
+    forgotten as (delete from gone_nodes where gone_at < now() - interval '10 min')
+    insert into gone_nodes (node, changed, gone_at) select node, ${thisTransaction}, now() from removed`;
+}
+
+export interface LeaseRow {
+  readonly node: number;
+  readonly lease_ms: number;
+}
+
+export interface NodeRow {
+  readonly node: number;
+  readonly facts: string | null;
+  /** Null for a node of earlier code, whose facts say it. */
+  readonly slots_used: number | null;
+  readonly taken: number;
+  readonly is_alive: boolean;
+  readonly beat_at: string;
+  readonly in_turn: boolean;
+}
+
+export class KnownNodes {
+  readonly #nodes = new Map<number, LiveNode>();
+  #seen: number | null = null;
+  /** The last node that was read in turn. */
+  #turn = 0;
+  #sorted: readonly LiveNode[];
+
+  constructor(node: number) {
+    this.#sorted = [{ node, facts: null, claims: 0, beat_at: null }];
+  }
+
+  /** In the order of their numbers. */
+  get all(): readonly LiveNode[] {
+    return this.#sorted;
+  }
+
+  /** What to ask `selectChanges`. */
+  asked(): readonly unknown[] {
+    return this.#seen === null ? [0, 0, all] : [this.#seen, this.#turn, inTurn];
+  }
+
+  /** Takes in its answer. `seen` is the `oldestOpen` that was read before it. */
+  learn(rows: readonly NodeRow[], seen: number): void {
+    const turn = rows.filter(({ in_turn }) => in_turn);
+    const [after, limit] = this.#seen === null ? [0, all] : [this.#turn, inTurn];
+    const last = turn.length < limit ? null : Math.max(...turn.map(({ node }) => node));
+    for (const node of this.#nodes.keys())
+      if (node > after && (last === null || node <= last)) this.#nodes.delete(node);
+    for (const row of rows) if (row.is_alive) this.#nodes.set(row.node, liveNodeOf(row));
+    for (const row of rows) if (!row.is_alive) this.#nodes.delete(row.node);
+    this.#seen = seen;
+    this.#turn = last ?? 0;
+    this.#sorted = [...this.#nodes.values()].sort((one, other) => one.node - other.node);
+  }
+
+  /** The numbers of transactions may begin again earlier after a crash of the database: all is read again. */
+  forget(): void {
+    this.#seen = null;
+  }
+
+  /** Whether no node with a lower number serves, so that this one does what one is to do for all. */
+  isFirst(node: number): boolean {
+    return !this.#sorted.some((other) => other.node < node && other.facts !== null);
+  }
+}
+
+function liveNodeOf({ node, facts: text, slots_used, taken, beat_at }: NodeRow): LiveNode {
+  const facts = JSON.parse(text ?? 'null') as NodeFacts | null;
+  if (facts === null) return { node, facts, claims: taken, beat_at: null };
+  const executor = facts.executor && withWork(facts.executor, slots_used);
+  return { node, facts: { ...facts, executor }, claims: taken, beat_at };
+}
+
+function withWork(executor: ExecutorFacts, slots_used: number | null): ExecutorFacts {
+  return slots_used === null ? executor : { ...executor, slots_used };
+}
+
+/** The work of a node changes all the time: it is in a column of its own, so that its facts stay the same. */
+export function textOfFacts(facts: NodeFacts | null): string {
+  const executor = facts?.executor;
+  return JSON.stringify(executor ? { ...facts, executor: withWork(executor, 0) } : facts);
+}

@@ -1,0 +1,15 @@
+/**
+ * What lets a node read only those nodes that changed: the number of the transaction that changed a row last, and the nodes
+ * that are gone. Nodes of earlier code write neither.
+ */
+export const wideFleets = `alter table nodes add column changed bigint;
+alter table nodes add column slots_used integer;
+alter table nodes add column taken bigint not null default 0;
+create index nodes_by_change on nodes (changed);
+create table gone_nodes (
+  node bigint primary key,
+  changed bigint not null,
+  gone_at timestamptz not null
+);
+create index gone_nodes_by_change on gone_nodes (changed);
+`;
