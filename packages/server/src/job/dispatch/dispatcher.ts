@@ -8,6 +8,7 @@
  * accepts it stores it as running.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import type { JobMemory } from '../../capacity/job-memory.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
@@ -50,6 +51,8 @@ export interface DispatcherOptions {
 
 /** The loop looks at the queue at least this often. */
 const recheckMilliseconds = 5000;
+/** How long a submission waits for a cell that is being taken down. */
+const leavingMillisecondsMax = 50;
 /** After a job was stopped by force, how long its end may take to be collected and stored. */
 const endingMilliseconds = 2000;
 
@@ -85,7 +88,8 @@ export class Dispatcher implements AsyncDisposable {
    * `queued` in both cases.
    */
   async admit(input: AdmitInput): Promise<AdmitResult> {
-    const cell = this.#cellAtOnce(input);
+    let cell = this.#cellAtOnce(input);
+    while (cell === null && (await this.#slotWasFreed())) cell = this.#cellAtOnce(input);
     const result = cell === null ? null : await this.#admitAtOnce(input, cell);
     return result ?? (await this.#queue.enter(() => this.#options.history.admit(input)));
   }
@@ -140,6 +144,8 @@ export class Dispatcher implements AsyncDisposable {
       false,
     );
     if (!hasArrived) this.#queue.doubt();
+    // What else happens in this turn is looked at together. A job that was queued in it is known to be by then.
+    await setImmediate();
   }
 
   /**
@@ -182,6 +188,17 @@ export class Dispatcher implements AsyncDisposable {
       for (const each of launched) this.#keep(each);
     }
     return [];
+  }
+
+  /**
+   * Waits for the slot of a job whose program is over, if it alone keeps a submission from a start at once: through the
+   * queue it would cost another commit. Whoever was answered sends the next job before the cell of the last one is gone.
+   */
+  async #slotWasFreed(): Promise<boolean> {
+    const holding = this.#holding();
+    if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty || holding.length < this.#options.concurrency) return false;
+    const freed = holding.filter((launched) => launched.isLeaving()).map((launched) => launched.freed.then(() => true));
+    return freed.length > 0 && (await within(Promise.race(freed), leavingMillisecondsMax, false));
   }
 
   /** A parked cell for a submission that may start at once; null if it has to wait for anything. */

@@ -1,5 +1,5 @@
 import type { JobList } from '@vouchbox/protocol';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { readyPosture } from '../../../test/scripted-provider.ts';
 import { StoreError } from '../../store/store-error.ts';
@@ -12,6 +12,8 @@ async function idleRig(options: Parameters<typeof JobRig.open>[0] = {}): Promise
   await rig.queueSeen();
   return rig;
 }
+
+afterEach(() => void vi.useRealTimers());
 
 /** A gate that a step of the store waits at. */
 function gate() {
@@ -129,6 +131,29 @@ describe('a slot and a cell that were taken in vain', () => {
     await expect(rig.submit()).rejects.toMatchObject({ code });
     await expect.poll(() => rig.dispatcher.inFlight).toBe(0);
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
+  });
+
+  test('a submission starts at once in the slot of a job that has ended, as soon as its cell is gone', async () => {
+    await using rig = await idleRig({ concurrency: 1 });
+    const gone = gate();
+    const first = Object.assign(rig.provider.park(), { [Symbol.asyncDispose]: () => gone.pass() });
+    const ended = await rig.submit();
+    first.end(exited);
+    await rig.ended(ended);
+    // The time for which it waits does not pass.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const second = rig.provider.park();
+    const before = rig.commits();
+    const submitted = rig.submit();
+    await rig.readsAnswered();
+    expect(second.program).toBeNull();
+    gone.open();
+    const key = await submitted;
+    vi.useRealTimers();
+    expect(second.isReleased).toBe(true);
+    expect(rig.commits()).toBe(before + 1);
+    second.end(exited);
+    expect((await rig.ended(key)).status).toBe('succeeded');
   });
 });
 

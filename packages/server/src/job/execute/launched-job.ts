@@ -9,6 +9,8 @@ export interface LaunchedJob {
   hasStarted(): boolean;
   /** Whether any part of its cell may still exist. */
   holdsSlot(): boolean;
+  /** Whether its program is over and its cell is being taken down, which takes a moment. */
+  isLeaving(): boolean;
   /** Ends the job at the next boundary: before it started by leaving its row alone, afterwards by force. Idempotent. */
   stop(cause: StopCause): void;
   /** Resolves once nothing of its cell is left. Never rejects. */
@@ -23,6 +25,8 @@ export interface Control {
   started: boolean;
   running: RunningCell | null;
   readonly unwanted: AbortController;
+  /** Whether the cell is being taken down. */
+  isLeaving: boolean;
   /** Says that nothing of the cell is left. Idempotent. */
   free(): void;
 }
@@ -36,6 +40,7 @@ export function launchedJob(job: QueuedJob, log: Log, run: (control: Control) =>
     started: false,
     running: null,
     unwanted: new AbortController(),
+    isLeaving: false,
     free() {
       holdsSlot = false;
       freed.resolve();
@@ -47,6 +52,7 @@ export function launchedJob(job: QueuedJob, log: Log, run: (control: Control) =>
     job,
     hasStarted: () => control.started,
     holdsSlot: () => holdsSlot,
+    isLeaving: () => holdsSlot && control.isLeaving,
     stop(cause) {
       control.cause ??= cause;
       control.unwanted.abort();

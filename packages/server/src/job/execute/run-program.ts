@@ -84,6 +84,7 @@ export async function runProgram(context: JobContext, { cell, loaded, execution 
 
 /** Takes a cell down, at any step, and frees its slot. Never rejects. */
 export async function takeDown(cell: PreparedCell, { control, log, key }: JobContext): Promise<void> {
+  control.isLeaving = true;
   try {
     await cell[Symbol.asyncDispose]();
   } catch (error) {
