@@ -28,13 +28,8 @@ export type Methods<Known extends Commands> = {
   ) => Promise<AnswerOf<Known[Name]>>;
 };
 
-const OF_SIGNER = ['storeAttestation', 'postponeAttestation'] as const satisfies readonly (keyof Writes)[];
-
 /** Changes of rows of one job that has ended, by their keys, which count nothing. */
-export const WITHOUT_TENANT: ReadonlySet<string> = new Set(OF_SIGNER);
-
-/** Changes that no caller waits for. They may wait a moment for other changes, and share their commit. */
-export const PATIENT: ReadonlySet<string> = new Set<keyof Writes>([...OF_SIGNER, 'endGradedJob']);
+export const WITHOUT_TENANT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /** Reads that make one query each, and so need no transaction to see one state of the store. */
 export const OF_ONE_QUERY: ReadonlySet<string> = new Set<keyof Reads>(['jobSummary', 'receiptOf', 'outbox']);

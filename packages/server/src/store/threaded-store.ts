@@ -34,6 +34,9 @@ export interface OpenFleet extends Omit<Fleet, keyof FleetCommands>, AsyncDispos
   end(error: StoreError): void;
 }
 
+/** Changes that no caller waits for. They may wait a moment for other changes, and share their commit. */
+const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation', 'endGradedJob']);
+
 /**
  * Opens the store. When one of its threads is gone, the other ends too, and every call is refused as `unavailable`.
  *
@@ -42,7 +45,7 @@ export interface OpenFleet extends Omit<Fleet, keyof FleetCommands>, AsyncDispos
 export async function openThreadedStore(options: ThreadedStoreOptions): Promise<Store> {
   const { data, threads, name, onProblem } = options;
   await using opening = new AsyncDisposableStack();
-  const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), onProblem }));
+  const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), patient: PATIENT, onProblem }));
   const reader = opening.use(new Channel<Reads>({ thread: threads.reader(data), onProblem }));
   try {
     const [writes, reads] = [await writer.open(), await reader.open()];

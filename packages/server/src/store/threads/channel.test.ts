@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { StoreDatabase } from '../schema.ts';
 import type { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
 import { startThread } from './threads.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 /** A thread that opens, then does to each group of calls what `onCalls` says. */
 function threadThat(onCalls: string): string {
@@ -16,7 +18,9 @@ function threadThat(onCalls: string): string {
   return encodeURIComponent(source);
 }
 
-type Echo = { readonly echo: (db: StoreDatabase, input: unknown) => Promise<unknown> };
+type Command = (db: StoreDatabase, input: unknown) => Promise<unknown>;
+/** Nobody waits for `later`. */
+type Echo = { readonly echo: Command; readonly later: Command };
 
 /** A thread that runs this module. */
 function threadOf(source: string) {
@@ -27,6 +31,7 @@ async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; p
   const problems: StoreError[] = [];
   const channel = new Channel<Echo>({
     thread: threadOf(threadThat(onCalls)),
+    patient: new Set(['later']),
     onProblem: (problem) => problems.push(problem),
   });
   await channel.open();
@@ -42,6 +47,34 @@ test('calls of one turn are sent together, and each gets its own answer', async 
     ['a', 2],
     ['b', 2],
   ]);
+});
+
+test('calls that no caller waits for are sent with the next call that has one', async () => {
+  const { channel } = await openChannel(ECHO.replace('value: input', 'value: [input, calls.length]'));
+  await using _ = channel;
+  const later = channel.call('later', 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await Promise.all([later, channel.call('echo', 2)])).toEqual([
+    [1, 2],
+    [2, 2],
+  ]);
+});
+
+test('calls that no caller waits for are sent even if no other call comes', async () => {
+  const { channel } = await openChannel(ECHO.replace('value: input', 'value: [input, calls.length]'));
+  await using _ = channel;
+  expect(await Promise.all([channel.call('later', 1), channel.call('later', 2)])).toEqual([
+    [1, 2],
+    [2, 2],
+  ]);
+});
+
+test('disposing sends at once the calls that could wait', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const { channel } = await openChannel(ECHO);
+  const later = channel.call('later', 'last');
+  await channel[Symbol.asyncDispose]();
+  expect(await later).toBe('last');
 });
 
 test('when the thread exits, waiting and later calls are refused as unavailable, and its owner learns of it', async () => {

@@ -1,6 +1,6 @@
 /**
  * The service's end of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they
- * come from many connections. When the thread ends, for whatever reason, every waiting and every later call is
+ * come from many connections, and so share a commit. Calls that no caller waits for go with the next that has one. When the thread ends, for whatever reason, every waiting and every later call is
  * rejected, so that none hangs.
  */
 import type { AnswerOf, Commands, InputOf, Methods } from '../commands.ts';
@@ -10,6 +10,8 @@ import type { Thread } from './threads.ts';
 
 /** The floors above keep the number of waiting calls far below this bound. */
 const callsWaitingMax = 20_000;
+/** How long calls without a waiting caller wait for one that has a caller. */
+const patienceMilliseconds = 25;
 
 interface WaitingCall {
   resolve(value: unknown): void;
@@ -19,6 +21,8 @@ interface WaitingCall {
 export interface ChannelOptions {
   /** Just started; the channel ends it. */
   readonly thread: Thread;
+  /** Names of calls that no caller waits for. */
+  readonly patient?: ReadonlySet<string>;
   /** Called for problems that fail no call. */
   readonly onProblem: (error: StoreError) => void;
 }
@@ -26,19 +30,23 @@ export interface ChannelOptions {
 /** A thread and the calls that wait for it. Disposing lets everything that waits finish first. */
 export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #thread: Thread;
+  readonly #patient: ReadonlySet<string>;
   readonly #onProblem: (error: StoreError) => void;
   readonly #waiting = new Map<number, WaitingCall>();
   readonly #opened = Promise.withResolvers<readonly string[]>();
   readonly #ended = Promise.withResolvers<void>();
   #unsent: Call[] = [];
   #moved: ArrayBuffer[] = [];
+  #now: NodeJS.Immediate | undefined;
+  #later: NodeJS.Timeout | undefined;
   #lastId = 0;
   /** Why calls are rejected; null while they are accepted. */
   #refusal: StoreError | null = null;
 
   /** The thread loads, and opens the store only on request. */
-  constructor({ thread, onProblem }: ChannelOptions) {
+  constructor({ thread, patient = new Set(), onProblem }: ChannelOptions) {
     this.#onProblem = onProblem;
+    this.#patient = patient;
     this.#thread = thread;
     this.#thread.on('message', (report) => this.#receive(report));
     this.#thread.on('error', (cause) => this.#lose('a thread of the store died', { cause }));
@@ -80,7 +88,9 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     const id = ++this.#lastId;
     this.#waiting.set(id, { resolve, reject });
     this.#moved.push(...moved);
-    if (this.#unsent.push({ id, name, input }) === 1) setImmediate(() => this.#send());
+    this.#unsent.push({ id, name, input });
+    if (this.#patient.has(name)) this.#later ??= setTimeout(() => this.#send(), patienceMilliseconds);
+    else this.#now ??= setImmediate(() => this.#send());
     return promise as Promise<AnswerOf<Known[Name]>>;
   }
 
@@ -94,6 +104,8 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   }
 
   #send(): void {
+    clearTimeout(this.#later);
+    [this.#now, this.#later] = [undefined, undefined];
     const [calls, moved] = [this.#unsent, this.#moved];
     if (calls.length === 0) return;
     [this.#unsent, this.#moved] = [[], []];

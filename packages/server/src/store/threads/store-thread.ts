@@ -8,17 +8,12 @@ import { IdleMemory } from '../../ground/idle-memory.ts';
 import type { StoreError } from '../store-error.ts';
 import { type Call, portable, type Report, type Request } from './messages.ts';
 
-/** How long calls without a waiting caller wait for one that has a caller. */
-const patienceMilliseconds = 25;
-
 /** An open thread of the store. Disposing closes its connection. */
 export interface StoreThread extends AsyncDisposable {
   /** The names of its commands. */
   readonly names: readonly string[];
   /** Takes one or more calls from the front of `waiting` and reports their answers. */
   work(waiting: Call[]): Promise<void>;
-  /** Whether no caller waits for the answer to this call. Left out, a caller waits for each. */
-  isPatient?(call: Call): boolean;
 }
 
 export type SendReport = (report: Report) => void;
@@ -49,8 +44,6 @@ class CallService {
   #thread: StoreThread | null = null;
   #running = false;
   #closing = false;
-  /** Ends a pause that waits for more calls. */
-  #wake: () => void = () => {};
   readonly #memory = new IdleMemory();
 
   constructor(port: MessagePort, kind: ThreadKind) {
@@ -62,7 +55,6 @@ class CallService {
     if (request.kind === 'open') void this.#openThread();
     if (request.kind === 'calls') for (const call of request.calls) this.#waiting.push(call);
     if (request.kind === 'close') this.#closing = true;
-    if (!this.#hasTime()) this.#wake();
     void this.#run();
   }
 
@@ -84,29 +76,11 @@ class CallService {
     this.#running = true;
     await setImmediate();
     while (this.#thread !== null && this.#waiting.length > 0) {
-      if (this.#hasTime()) await this.#pause();
       await this.#thread.work(this.#waiting);
       await setImmediate();
     }
     this.#running = false;
     if (this.#closing) await this.#close();
-  }
-
-  /** Whether no caller waits for any of the calls. */
-  #hasTime(): boolean {
-    const thread = this.#thread;
-    return !this.#closing && this.#waiting.every((call) => thread?.isPatient?.(call) === true);
-  }
-
-  /** Waits until a call with a waiting caller comes, the thread must close, or the time is over. */
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, patienceMilliseconds);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   async #close(): Promise<void> {

@@ -1,6 +1,6 @@
 /** The only thread of this process that changes the store. It brings the schema up to date before it reports that it is open. */
 import { auditStore } from '../../access/audit.ts';
-import { PATIENT, WRITES } from '../../commands.ts';
+import { WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
 import { portable } from '../../threads/messages.ts';
 import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
@@ -31,7 +31,6 @@ export async function openWriter(
   const resources = opening.move();
   return {
     names: Object.keys(WRITES),
-    isPatient: ({ name }) => PATIENT.has(name),
     async work(waiting) {
       report({ kind: 'answers', answers: await group.take(waiting) });
     },

@@ -3,7 +3,7 @@
  * before it reports that it is open.
  */
 import { auditStore } from '../../access/audit.ts';
-import { PATIENT, runCommand, WRITES } from '../../commands.ts';
+import { runCommand, WRITES } from '../../commands.ts';
 import { probe, probes } from '../../health.ts';
 import type { StoreDatabase } from '../../schema.ts';
 import { portable, type ThreadData } from '../../threads/messages.ts';
@@ -37,7 +37,6 @@ export async function openWriter({ place: path, check }: ThreadData, report: Sen
   const resources = opening.move();
   return {
     names: Object.keys(WRITES),
-    isPatient: ({ name }) => PATIENT.has(name),
     async work(waiting) {
       const answers = await group.take(waiting);
       // Before any caller is answered, so that the loss of an acknowledged change is noticed.
