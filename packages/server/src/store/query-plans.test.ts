@@ -162,7 +162,7 @@ function everyCommand(): [string, unknown][] {
     ['runningGradings', null],
     ['gradingWork', grading],
     ['gradingProgram', { ...grading, position: 0 }],
-    ['gradingTest', { ...grading, position: 0 }],
+    ['gradingTests', { ...grading, from: 0, limit: 9 }],
     ['gradedEnd', key],
     ['requestGradingCancel', grading],
     ['endGradedJob', { ...grading, ...graded, job_id: 'j', test: null, terminal_reason: null, at: at(1), isRun: true }],

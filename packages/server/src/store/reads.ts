@@ -16,7 +16,7 @@ export {
   gradingEvents,
   gradingProgram,
   gradings,
-  gradingTest,
+  gradingTests,
   gradingWork,
   runningGradings,
 } from './gradings/reading.ts';

@@ -27,7 +27,7 @@ test('more outputs than can be judged are not all read', { tags: ['Gradings-2c']
   let read = 0;
   const store = {
     gradingProgram: async () => JSON.stringify({ language: 'bash' }),
-    gradingTest: async () => JSON.stringify({ expected: null }),
+    gradingTests: async () => [JSON.stringify({ expected: null })],
     shortResult: () => {
       read += 1;
       return JSON.stringify({ stdout: 'x'.repeat(2 ** 20) });

@@ -27,7 +27,7 @@ import type { JobEnd, PlannedJob, ProgramRun } from './program-run.ts';
 
 export interface GradedJobsOptions extends ResultOptions {
   readonly store: ResultOptions['store'] &
-    Pick<Store, 'gradingProgram' | 'gradingTest' | 'gradedEnd' | 'inputs' | 'blob' | 'blobPiece' | 'productOf'>;
+    Pick<Store, 'gradingProgram' | 'gradingTests' | 'gradedEnd' | 'inputs' | 'blob' | 'blobPiece' | 'productOf'>;
   readonly blobs: OutputCopies;
 }
 
@@ -183,12 +183,23 @@ export async function programContent(
   return program;
 }
 
-export async function testContent(
+/** The tests from this place on, at most so many. */
+export async function testContents(
   { tenant, grading_id }: GradingKey,
-  position: number,
+  { from, limit }: { readonly from: number; readonly limit: number },
   { store }: GradedJobsOptions,
+): Promise<readonly TestContent[]> {
+  const found = await store.gradingTests({ tenant, grading_id, from, limit });
+  return found.map((content) => JSON.parse(content) as TestContent);
+}
+
+export async function testContent(
+  grading: GradingKey,
+  position: number,
+  options: GradedJobsOptions,
 ): Promise<TestContent> {
-  return JSON.parse((await store.gradingTest({ tenant, grading_id, position })) ?? 'null') as TestContent;
+  const [content] = await testContents(grading, { from: position, limit: 1 }, options);
+  return content as TestContent;
 }
 
 /** @throws GradingProblem if it is no UTF-8 */

@@ -3,8 +3,18 @@ import type { GradingText } from '@vouchbox/protocol';
 import type { GraderProgram, GradingPlan, PlannedTest, PlanText } from '@vouchbox/protocol/grading-steps';
 import { heldNameOf } from '../../store/blobs/blobs-named.ts';
 import type { GradingWork } from '../../store/records/gradings.ts';
-import { type GradedJobsOptions, testContent } from './graded-jobs.ts';
-import { digestIn, type GradingCommon, type StoredGrader, type TestHead, withGraders } from './grading-body.ts';
+import { type GradedJobsOptions, testContents } from './graded-jobs.ts';
+import {
+  digestIn,
+  type GradingCommon,
+  type StoredGrader,
+  type TestContent,
+  type TestHead,
+  withGraders,
+} from './grading-body.ts';
+
+/** Tests that are read together. */
+const testsAtOnce = 32;
 
 export interface Planned {
   readonly plan: GradingPlan;
@@ -29,8 +39,12 @@ export async function planOf(
   };
   const tests: PlannedTest[] = [];
   const withFiles = new Set<number>();
+  const key = { tenant, grading_id };
+  let contents: readonly TestContent[] = [];
   for (const [at, head] of heads.entries()) {
-    const { stdin, expected, args, env, checker_args, files } = await testContent({ tenant, grading_id }, at, options);
+    const place = at % testsAtOnce;
+    if (place === 0) contents = await testContents(key, { from: at, limit: testsAtOnce }, options);
+    const { stdin, expected, args, env, checker_args, files } = contents[place] as TestContent;
     if (files.length > 0) withFiles.add(at);
     const texts = {
       ...(stdin !== null && { stdin: await planText(stdin) }),

@@ -84,7 +84,7 @@ test('a store that fails at each step for a moment costs a grading nothing', { t
         'runningGradings',
         'gradingWork',
         'gradingProgram',
-        'gradingTest',
+        'gradingTests',
         'admit',
         'gradedEnd',
         'endGradedJob',

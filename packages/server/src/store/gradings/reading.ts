@@ -91,13 +91,20 @@ const selectProgram = prepared((db, { tenant, grading_id, position }: GradingKey
     .where('position', '=', position),
 );
 
-const selectTest = prepared((db, { tenant, grading_id, position }: GradingKey & { position: number }) =>
+interface TestsInput extends GradingKey {
+  readonly from: number;
+  readonly limit: number;
+}
+
+const selectTests = prepared((db, { tenant, grading_id, from, limit }: TestsInput) =>
   db
     .selectFrom('grading_tests')
     .select('content')
     .where('tenant', '=', tenant)
     .where('grading_id', '=', grading_id)
-    .where('position', '=', position),
+    .where('position', '>=', from)
+    .orderBy('position')
+    .limit(limit),
 );
 
 const selectEvents = prepared((db, page: GradingKey & { after: number; limit: number }) =>
@@ -197,12 +204,9 @@ export async function gradingProgram(
   return (await selectProgram.first(db, key))?.content ?? null;
 }
 
-/** The texts of the test at this place: JSON. */
-export async function gradingTest(
-  db: StoreDatabase,
-  key: GradingKey & { readonly position: number },
-): Promise<string | null> {
-  return (await selectTest.first(db, key))?.content ?? null;
+/** The texts of the tests from this place on, at most so many: JSON of each. */
+export async function gradingTests(db: StoreDatabase, tests: TestsInput): Promise<readonly string[]> {
+  return (await selectTests.all(db, tests)).map(({ content }) => content);
 }
 
 export interface GradingEventPage {

@@ -90,7 +90,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     this.#moved.push(...moved);
     this.#unsent.push({ id, name, input });
     if (this.#patient.has(name)) this.#later ??= setTimeout(() => this.#send(), patienceMilliseconds);
-    else this.#now ??= setImmediate(() => this.#send());
+    else if (this.#now === undefined) this.#now = setImmediate(() => this.#send());
     return promise as Promise<AnswerOf<Known[Name]>>;
   }
 
