@@ -23,6 +23,7 @@ import { type Cells, kindFor } from '../execute/cells.ts';
 import { launch, launchAtOnce } from '../execute/launch.ts';
 import { launchPair } from '../execute/launch-pair.ts';
 import type { LaunchedJob } from '../execute/launched-job.ts';
+import { keptProducts } from '../execute/run-program.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
 import { ForgottenJobs } from './forgotten-jobs.ts';
@@ -61,6 +62,7 @@ export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #launched = new Map<string, LaunchedJob>();
   readonly #queue = new QueueKnowledge();
+  readonly #products = keptProducts();
   readonly #giveUp = new AbortController();
   readonly #loop = new StandingLoop((signal) => this.#fillWhenNudged(signal));
   readonly #forgotten: ForgottenJobs | null;
@@ -220,7 +222,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   #dependencies() {
-    return { ...this.#options, giveUp: this.#giveUp.signal };
+    return { ...this.#options, giveUp: this.#giveUp.signal, products: this.#products };
   }
 
   #fits({ mem_mb }: Pick<QueuedJob, 'mem_mb'>): boolean {

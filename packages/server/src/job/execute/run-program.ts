@@ -6,6 +6,7 @@ import { PRODUCT_FILES, type RequestedSpec, STDIN, type StoredFile } from '@vouc
 import type { JobMemory } from '../../capacity/job-memory.ts';
 import {
   type HeldLimits,
+  type InputContent,
   type InteractionSide,
   type LargeRequest,
   type LoadedCell,
@@ -16,6 +17,7 @@ import {
   type Program,
 } from '../../sandbox/sandbox.ts';
 import { blobNameOf, digestOf, isNamed, type NamedFile } from '../../store/blobs/blobs-named.ts';
+import { Kept } from '../../store/kept/kept.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -37,6 +39,8 @@ export interface JobDependencies {
   readonly cells: Cells;
   readonly log: Log;
   readonly memory: JobMemory;
+  /** What was read lately and had its digest. */
+  readonly products: ReturnType<typeof keptProducts>;
   /** Aborts when the process gives up on events that it could not store. */
   readonly giveUp: AbortSignal;
 }
@@ -143,7 +147,7 @@ export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Progr
     ...(spec.large_outputs !== undefined && { large: { ...spec.large_outputs, keep: keeperOf(context) } }),
     limits: spec.limits,
     ...(spec.build !== undefined && { compilerOptions: spec.build.options }),
-    ...(product !== undefined && { product: contentOf(product) }),
+    ...(product !== undefined && { product: isNamed(product) ? productContent(context, product) : contentOf(product) }),
     ...(interaction !== undefined && { interaction }),
   };
 }
@@ -176,6 +180,36 @@ async function* namedContent(
   const found = await store.blob({ tenant, sha256: blobNameOf(file) });
   if (found === null) throw new Error(`the blob of ${file.path} was removed`);
   yield* blobContent(store, { tenant, sha256: digestOf(file), ...found });
+}
+
+const productBytesMax = 4 * 2 ** 20;
+
+/** Contents of products by their tenants and names: the next test of a program starts what the last one started. */
+export function keptProducts() {
+  return new Kept<Uint8Array>({ sizeMax: productBytesMax, sizeOf: ({ length }) => length });
+}
+
+/** A job that names what the store no longer has is not accepted, and nothing of it runs. */
+function productContent(
+  context: Pick<JobContext, 'store' | 'key' | 'products'>,
+  file: NamedFile,
+): InputContent['content'] {
+  const name = `${context.key.tenant} ${blobNameOf(file)}`;
+  return context.products.get(name) ?? readProduct(context, { file, name });
+}
+
+async function* readProduct(
+  { store, key: { tenant }, products }: Pick<JobContext, 'store' | 'key' | 'products'>,
+  { file, name }: { readonly file: NamedFile; readonly name: string },
+): AsyncGenerator<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of namedContent(store, tenant, file)) {
+    size += piece.length;
+    if (size <= productBytesMax) pieces.push(piece);
+    yield piece;
+  }
+  if (size <= productBytesMax) products.keep(name, Buffer.concat(pieces));
 }
 
 export function executionRecord({ posture, held }: { posture: Posture; held: HeldLimits }): ExecutionRecord {
