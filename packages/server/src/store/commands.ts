@@ -31,6 +31,12 @@ export type Methods<Known extends Commands> = {
 /** Changes of rows of one job that has ended, by their keys, which count nothing. */
 export const WITHOUT_TENANT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
+/**
+ * Changes that need not be on disk when they are answered: a later change says that all of them are there, and its commit
+ * puts them on disk with it. What is lost before that was nobody's.
+ */
+export const LAGGING: ReadonlySet<string> = new Set<keyof Writes>(['addPiece']);
+
 /** Reads that make one query each, and so need no transaction to see one state of the store. */
 export const OF_ONE_QUERY: ReadonlySet<string> = new Set<keyof Reads>(['jobSummary', 'receiptOf', 'outbox']);
 

@@ -134,12 +134,14 @@ const patient = { timeout: 300_000 };
 /** Damage to the log of a store whose service was killed, with the number of frames that were surely acknowledged. */
 const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
   ['cut behind its first commits', (log) => log.subarray(0, 32 + 12 * FRAME)],
-  ['cut in the middle of a frame', (log) => log.subarray(0, Math.floor(log.length / 2 / FRAME) * FRAME + 100)],
+  ['cut in the middle of a frame', (log, marked) => log.subarray(0, middleOf(marked))],
   ['cut by one frame', (log, marked) => log.subarray(0, 32 + (marked - 1) * FRAME)],
-  ['of which one bit has turned', (log) => withTurnedBit(log, Math.floor(log.length / 2))],
+  ['of which one bit has turned', (log, marked) => withTurnedBit(log, middleOf(marked))],
 ];
 /** A page of 4 KiB and its header. */
 const FRAME = 4096 + 24;
+/** In the middle of these frames. The log may have more behind them, of before it started again. */
+const middleOf = (frames: number) => 32 + Math.floor(frames / 2) * FRAME + 100;
 
 function withTurnedBit(log: Buffer, at: number): Buffer {
   const turned = Buffer.from(log);
@@ -152,7 +154,7 @@ test(
   patient,
   async () => {
     await using testStore = new TestStore();
-    const facts = await acknowledgedBeforeKill(testStore.directory, 400);
+    const facts = await acknowledgedBeforeKill(testStore.directory, 100);
     const log = readFileSync(`${testStore.path}-wal`);
     const beside = ['', '-lock', '-mark'].map(
       (end) => [testStore.path + end, readFileSync(testStore.path + end)] as const,

@@ -1,4 +1,4 @@
-/** Everything that changes the store, by name. Each change is on disk before it is answered. */
+/** Everything that changes the store, by name. Each is on disk before it is answered, but for `LAGGING` in `commands.ts`. */
 export { createCredential, revokeCredential, rotateCredential } from './access/credentials.ts';
 export { consumeTicket, storeTicket } from './access/tickets.ts';
 export { addPiece, beginUpload, completeUpload, dropUpload, removeUnusedBlobs, useBlob } from './blobs/blobs.ts';

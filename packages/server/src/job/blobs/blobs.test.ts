@@ -100,3 +100,23 @@ test('one piece at a time waits for the store, however many uploads there are, a
   expect(new Set([first, second, third]).size).toBe(3);
   expect(told).toHaveLength(9);
 });
+
+test('uploads leave the store as much time as they take', { tags: ['CROWD-03'] }, async () => {
+  const [began, ended]: [number[], number[]] = [[], []];
+  const over: Store = {
+    ...store,
+    async addPiece(piece) {
+      began.push(performance.now());
+      const isStored = await store.addPiece(piece);
+      ended.push(performance.now());
+      return isStored;
+    },
+  };
+  const { blobs } = uploads({ over });
+  await blobs.receive(acme, uploadOf(new Uint8Array(3 * pieceBytes).fill(9)));
+  for (const at of [1, 2]) {
+    const [took, left] = [Number(ended[at - 1]) - Number(began[at - 1]), Number(began[at]) - Number(ended[at - 1])];
+    // A timer may come a part of a millisecond early.
+    expect(left).toBeGreaterThanOrEqual(took - 1);
+  }
+});

@@ -4,6 +4,7 @@
  * job names is copied in the same way, so that the job has its bytes whatever becomes of the job that made them.
  */
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ArtifactRecord, StoredBlob } from '@vouchbox/protocol';
 import type { RateBudget } from '../../capacity/rate.ts';
 import type { Caller } from '../../ground/caller.ts';
@@ -173,7 +174,7 @@ async function copy(tenant: string, output: Upload, options: Receiving, name: st
 
 /** Stores it under a name by which it is then found. */
 async function receiveNew(tenant: string, upload: Upload, options: Receiving, name: string): Promise<number> {
-  const { store, blobsMax, bytesMax, checkFreeSpace, pieces } = options;
+  const { store, blobsMax, bytesMax, checkFreeSpace } = options;
   const { bytesMax: size_bytes } = upload;
   checkFreeSpace();
   const key: UploadKey = { tenant, blob_id: randomUUID() };
@@ -187,16 +188,30 @@ async function receiveNew(tenant: string, upload: Upload, options: Receiving, na
     return await receiveBegun(key, upload, options);
   } catch (error) {
     // What cannot be removed now is removed later, with all that was never completed.
-    await pieces.take(() => store.dropUpload(key)).catch(() => {});
+    await dropped(key, options).catch(() => {});
     throw error;
   }
+}
+
+async function dropped(key: UploadKey, { store, pieces }: Receiving): Promise<void> {
+  while (!(await inTurn(pieces, () => store.dropUpload(key))));
+}
+
+/** Uploads take no more than half of the store's time: after each change, whoever else waits has as long as it took. */
+function inTurn<Answer>(pieces: Turns, change: () => Promise<Answer>): Promise<Answer> {
+  return pieces.take(async () => {
+    const startedAt = performance.now();
+    const answer = await change();
+    await pause(performance.now() - startedAt);
+    return answer;
+  });
 }
 
 async function receiveBegun(key: UploadKey, { sha256, chunks }: Upload, options: Receiving): Promise<number> {
   const { store, checkFreeSpace, pieces } = options;
   const received = await storePieces(chunks, async (position, content) => {
     checkFreeSpace();
-    if (!(await pieces.take(() => store.addPiece({ ...key, position, content })))) throw removed();
+    if (!(await inTurn(pieces, () => store.addPiece({ ...key, position, content })))) throw removed();
   });
   if (received.sha256 !== sha256) throw digestMismatch();
   const { bytes: size_bytes } = received;

@@ -93,6 +93,21 @@ test('an upload that was dropped takes no more pieces and does not end', async (
   expect(await store.blobPiece({ ...key, position: 0 })).toBeNull();
 });
 
+test('an upload is dropped a few pieces at a time, its last ones first', { tags: ['CROWD-03'] }, async () => {
+  const key = await begun(newContent());
+  for (let position = 0; position < 20; position++) await store.addPiece({ ...key, position, content: newContent() });
+  const left = async () => {
+    const pieces = await Promise.all(
+      Array.from({ length: 20 }, (_, position) => store.blobPiece({ ...key, position })),
+    );
+    return pieces.filter((piece) => piece !== null).length;
+  };
+  expect([await store.dropUpload(key), await left()]).toEqual([false, 12]);
+  expect([await store.dropUpload(key), await left()]).toEqual([false, 4]);
+  expect([await store.dropUpload(key), await left()]).toEqual([true, 0]);
+  expect(await store.completeUpload({ ...key, size_bytes: 3, at: at(0) })).toBe('gone');
+});
+
 test('a whole blob is not dropped as an upload', async () => {
   const sha256 = await stored(newContent());
   await store.dropUpload({ tenant: 'acme', blob_id: (await blobOf(sha256))?.blob_id ?? '' });

@@ -21,6 +21,8 @@ export class LogMark implements Disposable {
   readonly #logPath: string;
   readonly #mark = Buffer.alloc(MARK_BYTES);
   #log: number | null = null;
+  /** The length of a log whose end may not be on disk. */
+  #unsynced: number | null = null;
 
   /** `forget` drops the mark of an earlier process. The log need not exist yet. */
   constructor(path: string, { forget }: { readonly forget: boolean }) {
@@ -37,9 +39,12 @@ export class LogMark implements Disposable {
     if (isOfThisLog && frames < remembered.readUInt32LE(SALTS_BYTES)) throw lacksLastWrites();
   }
 
-  /** Remembers the number of frames in the log. Call it only after they are on disk. */
-  remember(frames: number): void {
-    if (!this.#readSalts()) return;
+  /** Remembers the number of frames in the log after a commit. Those of one that lagged are remembered once they are on disk. */
+  remember(frames: number, { hasLagged }: { readonly hasLagged: boolean }): void {
+    if (hasLagged) this.#unsynced = frames;
+    // A commit of no changes adds no frames, and puts nothing on disk.
+    else if (frames !== this.#unsynced) this.#unsynced = null;
+    if (this.#unsynced !== null || !this.#readSalts()) return;
     this.#mark.writeUInt32LE(frames, SALTS_BYTES);
     writeSync(this.#file, this.#mark, 0, MARK_BYTES, 0);
   }

@@ -107,3 +107,21 @@ test('when the transaction cannot begin, every waiting command is refused and no
   other.database.exec('rollback');
   expect((await commit.take(callsOf(['a']))).map(codeOf)).toEqual(['stored']);
 });
+
+test('commands that may lag are put on disk by the next commit that may not', async () => {
+  const levels: unknown[] = [];
+  const commit = new GroupCommit(
+    database,
+    async (call) => {
+      levels.push(database.prepare('pragma synchronous').get()?.['synchronous']);
+      return note(call);
+    },
+    ({ id }) => id < 2,
+  );
+  const [first, second, third] = callsOf(['a', 'b', 'c']) as [Call, Call, Call];
+  const [full, normal] = [2, 1];
+  await commit.take([first]);
+  expect([levels.splice(0), commit.hasLagged, notes()]).toEqual([[normal], true, ['a']]);
+  await commit.take([second, third]);
+  expect([levels.splice(0), commit.hasLagged, notes()]).toEqual([[full, full], false, ['a', 'b', 'c']]);
+});

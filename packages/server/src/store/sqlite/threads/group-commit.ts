@@ -18,21 +18,42 @@ const groupMillisecondsMax = 20;
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #runCommand: RunCommand;
+  readonly #isLagging: (call: Call) => boolean;
+  #hasLagged = false;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
 
-  constructor(database: DatabaseSync, runCommand: RunCommand) {
+  /** @param isLagging whether the command need not be on disk when it is answered */
+  constructor(database: DatabaseSync, runCommand: RunCommand, isLagging: (call: Call) => boolean = () => false) {
     this.#database = database;
     this.#runCommand = runCommand;
+    this.#isLagging = isLagging;
     this.#begin = database.prepare('begin immediate');
     this.#commit = database.prepare('commit');
   }
 
+  /** Whether what was taken last need not be on disk. */
+  get hasLagged(): boolean {
+    return this.#hasLagged;
+  }
+
   /**
    * Takes commands from the front of `waiting`, as many as one transaction should hold, and answers each of them. What
-   * an answer says is on disk; what it refuses changed nothing.
+   * an answer says is on disk, unless all commands that wait may lag; what it refuses changed nothing.
    */
   async take(waiting: Call[]): Promise<Answer[]> {
+    this.#hasLagged = waiting.every(this.#isLagging);
+    if (!this.#hasLagged) return await this.#takeOnce(waiting, groupCommandsMax);
+    // The log stays whole: SQLite syncs it where it starts again, and before pages are moved.
+    this.#database.exec('pragma synchronous = normal');
+    try {
+      return await this.#takeOnce(waiting, waiting.length);
+    } finally {
+      this.#database.exec('pragma synchronous = full');
+    }
+  }
+
+  async #takeOnce(waiting: Call[], commandsMax: number): Promise<Answer[]> {
     const group: Call[] = [];
     try {
       this.#begin.run();
@@ -41,7 +62,7 @@ export class GroupCommit {
     }
     let isOfOneCommand = true;
     try {
-      const answers = await this.#runGroup(waiting, group);
+      const answers = await this.#runGroup(waiting, group, commandsMax);
       isOfOneCommand = false;
       this.#commit.run();
       return answers;
@@ -52,13 +73,13 @@ export class GroupCommit {
   }
 
   /** Moves each command that it runs from `waiting` to `group`. */
-  async #runGroup(waiting: Call[], group: Call[]): Promise<Answer[]> {
+  async #runGroup(waiting: Call[], group: Call[], commandsMax: number): Promise<Answer[]> {
     const answers: Answer[] = [];
     const closesAt = performance.now() + groupMillisecondsMax;
     for (let call = waiting.shift(); call !== undefined; call = waiting.shift()) {
       group.push(call);
       answers.push({ id: call.id, value: await this.#runCommand(call) });
-      if (group.length >= groupCommandsMax || performance.now() >= closesAt) break;
+      if (group.length >= commandsMax || performance.now() >= closesAt) break;
     }
     return answers;
   }
@@ -72,7 +93,7 @@ export class GroupCommit {
     const isFinal = !isOfOneCommand && (error.code === 'io' || error.code === 'corrupt');
     if (group.length <= 1 || isFinal) return refuse(group, error);
     const answers: Answer[] = [];
-    for (const call of group) answers.push(...(await this.take([call])));
+    for (const call of group) answers.push(...(await this.#takeOnce([call], 1)));
     return answers;
   }
 }

@@ -3,7 +3,7 @@
  * before it reports that it is open.
  */
 import { auditStore } from '../../access/audit.ts';
-import { runCommand, WRITES } from '../../commands.ts';
+import { LAGGING, runCommand, WRITES } from '../../commands.ts';
 import { probe, probes } from '../../health.ts';
 import type { StoreDatabase } from '../../schema.ts';
 import { portable, type ThreadData } from '../../threads/messages.ts';
@@ -33,14 +33,18 @@ export async function openWriter({ place: path, check }: ThreadData, report: Sen
   lock.expect(await probes(db));
   if (check === 'full') await auditStore(db);
   await advance(db, lock);
-  const group = new GroupCommit(database, (call) => runCommand(WRITES, call, db));
+  const group = new GroupCommit(
+    database,
+    (call) => runCommand(WRITES, call, db),
+    ({ name }) => LAGGING.has(name),
+  );
   const resources = opening.move();
   return {
     names: Object.keys(WRITES),
     async work(waiting) {
       const answers = await group.take(waiting);
       // Before any caller is answered, so that the loss of an acknowledged change is noticed.
-      const length = await reportProblem(report, async () => markLength(checkpoints, mark));
+      const length = await reportProblem(report, async () => markLength(checkpoints, mark, group));
       report({ kind: 'answers', answers });
       await reportProblem(report, async () => {
         if (checkpoints.moveIfLong(length)) await advance(db, lock);
@@ -72,8 +76,8 @@ async function reportProblem<Found>(report: SendReport, upkeep: () => Promise<Fo
   }
 }
 
-function markLength(checkpoints: Checkpoints, mark: LogMark): LogLength {
+function markLength(checkpoints: Checkpoints, mark: LogMark, { hasLagged }: GroupCommit): LogLength {
   const length = checkpoints.length();
-  mark.remember(length.log);
+  mark.remember(length.log, { hasLagged });
   return length;
 }
