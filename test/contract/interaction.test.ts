@@ -79,6 +79,9 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider)
     const limits = { wall_seconds: 2 };
     const dead = await ran(rig(), { ...python('input()', { limits }), interactor: python('input()') });
     expect([dead.program.terminal_reason, ...ends(dead)]).toEqual(['wall_limit', 'deadlock', 'deadlock']);
+    const writes = 'for _ in range(4999): print("x" * 999)\n';
+    const full = await ran(rig(), { ...python(`${writes}input()`, { limits }), interactor: python(writes) });
+    expect([full.program.terminal_reason, ...ends(full)]).toEqual(['wall_limit', 'deadlock', 'deadlock']);
     const busy = python(
       'while True:\n  try: print(len([*open(0)]))\n  except ValueError: break\n  for _ in range(10**7): pass',
     );

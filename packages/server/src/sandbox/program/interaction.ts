@@ -30,9 +30,10 @@ interface Part {
   readonly cpuMilliseconds: () => number | null;
 }
 
-/** Processor time of both at one moment. */
+/** Processor time of both at one moment, and whether neither could write more to the other. */
 interface Reading {
   readonly at: number;
+  readonly areFull: boolean;
   readonly cpu: readonly (number | null)[];
 }
 
@@ -61,7 +62,9 @@ class Shared {
   #look(): void {
     const at = performance.now();
     try {
-      this.readings = [...this.readings.slice(-1), { at, cpu: this.sides.map((side) => side.cpuMilliseconds()) }];
+      const areFull = this.sides.every(({ input }) => input.isFull);
+      const cpu = this.sides.map((side) => side.cpuMilliseconds());
+      this.readings = [...this.readings.slice(-1), { at, areFull, cpu }];
     } catch {
       return; // A cell is gone: its end says what there is to say.
     }
@@ -151,14 +154,19 @@ export function interaction(): readonly [program: Side, interactor: Side] {
   return [new Side(shared), new Side(shared)];
 }
 
-/** Whether both wait for the other: nothing is on its way, all that was delivered was read, and neither does anything. */
+/**
+ * Whether both wait for the other: neither does anything, and nothing is on its way and all that was delivered was read, or
+ * both have more to say than the other's pipe has room for.
+ */
 async function isDeadlock(sides: readonly Side[], [earlier, later]: readonly Reading[]): Promise<boolean> {
   const at = performance.now();
+  if (earlier === undefined || later === undefined) return false;
+  const { areFull } = later;
   const descriptors = sides.map(({ input }) => input.idleDescriptor);
-  if (earlier === undefined || later === undefined || !areNumbers(descriptors)) return false;
-  const unread = unreadBytes(descriptors);
-  const last: Reading = { at, cpu: await Promise.all(sides.map((side) => side.cpuUsed())) };
-  return areIdle(earlier, later, WAITING) && areIdle(later, last, KILLED) && (await unread) === 0;
+  if (!areFull && !areNumbers(descriptors)) return false;
+  const unread = areNumbers(descriptors) ? unreadBytes(descriptors) : null;
+  const last: Reading = { at, areFull, cpu: await Promise.all(sides.map((side) => side.cpuUsed())) };
+  return areIdle(earlier, later, WAITING) && areIdle(later, last, KILLED) && (areFull || (await unread) === 0);
 }
 
 /** Whether both used no more processor time between two readings than programs that wait. */

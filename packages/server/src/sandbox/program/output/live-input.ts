@@ -78,6 +78,11 @@ export class LiveInput {
     return isIdle ? (this.#pipe?.descriptor ?? null) : null;
   }
 
+  /** Whether bytes wait that the pipe has no room for, so that whoever writes them waits. */
+  get isFull(): boolean {
+    return !this.#isClosed && this.#waiting.length > 0;
+  }
+
   /** What was delivered until now. */
   delivered(): DeliveredInput {
     return { bytes_delivered: this.#bytes, raw_sha256: this.#hash.copy().digest('hex') };
