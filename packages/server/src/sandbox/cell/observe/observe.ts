@@ -62,17 +62,14 @@ export function readCellReport(runtimePid: number): CellReport {
 export function observeNamespaceCell(report: CellReport): ObservedPosture {
   const status = parseStatus(report.section('status'));
   const init = parseStatus(report.section('init/status'));
-  const mounts = parseMountinfo(report.section('mountinfo'));
-  const root = mounts.find((mount) => mount.path === '/');
+  const { privateRootfs, missingOfMounts } = observeMounts(report.section('mountinfo'));
   const missing: string[] = NAMESPACES.filter((name) => !isPrivate(report, name)).map(
     (name) => `own ${name} namespace`,
   );
-  const privateRootfs = root?.has('ro') === true && root.has('nosuid') && root.has('nodev');
   const dedicatedBootstrap = init.get('NSpid')?.split(/\s+/).at(-1) === '1' && uidsOf(init) !== uidsOf(status);
   const interfaces = report.section('/proc/net/dev').match(/^\s*[^\s:|]+:/gm) ?? [];
   const offline = interfaces.length > 0 && interfaces.every((name) => name.trim() === 'lo:');
-  if (!privateRootfs) missing.push('a read-only root of its own');
-  missing.push(...missingMountFlags(mounts), ...foreignInodes(mounts));
+  missing.push(...missingOfMounts);
   if (!dedicatedBootstrap) missing.push('a bootstrap process of another user');
   if (!offline) missing.push('a network namespace without interfaces');
   missing.push(...missingCredentials(status, isOneOrdinaryUser(status)), ...missingOfCompiler(report));
@@ -88,6 +85,30 @@ export function observeNamespaceCell(report: CellReport): ObservedPosture {
     network_allowed: !offline,
     networking: offline ? 'disabled' : null,
   };
+}
+
+interface ObservedMounts {
+  readonly privateRootfs: boolean;
+  readonly missingOfMounts: readonly string[];
+}
+
+/** Mounts of earlier cells, by their lines without the numbers of mounts and devices, which are others in each cell. */
+const mountsSeen = new Map<string, ObservedMounts>();
+const mountsSeenMax = 16;
+
+/** Cells of one kind have the same lines, which say the same. */
+function observeMounts(mountinfo: string): ObservedMounts {
+  const lines = mountinfo.replaceAll(/^\d+ \d+ \d+:\d+ /gm, '');
+  const seen = mountsSeen.get(lines);
+  if (seen !== undefined) return seen;
+  const mounts = parseMountinfo(mountinfo);
+  const root = mounts.find((mount) => mount.path === '/');
+  const privateRootfs = root?.has('ro') === true && root.has('nosuid') && root.has('nodev');
+  const missing = [...missingMountFlags(mounts), ...foreignInodes(mounts)];
+  const missingOfMounts = privateRootfs ? missing : ['a read-only root of its own', ...missing];
+  if (mountsSeen.size >= mountsSeenMax) mountsSeen.clear();
+  mountsSeen.set(lines, { privateRootfs, missingOfMounts });
+  return { privateRootfs, missingOfMounts };
 }
 
 /**
