@@ -46,6 +46,7 @@ const CONTRACT = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`;
 const dripMilliseconds = 1000;
 const slowDripMilliseconds = 5000;
 const askMilliseconds = 4000;
+const refusedMilliseconds = 50;
 const uploadMib = 64;
 
 export const ATTACKS = {
@@ -139,6 +140,24 @@ export const ATTACKS = {
     connections: 8,
     perSecond: 20,
     begin: wrongUpload,
+  },
+  'runs of one tenant': {
+    what: '64 connections, a run on each, the next at its end or 50 ms after a refusal',
+    connections: 64,
+    perSecond: 100,
+    begin: (socket, { key }) => {
+      const body = JSON.stringify({ language: 'bash', code: 'true' });
+      const run =
+        `POST /v1/jobs?wait_seconds=50 HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      // The head of an answer comes with its first bytes.
+      socket.on('data', (bytes) => {
+        const head = bytes.toString('latin1', 0, 12);
+        if (head === 'HTTP/1.1 201') socket.write(run);
+        else if (head.startsWith('HTTP/1.1')) setTimeout(() => socket.write(run), refusedMilliseconds);
+      });
+      socket.write(run);
+    },
   },
   'waits of 10 tenants': {
     what: '90 connections, each waits 300 s for a result',
