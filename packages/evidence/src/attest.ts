@@ -13,7 +13,9 @@ import {
 } from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
-import { encodeEnvelope, preAuthEncoding } from './dsse.ts';
+import { type EnvelopeSignature, encodeEnvelope, preAuthEncoding } from './dsse.ts';
+import { logLeaf } from './log/log-entry.ts';
+import type { Hash } from './log/tree.ts';
 import {
   executionPredicate,
   type KeptForPredicate,
@@ -21,6 +23,7 @@ import {
   PREDICATE_TYPE,
   type StoredReceipt,
 } from './predicate.ts';
+import type { PinnedKey } from './public-key.ts';
 import { verifyReceipt } from './receipt.ts';
 import { resultArtifactBytes, resultSubjectName, type TerminalJob } from './result-artifact.ts';
 import { STATEMENT_MEDIA_TYPE, STATEMENT_TYPE } from './statement.ts';
@@ -30,6 +33,8 @@ import { verifyChain } from './verify-chain.ts';
 /** Signs with pure Ed25519, which is deterministic: attesting again gives the same bytes. */
 export interface EnvelopeSigner {
   readonly key_id: string;
+  /** Its public half, if what it signs is to be logged. */
+  readonly loggedKey?: PinnedKey | null;
   sign(message: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
 }
 
@@ -40,6 +45,8 @@ export interface Attestation {
   readonly result_sha256: string;
   readonly envelope: Uint8Array<ArrayBuffer>;
   readonly envelope_sha256: string;
+  /** Of the leaf that the log has of it; null if it is not to be logged. */
+  readonly leaf_hash: Hash | null;
 }
 
 export type AttestResult =
@@ -71,10 +78,16 @@ export function attest(record: TerminalRecord, signer: EnvelopeSigner): AttestRe
   const result = resultArtifactBytes(record.job, record.events);
   if (result.length > resultArtifactBytesMax) return tooLarge('result', result.length, resultArtifactBytesMax);
   const result_sha256 = sha256Hex(result);
-  const envelope = signedEnvelope(statementBytes(record, result.length, result_sha256), signer);
+  const signed = signedEnvelope(statementBytes(record, result.length, result_sha256), signer);
+  const envelope = encodeEnvelope(signed);
   if (envelope.length > envelopeBytesMax) return tooLarge('envelope', envelope.length, envelopeBytesMax);
-  const attestation = { key_id: signer.key_id, result, result_sha256, envelope, envelope_sha256: sha256Hex(envelope) };
-  return { kind: 'attested', attestation };
+  const { key_id, loggedKey: key } = signer;
+  const [signature] = signed.signatures;
+  const leaf_hash = key == null ? null : logLeaf({ bytes: envelope, envelope: signed, signature, key });
+  return {
+    kind: 'attested',
+    attestation: { key_id, result, result_sha256, envelope, envelope_sha256: sha256Hex(envelope), leaf_hash },
+  };
 }
 
 function inconsistency(record: TerminalRecord): string | null {
@@ -130,13 +143,10 @@ function statementBytes(
   return new TextEncoder().encode(canonicalJson(statement));
 }
 
-function signedEnvelope(payload: Uint8Array<ArrayBuffer>, signer: EnvelopeSigner): Uint8Array<ArrayBuffer> {
+function signedEnvelope(payload: Uint8Array<ArrayBuffer>, signer: EnvelopeSigner) {
   const sig = signer.sign(preAuthEncoding(STATEMENT_MEDIA_TYPE, payload));
-  return encodeEnvelope({
-    payloadType: STATEMENT_MEDIA_TYPE,
-    payload,
-    signatures: [{ keyid: signer.key_id, sig }],
-  });
+  const signatures: [EnvelopeSignature] = [{ keyid: signer.key_id, sig }];
+  return { payloadType: STATEMENT_MEDIA_TYPE, payload, signatures };
 }
 
 function tooLarge(what: 'result' | 'envelope', bytes: number, bytesMax: number): AttestResult {

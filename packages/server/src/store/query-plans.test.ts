@@ -31,6 +31,8 @@ const MAY_BE_READ_THROUGH = [
   /^(SCAN|SEARCH) queue USING COVERING INDEX queue_tests( \(tenant=\?\))?$/,
   /^SCAN attestation_outbox USING (COVERING )?INDEX/,
   /^SCAN credentials$/,
+  // Statements that wait for a place, few at a time.
+  /^SCAN log_entries USING INDEX log_entries_waiting$/,
   // Contents that are to be moved out of the store, until they are.
   /^SCAN (artifacts|attestations) USING (COVERING )?INDEX (artifacts|attestations)_large$/,
   // A tenant has a bounded number of blobs.
@@ -218,6 +220,14 @@ function everyCommand(): [string, unknown][] {
     ['postponeAttestation', { ...key, due_at: null, error: 'e', at: at(1) }],
     ['resumeAttestations', at(1)],
     ['storeAttestation', attestation],
+    ['openLog', { host: 'h', tree: 1, log_key: 'k', opening: new Uint8Array(), body: new Uint8Array() }],
+    ['sequenceLog', { size: 1, most: 9 }],
+    ['storeLogHead', { size: 2, checkpoint: 'c', rekor_head: 'r' }],
+    ['logState', null],
+    ['logPlace', key],
+    ['logPosition', new Uint8Array(32)],
+    ['logRanges', [{ start: 0, end: 1 }]],
+    ['logTile', { level: 0, index: 0, width: 2 }],
     ['attestation', { key, part: 'envelope' }],
     ['attestation', { key, part: 'result_artifact' }],
     ['resultOf', { stored: new Uint8Array(), row: attestation }],
@@ -232,6 +242,7 @@ function everyCommand(): [string, unknown][] {
     ['consumeTicket', { ticket_sha256: 't', job_id: key.job_id, now: at(0) }],
     ['deleteEnded', { before: at(9_999), limit: 9, unattested: 'kept' }],
     ['deleteEnded', { before: at(9_999), limit: 9, unattested: 'removed' }],
+    ['deleteEnded', { before: at(9_999), limit: 9, unattested: 'logged' }],
     ['removeUnusedBlobs', { unusedSince: at(1), begunBefore: at(1), limit: 9 }],
   ];
 }

@@ -44,6 +44,9 @@ export interface Tables {
   grading_jobs: GradingJobTable;
   grading_events: GradingEventTable;
   grading_blobs: GradingBlobTable;
+  log_state: LogStateTable;
+  log_hashes: LogHashTable;
+  log_entries: LogEntryTable;
 }
 
 interface GradingKeyColumns {
@@ -221,6 +224,33 @@ export interface AttestationTable extends JobKeyColumns {
   created_at: string;
   result_artifact: Uint8Array;
   envelope: Uint8Array;
+}
+
+/** The one row of the log: see `records/log.ts`. */
+export interface LogStateTable {
+  state_id: number;
+  host: string;
+  tree: number;
+  log_key: string;
+  size: number;
+  /** Of the largest head that was signed; 0 before the first. */
+  signed_size: number;
+  checkpoint: string | null;
+  rekor_head: string | null;
+  opening: Uint8Array;
+}
+
+/** A leaf of the log, or the hash of a full tile. It names nobody. */
+export interface LogHashTable {
+  level: number;
+  position: number;
+  hash: Uint8Array;
+}
+
+/** The leaf of a job's signed statement, and its place once it has one. */
+export interface LogEntryTable extends JobKeyColumns {
+  leaf_hash: Uint8Array;
+  position: number | null;
 }
 
 export interface IdempotencyKeyTable extends JobKeyColumns {

@@ -219,6 +219,7 @@ export function attestationOf(key: JobKey, receipt_sha256: string): AttestationI
     created_at: at(50),
     result_artifact,
     envelope,
+    leaf_hash: null,
   };
 }
 

@@ -20,6 +20,8 @@ export interface BatchOptions {
   /** The key to sign a batch with; throws if no key can be used. */
   readonly currentKey: () => SigningKey;
   readonly signer: Pick<Signer, 'attest'>;
+  /** Whether what is signed is to be logged. */
+  readonly isLogged?: boolean;
   /** Told of stored results that can be moved to an object store. */
   readonly nudges: Pick<Nudges, 'send'>;
   readonly log: Log;
@@ -35,11 +37,11 @@ const batchBytesMax = 4 * 1024 * 1024;
  * @throws an error that concerns every job: no key, no thread that signs, or a store that fails.
  */
 export async function attestBatch(entries: readonly OutboxEntry[], options: BatchOptions): Promise<boolean> {
-  const { store, signer, currentKey } = options;
+  const { store, currentKey } = options;
   const key = currentKey();
   const results = await store.terminalRecords({ keys: entries.map(keyOf), bytesMax: batchBytesMax });
   const records = results.flatMap((result) => (result.kind === 'record' ? [result.record] : []));
-  const signed = (await signedOf(records, key, signer))?.values();
+  const signed = (await signedOf(records, key, options))?.values();
   if (signed === undefined) {
     // A record crashed the thread that signs. Each is tried alone, so that only that one fails.
     for (const entry of entries.slice(0, results.length)) await attestBatch([entry], options);
@@ -63,11 +65,11 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
 async function signedOf(
   records: readonly TerminalRecord[],
   key: SigningKey,
-  signer: BatchOptions['signer'],
+  { signer, isLogged = false }: BatchOptions,
 ): Promise<readonly SigningResult[] | null> {
   if (records.length === 0) return [];
   try {
-    return await signer.attest(records, key);
+    return await signer.attest(records, key, { isLogged });
   } catch (error) {
     if (records.length > 1) return null;
     // A thread that cannot answer this signs no other job either.

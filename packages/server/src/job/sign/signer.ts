@@ -22,13 +22,18 @@ export class Signer implements AsyncDisposable {
   #lastId = 0;
 
   /** The result for each record, in their order. Rejects if the thread died. No records show that it lives. */
-  attest(records: readonly TerminalRecord[], key: SigningKey): Promise<readonly SigningResult[]> {
+  attest(
+    records: readonly TerminalRecord[],
+    key: SigningKey,
+    { isLogged = false }: { readonly isLogged?: boolean } = {},
+  ): Promise<readonly SigningResult[]> {
     this.#worker ??= this.#startWorker();
     const id = ++this.#lastId;
     const answer = Promise.withResolvers<readonly SigningResult[]>();
     this.#waiting.set(id, answer);
-    const { key_id, privateKey } = key;
-    this.#worker.postMessage({ id, key: { key_id, privateKey }, records } satisfies SigningRequest);
+    const { key_id, privateKey, pinned } = key;
+    const loggedKey = isLogged ? pinned : null;
+    this.#worker.postMessage({ id, key: { key_id, privateKey }, loggedKey, records } satisfies SigningRequest);
     return answer.promise;
   }
 

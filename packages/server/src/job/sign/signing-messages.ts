@@ -1,12 +1,14 @@
 /** The messages between the service's thread and the thread that signs. */
 import type { KeyObject } from 'node:crypto';
-import type { Attestation, AttestResult } from '@vouchbox/evidence';
+import type { Attestation, AttestResult, PinnedKey } from '@vouchbox/evidence';
 import type { TerminalRecord } from '../../store/records/answers.ts';
 
 /** Records to be attested with one key. The key is passed as a handle; its bytes are not copied. */
 export interface SigningRequest {
   readonly id: number;
   readonly key: { readonly key_id: string; readonly privateKey: KeyObject };
+  /** The public half, if the statements are to be logged. */
+  readonly loggedKey: PinnedKey | null;
   readonly records: readonly TerminalRecord[];
 }
 

@@ -19,9 +19,10 @@ new IdleMemory();
 const port = parentPort;
 assert(port !== null, 'the signer runs as a thread');
 
-port.on('message', ({ id, key, records }: SigningRequest) => {
+port.on('message', ({ id, key, loggedKey, records }: SigningRequest) => {
   const signer: EnvelopeSigner = {
     key_id: key.key_id,
+    loggedKey,
     sign: (message) => new Uint8Array(sign(null, message, key.privateKey)),
   };
   const results = records.map((record) => resultOf(record, signer));

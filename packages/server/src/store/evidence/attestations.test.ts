@@ -72,7 +72,7 @@ test('a stored attestation is served byte for byte, and its job has left the out
   expect((await jobSummary(db, key))?.attestation_available).toBe(false);
   expect(await attestation(db, { key, part: 'envelope' })).toBeNull();
   expect(await storeAttestation(db, input)).toBe(true);
-  const { result_artifact, envelope, created_at: _at, job_id: _id, ...row } = input;
+  const { result_artifact, envelope, created_at: _at, job_id: _id, leaf_hash: _leaf, ...row } = input;
   expect((await job(db, key))?.attestation).toEqual(row);
   expect((await jobSummary(db, key))?.attestation_available).toBe(true);
   const stored = { row, envelope, object: null, isIntact: true };

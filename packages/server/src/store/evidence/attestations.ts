@@ -81,6 +81,19 @@ const insertAttestation = prepared((db, row: AttestationTable) =>
   }),
 );
 
+const insertEntry = prepared((db, { tenant, job_id, leaf_hash }: JobKey & { leaf_hash: Uint8Array }) =>
+  db
+    .insertInto('log_entries')
+    .values({ tenant, job_id, leaf_hash, position: null })
+    // A withdrawn attestation that is made again has the same leaf, unless the key was changed meanwhile.
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant', 'job_id'])
+        .doUpdateSet({ leaf_hash, position: null })
+        .where('log_entries.leaf_hash', '!=', leaf_hash),
+    ),
+);
+
 const deleteAttestation = prepared((db, { tenant, job_id }: JobKey) =>
   db.deleteFrom('attestations').where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
@@ -152,6 +165,7 @@ export async function storeAttestation(db: StoreDatabase, input: AttestationInpu
   assert(isCompressed(artifact) || artifact.length === size, 'the artifact has its stated size');
   assert(input.envelope.length === input.envelope_size_bytes, 'the envelope has its stated size');
   insertAttestation.send(db, input);
+  if (input.leaf_hash !== null) insertEntry.send(db, { ...input, leaf_hash: input.leaf_hash });
   return true;
 }
 

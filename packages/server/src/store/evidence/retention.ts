@@ -39,22 +39,36 @@ function ended(db: StoreDatabase, { before, limit }: Step) {
   );
 }
 
-const selectEnded = {
-  removed: prepared(ended),
-  kept: prepared((db, step: Step) =>
-    ended(db, step).where((row) =>
-      row.not(
-        row.exists(
-          row
-            .selectFrom('attestation_outbox')
-            .select('attestation_outbox.job_id')
-            .whereRef('attestation_outbox.tenant', '=', 'jobs.tenant')
-            .whereRef('attestation_outbox.job_id', '=', 'jobs.job_id'),
-        ),
+function attested(db: StoreDatabase, step: Step) {
+  return ended(db, step).where((row) =>
+    row.not(
+      row.exists(
+        row
+          .selectFrom('attestation_outbox')
+          .select('attestation_outbox.job_id')
+          .whereRef('attestation_outbox.tenant', '=', 'jobs.tenant')
+          .whereRef('attestation_outbox.job_id', '=', 'jobs.job_id'),
       ),
     ),
-  ),
-};
+  );
+}
+
+function logged(db: StoreDatabase, step: Step) {
+  return attested(db, step).where((row) =>
+    row.not(
+      row.exists(
+        row
+          .selectFrom('log_entries')
+          .select('log_entries.job_id')
+          .whereRef('log_entries.tenant', '=', 'jobs.tenant')
+          .whereRef('log_entries.job_id', '=', 'jobs.job_id')
+          .where('log_entries.position', 'is', null),
+      ),
+    ),
+  );
+}
+
+const selectEnded = { removed: prepared(ended), kept: prepared(attested), logged: prepared(logged) };
 
 const deleteJob = prepared((db, { tenant, job_id }: JobKey) =>
   db.deleteFrom('jobs').where('tenant', '=', tenant).where('job_id', '=', job_id),
@@ -68,7 +82,8 @@ const stepEventsMax = 2000;
 
 /**
  * Removes terminal jobs that ended before `before`, with all their rows: at most `limit` in one transaction, and fewer
- * if they are large. Returns how many; 0 means that none is left. `unattested` decides about jobs in the outbox. All
+ * if they are large. Returns how many; 0 means that none is left. `unattested` decides about jobs in the outbox: they are
+ * removed, or kept, or kept until the log has them too. All
  * rows of a job refer to its row and are deleted with it.
  */
 export async function deleteEnded(

@@ -180,6 +180,8 @@ export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'>
   readonly created_at: string;
   readonly result_artifact: Uint8Array;
   readonly envelope: Uint8Array;
+  /** Of the log; null if it is not logged. */
+  readonly leaf_hash: Uint8Array | null;
 }
 
 export type AttestationPart = 'result_artifact' | 'envelope';

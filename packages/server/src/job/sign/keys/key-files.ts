@@ -3,6 +3,7 @@
  * read, and the public half of every key that was ever current. A rename replaces a key, so that a crash leaves the old
  * key or the new one.
  */
+import assert from 'node:assert';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import {
   closeSync,
@@ -19,7 +20,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
-import { keyIdOf, type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
+import { type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
 import { syncDirectory, writeDurably } from '../../../ground/durably.ts';
 import { SigningKeyError } from './signing-key-error.ts';
 
@@ -29,6 +30,7 @@ export interface SigningKey {
   readonly privateKey: KeyObject;
   /** Canonical SPKI. */
   readonly public_key_pem: string;
+  readonly pinned: PinnedKey;
 }
 
 /** A public key that was current at some time. */
@@ -175,12 +177,10 @@ function signingKeyOf(path: string, material: string | KeyObject): SigningKey {
       hint: `restore it, or ${ROTATE_HINT}`,
     });
   }
-  const publicKey = createPublicKey(privateKey);
-  return {
-    key_id: keyIdOf(publicKey.export({ type: 'spki', format: 'der' })),
-    privateKey,
-    public_key_pem: publicKey.export({ type: 'spki', format: 'pem' }) as string,
-  };
+  const public_key_pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }) as string;
+  const parsed = parsePublicKey(public_key_pem);
+  assert(parsed.kind === 'key', 'OpenSSL writes keys in their canonical form');
+  return { key_id: parsed.key.key_id, privateKey, public_key_pem, pinned: parsed.key };
 }
 
 /** Null if the text is not a key. The reason is withheld, because it could quote a mistyped secret. */

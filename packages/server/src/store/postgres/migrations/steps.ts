@@ -8,6 +8,7 @@ import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
 import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
 import { buildsIn } from '../../migrations/0004-with-whole-programs.ts';
 import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
+import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
@@ -40,6 +41,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-with-whole-programs', kind: 'expand', sql: buildsIn(spelling) },
   { name: '0004-with-whole-statements', kind: 'expand', sql: statementsIn(spelling) },
   { name: '0004-with-wide-fleets', kind: 'expand', sql: wideFleets },
+  { name: '0004-with-written-log', kind: 'expand', sql: logTablesIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -62,6 +62,8 @@ test('the tenant leads the key of every table with data of tenants, but for cred
     'credentials',
     'gone_nodes',
     'holders',
+    'log_hashes',
+    'log_state',
     'node_changes',
     'node_changes',
     'nodes',

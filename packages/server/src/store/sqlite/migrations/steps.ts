@@ -8,6 +8,7 @@ import { gradingTablesIn } from '../../migrations/0004-with-verdicts.ts';
 import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
 import { buildsIn } from '../../migrations/0004-with-whole-programs.ts';
 import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
+import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -29,6 +30,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-with-whole-outputs', sql: largeOutputsIn(spelling) },
   { name: '0004-with-whole-programs', sql: buildsIn(spelling) },
   { name: '0004-with-whole-statements', sql: statementsIn(spelling) },
+  { name: '0004-with-written-log', sql: logTablesIn(spelling) },
 ];
 
 const UNRELEASED = [

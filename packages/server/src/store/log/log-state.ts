@@ -1,0 +1,147 @@
+/**
+ * The log of signed statements: one for a store, opened once. Its positions are given by `sequenceLog`, and its heads are
+ * signed outside of the store, after their commit. docs/decisions/0064.
+ */
+import assert from 'node:assert';
+import { type Hash, leafHash, nodeHash } from '@vouchbox/evidence';
+import { prepared } from '../prepared.ts';
+import type { LogHead, LogOpening, LogState } from '../records/log.ts';
+import type { StoreDatabase } from '../schema.ts';
+
+/** There is one row. */
+const STATE = { state_id: 1 } as const;
+/** Hashes of one level that one of the next stands for. */
+export const TILE = 256;
+
+const insertState = prepared((db, opening: Omit<LogOpening, 'body'>) =>
+  db
+    .insertInto('log_state')
+    .values({
+      ...STATE,
+      host: opening.host,
+      tree: opening.tree,
+      log_key: opening.log_key,
+      opening: opening.opening,
+      size: 1,
+      signed_size: 0,
+      checkpoint: null,
+      rekor_head: null,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const selectState = prepared((db) => db.selectFrom('log_state').selectAll().where('state_id', '=', STATE.state_id));
+
+const advance = prepared((db, { from, to }: { from: number; to: number }) =>
+  db.updateTable('log_state').set({ size: to }).where('state_id', '=', STATE.state_id).where('size', '=', from),
+);
+
+const updateHead = prepared((db, { size, checkpoint, rekor_head }: LogHead) =>
+  db
+    .updateTable('log_state')
+    .set({ signed_size: size, checkpoint, rekor_head })
+    .where('state_id', '=', STATE.state_id)
+    .where('signed_size', '<', size)
+    .where('size', '>=', size),
+);
+
+const insertHash = prepared((db, row: { level: number; position: number; hash: Uint8Array }) =>
+  db.insertInto('log_hashes').values({ level: row.level, position: row.position, hash: row.hash }),
+);
+
+const selectHashes = prepared((db, { level, from, to }: { level: number; from: number; to: number }) =>
+  db
+    .selectFrom('log_hashes')
+    .select('hash')
+    .where('level', '=', level)
+    .where('position', '>=', from)
+    .where('position', '<', to)
+    .orderBy('position'),
+);
+
+const selectWaiting = prepared((db, { most }: { most: number }) =>
+  db
+    .selectFrom('log_entries')
+    .select(['tenant', 'job_id', 'leaf_hash'])
+    .where('position', 'is', null)
+    .orderBy('job_id')
+    .limit(most),
+);
+
+const place = prepared((db, row: { tenant: string; job_id: string; position: number }) =>
+  db
+    .updateTable('log_entries')
+    .set({ position: row.position })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id),
+);
+
+/** The state of the log; null if none was opened. */
+export async function logState(db: StoreDatabase): Promise<LogState | null> {
+  const row = await selectState.first(db, {});
+  if (row === null) return null;
+  const { state_id: _, signed_size, checkpoint, rekor_head, ...state } = row;
+  const isSigned = checkpoint !== null && rekor_head !== null;
+  return { ...state, head: isSigned ? { size: signed_size, checkpoint, rekor_head } : null };
+}
+
+/** Opens the log with its first leaf, unless there is one. Returns its state. */
+export async function openLog(db: StoreDatabase, { body, ...opening }: LogOpening): Promise<LogState | null> {
+  if ((await insertState.run(db, opening)) > 0) insertHash.send(db, { level: 0, position: 0, hash: leafHash(body) });
+  return await logState(db);
+}
+
+/**
+ * Gives positions to statements that wait for one, at most `most`, if the log still has `size` leaves: of two that try, one
+ * does. Returns the new size; null if another was first.
+ */
+export async function sequenceLog(
+  db: StoreDatabase,
+  { size, most }: { readonly size: number; readonly most: number },
+): Promise<number | null> {
+  const waiting = await selectWaiting.all(db, { most });
+  if (waiting.length === 0) return size;
+  const next = size + waiting.length;
+  if ((await advance.run(db, { from: size, to: next })) === 0) return null;
+  for (const [at, { tenant, job_id, leaf_hash }] of waiting.entries()) {
+    insertHash.send(db, { level: 0, position: size + at, hash: leaf_hash });
+    place.send(db, { tenant, job_id, position: size + at });
+  }
+  await fillLevels(db, size, next);
+  return next;
+}
+
+/** Adds the hash of each tile that became full. */
+async function fillLevels(db: StoreDatabase, from: number, to: number): Promise<void> {
+  for (let [level, first, end] = [0, from, to]; ; level++) {
+    [first, end] = [Math.floor(first / TILE), Math.floor(end / TILE)];
+    if (first === end) return;
+    for (let tile = first; tile < end; tile++) {
+      const hashes = await hashesOf(db, { level, from: tile * TILE, to: (tile + 1) * TILE });
+      insertHash.send(db, { level: level + 1, position: tile, hash: foldedHash(hashes) });
+    }
+  }
+}
+
+/** The hashes of a level from one position up to, and without, another. */
+export async function hashesOf(
+  db: StoreDatabase,
+  range: { readonly level: number; readonly from: number; readonly to: number },
+): Promise<Hash[]> {
+  return (await selectHashes.all(db, range)).map(({ hash }) => new Uint8Array(hash));
+}
+
+/** The hash of a whole subtree by those of one of its levels, whose number is a power of two. */
+export function foldedHash(hashes: readonly Hash[]): Hash {
+  const [first, second] = hashes;
+  assert(first !== undefined, 'a subtree has leaves');
+  if (second === undefined) return first;
+  const above: Hash[] = [];
+  for (let at = 0; at < hashes.length; at += 2) above.push(nodeHash(hashes[at] as Hash, hashes[at + 1] as Hash));
+  return foldedHash(above);
+}
+
+/** Keeps a signed head, if it is larger than the one that is kept and the tree is that large. False if it is not. */
+export async function storeLogHead(db: StoreDatabase, head: LogHead): Promise<boolean> {
+  return (await updateHead.run(db, head)) > 0;
+}

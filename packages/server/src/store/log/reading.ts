@@ -1,0 +1,65 @@
+/** What is read of the log: hashes of ranges, which proofs are made of, tiles, and where statements stand. */
+import { type Hash, type LeafRange, nodeHash, nodesOf, sha256Bytes } from '@vouchbox/evidence';
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { LogPlace } from '../records/log.ts';
+import type { JobKey } from '../records/rows.ts';
+import type { StoreDatabase } from '../schema.ts';
+import { foldedHash, hashesOf, TILE } from './log-state.ts';
+
+const selectPlace = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('log_entries')
+    .select(['leaf_hash', 'position'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+const selectPosition = prepared((db, { hash }: { hash: Uint8Array }) =>
+  db
+    .selectFrom('log_hashes')
+    .select('position')
+    // Written out, so that the index of leaves serves it.
+    .where(sql<boolean>`level = 0`)
+    .where('hash', '=', hash)
+    .orderBy('position')
+    .limit(sql.lit(1)),
+);
+
+/** The hash of each range of a proof, all of whose leaves have a position. */
+export async function logRanges(db: StoreDatabase, ranges: readonly LeafRange[]): Promise<readonly Hash[]> {
+  const hashes: Hash[] = [];
+  for (const range of ranges) hashes.push(await rangeOf(db, range));
+  return hashes;
+}
+
+async function rangeOf(db: StoreDatabase, range: LeafRange): Promise<Hash> {
+  const nodes: Hash[] = [];
+  for (const { level, index } of nodesOf(range)) {
+    const tileLevel = Math.floor(level / TILE_LEVELS);
+    const width = 2 ** (level % TILE_LEVELS);
+    nodes.push(foldedHash(await hashesOf(db, { level: tileLevel, from: index * width, to: (index + 1) * width })));
+  }
+  return nodes.length === 0 ? sha256Bytes() : nodes.reduceRight((right, left) => nodeHash(left, right));
+}
+
+/** Levels of the tree from one level of tiles to the next. */
+const TILE_LEVELS = Math.log2(TILE);
+
+/** The hashes of a tile one after the other, at most 256 of 32 bytes, as https://c2sp.org/tlog-tiles has them. */
+export async function logTile(
+  db: StoreDatabase,
+  { level, index, width }: { readonly level: number; readonly index: number; readonly width: number },
+): Promise<Uint8Array> {
+  return Buffer.concat(await hashesOf(db, { level, from: index * TILE, to: index * TILE + width }));
+}
+
+/** Where the statement of a job stands; null if it is not of the log. */
+export function logPlace(db: StoreDatabase, key: JobKey): Promise<LogPlace | null> {
+  return selectPlace.first(db, key);
+}
+
+/** The first position of a leaf; null if the log has none of this hash. */
+export async function logPosition(db: StoreDatabase, hash: Uint8Array): Promise<number | null> {
+  return (await selectPosition.first(db, { hash }))?.position ?? null;
+}

@@ -1,0 +1,32 @@
+/** The log as the store keeps it. docs/decisions/0064. */
+
+/** A head that was signed in both of its forms. */
+export interface LogHead {
+  readonly size: number;
+  readonly checkpoint: string;
+  readonly rekor_head: string;
+}
+
+export interface LogState {
+  readonly host: string;
+  readonly tree: number;
+  /** The public key, as `NAME+HINT+BASE64`. */
+  readonly log_key: string;
+  /** Leaves with a position, of which the head may be behind. */
+  readonly size: number;
+  /** The largest that was signed; null before the first. */
+  readonly head: LogHead | null;
+  /** The envelope of the opening statement, which is leaf 0. */
+  readonly opening: Uint8Array;
+}
+
+export interface LogOpening extends Pick<LogState, 'host' | 'tree' | 'log_key' | 'opening'> {
+  /** The body of leaf 0. */
+  readonly body: Uint8Array;
+}
+
+/** Where the statement of a job stands; `position` is null while it waits for its place. */
+export interface LogPlace {
+  readonly leaf_hash: Uint8Array;
+  readonly position: number | null;
+}
