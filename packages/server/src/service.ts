@@ -106,6 +106,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const ground = { config, store, cells, ...outside, membership, reserve, log, stopping: stopping.signal };
   const telemetry = parts.use(await openTelemetry({ ...ground, permits, fleetFigures: membership.fleetFigures }));
   const signing = await openSigning({ config, store, nudges, log, ...membership.signingTurns });
+  parts.use(signing?.logKeeper);
   parts.use(signing?.attestor);
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
   const removals = openRemovals({ ...ground, nudges, isOurTurn: () => membership.isFirst('api') });
@@ -126,7 +127,8 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   grading.start();
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for cells that no job takes.
-  for (const loop of [isEmbedded ? null : cells?.parked, signing?.attestor, ...removals]) loop?.start();
+  for (const loop of [isEmbedded ? null : cells?.parked, signing?.attestor, signing?.logKeeper, ...removals])
+    loop?.start();
   const { backend = null, isolation_class = null } = cells?.provider ?? {};
   log.info({ url, version: VERSION, roles: config.roles, backend, isolation_class }, 'started');
   const stop = stopOnce(parts.move(), { stopping, log });
@@ -238,7 +240,7 @@ interface Outside {
 
 /** The loops that remove what was kept long enough. Jobs are kept forever unless the operator set how long. */
 function openRemovals({ config, objectStore, ...options }: Retained): readonly StandingLoop[] {
-  const { retentionDays: days, attestationMode } = config;
+  const { retentionDays: days, attestationMode, logHost } = config;
   const ofBlobs = createBlobRemoval({ ...options, keepMilliseconds: config.blobs.keepSeconds * 1000 });
   const loops = [ofBlobs];
   if (objectStore !== null && config.objectStore !== null) {
@@ -246,6 +248,6 @@ function openRemovals({ config, objectStore, ...options }: Retained): readonly S
     loops.push(createObjectWork({ ...options, objects: objectStore, bytesMin }));
   }
   if (days === null) return loops;
-  const unattested = attestationMode === 'off' ? 'removed' : 'kept';
+  const unattested = attestationMode === 'off' ? 'removed' : logHost === null ? 'kept' : 'logged';
   return [...loops, createRetention({ ...options, days, unattested })];
 }

@@ -6,11 +6,13 @@
 /**
  * What can change: the queue or the outbox as a whole, the events of one job, the end of one job or one grading, or a request to
  * cancel a job. `gradings` comes once there is more to do in one, and `grading …` once something happened in it.
+ * `log` comes once a signed statement waits for its place in the log.
  * `contents` comes once a row has a content that can be moved to the object store, and `objects` once that answers again.
  */
 export type Topic =
   | 'queue'
   | 'outbox'
+  | 'log'
   | 'contents'
   | 'objects'
   | 'gradings'

@@ -59,6 +59,8 @@ export interface Config extends LoadBounds {
   readonly tracesUrl: string | null;
   readonly attestationMode: SettingValues['SERVICE_ATTESTATION_MODE'];
   readonly logCounter: SettingValues['SERVICE_LOG_COUNTER'];
+  /** The host after which the log is named; null if none is kept. */
+  readonly logHost: string | null;
   /** Null if jobs are kept forever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
@@ -189,6 +191,7 @@ function configOf(values: SettingValues): Config {
     tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
     attestationMode: values.SERVICE_ATTESTATION_MODE,
     logCounter: values.SERVICE_LOG_COUNTER,
+    logHost: values.SERVICE_LOG_HOST ?? null,
     retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
     concurrency,
     tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,

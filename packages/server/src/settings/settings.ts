@@ -127,6 +127,12 @@ const SHAPES = {
   SERVICE_LOG_COUNTER: onUnless(
     'Whether a signed statement says which job of its tenant it is. Whoever reads one then knows how many jobs the tenant had.',
   ),
+  SERVICE_LOG_HOST: {
+    type: 'string',
+    pattern: '^[A-Za-z0-9.-]{1,200}$',
+    description:
+      'Keeps a public log of what is signed, under this name: a host of the operator. How many jobs there are is then public. Without it there is no log.',
+  },
   SERVICE_RETENTION_DAYS: {
     type: 'number',
     minimum: 0.001,

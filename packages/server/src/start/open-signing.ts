@@ -1,6 +1,7 @@
 /** Builds the parts that sign, or none if the operator has turned signing off or this node does not sign. */
 
 import { StartError } from '../ground/start-error.ts';
+import { LogKeeper } from '../job/log/log-keeper.ts';
 import type { Nudges } from '../job/nudges.ts';
 import { Attestor } from '../job/sign/attestor.ts';
 import type { SigningKey } from '../job/sign/keys/key-files.ts';
@@ -12,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
 export interface OpenSigningOptions {
-  readonly config: Pick<Config, 'attestationMode' | 'dataDir' | 'roles'>;
+  readonly config: Pick<Config, 'attestationMode' | 'dataDir' | 'roles' | 'logHost'>;
   readonly store: Store;
   readonly nudges: Nudges;
   readonly log: Log;
@@ -25,6 +26,8 @@ export interface OpenSigningOptions {
 export interface OpenSigning {
   readonly keys: SigningKeys & Pick<PublicKeys, 'learn'>;
   readonly attestor: Attestor;
+  /** Null if no log is kept. It is not started yet. */
+  readonly logKeeper: LogKeeper | null;
 }
 
 /**
@@ -41,7 +44,9 @@ export async function openSigning({ config, ...options }: OpenSigningOptions): P
     const own = openSigningKeys(config.dataDir);
     const retired = knownKeys(config.dataDir).filter(({ isCurrent }) => !isCurrent);
     const keys = fleet === null ? own : await agreedKeys(own, fleet, retired);
-    return { keys, attestor: new Attestor({ ...options, keys }) };
+    const { dataDir, logHost: host } = config;
+    const logKeeper = host === null ? null : new LogKeeper({ ...options, dataDir, host, keys });
+    return { keys, attestor: new Attestor({ ...options, keys, isLogged: logKeeper !== null }), logKeeper };
   } catch (error) {
     if (!(error instanceof SigningKeyError)) throw error;
     throw new StartError(error.message, { cause: error, ...(error.hint !== null && { hint: error.hint }) });

@@ -123,6 +123,7 @@ async function store(
     await postpone(entry, { error: 'the attestation could not be stored', cause }, options);
     return;
   }
+  if (attestation.leaf_hash !== null) options.nudges.send('log');
   if (attestation.result_artifact.length >= movedBytesMin) options.nudges.send('contents');
 }
 

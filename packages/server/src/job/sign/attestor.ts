@@ -23,6 +23,8 @@ export interface AttestorOptions {
   readonly signer?: Pick<Signer, 'attest'>;
   /** Whether this node is the one that signs. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
+  /** Whether what is signed is to be logged. */
+  readonly isLogged?: boolean;
   /** Called when signing begins to fail, and when it works again. */
   readonly onProblemChange?: () => void;
 }
@@ -84,8 +86,8 @@ export class Attestor implements AsyncDisposable {
   }
 
   #drain(signal: AbortSignal): Promise<void> {
-    const { store, keys, nudges, log, signer = this.#signer } = this.#options;
-    return drainOutbox({ store, signer, nudges, log, currentKey: () => keys.current(), signal });
+    const { store, keys, nudges, log, signer = this.#signer, isLogged = false } = this.#options;
+    return drainOutbox({ store, signer, nudges, log, isLogged, currentKey: () => keys.current(), signal });
   }
 
   /** Asks for all that a signature needs, and signs nothing. */

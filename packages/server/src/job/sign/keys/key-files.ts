@@ -19,7 +19,7 @@ import {
   rmSync,
   type Stats,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
 import { syncDirectory, writeDurably } from '../../../ground/durably.ts';
 import { SigningKeyError } from './signing-key-error.ts';
@@ -90,7 +90,11 @@ export function privateKeyVersion(dataDir: string): string | null {
  * @throws SigningKeyError if there is none, if it is not an Ed25519 key, or if others may read it.
  */
 export function readPrivateKey(dataDir: string): SigningKey {
-  const { privateKey: path } = keyPaths(dataDir);
+  return readKeyFile(keyPaths(dataDir).privateKey);
+}
+
+/** A private key in a file. @throws SigningKeyError as `readPrivateKey` does */
+export function readKeyFile(path: string): SigningKey {
   const { pem, stats } = readOwnFile(path);
   refuseOthers(path, stats, '600');
   return signingKeyOf(path, pem);
@@ -109,14 +113,18 @@ export function readPublicHalf(dataDir: string): SigningKey | null {
 
 /** Makes a key and replaces the stored one. Durable when it returns. */
 export function replacePrivateKey(dataDir: string): SigningKey {
-  const { directory, privateKey: path } = keyPaths(dataDir);
+  return makeKeyFile(keyPaths(dataDir).privateKey);
+}
+
+/** Makes a key in a file, in place of the one that is there. Durable when it returns. */
+export function makeKeyFile(path: string): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519');
   const fresh = `${path}.new`;
   return usable(path, () => {
     rmSync(fresh, { force: true });
     writeDurably(fresh, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, 0o600);
     renameSync(fresh, path);
-    syncDirectory(directory);
+    syncDirectory(dirname(path));
     return signingKeyOf(path, privateKey);
   });
 }

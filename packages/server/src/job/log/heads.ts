@@ -1,0 +1,72 @@
+/** Signs the heads of the log in both of their forms, and the statement that opens it. docs/decisions/0064. */
+import { sign } from 'node:crypto';
+import {
+  canonicalJson,
+  checkpointText,
+  type EnvelopeSignature,
+  encodeEnvelope,
+  type LogName,
+  logEntryBody,
+  type NoteKey,
+  noteKey,
+  noteKeyText,
+  noteText,
+  originOfLog,
+  preAuthEncoding,
+  rekorKeyOf,
+  rekorOriginOf,
+  STATEMENT_MEDIA_TYPE,
+  STATEMENT_TYPE,
+  sha256Hex,
+  type TreeHead,
+} from '@vouchbox/evidence';
+import type { LogHead, LogOpening } from '../../store/records/log.ts';
+import type { SigningKey } from '../sign/keys/key-files.ts';
+import type { LogKey } from '../sign/keys/log-key.ts';
+
+export const OPENING_TYPE = 'urn:svc:predicate:log-opened:v1';
+
+/** The key under the name that the log has. @throws if the log's name cannot be a name of a key */
+export function logNoteKey(name: LogName, { raw }: LogKey): NoteKey {
+  const made = noteKey(originOfLog(name), 'note', raw);
+  if (made.kind === 'refused') throw new Error(`the log cannot be named ${originOfLog(name)}: ${made.reason}`);
+  return made.key;
+}
+
+/** Both forms of a head. Sign only what is committed. */
+export function signedHead(name: LogName, head: TreeHead, key: LogKey): LogHead {
+  const own = logNoteKey(name, key);
+  return {
+    size: head.size,
+    checkpoint: signedNote(checkpointText(originOfLog(name), head), own, key),
+    rekor_head: signedNote(checkpointText(rekorOriginOf(name), head), rekorKeyOf(own, name), key),
+  };
+}
+
+function signedNote(text: string, { name, hint }: NoteKey, { privateKey }: LogKey): string {
+  const bytes = new Uint8Array(sign(null, Buffer.from(text), privateKey));
+  return noteText({ text, signatures: [{ name, hint, bytes }] });
+}
+
+/** What opens a log: the key that signs results states which key signs heads, and since when. */
+export function logOpening(
+  name: LogName,
+  { signer, log, opened_at }: { readonly signer: SigningKey; readonly log: LogKey; readonly opened_at: string },
+): LogOpening {
+  const log_key = noteKeyText(logNoteKey(name, log));
+  const origin = originOfLog(name);
+  const payload = new TextEncoder().encode(
+    canonicalJson({
+      _type: STATEMENT_TYPE,
+      subject: [{ name: origin, digest: { sha256: sha256Hex(log_key) } }],
+      predicateType: OPENING_TYPE,
+      predicate: { origin, tree: name.tree, logKey: log_key, openedAt: opened_at, previous: null },
+    }),
+  );
+  const sig = new Uint8Array(sign(null, preAuthEncoding(STATEMENT_MEDIA_TYPE, payload), signer.privateKey));
+  const signature: EnvelopeSignature = { keyid: signer.key_id, sig };
+  const envelope = { payloadType: STATEMENT_MEDIA_TYPE, payload, signatures: [signature] };
+  const opening = encodeEnvelope(envelope);
+  const body = logEntryBody({ bytes: opening, envelope, signature, key: signer.pinned });
+  return { ...name, log_key, opening, body };
+}

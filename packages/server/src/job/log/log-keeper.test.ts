@@ -1,0 +1,134 @@
+/** The keeper of the log over a real store: what it signs holds under other people's rules, and grows through every restart. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  consistencyRanges,
+  headProblem,
+  isConsistent,
+  leafHash,
+  type NoteKey,
+  noteSignedBy,
+  parseCheckpoint,
+  parseNoteKey,
+  rekorKeyOf,
+} from '@vouchbox/evidence';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { JobKey } from '../../store/records/rows.ts';
+import { admitJob, attestationOf, finishOf, TestStore } from '../../store/store.fixture.ts';
+import { createLog } from '../../telemetry/log/log.ts';
+import { createNudges } from '../nudges.ts';
+import { openSigningKeys } from '../sign/keys/signing-keys.ts';
+import { LogKeeper, type LogKeeperOptions } from './log-keeper.ts';
+
+const HOST = 'log.example';
+let dataDir: string;
+let testStore: TestStore;
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'svc-log-'));
+  testStore = await TestStore.open();
+});
+afterEach(async () => {
+  await testStore[Symbol.asyncDispose]();
+  rmSync(dataDir, { recursive: true });
+});
+
+function keeper(changes: Partial<LogKeeperOptions> = {}): LogKeeper {
+  const { store } = testStore;
+  const shared = { dataDir, host: HOST, keys: openSigningKeys(dataDir), nudges: createNudges(), log: createLog('silent') };
+  return new LogKeeper({ ...shared, store, ...changes });
+}
+
+let made = 0;
+async function attested(): Promise<JobKey> {
+  const { store } = testStore;
+  const key = await admitJob(store);
+  await store.finish(finishOf(key));
+  const receipt = (await store.job(key))?.receipt_sha256 ?? '';
+  const leaf_hash = leafHash(new TextEncoder().encode(`statement ${++made}`));
+  await store.storeAttestation({ ...attestationOf(key, receipt), leaf_hash });
+  return key;
+}
+
+async function headNow() {
+  const state = await testStore.store.logState();
+  const [checkpoint, rekor] = [state?.head?.checkpoint, state?.head?.rekor_head].map((text) => parseCheckpoint(text ?? ''));
+  const key = parseNoteKey(state?.log_key ?? '');
+  if (checkpoint?.kind !== 'checkpoint' || rekor?.kind !== 'checkpoint' || key.kind !== 'key')
+    throw new Error(`there is no head: ${JSON.stringify(state)}`);
+  return { checkpoint: checkpoint.checkpoint, rekor: rekor.checkpoint, key: key.key as NoteKey };
+}
+
+test('a head is signed in both forms, and has all that waited', async () => {
+  await attested();
+  await attested();
+  await keeper().logWhatWaits();
+  const { checkpoint, rekor, key } = await headNow();
+  expect(checkpoint).toMatchObject({ origin: 'log.example/log/1', size: 3 });
+  expect(await headProblem(checkpoint, key)).toBeNull();
+  expect(rekor).toMatchObject({ origin: 'log.example - 1', size: 3, root: checkpoint.root });
+  expect(await noteSignedBy(rekor.note, rekorKeyOf(key, { host: HOST, tree: 1 }))).toBe('signed');
+});
+
+test('a later head begins with the earlier one, also after a restart', async () => {
+  await attested();
+  await keeper().logWhatWaits();
+  const { checkpoint: before } = await headNow();
+  await testStore.reopen();
+  for (let each = 0; each < 5; each++) await attested();
+  await keeper().logWhatWaits();
+  const { checkpoint: after } = await headNow();
+  expect([before.size, after.size]).toEqual([2, 7]);
+  const proof = await testStore.store.logRanges(consistencyRanges(before.size, after.size));
+  expect(isConsistent(before, after, proof)).toBe(true);
+});
+
+test('nothing is signed while nothing came', async () => {
+  await keeper().logWhatWaits();
+  const { checkpoint } = await headNow();
+  await keeper().logWhatWaits();
+  expect((await headNow()).checkpoint).toEqual(checkpoint);
+});
+
+test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
+  'a crash after %s leaves one tree, whose next head has what was missing',
+  async (last) => {
+    await attested();
+    const { store } = testStore;
+    const died = new Error('died');
+    const dying = new Proxy(store, {
+      get(target, name) {
+        const own = Reflect.get(target, name, target) as unknown;
+        if (name !== last) return own;
+        return async (...words: unknown[]) => {
+          await (own as (...words: unknown[]) => Promise<unknown>)(...words);
+          throw died;
+        };
+      },
+    });
+    await expect(keeper({ store: dying }).logWhatWaits()).rejects.toBe(died);
+    await testStore.reopen();
+    await attested();
+    await keeper().logWhatWaits();
+    const { checkpoint, key } = await headNow();
+    expect(checkpoint.size).toBe(3);
+    expect(await headProblem(checkpoint, key)).toBeNull();
+  },
+);
+
+test('of two keepers at once, each statement gets one position', async () => {
+  for (let each = 0; each < 6; each++) await attested();
+  await keeper().logWhatWaits();
+  for (let each = 0; each < 6; each++) await attested();
+  await Promise.all([keeper().logWhatWaits(), keeper().logWhatWaits()]);
+  await keeper().logWhatWaits();
+  expect((await headNow()).checkpoint.size).toBe(13);
+});
+
+test('a log of another host, or whose key is gone, signs nothing', async () => {
+  await keeper().logWhatWaits();
+  await attested();
+  await expect(keeper({ host: 'else.example' }).logWhatWaits()).rejects.toThrow('the log is that of log.example');
+  rmSync(join(dataDir, 'attestation-keys/log-key.pem'));
+  await expect(keeper().logWhatWaits()).rejects.toThrow('the key of the log is gone');
+});

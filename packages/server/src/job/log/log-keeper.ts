@@ -1,0 +1,111 @@
+/**
+ * Gives signed statements their positions in the log and signs its heads, once a second for all that came, on the node whose
+ * turn it is to sign. A head is signed once its tree is committed, so a crash between the two leaves one tree whose next head
+ * has more. Of two nodes that try at once, the store lets one give positions.
+ */
+import { type LogName, originOfLog } from '@vouchbox/evidence';
+import { pause } from '../../ground/waiting/pause.ts';
+import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
+import { within } from '../../ground/waiting/within.ts';
+import type { LogState } from '../../store/records/log.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import type { Nudges } from '../nudges.ts';
+import type { SigningKey } from '../sign/keys/key-files.ts';
+import { openLogKey } from '../sign/keys/log-key.ts';
+import { logOpening, signedHead } from './heads.ts';
+
+export interface LogKeeperOptions {
+  readonly store: Pick<Store, 'logState' | 'openLog' | 'sequenceLog' | 'storeLogHead' | 'logRanges'>;
+  readonly dataDir: string;
+  /** The host of which the log has its name. */
+  readonly host: string;
+  readonly keys: { readonly current: () => SigningKey };
+  readonly nudges: Nudges;
+  readonly log: Log;
+  /** Whether this node is the one that signs. Absent if there are no other nodes. */
+  readonly isOurTurn?: () => boolean;
+}
+
+/** The time from one head to the next. */
+const headMilliseconds = 1000;
+/** It looks at least this often: what another node signed may wait. */
+const recheckMilliseconds = 5000;
+/** Statements that get their positions in one transaction. */
+const sequencedMax = 2000;
+
+export class LogKeeper implements AsyncDisposable {
+  readonly #options: LogKeeperOptions;
+  readonly #loop = new StandingLoop((signal) => this.#round(signal));
+  #problem: string | null = null;
+
+  constructor(options: LogKeeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Why nothing is logged at present; null if it works. It names no path. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop[Symbol.asyncDispose]();
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { nudges, log, isOurTurn = () => true } = this.#options;
+    using nudge = nudges.next('log', signal);
+    try {
+      if (isOurTurn()) await this.logWhatWaits();
+      this.#problem = null;
+    } catch (error) {
+      this.#problem = 'the log could not be written';
+      log.error({ err: error }, 'nothing is logged');
+    }
+    await within(nudge.arrived, recheckMilliseconds, undefined);
+    await pause(headMilliseconds, signal);
+  }
+
+  /** Gives every statement that waits its position, and signs a head of them all. */
+  async logWhatWaits(): Promise<void> {
+    const { store } = this.#options;
+    let state = (await store.logState()) ?? (await this.#open());
+    if (state.host !== this.#options.host)
+      throw new Error(`the log is that of ${state.host}, and the service is told to be ${this.#options.host}`);
+    for (;;) {
+      const size = await store.sequenceLog({ size: state.size, most: sequencedMax });
+      // Another node was first: it signs the head.
+      if (size === null) return;
+      const isLast = size - state.size < sequencedMax;
+      state = { ...state, size };
+      if (isLast) break;
+    }
+    if (state.size > (state.head?.size ?? 0)) await this.#signHead(state);
+  }
+
+  async #signHead(state: LogState): Promise<void> {
+    const { store, dataDir } = this.#options;
+    const key = openLogKey(dataDir, { mayMake: false });
+    if (key === null) throw new Error('the key of the log is gone: restore log-key.pem, or open another log');
+    const { size } = state;
+    const [root] = await store.logRanges([{ start: 0, end: size }]);
+    if (root === undefined) throw new Error('the store has no root');
+    await store.storeLogHead(signedHead(state, { size, root }, key));
+  }
+
+  async #open(): Promise<LogState> {
+    const { store, dataDir, host, keys, log } = this.#options;
+    const key = openLogKey(dataDir, { mayMake: true });
+    if (key === null) throw new Error('the key of the log could not be made');
+    const name: LogName = { host, tree: 1 };
+    const opening = logOpening(name, { signer: keys.current(), log: key, opened_at: new Date().toISOString() });
+    const state = await store.openLog(opening);
+    if (state === null) throw new Error('the log could not be opened');
+    log.info({ log_key: state.log_key }, `the log ${originOfLog(state)} is open`);
+    return state;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * The key of the log: a file of its own beside the signing key, which signs nothing but heads. It is made when the log is
+ * opened, and never replaced: another key is another log.
+ */
+import type { KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { keyPaths, makeKeyFile, openKeyDirectory, readKeyFile } from './key-files.ts';
+
+export interface LogKey {
+  readonly privateKey: KeyObject;
+  /** The 32 bytes of its public half. */
+  readonly raw: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * The key of the log; null if there is none. `mayMake` makes one then. @throws SigningKeyError if it must not be used as it
+ * is stored
+ */
+export function openLogKey(dataDir: string, { mayMake }: { readonly mayMake: boolean }): LogKey | null {
+  openKeyDirectory(dataDir);
+  const path = join(keyPaths(dataDir).directory, 'log-key.pem');
+  if (!existsSync(path)) {
+    if (!mayMake) return null;
+    makeKeyFile(path);
+  }
+  const { privateKey, pinned } = readKeyFile(path);
+  return { privateKey, raw: pinned.raw };
+}
