@@ -40,6 +40,7 @@ const METHODS = {
   gradingEvents: ['gradingEvents'],
   getAttestation: ['attestation'],
   getResultArtifact: ['resultArtifact'],
+  getLogProof: ['logProof'],
   getPublicKey: ['publicKey'],
   getCapabilities: ['capabilities'],
   getWhoami: ['whoami'],

@@ -144,6 +144,16 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),
   attestation_unavailable: withoutSigningKey,
+  // A log that just got it provokes it; `log.test.ts` has one.
+  async log_proof_unavailable() {
+    const early = new ServiceError('log_proof_unavailable', 'Not yet.', { retryAfterSeconds: 1 });
+    await using server = await openServer({ jobs: { logProof: () => Promise.reject(early) } });
+    return await raw(server.port, head(`GET /v1/jobs/${JOB}/log-proof`, '', KEY_OF_ACME));
+  },
+  async not_logged() {
+    await using server = await openServer();
+    return await raw(server.port, head(`GET /v1/jobs/${JOB}/log-proof`, '', KEY_OF_ACME));
+  },
   // A key that is in no directory provokes it; `attestation.test.ts` of `job/view` has one.
   async signing_key_unknown() {
     const gone = new ServiceError('signing_key_unknown', 'No key.');

@@ -170,6 +170,8 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   route_not_found: { hasNothingOptional: true },
   attestation_unavailable: refusing('attestation_unavailable', 'attestation'),
   attestation_disabled: refusing('attestation_disabled', 'attestation'),
+  log_proof_unavailable: refusing('log_proof_unavailable', 'logProof'),
+  not_logged: refusing('not_logged', 'logProof'),
   signing_key_unknown: refusing('signing_key_unknown', 'attestation'),
   body_timeout: { server: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
   job_not_terminal: refusing('job_not_terminal', 'attestation'),

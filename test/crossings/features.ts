@@ -155,6 +155,7 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   gradingEvents: 'test/contract/gradings.test.ts',
   getAttestation: 'key_rotated',
   getResultArtifact: 'key_rotated',
+  getLogProof: 'test/contract/log.test.ts',
   getPublicKey: 'key_rotated',
   listJobs: 'repeated',
   getHealth: 'test/contract/service.test.ts',

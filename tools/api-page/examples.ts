@@ -148,6 +148,11 @@ export const SECTIONS: readonly Section[] = [
         command: call('"$url/v1/jobs/$job/result-artifact"'),
         job: 'ended',
       },
+      getLogProof: {
+        title: 'Fetch the proof of the log',
+        command: call('"$url/v1/jobs/$job/log-proof"'),
+        job: 'ended',
+      },
       getPublicKey: { title: 'Read the signing key', command: call('"$url/v1/attestation/public-key"') },
     },
   },

@@ -78,6 +78,8 @@ export type ErrorCode =
   | 'route_not_found'
   | 'attestation_unavailable'
   | 'attestation_disabled'
+  | 'log_proof_unavailable'
+  | 'not_logged'
   | 'signing_key_unknown'
   | 'method_not_allowed'
   | 'body_timeout'

@@ -104,6 +104,8 @@ export interface ServiceClient {
   attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The canonical result artifact, compared with its digest header. */
   resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
+  /** The proof that the log has the envelope, of the latest head. */
+  logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /**
    * Stores a file of at most 64 MiB, so that submissions name it by `blob` instead of sending it. It is removed once no job
    * named it for some time, which the capabilities say.
@@ -167,7 +169,11 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   const unsigned = async (missing: TransportFailure): Promise<never> => {
     throw tooOld('nothing is signed; the detail of a job has its receipt', missing);
   };
-  const exactBytes = (route: 'attestation' | 'result-artifact', job_id: string, { signal }: CallOptions = {}) => {
+  const exactBytes = (
+    route: 'attestation' | 'result-artifact' | 'log-proof',
+    job_id: string,
+    { signal }: CallOptions = {},
+  ) => {
     const answer = repeated(session, `GET /v1/jobs/{id}/${route}`, { job_id, accept: '*/*', signal });
     return orOlder(
       answer.then((stored) => checkExactBytes(stored, session.sha256)),
@@ -199,6 +205,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     streamTicket: (job_id, { signal } = {}) => read(session, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal }),
     attestation: (job_id, reading) => exactBytes('attestation', job_id, reading),
     resultArtifact: (job_id, reading) => exactBytes('result-artifact', job_id, reading),
+    logProof: (job_id, reading) => exactBytes('log-proof', job_id, reading),
     upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
     download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
     downloadPieces: async (blob, sending) => (await import('./blobs.ts')).pieces(session, blob, sending),

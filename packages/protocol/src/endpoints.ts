@@ -30,6 +30,7 @@ export const ENDPOINTS = {
   gradingEvents: { method: 'GET', path: '/v1/gradings/{grading}/events' },
   getAttestation: { method: 'GET', path: '/v1/jobs/{id}/attestation' },
   getResultArtifact: { method: 'GET', path: '/v1/jobs/{id}/result-artifact' },
+  getLogProof: { method: 'GET', path: '/v1/jobs/{id}/log-proof' },
   getPublicKey: { method: 'GET', path: '/v1/attestation/public-key' },
   getCapabilities: { method: 'GET', path: '/v1/capabilities' },
   getWhoami: { method: 'GET', path: '/v1/whoami' },

@@ -28,6 +28,8 @@ export const ERRORS = {
   route_not_found: { status: 404, retryable: false, meaning: 'No such route.' },
   attestation_unavailable: { status: 404, retryable: true, meaning: 'The job ended and is not signed yet.' },
   attestation_disabled: { status: 404, retryable: false, meaning: 'The operator has turned signing off.' },
+  log_proof_unavailable: { status: 404, retryable: true, meaning: 'The log does not have the job yet.' },
+  not_logged: { status: 404, retryable: false, meaning: 'No log is kept, or none was when the job was signed.' },
   signing_key_unknown: {
     status: 404,
     retryable: false,

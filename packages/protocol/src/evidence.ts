@@ -14,6 +14,9 @@ export const DsseEnvelope = Type.Object({
   signatures: Type.Array(Type.Object({ keyid: Type.String(), sig: Type.String() })),
 });
 
+/** Text of https://c2sp.org/tlog-proof. */
+export const LogProof = Type.String();
+
 export const ResultArtifact = Type.Object({
   _type: Type.String(),
   schema_version: Type.Integer(),

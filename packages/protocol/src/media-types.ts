@@ -5,6 +5,9 @@ export const RESULT_MEDIA_TYPE = 'application/vnd.svc.execution-result.v1+json';
 /** The DSSE envelope as a file; the `payloadType` inside it is another type. */
 export const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
 
+/** A proof of the log, and its heads: https://c2sp.org/tlog-proof. */
+export const LOG_MEDIA_TYPE = 'text/plain; charset=utf-8';
+
 /** Metrics, in the two formats that scrapers ask for. */
 export const OPENMETRICS_MEDIA_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 export const PROMETHEUS_MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

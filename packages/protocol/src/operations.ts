@@ -9,7 +9,7 @@ import { Bytes, json, metrics, NoMembers, OpenApiDocument, storedBytes } from '.
 import { StoredBlob } from './blob.ts';
 import { ENDPOINTS, type OperationId } from './endpoints.ts';
 import { ReplayPage } from './events.ts';
-import { DsseEnvelope, ResultArtifact } from './evidence.ts';
+import { DsseEnvelope, LogProof, ResultArtifact } from './evidence.ts';
 import { GRADING_OPERATIONS } from './grading-operations.ts';
 import {
   AwaitedSubmission,
@@ -21,7 +21,7 @@ import {
   StreamTicket,
 } from './job.ts';
 import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
-import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
+import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, LOG_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
 import {
   ADMISSION_ERRORS,
@@ -236,6 +236,17 @@ export const OPERATIONS = {
     },
     errors: STORED_BYTES_ERRORS,
     capacity: ['connection', 'response'],
+  },
+  getLogProof: {
+    ...ENDPOINTS.getLogProof,
+    tag: 'evidence',
+    summary: 'Fetch the proof that the log has the signed envelope.',
+    description:
+      'Its position, the hashes up to the root, and the signed head, as https://c2sp.org/tlog-proof. It is of the latest head, so a later answer may differ.',
+    access: 'jobs:read',
+    answers: { 200: storedBytes('The proof.', LOG_MEDIA_TYPE, LogProof) },
+    errors: [...JOB_ERRORS, 'job_not_terminal', 'attestation_unavailable', 'log_proof_unavailable', 'not_logged'],
+    capacity: ['connection'],
   },
   getPublicKey: {
     ...ENDPOINTS.getPublicKey,

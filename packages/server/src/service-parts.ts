@@ -22,6 +22,7 @@ import { GradingStage } from './job/grade/grading-stage.ts';
 import { createGradings, type Gradings } from './job/gradings.ts';
 import { createHistory, type History } from './job/history.ts';
 import type { Jobs } from './job/jobs.ts';
+import { publicLog } from './job/log/read-log.ts';
 import type { Nudges } from './job/nudges.ts';
 import type { ObjectContents } from './job/object-contents.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
@@ -217,6 +218,7 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: membership.budget(config.rate, 'spent') },
     service: createServiceFacts({ ...parts, ...membership }),
+    publicLog: config.logHost === null ? null : publicLog({ store }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,

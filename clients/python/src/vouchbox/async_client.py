@@ -190,6 +190,7 @@ class AsyncClient(_Driver[Session]):
     download = _awaiting(_jobs.download)
     attestation = _awaiting(_jobs.attestation)
     result_artifact = _awaiting(_jobs.result_artifact)
+    log_proof = _awaiting(_jobs.log_proof)
     public_key = _awaiting(_jobs.public_key)
     grade = _awaiting(_grade.grade)
     capabilities = _awaiting(_jobs.capabilities)

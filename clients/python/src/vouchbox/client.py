@@ -167,6 +167,7 @@ class Client(_Driver[Session]):
     download = _blocking(_jobs.download)
     attestation = _blocking(_jobs.attestation)
     result_artifact = _blocking(_jobs.result_artifact)
+    log_proof = _blocking(_jobs.log_proof)
     public_key = _blocking(_jobs.public_key)
     grade = _blocking(_grade.grade)
     capabilities = _blocking(_jobs.capabilities)

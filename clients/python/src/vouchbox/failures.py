@@ -104,6 +104,14 @@ class AttestationDisabled(ServiceFailure):
     """The operator has turned signing off."""
 
 
+class LogProofUnavailable(ServiceFailure):
+    """The log does not have the job yet."""
+
+
+class NotLogged(ServiceFailure):
+    """No log is kept, or none was when the job was signed."""
+
+
 class SigningKeyUnknown(ServiceFailure):
     """The job was signed with a key that the service does not have."""
 

@@ -202,6 +202,11 @@ def result_artifact(session: Session, job_id: str) -> Flow[ExactBytes]:
     return (yield from _exact_bytes(session, job_id, "result-artifact"))
 
 
+def log_proof(session: Session, job_id: str) -> Flow[ExactBytes]:
+    """The proof that the log has the envelope, of the latest head. `LogProofUnavailable` until the log has it."""
+    return (yield from _exact_bytes(session, job_id, "log-proof"))
+
+
 def upload(session: Session, content: bytes | str) -> Flow[StoredBlob]:
     """Stores a file of at most 64 MiB, so that submissions can name it in their `files`. It may be sent again.
 
@@ -230,7 +235,7 @@ def _blob_path(sha256: str) -> str:
     return f"/v1/blobs/sha256/{quote(sha256, safe='')}"
 
 
-def _exact_bytes(session: Session, job_id: str, name: Literal["attestation", "result-artifact"]) -> Flow[ExactBytes]:
+def _exact_bytes(session: Session, job_id: str, name: Literal["attestation", "result-artifact", "log-proof"]) -> Flow[ExactBytes]:
     """Bytes with a missing, malformed or different `X-Content-Sha256` are refused."""
     answer = yield from call(session, Request("GET", job_path(job_id, f"/{name}"), {"accept": "*/*"}))
     declared = answer.headers.get("x-content-sha256", "")

@@ -12,6 +12,7 @@ import { ServiceError } from '../ground/service-error.ts';
 import type { Blobs } from '../job/blobs/blobs.ts';
 import type { Gradings } from '../job/gradings.ts';
 import type { Jobs } from '../job/jobs.ts';
+import type { PublicLog } from '../job/log/read-log.ts';
 import { type Log, logAtAnyLevel } from '../telemetry/log/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import { LibraryLog } from './answer/library-log.ts';
@@ -35,6 +36,7 @@ import type { RouteContext, ServiceFacts } from './routes/context.ts';
 import { addFrontPage } from './routes/front-page.ts';
 import { gradingHandlers } from './routes/gradings.ts';
 import { jobHandlers } from './routes/jobs.ts';
+import { addLog } from './routes/log.ts';
 import { addPages } from './routes/pages.ts';
 import { PROBES, refuseApi } from './routes/probes.ts';
 import { publicHandlers } from './routes/public.ts';
@@ -52,6 +54,8 @@ export interface AppOptions {
   readonly observer: Observer;
   readonly capacity: { readonly permits: Permits; readonly rate: RateBudget };
   readonly service: ServiceFacts;
+  /** Null if no log is kept. */
+  readonly publicLog?: PublicLog | null;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
   /** Static pages beside the operations. Default: those that were built; none where a command starts the service for itself. */
@@ -146,6 +150,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, pages));
   addRoutes(app, { ...options, bounds, connections, authority, permits: capacity.permits, access, webSockets });
   addPages(app, pages);
+  if (options.publicLog != null && servesApi) addLog(app, options.publicLog);
   return app;
 }
 

@@ -247,6 +247,10 @@ function memoryJobs(submissions: Submission[]): Jobs {
       owned(caller, job_id);
       return { isEmpty: false, body: bodyOf(new LongJson(textOf<ReplayPage>({ events: [event], next_cursor: 1 }))) };
     },
+    logProof: async (caller, job_id) => {
+      owned(caller, job_id);
+      throw new ServiceError('not_logged', 'No log is kept.');
+    },
     attestation: async (caller, job_id) => {
       owned(caller, job_id);
       throw new ServiceError('attestation_disabled', 'The operator has turned signing off.');

@@ -11,6 +11,7 @@ import { cancel } from './dispatch/cancel.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
 import type { Jobs } from './jobs.ts';
+import { logProofOfJob } from './log/read-log.ts';
 import type { Nudges } from './nudges.ts';
 import type { ObjectContents } from './object-contents.ts';
 import { jobNotFound } from './refusals.ts';
@@ -52,6 +53,7 @@ export function createJobs(options: JobsOptions): Jobs {
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
     replay: (caller, job_id, page) => answered(replay(keyOf(caller, job_id), page, options)),
     attestation: (caller, job_id, part) => answered(attestationBytes(keyOf(caller, job_id), part, options)),
+    logProof: (caller, job_id) => answered(logProofOfJob(keyOf(caller, job_id), options)),
     tail: (caller, job_id, { after, signal }) =>
       history.tail(keyOf(caller, job_id), { after, signal: AbortSignal.any([signal, shutdown]) }),
   };

@@ -47,6 +47,8 @@ export interface Jobs {
    * or, for a moment after the end, `attestation_unavailable`.
    */
   attestation(caller: Caller, job_id: string, part: 'envelope' | 'result_artifact'): Promise<ExactBytes>;
+  /** The proof that the log has its envelope. Refused as `not_logged`, or for a moment as `log_proof_unavailable`. */
+  logProof(caller: Caller, job_id: string): Promise<ExactBytes>;
   /** Stored events after a cursor, then live ones, in pages; ends after `finished` or when `signal` aborts. */
   tail(
     caller: Caller,

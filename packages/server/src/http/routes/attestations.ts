@@ -1,5 +1,5 @@
 /** Operations on signed evidence: exact stored bytes, and the key that signed them. Spec § Endpoints. */
-import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from '@vouchbox/protocol';
+import { ENVELOPE_MEDIA_TYPE, LOG_MEDIA_TYPE, RESULT_MEDIA_TYPE } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { ExactBytes } from '../../job/view/attestation.ts';
 import type { Handlers } from '../call/call.ts';
@@ -10,7 +10,7 @@ import type { RouteContext } from './context.ts';
 export function attestationHandlers({
   jobs,
   service,
-}: RouteContext): Handlers<'getAttestation' | 'getResultArtifact' | 'getPublicKey'> {
+}: RouteContext): Handlers<'getAttestation' | 'getResultArtifact' | 'getLogProof' | 'getPublicKey'> {
   return {
     getAttestation: async (call) => {
       call.holdWatched('response');
@@ -21,6 +21,10 @@ export function attestationHandlers({
       call.holdWatched('response');
       const stored = await jobs.attestation(call.caller, call.job_id, 'result_artifact');
       return sendBytes(call, 200, { mediaType: RESULT_MEDIA_TYPE, bytes: viewOf(stored) }, digestOf(stored));
+    },
+    getLogProof: async (call) => {
+      const proof = await jobs.logProof(call.caller, call.job_id);
+      return sendBytes(call, 200, { mediaType: LOG_MEDIA_TYPE, bytes: viewOf(proof) }, digestOf(proof));
     },
     getPublicKey: async (call) => {
       const key = service.publicKey();

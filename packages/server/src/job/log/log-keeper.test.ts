@@ -35,7 +35,13 @@ afterEach(async () => {
 
 function keeper(changes: Partial<LogKeeperOptions> = {}): LogKeeper {
   const { store } = testStore;
-  const shared = { dataDir, host: HOST, keys: openSigningKeys(dataDir), nudges: createNudges(), log: createLog('silent') };
+  const shared = {
+    dataDir,
+    host: HOST,
+    keys: openSigningKeys(dataDir),
+    nudges: createNudges(),
+    log: createLog('silent'),
+  };
   return new LogKeeper({ ...shared, store, ...changes });
 }
 
@@ -52,7 +58,9 @@ async function attested(): Promise<JobKey> {
 
 async function headNow() {
   const state = await testStore.store.logState();
-  const [checkpoint, rekor] = [state?.head?.checkpoint, state?.head?.rekor_head].map((text) => parseCheckpoint(text ?? ''));
+  const [checkpoint, rekor] = [state?.head?.checkpoint, state?.head?.rekor_head].map((text) =>
+    parseCheckpoint(text ?? ''),
+  );
   const key = parseNoteKey(state?.log_key ?? '');
   if (checkpoint?.kind !== 'checkpoint' || rekor?.kind !== 'checkpoint' || key.kind !== 'key')
     throw new Error(`there is no head: ${JSON.stringify(state)}`);

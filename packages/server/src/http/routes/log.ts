@@ -1,0 +1,75 @@
+/**
+ * The log, for anyone: its head, its tiles of hashes and its proofs, beside the operations of the contract. Leaves are hashes
+ * alone, so nothing here tells of a job more than that it was. https://c2sp.org/tlog-tiles; docs/LOG.md.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createRateBudget } from '../../capacity/rate.ts';
+import { ServiceError } from '../../ground/service-error.ts';
+import { answered } from '../../job/answered.ts';
+import type { PublicLog } from '../../job/log/read-log.ts';
+import { noSuchRoute } from '../request/target.ts';
+
+/** All readers of the log share it, so that they leave room for callers. */
+const RATE = { perSecond: 100, burst: 400 };
+
+const TEXT = 'text/plain; charset=utf-8';
+const FULL_TILE = 256;
+/** What is full never changes. RFC 8246. */
+const FOREVER = 'public, max-age=31536000, immutable';
+
+export function addLog(app: FastifyInstance, log: PublicLog): void {
+  const rate = createRateBudget(RATE);
+  const route = (path: string, answer: (request: FastifyRequest, reply: FastifyReply) => Promise<Answer | null>) =>
+    app.get(`/log/${path}`, async (request, reply) => {
+      const { allowed, retryAfterSeconds } = rate.spend('log');
+      if (!allowed) throw new ServiceError('rate_limited', 'The log is read too often.', { retryAfterSeconds });
+      const found = await answered(answer(request, reply));
+      if (found === null) throw noSuchRoute();
+      const bytes = Buffer.from(found.content);
+      reply.header('content-type', found.mediaType ?? TEXT).header('cache-control', found.caching ?? 'no-store');
+      return reply.header('access-control-allow-origin', '*').header('content-length', bytes.length).send(bytes);
+    });
+  route('checkpoint', async () => textOf(await log.checkpoint()));
+  route('keys', async () => {
+    const keys = await log.keys();
+    return keys && { content: `${JSON.stringify(keys)}\n`, mediaType: 'application/json' };
+  });
+  route('proof', async ({ query }) => {
+    const { hash } = query as { hash?: unknown };
+    const isHash = typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash);
+    return isHash ? textOf(await log.proof(Buffer.from(hash, 'hex'))) : null;
+  });
+  route('consistency', async ({ query }) => {
+    const { old } = query as { old?: unknown };
+    const isSize = typeof old === 'string' && /^(0|[1-9]\d{0,14})$/.test(old);
+    return isSize ? textOf(await log.consistency(Number(old))) : null;
+  });
+  route('tile/*', async ({ params }) => {
+    const tile = tileOf((params as { '*': string })['*']);
+    const content = tile && (await log.tile(tile));
+    if (content === null) return null;
+    const caching = tile?.width === FULL_TILE ? FOREVER : undefined;
+    return { content, mediaType: 'application/octet-stream', caching };
+  });
+}
+
+interface Answer {
+  readonly content: string | Uint8Array;
+  readonly mediaType?: string;
+  readonly caching?: string | undefined;
+}
+
+function textOf(content: string | null): Answer | null {
+  return content === null ? null : { content };
+}
+
+/** `LEVEL/INDEX` with the index in groups of three digits, all but the last after an `x`; `.p/WIDTH` of one that is not full. */
+function tileOf(path: string): { readonly level: number; readonly index: number; readonly width: number } | null {
+  const { level, index, width } =
+    /^(?<level>\d|[1-5]\d|6[0-3])\/(?<index>(?:x\d{3}\/){0,4}\d{3})(?:\.p\/(?<width>[1-9]\d{0,2}))?$/.exec(path)
+      ?.groups ?? {};
+  if (level === undefined || index === undefined || index.startsWith('x000')) return null;
+  const wide = width === undefined ? FULL_TILE : Number(width);
+  if (wide > FULL_TILE || width === String(FULL_TILE)) return null;
+  return { level: Number(level), index: Number(index.replaceAll(/[x/]/g, '')), width: wide };
+}

@@ -1,0 +1,124 @@
+/**
+ * What the log answers: proofs of a job, of a leaf and between two heads, tiles of hashes, and its keys. Everything is of the
+ * largest head that was signed: what has a position and no head yet is not told.
+ */
+
+import {
+  consistencyRanges,
+  consistencyText,
+  inclusionRanges,
+  logProofText,
+  originOfLog,
+  sha256Hex,
+} from '@vouchbox/evidence';
+import { isTerminal } from '@vouchbox/protocol';
+import { ServiceError } from '../../ground/service-error.ts';
+import type { LogHead, LogState } from '../../store/records/log.ts';
+import type { JobKey } from '../../store/records/rows.ts';
+import type { Store } from '../../store/store.ts';
+import { jobNotFound } from '../refusals.ts';
+import type { ExactBytes } from '../view/attestation.ts';
+
+export interface LogReaderOptions {
+  readonly store: Pick<Store, 'logState' | 'logPlace' | 'logPosition' | 'logRanges' | 'logTile' | 'jobSummary'>;
+}
+
+/** Heads are signed once a second. */
+const retryAfterSeconds = 1;
+/** Hashes of a whole tile. */
+const TILE = 256;
+
+/** A log of which a head was signed. */
+type SignedLog = LogState & { readonly head: LogHead };
+
+/**
+ * The proof that the log has the signed statement of a job.
+ *
+ * @throws ServiceError `job_not_found`, `job_not_terminal`, `attestation_unavailable`, `log_proof_unavailable`, `not_logged`
+ */
+export async function logProofOfJob(key: JobKey, options: LogReaderOptions): Promise<ExactBytes> {
+  const { store } = options;
+  const [place, state] = await Promise.all([store.logPlace(key), store.logState()]);
+  if (place === null) throw unplaced(await store.jobSummary(key));
+  const isProven = place.position !== null && state?.head != null && place.position < state.head.size;
+  if (!isProven)
+    throw new ServiceError('log_proof_unavailable', 'The log does not have the job yet.', { retryAfterSeconds });
+  return exact(await proofText(place.position as number, state as SignedLog, options));
+}
+
+type Summary = Awaited<ReturnType<Store['jobSummary']>>;
+
+function unplaced(summary: Summary): ServiceError {
+  if (summary === null) return jobNotFound();
+  if (!isTerminal(summary.status)) return new ServiceError('job_not_terminal', 'The job has not ended yet.');
+  if (summary.attestation_available)
+    return new ServiceError('not_logged', 'No log is kept, or none was when the job was signed.');
+  return new ServiceError('attestation_unavailable', 'The job is not signed yet.', { retryAfterSeconds });
+}
+
+async function proofText(index: number, { head }: SignedLog, { store }: LogReaderOptions): Promise<string> {
+  const hashes = await store.logRanges(inclusionRanges(index, head.size));
+  return logProofText({ index, hashes, checkpoint: head.checkpoint, rekorHead: head.rekor_head });
+}
+
+function exact(text: string): ExactBytes {
+  const bytes = new TextEncoder().encode(text);
+  return { bytes, sha256: sha256Hex(bytes) };
+}
+
+/** What anyone may read of the log. Each answer is null if there is nothing to tell. */
+export interface PublicLog {
+  /** The signed head, as https://c2sp.org/tlog-checkpoint. */
+  checkpoint(): Promise<string | null>;
+  /** The hashes of a tile, one after the other: all 256, or as many as `width` says. */
+  tile(tile: { readonly level: number; readonly index: number; readonly width: number }): Promise<Uint8Array | null>;
+  /** The proof of a leaf by its hash. It is there as long as the log is, also when its job was removed. */
+  proof(leaf: Uint8Array): Promise<string | null>;
+  /** That the latest head begins with the first `old` leaves. */
+  consistency(old: number): Promise<string | null>;
+  keys(): Promise<LogKeysAnswer | null>;
+}
+
+export interface LogKeysAnswer {
+  readonly origin: string;
+  /** As `NAME+HINT+BASE64`. Pin it from elsewhere: one that comes from the log proves nothing. */
+  readonly log_key: string;
+  /** The DSSE envelope of the statement by which the signer of results opened the log: leaf 0. */
+  readonly opening: unknown;
+}
+
+export function publicLog(options: LogReaderOptions): PublicLog {
+  const { store } = options;
+  const signed = async (): Promise<SignedLog | null> => {
+    const state = await store.logState();
+    return state?.head == null ? null : (state as SignedLog);
+  };
+  return {
+    checkpoint: async () => (await signed())?.head.checkpoint ?? null,
+    async tile({ level, index, width }) {
+      const size = (await signed())?.head.size ?? 0;
+      const isThere = index * TILE + width <= Math.floor(size / TILE ** level);
+      return isThere ? await store.logTile({ level, index, width }) : null;
+    },
+    async proof(leaf) {
+      const [state, position] = [await signed(), await store.logPosition(leaf)];
+      if (state === null || position === null || position >= state.head.size) return null;
+      return await proofText(position, state, options);
+    },
+    async consistency(old) {
+      const state = await signed();
+      if (state === null || old > state.head.size) return null;
+      return consistencyText(
+        old,
+        await store.logRanges(consistencyRanges(old, state.head.size)),
+        state.head.checkpoint,
+      );
+    },
+    async keys() {
+      const state = await signed();
+      if (state === null) return null;
+      const opening = JSON.parse(new TextDecoder().decode(state.opening)) as unknown;
+      return { origin: originOfLog(state), log_key: state.log_key, opening };
+    },
+  };
+}
