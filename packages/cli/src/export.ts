@@ -2,7 +2,7 @@
  * `vouchbox export`: writes everything an auditor needs of one job into one directory that can be checked without the
  * service. It is read from a service with a key, or from the data directory of a stopped one.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 import { EXPORT_FILES_READ_WHOLE } from '@vouchbox/evidence';
 import { type ReadJob, type WrittenGraph, type WrittenJob, writeGraph } from './export-graph.ts';
@@ -26,6 +26,8 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   readonly evidenceOnly?: true;
   /** Exports every job that the job stands on, too. */
   readonly withInputs?: true;
+  /** A new file for the proof of the log. It is beside the directory, because an older verifier refuses a file that it does not know. */
+  readonly logProof?: string;
   readonly dataDir?: string;
   readonly databaseUrl?: string;
   readonly tenant?: string;
@@ -65,16 +67,27 @@ interface Written {
 function written(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
   const target = options.output ?? job_id;
   checkSource(options);
+  if (options.withInputs && options.logProof !== undefined)
+    throw new UsageError('--log-proof is of one job: export the jobs of a graph one by one for theirs');
   const reading = { ...options, signal };
   if (options.withInputs)
     return writeDirectory(target, (directory) => writtenGraph(directory, target, job_id, reading));
   return writeDirectory(target, (directory) =>
     withOrigin(job_id, reading, async (origin) => {
       const choice = { program: options.evidenceOnly ? 'left_out' : 'kept' } as const;
+      if (options.logProof !== undefined) writeNew(options.logProof, await origin.logProof());
       const { missing } = await writeExport(directory, origin, choice);
       return { target, tenant: origin.source.tenant, missing, graph: null };
     }),
   );
+}
+
+function writeNew(path: string, bytes: Uint8Array): void {
+  try {
+    writeFileSync(path, bytes, { flag: 'wx' });
+  } catch (error) {
+    throw new UsageError(`${path} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 async function writtenGraph(
@@ -109,8 +122,9 @@ function tell(job_id: string, { target, tenant, missing, graph }: Written, optio
   if (options.json) return EXIT.ok;
   if (graph !== null) tellDisclosed(graph.jobs);
   const command = `${graph === null ? 'directory' : 'graph'} ${shellWord(target)}`;
+  const log = options.logProof === undefined ? '' : ` --log-key LOG.key --log-proof ${shellWord(options.logProof)}`;
   note('it can be checked without the service, with a key that came another way:');
-  note(`npx --no service-verify ${command} --public-key PINNED.pem --tenant ${shellWord(tenant)}`);
+  note(`npx --no service-verify ${command} --public-key PINNED.pem --tenant ${shellWord(tenant)}${log}`);
   return EXIT.ok;
 }
 
@@ -161,9 +175,10 @@ async function fromDataDir<Result>(
 ): Promise<Result> {
   const { loadConfig, withStoredJob } = await import('@vouchbox/server/administration');
   const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
-  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob }) =>
+  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob, logProof }) =>
     use({
       source: job,
+      logProof,
       readBlob: async (name, read) => {
         const pieces = await blob(name);
         return pieces === null ? null : await read(untilAborted(pieces, signal));

@@ -9,7 +9,7 @@ import {
   TransportFailure,
 } from '@vouchbox/client';
 import { canonicalJson, type FileDigest, parsePublicKey } from '@vouchbox/evidence';
-import { inputsOf } from '@vouchbox/protocol';
+import { type ErrorCode, inputsOf } from '@vouchbox/protocol';
 import { UsageError } from './failures/usage-error.ts';
 import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
 
@@ -58,6 +58,7 @@ export async function readFromService(
   };
   return {
     source,
+    logProof: async () => (await whenThere('log_proof_unavailable', () => client.logProof(job_id, call), call)).bytes,
     readBlob: async (blob, read) => {
       const output = inputsOf(detail.requested_spec).find((file) => 'from' in file && file.blob === blob);
       if (output === undefined || !('from' in output)) return readBlob(client, blob, { read, call });
@@ -106,12 +107,17 @@ async function readBlob(client: ServiceClient, blob: string, { read, call }: Rea
 
 /** Signing takes a moment after a job's end. */
 async function signedEnvelope(job_id: string, client: ServiceClient, call: CallOptions): Promise<Uint8Array> {
+  return (await whenThere('attestation_unavailable', () => client.attestation(job_id, call), call)).bytes;
+}
+
+/** Asks again while the service says that it will be there soon. */
+async function whenThere<Answer>(code: ErrorCode, ask: () => Promise<Answer>, call: CallOptions): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     try {
-      return (await client.attestation(job_id, call)).bytes;
+      return await ask();
     } catch (error) {
-      const isUnsigned = error instanceof ServiceFailure && error.code === 'attestation_unavailable';
-      if (!isUnsigned || tries >= signatureTries) throw error;
+      const isEarly = error instanceof ServiceFailure && error.code === code;
+      if (!isEarly || tries >= signatureTries) throw error;
       const seconds = Math.min(error.retryAfterSeconds ?? 1, pauseSecondsMax);
       await pause(seconds * 1000, undefined, { signal: call.signal });
     }

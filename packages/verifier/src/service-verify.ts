@@ -203,13 +203,13 @@ function withAttestation(command: Command): Command {
     withTrust(command)
       .requiredOption('--envelope <file>', 'the DSSE envelope, as served', once)
       .requiredOption('--subject <file>', 'the result artifact, as served', once)
-      .option('--media-type <type>', `the media type you expect (default: ${RESULT_MEDIA_TYPE})`, once)
-      .option('--log-proof <file>', 'the proof that the log has the envelope', once),
+      .option('--media-type <type>', `the media type you expect (default: ${RESULT_MEDIA_TYPE})`, once),
   );
 }
 
 function withLog(command: Command): Command {
   return command
+    .option('--log-proof <file>', 'the proof that the log has the envelope', once)
     .option('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
     .option('--witness <file>', 'the key of a witness of the log, as NAME+HINT+BASE64; may be repeated', collect, [])
     .option('--log-state <file>', 'remember the largest head of the log here, and demand that the log only grows', once)

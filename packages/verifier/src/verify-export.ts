@@ -34,6 +34,8 @@ export interface ExportExpectation {
   readonly policy?: Policy | null;
   /** Without it, no key of the log is pinned. */
   readonly log?: LogExpectation | undefined;
+  /** The proof that came beside the export, in place of the one in it. */
+  readonly logProof?: Uint8Array | null;
 }
 
 /** The report, and where the statement stands in the log. */
@@ -44,7 +46,7 @@ export interface ExportReport extends Report {
 /** Verifies the attestation, then that everything else in the export was attested, then the policy. */
 export async function verifyExport(
   exported: ExportedJob | ExportProblem,
-  { publicKeys, tenant, job, policy = null, log: expected = { keys: null } }: ExportExpectation,
+  { publicKeys, tenant, job, policy = null, log: expected = { keys: null }, logProof = null }: ExportExpectation,
 ): Promise<ExportReport> {
   if ('problem' in exported) return unlogged(refusal(exported.exitCode, [failed('directory', exported.problem)]));
   const listed = passed('directory', `${exported.files.size} files as the manifest lists them`);
@@ -58,7 +60,7 @@ export async function verifyExport(
     },
   );
   if (signed === null) return unlogged(refusal(verdict.exitCode, [listed, ...verdict.checks]));
-  const proof = wholeFile(exported.files, EXPORT_OPTIONAL_FILES.logProof) ?? null;
+  const proof = logProof ?? wholeFile(exported.files, EXPORT_OPTIONAL_FILES.logProof) ?? null;
   const log = await logStanding({ envelope, publicKeys, proof }, expected);
   const recorded = [...attestedChecks(exported, signed), ...log.checks];
   const demanded = policy === null ? [] : policy(signed.predicate, Date.now(), log);

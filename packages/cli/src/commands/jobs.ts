@@ -39,6 +39,10 @@ export function addExport(program: Command): void {
     .option('--public-key <file>', 'the key that signed, if the service has replaced it since', collect, [])
     .option('--evidence-only', 'leave out the program, its input and its output files')
     .option('--with-inputs', 'also every job that it stands on: whose outputs it was given, and theirs')
+    .option(
+      '--log-proof <file>',
+      'also the proof that the log of the service has it, in a new file beside the directory',
+    )
     .option('--data-dir <directory>', 'read the data of a stopped service instead of asking a running one')
     .option('--database-url <url>', 'its store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
     .option('--tenant <tenant>', 'the tenant of the job, with --data-dir')

@@ -20,6 +20,8 @@ export interface ExportOrigin {
    * file is not stored any more.
    */
   readonly readBlob: (blob: string, read: BlobReader) => Promise<FileDigest | null>;
+  /** The proof that the log has the envelope. Fails if the log does not. */
+  readonly logProof: () => Promise<Uint8Array>;
 }
 
 /** Takes a file in pieces, and says what it was. */
@@ -39,7 +41,7 @@ export interface Exported {
  */
 export async function writeExport(
   directory: NewDirectory,
-  { source, readBlob }: ExportOrigin,
+  { source, readBlob }: Omit<ExportOrigin, 'logProof'>,
   { prefix = '', ...choice }: ExportChoice & { readonly prefix?: string },
 ): Promise<Exported> {
   const found = await readUploads({ source, readBlob }, choice, (path, pieces) =>
@@ -60,7 +62,7 @@ export interface Uploads extends Pick<Exported, 'missing'> {
 
 /** Gives each uploaded file of the export to a reader, once its path is known to be that of an input file. */
 export async function readUploads(
-  { source, readBlob }: ExportOrigin,
+  { source, readBlob }: Omit<ExportOrigin, 'logProof'>,
   choice: ExportChoice,
   read: (path: string, pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>,
 ): Promise<Uploads> {

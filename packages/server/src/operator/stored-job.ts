@@ -4,8 +4,10 @@
  */
 import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
 import { inputsOf, replayLimitMax } from '@vouchbox/protocol/vocabulary';
+import { ServiceError } from '../ground/service-error.ts';
 import { artifactPieces } from '../job/artifact-content.ts';
 import { blobContent } from '../job/blob-content.ts';
+import { logProofOfJob } from '../job/log/read-log.ts';
 import { createObjectContents, type ObjectContents } from '../job/object-contents.ts';
 import { attestationProblem } from '../job/sign/attestation-problem.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
@@ -40,6 +42,8 @@ export interface OpenStoredJob {
   readonly job: StoredJob;
   /** A file that it names, by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
   readonly blob: (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
+  /** The proof that the log has it. @throws OperatorError if it does not */
+  readonly logProof: () => Promise<Uint8Array>;
 }
 
 /**
@@ -58,12 +62,25 @@ export async function withStoredJob<Result>(
     await using store = await openStore(options);
     const objects = createObjectContents(await openObjectStore(options.objectStore), { error: () => undefined });
     const job = await readJob(key, { store, objects, dataDir: options.dataDir });
-    return await use({ job, blob: (name) => storedBlob(name, job, { store, objects }) });
+    return await use({
+      job,
+      blob: (name) => storedBlob(name, job, { store, objects }),
+      logProof: () => storedProof(key, store),
+    });
   } catch (error) {
     if (error instanceof ObjectError) throw unreadable(error, key, options);
     if (!(error instanceof StoreError)) throw error;
     const hint = error.code === 'locked' ? 'ask the service that runs: give --url and --key' : null;
     throw new OperatorError(error.message, { hint, cause: error });
+  }
+}
+
+async function storedProof(key: JobKey, store: Store): Promise<Uint8Array> {
+  try {
+    return (await logProofOfJob(key, { store })).bytes;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new OperatorError(`the job ${key.job_id} cannot be proved: ${error.message}`, { cause: error });
   }
 }
 
