@@ -57,7 +57,7 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
       );
       expect(unnamed).toEqual([]);
     }
-    const stages = [...architecture.matchAll(/^\| (admit|grade|dispatch|execute|finish|sign|view) \|/gm)].map(
+    const stages = [...architecture.matchAll(/^\| (admit|grade|dispatch|execute|finish|sign|log|view) \|/gm)].map(
       ([, name = '']) => name,
     );
     expect([...stages, 'blobs', 'objects', 'remove'].toSorted()).toEqual(

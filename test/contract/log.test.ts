@@ -16,7 +16,7 @@ import {
   nodeHash,
   parseCheckpoint,
   parsePublicKey,
-  rootHash,
+  rangeHash,
 } from '@vouchbox/evidence';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -90,7 +90,7 @@ async function evidenceOf(job_id: string): Promise<string[]> {
   ];
 }
 
-test('a job of a service that keeps a log is proved to be in it', async () => {
+test('a job of a service that keeps a log is proved to be in it', { tags: ['Log-3', 'Log-6'] }, async () => {
   const proof = await proofOf(first);
   const { origin, log_key } = await keysOfLog();
   expect(origin).toBe('log.example/log/1');
@@ -101,7 +101,7 @@ test('a job of a service that keeps a log is proved to be in it', async () => {
   expect((await rig.alpha.client.capabilities()).features).toContain('transparency_log');
 });
 
-test('the opening statement is leaf 0, signed by the key that signs results', async () => {
+test('the opening statement is leaf 0, signed by the key that signs results', { tags: ['Log-1'] }, async () => {
   const { opening, log_key } = await keysOfLog();
   const bytes = new TextEncoder().encode(JSON.stringify(opening));
   const decoded = decodeEnvelope(bytes);
@@ -133,7 +133,7 @@ test('the tiles of hashes have the root that the head states', async () => {
     level === 0
       ? leaf(index)
       : nodeHash(hashes({ level: level - 1, index: 2 * index }), hashes({ level: level - 1, index: 2 * index + 1 }));
-  expect(rootHash(size, hashes)).toEqual(root);
+  expect(rangeHash({ start: 0, end: size }, hashes)).toEqual(root);
 });
 
 test('a leaf is proved by its hash alone, to anyone', async () => {
@@ -148,7 +148,7 @@ test('a leaf is proved by its hash alone, to anyone', async () => {
   expect(told).toBe(own);
 });
 
-describe('what the log does not have is not there:', () => {
+describe('what the log does not have is not there:', { tags: ['Log-4'] }, () => {
   test.each([
     ['a leaf', `proof?hash=${'0'.repeat(64)}`],
     ['a hash that is none', 'proof?hash=x'],
@@ -216,7 +216,7 @@ test('the data of a stopped service proves a job, too', async () => {
   rig = await Rig.start(SETTINGS, dataDir);
 });
 
-test('after a restart the log goes on, and shows that it only grew', async () => {
+test('after a restart the log goes on, and shows that it only grew', { tags: ['Log-2'] }, async () => {
   const state = join(scratch, 'head');
   const logKey = file((await keysOfLog()).log_key);
   const remember = ['--log-key', logKey, '--log-state', state];
@@ -248,7 +248,7 @@ test('a job of another tenant and an unknown one look the same', async () => {
   expect(told(ofBeta)).toEqual(told(unknown));
 });
 
-test('a service that keeps no log proves nothing, and has no public log', async () => {
+test('a service that keeps no log proves nothing, and has no public log', { tags: ['Log-3', 'Log-4'] }, async () => {
   const plain = await Rig.start(SIGNED);
   const { job_id } = await plain.alpha.client.run(python);
   await expect

@@ -86,7 +86,7 @@ afterAll(async () => {
 /** All requests with the same change are made to one server. */
 function serverOf(change: Change): Promise<TestServer> {
   const open = async () => {
-    const optional = change.hasNothingOptional ? {} : { metricsToken: METRICS_TOKEN, pages: BUILT };
+    const optional = change.hasNothingOptional ? { publicLog: null } : { metricsToken: METRICS_TOKEN, pages: BUILT };
     const server = await openServer({ ...optional, ...change.server });
     await change.prepare?.(server);
     return server;
@@ -113,21 +113,32 @@ async function ask(operation: ContractOperation, change: Change, server = change
 }
 
 const pathOf = ({ path }: ContractOperation) =>
-  path.replace('{grading}', 'grading_x').replace('{view}', 'jobs/1').replace('{file}', 'a.js');
+  path
+    .replace('{grading}', 'grading_x')
+    .replace('{view}', 'jobs/1')
+    .replace('{file}', 'a.js')
+    .replace('{tile}', '0/000');
+
+/** What an operation needs in its query to answer at all. */
+const NEEDED: Readonly<Record<string, string>> = {
+  getLogLeafProof: `hash=${'0'.repeat(64)}`,
+  getLogConsistency: 'old=1',
+};
 
 function requestOf({ id, method, path }: ContractOperation, change: Change): string {
   const ownKey = path === '/metrics' ? METRICS_TOKEN : path.startsWith('/v1/') ? KEY_OF_ACME : null;
   const {
     key = ownKey,
-    query = '',
+    query: asked = '',
     headers = '',
     job_id = JOB,
     sha256 = BLOB,
     grading = 'grading_x',
     body = id === 'submitJob' ? SUBMISSION : id === 'submitGrading' ? GRADING : '',
   } = change;
+  const query = [NEEDED[id], asked].filter(Boolean).join('&');
   const lines = [
-    `${method} ${path.replace('{id}', job_id).replace('{sha256}', sha256).replace('{grading}', grading).replace('{view}', 'jobs/1').replace('{file}', 'a.js')}${query && `?${query}`} HTTP/1.1`,
+    `${method} ${path.replace('{id}', job_id).replace('{sha256}', sha256).replace('{grading}', grading).replace('{view}', 'jobs/1').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
     'Host: x',
   ];
   if (key !== null) lines.push(`Authorization: Bearer ${key}`);
@@ -152,6 +163,13 @@ function unresolved(error: Error): Change {
   return { server: { credentials: [kind] } };
 }
 
+/** A store that answers neither who a caller is nor what the log has. */
+function failing(error: StoreError): Change {
+  const fails = () => Promise.reject(error);
+  const publicLog = { checkpoint: fails, tile: fails, proof: fails, consistency: fails, keys: fails };
+  return { server: { ...unresolved(error).server, publicLog } };
+}
+
 const none = { total: 10, perTenant: 0 };
 const FULL = new StoreError('full', 'there is no space left');
 const rejecting = () => Promise.reject(FULL);
@@ -168,13 +186,13 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   grading_not_found: { grading: 'grading_y' },
   blob_not_found: { sha256: BLOB.replace(/5$/, '6') },
   route_not_found: { hasNothingOptional: true },
-  attestation_unavailable: refusing('attestation_unavailable', 'attestation'),
+  attestation_unavailable: refusing('attestation_unavailable', 'attestation', 'logProof'),
   attestation_disabled: refusing('attestation_disabled', 'attestation'),
   log_proof_unavailable: refusing('log_proof_unavailable', 'logProof'),
   not_logged: refusing('not_logged', 'logProof'),
   signing_key_unknown: refusing('signing_key_unknown', 'attestation'),
   body_timeout: { server: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
-  job_not_terminal: refusing('job_not_terminal', 'attestation'),
+  job_not_terminal: refusing('job_not_terminal', 'attestation', 'logProof'),
   payload_too_large: { headers: `Content-Length: ${blobBytesMax + 1}\r\n`, body: '{' },
   unsupported_media_type: { headers: 'Content-Type: text/plain\r\nContent-Encoding: gzip\r\n', body: '{}' },
   expectation_failed: { headers: 'Expect: miracles\r\n' },
@@ -186,7 +204,10 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   idempotency_key_reused: refusing('idempotency_key_reused', 'submit'),
   rate_limited: {
     server: { rate: { perSecond: 0.001, burst: 1 } },
-    prepare: ({ url }) => fetch(`${url}/v1/whoami`, { headers: { authorization: `Bearer ${KEY_OF_ACME}` } }),
+    prepare: async ({ url }) => {
+      await fetch(`${url}/v1/whoami`, { headers: { authorization: `Bearer ${KEY_OF_ACME}` } });
+      await fetch(`${url}/log/checkpoint`);
+    },
   },
   tenant_capacity_exhausted: {
     body: '{}',
@@ -204,8 +225,8 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
     },
   },
   queue_full: refusing('queue_full', 'submit'),
-  capacity_exhausted: unresolved(new StoreError('busy', 'more is waiting than the store takes')),
-  store_unavailable: unresolved(new StoreError('unreachable', 'the database does not answer')),
+  capacity_exhausted: failing(new StoreError('busy', 'more is waiting than the store takes')),
+  store_unavailable: failing(new StoreError('unreachable', 'the database does not answer')),
   worker_unavailable: refusing('worker_unavailable', 'submit'),
   issuer_unavailable: unresolved(
     new ServiceError('issuer_unavailable', 'The keys of the token issuer cannot be read.'),
@@ -267,7 +288,10 @@ function statusesOf({ id }: ContractOperation): Set<number> {
 const BYTES = new TextEncoder().encode('{}');
 const SIGNED: Change = {
   server: {
-    jobs: { attestation: async () => ({ bytes: BYTES, sha256: 'a'.repeat(64) }) },
+    jobs: {
+      attestation: async () => ({ bytes: BYTES, sha256: 'a'.repeat(64) }),
+      logProof: async () => ({ bytes: BYTES, sha256: 'a'.repeat(64) }),
+    },
     service: {
       publicKey: () => ({ key_id: 'sha256:0', algorithm: 'Ed25519', public_key_pem: '', trust_notice: '' }),
     },

@@ -24,7 +24,6 @@ import {
   rangeHash,
   rekorKeyOf,
   rekorOriginOf,
-  rootHash,
   type SignedStatement,
   signatureLine,
 } from '@vouchbox/evidence';
@@ -102,7 +101,7 @@ export class TestLog {
 
   /** The text that the log and its witnesses sign. */
   headText(size = this.size): string {
-    return checkpointText(originOfLog(this.#name), { size, root: rootHash(size, this.#hashes) });
+    return checkpointText(originOfLog(this.#name), { size, root: rangeHash({ start: 0, end: size }, this.#hashes) });
   }
 
   /** The signed head, with lines of witnesses after that of the log. */
@@ -112,7 +111,10 @@ export class TestLog {
   }
 
   rekorHead(size = this.size): string {
-    const text = checkpointText(rekorOriginOf(this.#name), { size, root: rootHash(size, this.#hashes) });
+    const text = checkpointText(rekorOriginOf(this.#name), {
+      size,
+      root: rangeHash({ start: 0, end: size }, this.#hashes),
+    });
     const noteKey = rekorKeyOf(this.key.noteKey, this.#name);
     const bytes = new Uint8Array(sign(null, Buffer.from(text), this.key.privateKey));
     return noteText({ text, signatures: [{ name: noteKey.name, hint: noteKey.hint, bytes }] });

@@ -16,6 +16,9 @@ const run = promisify(execFile);
 const METRICS_TOKEN = 'a-token-for-the-examples-alone';
 /** Lines of metrics that are shown. */
 const METRIC_LINES = 6;
+/** Waits until the log has the job, which takes about a second. */
+const LOGGED =
+  'until curl -sf -o /dev/null -H "Authorization: Bearer $key" "$url/v1/jobs/$job/log-proof"; do sleep 0.2; done';
 /** Headers of an answer that are shown; every answer has more. */
 const SHOWN_HEADERS = [
   'Content-Type',
@@ -29,6 +32,7 @@ const SHOWN_HEADERS = [
 /** Every exchange of the page. Needs curl. */
 export async function recordExchanges(): Promise<Exchanges> {
   process.env['SERVICE_METRICS_TOKEN'] = METRICS_TOKEN;
+  process.env['SERVICE_LOG_HOST'] = 'log.example';
   await using service = await openEmbeddedService({ signing: 'on' });
   await using recorder = await Recorder.open(service);
   for (const { operations } of SECTIONS) {
@@ -59,6 +63,7 @@ class Recorder implements AsyncDisposable {
 
   async record(name: ExchangeName, example: Example): Promise<void> {
     if (example.job === 'ended') this.#environment['job'] = this.#ended;
+    if (name === 'getLogProof') await this.#printed(LOGGED);
     if (example.job === 'running') this.#environment['job'] = await this.#startedJob();
     const isStream = name !== 'refusal' && 101 in operationOf(name).answers;
     const answer = isStream ? await this.#printed(example.command) : await this.#answered(example);

@@ -5,7 +5,7 @@ import { attest, type EnvelopeSigner, type TerminalRecord } from './attest.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { chainEvents, GENESIS_HASH } from './chain.ts';
 import { outputEvidence } from './output.ts';
-import { keyIdOf } from './public-key.ts';
+import { keyIdOf, parsePublicKey } from './public-key.ts';
 import { sealReceipt, type UnsealedReceipt } from './receipt.ts';
 import { resultArtifactBytes, resultSubjectName } from './result-artifact.ts';
 import { verifyEnvelope } from './verify-envelope.ts';
@@ -101,6 +101,19 @@ describe('attesting a terminal job', () => {
     const text = new TextDecoder().decode(resultArtifactBytes(job, events));
     expect(JSON.parse(text)).toMatchObject({ stdout: texts.join(''), stderr: '', violations: [] });
     expect(canonicalJson(JSON.parse(text))).toBe(text);
+  });
+
+  test('names a leaf of the log only for a statement with a salt, and is signed for a log', () => {
+    const key = parsePublicKey(pem);
+    if (key.kind === 'refused') throw new Error(key.reason);
+    const salted = { ...record(['one']), kept: { salt: 'ab'.repeat(16), tenant_number: null } };
+    const leafOf = (given: TerminalRecord, loggedKey: typeof key.key | null) => {
+      const result = attest(given, { ...signer, loggedKey });
+      return result.kind === 'attested' ? result.attestation.leaf_hash : result;
+    };
+    expect(leafOf(salted, key.key)).toHaveLength(32);
+    expect(leafOf(salted, null)).toBeNull();
+    expect(leafOf(record(['one']), key.key)).toBeNull();
   });
 
   test('makes the same bytes when run again', () => {

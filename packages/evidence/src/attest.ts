@@ -83,7 +83,9 @@ export function attest(record: TerminalRecord, signer: EnvelopeSigner): AttestRe
   if (envelope.length > envelopeBytesMax) return tooLarge('envelope', envelope.length, envelopeBytesMax);
   const { key_id, loggedKey: key } = signer;
   const [signature] = signed.signatures;
-  const leaf_hash = key == null ? null : logLeaf({ bytes: envelope, envelope: signed, signature, key });
+  // Without a salt, whoever guesses the statement and has the key could find its leaf.
+  const isLogged = key != null && record.kept.salt !== null;
+  const leaf_hash = isLogged ? logLeaf({ bytes: envelope, envelope: signed, signature, key }) : null;
   return {
     kind: 'attested',
     attestation: { key_id, result, result_sha256, envelope, envelope_sha256: sha256Hex(envelope), leaf_hash },

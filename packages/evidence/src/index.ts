@@ -1,4 +1,4 @@
-export { runningSha256, sha256Bytes, sha256Hex } from '#sha256';
+export { runningSha256, sha256Hex } from '#sha256';
 export * from './attest.ts';
 export * from './base64.ts';
 export * from './canonical-json.ts';

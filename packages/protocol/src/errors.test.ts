@@ -16,6 +16,8 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
       'attestation_unavailable',
       'attestation_disabled',
       'signing_key_unknown',
+      'log_proof_unavailable',
+      'not_logged',
     ],
   ],
   [405, ['method_not_allowed']],

@@ -1,5 +1,5 @@
 /** The pages as the OpenAPI document lists them: their paths, and the headers that only pages have. */
-import { ERRORS } from './errors.ts';
+import { ERRORS, type ErrorCode } from './errors.ts';
 import { REQUEST_ERRORS } from './operation-errors.ts';
 import { PAGE_IDS, PAGES } from './pages.ts';
 import { type TSchema, Type } from './type.ts';
@@ -9,7 +9,7 @@ type Node = Record<string, unknown>;
 const required = { required: true };
 const sameOrigin = Type.Enum(['same-origin']);
 
-/** The headers of the pages, by the names of the components. A `Page-` or `File-` before a name is not part of the header. */
+/** The headers of the pages, by the names of the components. A `Page-`, `File-` or `Log-` before a name is not part of the header. */
 export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
   Vary: { description: 'The body may be compressed.', schema: Type.Enum(['Accept-Encoding']), ...required },
   'Content-Encoding': {
@@ -30,6 +30,12 @@ export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
     schema: Type.Enum(['no-cache']),
     ...required,
   },
+  'Log-Cache-Control': {
+    description: 'A whole tile never changes, and everything else does.',
+    schema: Type.Enum(['no-store', 'public, max-age=31536000, immutable']),
+    ...required,
+  },
+  'Access-Control-Allow-Origin': { description: 'Any page may read it.', schema: Type.Enum(['*']), ...required },
   'File-Cache-Control': {
     description: 'Its name changes with its content.',
     schema: Type.Enum(['public, max-age=31536000, immutable']),
@@ -45,11 +51,19 @@ const OF_KIND = {
     ...['Cross-Origin-Opener-Policy', 'Cross-Origin-Resource-Policy'],
   ],
   file: ['File-Cache-Control', 'ETag', 'Vary', 'Cross-Origin-Resource-Policy'],
+  log: ['Log-Cache-Control', 'Access-Control-Allow-Origin'],
+} as const;
+
+const OF_KIND_CODES = {
+  front: [],
+  html: ['route_not_found'],
+  file: ['route_not_found'],
+  log: ['route_not_found', 'rate_limited', 'store_unavailable', 'capacity_exhausted'],
 } as const;
 
 function headersOf(names: readonly string[]): Node {
   return Object.fromEntries(
-    names.map((name) => [name.replace(/^(?:Page|File)-/, ''), { $ref: `#/components/headers/${name}` }]),
+    names.map((name) => [name.replace(/^(?:Page|File|Log)-/, ''), { $ref: `#/components/headers/${name}` }]),
   );
 }
 
@@ -63,16 +77,17 @@ export function pagePaths(): Node {
 function parametersIn(path: string): Node {
   const [, name] = /\{(\w+)\}/.exec(path) ?? [];
   if (name === undefined) return {};
-  const description = name === 'view' ? 'Any path below, with more than one part too.' : 'As the page names it.';
+  const description = name === 'file' ? 'As the page names it.' : 'Any path below, with more than one part too.';
   return { parameters: [{ name, in: 'path', required: true, description, schema: Type.String() }] };
 }
 
 function pageNode(id: (typeof PAGE_IDS)[number]): Node {
   const { summary, kind, content } = PAGES[id];
-  const codes = kind === 'front' ? REQUEST_ERRORS : [...REQUEST_ERRORS, 'route_not_found' as const];
+  const codes = [...REQUEST_ERRORS, ...(OF_KIND_CODES[kind] as readonly ErrorCode[])];
   const names = [...ALWAYS, ...OF_KIND[kind]];
   const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
-  const coded = kind === 'front' ? [] : ['Content-Encoding'];
+  const isKept = kind === 'html' || kind === 'file';
+  const coded = isKept ? ['Content-Encoding'] : [];
   return {
     operationId: id,
     tags: ['pages'],
@@ -84,7 +99,7 @@ function pageNode(id: (typeof PAGE_IDS)[number]): Node {
         headers: headersOf([...names, 'Content-Length', ...coded]),
         content: Object.fromEntries(Object.entries<TSchema>(content).map(([type, schema]) => [type, { schema }])),
       },
-      ...(kind !== 'front' && { 304: { description: 'The client has it.', headers: headersOf(names) } }),
+      ...(isKept && { 304: { description: 'The client has it.', headers: headersOf(names) } }),
       ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
     },
     'x-error-codes': [...codes].sort(),

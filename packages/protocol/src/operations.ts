@@ -9,7 +9,7 @@ import { Bytes, json, metrics, NoMembers, OpenApiDocument, storedBytes } from '.
 import { StoredBlob } from './blob.ts';
 import { ENDPOINTS, type OperationId } from './endpoints.ts';
 import { ReplayPage } from './events.ts';
-import { DsseEnvelope, LogProof, ResultArtifact } from './evidence.ts';
+import { EVIDENCE_OPERATIONS } from './evidence-operations.ts';
 import { GRADING_OPERATIONS } from './grading-operations.ts';
 import {
   AwaitedSubmission,
@@ -21,7 +21,7 @@ import {
   StreamTicket,
 } from './job.ts';
 import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
-import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, LOG_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
+import { BLOB_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
 import {
   ADMISSION_ERRORS,
@@ -31,10 +31,9 @@ import {
   JOB_ERRORS,
   REQUEST_ERRORS,
   SCOPED_ERRORS,
-  STORED_BYTES_ERRORS,
 } from './operation-errors.ts';
 import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders, SubmissionQuery } from './queries.ts';
-import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
+import { Capabilities, Health, Readiness, ServiceStatus, Whoami } from './service.ts';
 import { STREAM_CLOSE_MEANINGS, STREAM_CLOSES } from './stream.ts';
 import { JobSubmission } from './submission.ts';
 
@@ -217,47 +216,7 @@ export const OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   ...GRADING_OPERATIONS,
-  getAttestation: {
-    ...ENDPOINTS.getAttestation,
-    tag: 'evidence',
-    summary: 'Fetch the exact bytes of the signed DSSE envelope.',
-    access: 'jobs:read',
-    answers: { 200: storedBytes('The envelope, byte for byte as it was stored.', ENVELOPE_MEDIA_TYPE, DsseEnvelope) },
-    errors: STORED_BYTES_ERRORS,
-    capacity: ['connection', 'response'],
-  },
-  getResultArtifact: {
-    ...ENDPOINTS.getResultArtifact,
-    tag: 'evidence',
-    summary: 'Fetch the exact bytes that the attestation is about.',
-    access: 'jobs:read',
-    answers: {
-      200: storedBytes('The result artifact, byte for byte as it was stored.', RESULT_MEDIA_TYPE, ResultArtifact),
-    },
-    errors: STORED_BYTES_ERRORS,
-    capacity: ['connection', 'response'],
-  },
-  getLogProof: {
-    ...ENDPOINTS.getLogProof,
-    tag: 'evidence',
-    summary: 'Fetch the proof that the log has the signed envelope.',
-    description:
-      'Its position, the hashes up to the root, and the signed head, as https://c2sp.org/tlog-proof. It is of the latest head, so a later answer may differ.',
-    access: 'jobs:read',
-    answers: { 200: storedBytes('The proof.', LOG_MEDIA_TYPE, LogProof) },
-    errors: [...JOB_ERRORS, 'job_not_terminal', 'attestation_unavailable', 'log_proof_unavailable', 'not_logged'],
-    capacity: ['connection'],
-  },
-  getPublicKey: {
-    ...ENDPOINTS.getPublicKey,
-    tag: 'evidence',
-    summary: 'Read the current signing key.',
-    description: 'Get it another way too, and pin it: a key from the signer itself proves nothing about the signer.',
-    access: 'service:read',
-    answers: { 200: json('The key as canonical SPKI PEM.', PublicKey) },
-    errors: [...SCOPED_ERRORS, 'attestation_disabled'],
-    capacity: ['connection'],
-  },
+  ...EVIDENCE_OPERATIONS,
   getCapabilities: {
     ...ENDPOINTS.getCapabilities,
     tag: 'service',

@@ -48,14 +48,10 @@ export function nodesOf({ start, end }: LeafRange): TreeNode[] {
   return nodes;
 }
 
-/** The hash of a range of a proof; of no leaves, that of nothing. */
+/** The hash of a range of a proof, such as a whole tree; of no leaves, that of nothing. */
 export function rangeHash(range: LeafRange, hashes: NodeHashes): Hash {
   const last = nodesOf(range).map(hashes);
   return last.length === 0 ? sha256Bytes() : last.reduceRight((right, left) => nodeHash(left, right));
-}
-
-export function rootHash(size: number, hashes: NodeHashes): Hash {
-  return rangeHash({ start: 0, end: size }, hashes);
 }
 
 /** The ranges whose hashes prove that the leaf at `index` is in the tree of `size`, from the leaf to the root. */

@@ -7,7 +7,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Access } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { Permits } from '../capacity/permits.ts';
-import type { RateBudget } from '../capacity/rate.ts';
+import type { RateBound, RateBudget } from '../capacity/rate.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import type { Blobs } from '../job/blobs/blobs.ts';
 import type { Gradings } from '../job/gradings.ts';
@@ -27,7 +27,7 @@ import { Crowd } from './connections/crowd.ts';
 import { createHttpServer } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import { entryHook } from './entry.ts';
-import { answerUnrouted } from './methods.ts';
+import { answerUnrouted, type Beside } from './methods.ts';
 import { type Page, readBuiltPages } from './pages/built-pages.ts';
 import { newRequestId } from './request/request-id.ts';
 import { attestationHandlers } from './routes/attestations.ts';
@@ -56,6 +56,8 @@ export interface AppOptions {
   readonly service: ServiceFacts;
   /** Null if no log is kept. */
   readonly publicLog?: PublicLog | null;
+  /** Of all readers of the log together. Tests shorten it; nothing else sets it. */
+  readonly logRate?: RateBound;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
   /** Static pages beside the operations. Default: those that were built; none where a command starts the service for itself. */
@@ -90,15 +92,13 @@ const authorityCheckMilliseconds = 2000;
 /** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
   const { log, access, tickets, capacity, metricsToken, stopping, observer, isEmbedded, servesApi } = options;
-  const { pages = isEmbedded || !servesApi ? [] : readBuiltPages(), connectionsOfPeer } = options;
-  const bounds: TransportBounds = { ...TRANSPORT_BOUNDS, connectionsOfPeer, ...options.bounds };
+  const beside = besideOf(options);
+  const bounds = boundsOf(options);
   const crowd = new Crowd(log, observer);
   const connections = new Connections(bounds, () => crowd.turnedAway());
   const webSockets = new WebSockets(connections);
   const authority = new AuthorityWatch({
-    access,
-    log,
-    checkMilliseconds: authorityCheckMilliseconds,
+    ...{ access, log, checkMilliseconds: authorityCheckMilliseconds },
     isIdle: (connection) => connections.answersOn(connection).length === 0,
   });
   const watchAnswer = createAnswerWatch(log, observer);
@@ -146,12 +146,22 @@ export function createApp(options: AppOptions): FastifyInstance {
     authority[Symbol.dispose]();
     connections[Symbol.dispose]();
   });
-  app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, { log, pages }));
-  app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, pages));
+  app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, { log, beside }));
+  app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, beside));
   addRoutes(app, { ...options, bounds, connections, authority, permits: capacity.permits, access, webSockets });
-  addPages(app, pages);
-  if (options.publicLog != null && servesApi) addLog(app, options.publicLog);
+  addPages(app, beside.pages);
+  if (beside.log !== null) addLog(app, beside.log, options.logRate);
   return app;
+}
+
+function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
+  return { ...TRANSPORT_BOUNDS, connectionsOfPeer, ...bounds };
+}
+
+/** What this node serves beside the operations. */
+function besideOf({ isEmbedded, servesApi, pages, publicLog = null }: AppOptions): Beside {
+  if (!servesApi) return { pages: [], log: null };
+  return { pages: pages ?? (isEmbedded ? [] : readBuiltPages()), log: publicLog };
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions, 'servesApi'>): void {
@@ -183,11 +193,11 @@ function answerError(
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, pages }: { readonly log: Log; readonly pages: readonly Page[] },
+  { log, beside }: { readonly log: Log; readonly beside: Beside },
 ): FastifyReply {
   if (error instanceof ClientGone || reply.raw.destroyed) return reply.hijack();
   // Fastify checks the body of some methods before it finds that there is no such route.
-  if (request.is404 && !(error instanceof ServiceError)) return answerUnrouted(request, reply, pages);
+  if (request.is404 && !(error instanceof ServiceError)) return answerUnrouted(request, reply, beside);
   return refuse(error, request, reply, log);
 }
 

@@ -1,7 +1,8 @@
 /** The answer if no route fits: which methods the path takes, or that there is no such path. RFC 9110 § 15.5.6. */
-import { OPERATIONS, type Operation } from '@vouchbox/protocol';
+import { OPERATIONS, type Operation, PAGES } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
+import type { PublicLog } from '../job/log/read-log.ts';
 import { sendRefusal } from './call/respond.ts';
 import type { Page } from './pages/built-pages.ts';
 import { noSuchRoute } from './request/target.ts';
@@ -11,29 +12,38 @@ import { isPagePath } from './routes/pages.ts';
 const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
   ...Object.values<Operation>(OPERATIONS),
   { path: FRONT_PATH, method: 'GET' },
-].map(({ path, method }) => ({
-  path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[a-z0-9]+\}/g, '[^/]+')}$`),
-  method,
-}));
+].map(({ path, method }) => ({ path: matching(path, '[^/]+'), method }));
+
+const LOG_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'log' ? [matching(path, '.+')] : []));
+
+/** The paths with any parameter that fits. */
+function matching(path: string, parameter: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[a-z0-9]+\}/g, parameter)}$`);
+}
+
+/** What is served beside the operations. */
+export interface Beside {
+  readonly pages: readonly Page[];
+  /** Null if none is kept. */
+  readonly log: PublicLog | null;
+}
+
+const NOTHING: Beside = { pages: [], log: null };
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
 /** The methods that a path takes, in a fixed order; none if there is no such path. `*` is the whole server. */
-function methodsOf(path: string, pages: readonly Page[]): readonly string[] {
+function methodsOf(path: string, { pages, log }: Beside): readonly string[] {
   if (path === '*') return METHODS;
   const methods = PATHS.filter((entry) => entry.path.test(path)).map(({ method }) => method);
-  if (isPagePath(path, pages)) methods.push('GET');
+  if (isPagePath(path, pages) || (log !== null && LOG_PATHS.some((known) => known.test(path)))) methods.push('GET');
   if (methods.length === 0) return [];
   return METHODS.filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method));
 }
 
 /** Answers OPTIONS, or refuses with 405 or 404. None of its headers allows a browser of another origin. */
-export function answerUnrouted(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  pages: readonly Page[] = [],
-): FastifyReply {
-  const methods = methodsOf(request.url.split('?', 1)[0] ?? '', pages);
+export function answerUnrouted(request: FastifyRequest, reply: FastifyReply, beside: Beside = NOTHING): FastifyReply {
+  const methods = methodsOf(request.url.split('?', 1)[0] ?? '', beside);
   if (methods.length === 0) {
     return sendRefusal(request, reply, { error: noSuchRoute() });
   }

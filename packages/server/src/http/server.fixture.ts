@@ -4,6 +4,7 @@
  */
 import {
   type CancellationAnswer,
+  type ErrorCode,
   type FoldedResult,
   type GradingDetail,
   isTerminal,
@@ -28,6 +29,7 @@ import type { Blobs } from '../job/blobs/blobs.ts';
 import { bodyOf, LongJson } from '../job/body.ts';
 import type { Gradings } from '../job/gradings.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
+import type { PublicLog } from '../job/log/read-log.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
@@ -59,6 +61,8 @@ export interface TestServerOptions {
   readonly service?: Partial<ServiceFacts>;
   readonly observer?: Observer;
   readonly pages?: readonly Page[];
+  /** Null for a service that keeps none. */
+  readonly publicLog?: Partial<PublicLog> | null;
   readonly gradings?: Partial<Gradings>;
   readonly address?: ListenOptions;
   /** A kind that is asked before the legacy keys. */
@@ -99,11 +103,12 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     metricsToken: options.metricsToken ?? null,
     allowedOrigins: options.allowedOrigins ?? [],
     pages: options.pages ?? [],
+    publicLog: options.publicLog === null ? null : { ...MEMORY_LOG, ...options.publicLog },
+    ...(options.rate && { logRate: options.rate }),
     stopping: stopping.signal,
-    ...(options.bounds === undefined ? {} : { bounds: options.bounds }),
+    ...(options.bounds && { bounds: options.bounds }),
     connectionsOfPeer: TRANSPORT_BOUNDS.connectionsOfPeer,
-    isEmbedded: false,
-    servesApi: true,
+    ...{ isEmbedded: false, servesApi: true },
     observer: options.observer ?? NO_OBSERVER,
   });
   const { url, port } = await listen(app, options.address ?? { host: '127.0.0.1', port: 0 });
@@ -123,6 +128,13 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     },
   };
 }
+
+const MEMORY_LOG: PublicLog = {
+  checkpoint: async () => 'a head',
+  tile: async ({ width }) => new Uint8Array(32 * width),
+  ...{ proof: async () => 'a proof', consistency: async () => 'a proof' },
+  keys: async () => ({ origin: 'log.example/log/1', log_key: 'key', opening: {} }),
+};
 
 function accessOf(credentials: readonly CredentialKind[]): Access {
   const legacy = createLegacyKeys([
@@ -214,6 +226,10 @@ function memoryJobs(submissions: Submission[]): Jobs {
     if (caller.tenant === 'acme' && job_id === JOB) return;
     throw new ServiceError('job_not_found', 'No such job belongs to the tenant.');
   };
+  const refuse = (caller: Caller, job_id: string, code: ErrorCode): never => {
+    owned(caller, job_id);
+    throw new ServiceError(code, 'There is none.');
+  };
   const event: JobEvent = {
     job_id: JOB,
     seq: 1,
@@ -247,14 +263,8 @@ function memoryJobs(submissions: Submission[]): Jobs {
       owned(caller, job_id);
       return { isEmpty: false, body: bodyOf(new LongJson(textOf<ReplayPage>({ events: [event], next_cursor: 1 }))) };
     },
-    logProof: async (caller, job_id) => {
-      owned(caller, job_id);
-      throw new ServiceError('not_logged', 'No log is kept.');
-    },
-    attestation: async (caller, job_id) => {
-      owned(caller, job_id);
-      throw new ServiceError('attestation_disabled', 'The operator has turned signing off.');
-    },
+    logProof: async (caller, job_id) => refuse(caller, job_id, 'not_logged'),
+    attestation: async (caller, job_id) => refuse(caller, job_id, 'attestation_disabled'),
     async *tail(caller, job_id) {
       owned(caller, job_id);
       yield [textOf(event)];

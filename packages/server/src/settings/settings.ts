@@ -128,10 +128,8 @@ const SHAPES = {
     'Whether a signed statement says which job of its tenant it is. Whoever reads one then knows how many jobs the tenant had.',
   ),
   SERVICE_LOG_HOST: {
-    type: 'string',
-    pattern: '^[A-Za-z0-9.-]{1,200}$',
-    description:
-      'Keeps a public log of what is signed, under this name: a host of the operator. How many jobs there are is then public. Without it there is no log.',
+    ...({ type: 'string', pattern: '^[A-Za-z0-9.-]{1,200}$' } as const),
+    description: 'Keeps a public log of what is signed, under this host. How many jobs there are is then public.',
   },
   SERVICE_RETENTION_DAYS: {
     type: 'number',

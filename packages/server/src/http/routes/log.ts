@@ -3,22 +3,22 @@
  * alone, so nothing here tells of a job more than that it was. https://c2sp.org/tlog-tiles; docs/LOG.md.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createRateBudget } from '../../capacity/rate.ts';
+import { createRateBudget, type RateBound } from '../../capacity/rate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';
 import type { PublicLog } from '../../job/log/read-log.ts';
 import { noSuchRoute } from '../request/target.ts';
 
 /** All readers of the log share it, so that they leave room for callers. */
-const RATE = { perSecond: 100, burst: 400 };
+const RATE: RateBound = { perSecond: 100, burst: 400 };
 
 const TEXT = 'text/plain; charset=utf-8';
 const FULL_TILE = 256;
 /** What is full never changes. RFC 8246. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
-export function addLog(app: FastifyInstance, log: PublicLog): void {
-  const rate = createRateBudget(RATE);
+export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void {
+  const rate = createRateBudget(bound);
   const route = (path: string, answer: (request: FastifyRequest, reply: FastifyReply) => Promise<Answer | null>) =>
     app.get(`/log/${path}`, async (request, reply) => {
       const { allowed, retryAfterSeconds } = rate.spend('log');

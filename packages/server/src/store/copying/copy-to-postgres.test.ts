@@ -68,10 +68,12 @@ beforeEach(async () => {
     held: [],
     at: at(1),
   });
+  const name = { host: 'log.example', tree: 1, log_key: 'log.example/log/1+00000000+AQ==' };
+  await store.openLog({ ...name, opening: Uint8Array.of(1), body: Uint8Array.of(2) });
   await source.close();
   using database = new DatabaseSync(source.path);
   const receipt = database.prepare('select receipt_sha256 from receipts').get();
-  const attestation = attestationOf(ended, String(receipt?.['receipt_sha256']));
+  const { leaf_hash: _leaf, ...attestation } = attestationOf(ended, String(receipt?.['receipt_sha256']));
   const columns = Object.keys(attestation);
   database
     .prepare(`insert into attestations (${columns.join()}) values (${columns.map((name) => `$${name}`).join()})`)

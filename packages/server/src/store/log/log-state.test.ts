@@ -83,7 +83,7 @@ test('a withdrawn attestation keeps its leaf if it is made again as it was, and 
   expect(await logPlace(db, key)).toMatchObject({ position: 4 });
 });
 
-test('a job that waits for its place is kept, and one that goes leaves its leaf', async () => {
+test('a job that waits for its place is kept, and one that goes leaves its leaf', { tags: ['Log-5'] }, async () => {
   const early = await attested(leaf(5), 1);
   const step = { before: at(2), limit: 10 };
   expect(await deleteEnded(db, { ...step, unattested: 'logged' })).toBe(0);

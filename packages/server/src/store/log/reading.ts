@@ -1,5 +1,5 @@
 /** What is read of the log: hashes of ranges, which proofs are made of, tiles, and where statements stand. */
-import { type Hash, type LeafRange, nodeHash, nodesOf, sha256Bytes } from '@vouchbox/evidence';
+import { type Hash, type LeafRange, nodesOf, rangeHash, type TreeNode } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { LogPlace } from '../records/log.ts';
@@ -28,19 +28,17 @@ const selectPosition = prepared((db, { hash }: { hash: Uint8Array }) =>
 
 /** The hash of each range of a proof, all of whose leaves have a position. */
 export async function logRanges(db: StoreDatabase, ranges: readonly LeafRange[]): Promise<readonly Hash[]> {
-  const hashes: Hash[] = [];
-  for (const range of ranges) hashes.push(await rangeOf(db, range));
-  return hashes;
+  const hashes = new Map<string, Hash>();
+  for (const node of ranges.flatMap(nodesOf)) hashes.set(nameOf(node), await hashOfNode(db, node));
+  return ranges.map((range) => rangeHash(range, (node) => hashes.get(nameOf(node)) as Hash));
 }
 
-async function rangeOf(db: StoreDatabase, range: LeafRange): Promise<Hash> {
-  const nodes: Hash[] = [];
-  for (const { level, index } of nodesOf(range)) {
-    const tileLevel = Math.floor(level / TILE_LEVELS);
-    const width = 2 ** (level % TILE_LEVELS);
-    nodes.push(foldedHash(await hashesOf(db, { level: tileLevel, from: index * width, to: (index + 1) * width })));
-  }
-  return nodes.length === 0 ? sha256Bytes() : nodes.reduceRight((right, left) => nodeHash(left, right));
+const nameOf = ({ level, index }: TreeNode) => `${level}/${index}`;
+
+function hashOfNode(db: StoreDatabase, { level, index }: TreeNode): Promise<Hash> {
+  const width = 2 ** (level % TILE_LEVELS);
+  const tiles = { level: Math.floor(level / TILE_LEVELS), from: index * width, to: (index + 1) * width };
+  return hashesOf(db, tiles).then(foldedHash);
 }
 
 /** Levels of the tree from one level of tiles to the next. */
