@@ -56,9 +56,9 @@ const members: Member[] = [];
 let tenants = 1;
 
 /** Counts what every session of this process hears. */
-const listen = Reflect.get(Session.prototype, 'listen') as Session['listen'];
-Session.prototype.listen = function (channel, listener) {
-  return listen.call(this, channel, (payload) => {
+const onMessage = Reflect.get(Session.prototype, 'onMessage') as Session['onMessage'];
+Session.prototype.onMessage = function (listener) {
+  onMessage.call(this, (payload) => {
     counted.messages += 1;
     listener(payload);
   });

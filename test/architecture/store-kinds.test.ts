@@ -22,6 +22,7 @@ const ALONE = {
       'fleet',
       'known-nodes',
       'lease',
+      'messages',
       'writing-session',
       'threads/lanes',
       'threads/thread-data',

@@ -1,4 +1,5 @@
 /** Two nodes of one service: whichever is asked, the answer is that of the service. */
+import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -198,21 +199,23 @@ test('a node that would sign with a key of its own is refused, and told what to 
   });
 });
 
-test('the node that accepted a job announces it, and the nodes that hear it do not repeat it', async () => {
+test('the node that accepted a job wakes another, which does not repeat that, and whoever follows it hears its end', async () => {
   await using session = await Session.open(url, {});
-  const { rows } = await session.execute<{ name: string }>({
-    sql: `select 'vouchbox_' || md5(current_schema()) as name`,
-    parameters: [],
-  });
+  const asked = async <Row>(sql: string) => (await session.execute<Row & object>({ sql, parameters: [] })).rows;
+  const channels = await asked<{ name: string }>(
+    `select 'vouchbox_' || md5(current_schema()) || suffix as name from (
+       select '' as suffix union all select '_n' || node from nodes) as channels`,
+  );
   const told: string[] = [];
-  await session.listen(rows[0]?.name ?? '', (payload) => told.push(payload));
+  session.onMessage((payload) => told.push(payload));
+  for (const { name } of channels) await session.listen(name);
   const [first, second] = [await running(one), await running(one)];
   const { job_id: waiting } = await one.alpha.client.submit({ language: 'bash', code: 'true' });
+  const topic = createHash('sha256').update(`end ${waiting}`).digest('hex').slice(0, 20);
+  await session.listen(`${channels.find(({ name }) => !name.includes('_n'))?.name}_${topic}`);
   for (const job_id of [first, second]) await one.alpha.client.cancel(job_id);
   await one.ended(waiting);
   await expect.poll(() => told.join('\n')).toContain(`end ${waiting}`);
-  const tellers = told
-    .filter((payload) => payload.split('\n').includes('queue'))
-    .map((payload) => payload.split('\n')[0]);
-  expect(new Set(tellers).size).toBe(1);
+  const wakers = told.filter((payload) => payload.includes('\nqueue 3')).map((payload) => payload.split('\n')[0]);
+  expect(new Set(wakers).size).toBe(1);
 });

@@ -5,11 +5,13 @@
 import type { NodeRole, ServiceStatus } from '@vouchbox/protocol';
 import { type CredentialRows, rememberedRows, sharedRows } from './access/credential-rows.ts';
 import { createRateBudget, type RateBound, type RateBudget } from './capacity/rate.ts';
-import { sharedRate } from './capacity/shared-rate.ts';
+import { type Others, sharedRate } from './capacity/shared-rate.ts';
 import {
   abilitiesOf,
+  addresseeOf,
   firstWith,
   fleetFiguresOf,
+  freeExecutor,
   type NodeParts,
   nodeFactsOf,
   nodesOf,
@@ -54,7 +56,7 @@ export interface Membership {
   join(parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }>;
 }
 
-export interface Joining extends Omit<FleetWorkOptions, 'fleet' | 'nudges' | 'onRecovered'> {
+export interface Joining extends Omit<FleetWorkOptions, 'fleet' | 'nudges' | 'onRecovered' | 'anotherExecutor'> {
   readonly dispatcher: Dispatching;
 }
 
@@ -87,20 +89,31 @@ function inFleet(store: Store, fleet: Fleet): Membership {
   };
   return {
     rows: sharedRows(store),
-    nudges: nudgesOfFleet(ownNudges, fleet),
+    nudges: nudgesOfFleet(ownNudges, fleet, (topic, about) => addresseeOf(topic, about, fleet)),
     ownNudges,
     others: () => othersOf(fleet),
     signingTurns: signingTurns(fleet, ownNudges),
     fleetFigures: () => ({ ...fleetFiguresOf(fleet), recoveredJobs }),
     isFirst: (role) => firstWith(role, fleet) === fleet.node,
-    budget: (rate, word) => sharedRate(createRateBudget(rate), fleet, word),
+    budget: (rate, word) => sharedRate(createRateBudget(rate), othersWithBudgets(fleet), word),
     abilities: (provider, memMbMax) => ({ abilities: () => abilitiesOf(provider, memMbMax) }),
     nodes: () => ({ nodes: nodesOf(fleet) }),
     async join(parts, work) {
-      workInFleet({ fleet, nudges: ownNudges, onRecovered, ...work });
+      const anotherExecutor = () => freeExecutor(fleet);
+      workInFleet({ fleet, nudges: ownNudges, onRecovered, anotherExecutor, ...work });
       await fleet.announce(() => nodeFactsOf(parts));
       return { lost: lostBy(fleet, work) };
     },
+  };
+}
+
+/** Nodes that serve callers have budgets. */
+function othersWithBudgets(fleet: Fleet): Others {
+  return {
+    node: fleet.node,
+    owners: () => fleet.nodes().flatMap(({ node, facts }) => (facts?.roles.includes('api') ? [node] : [])),
+    tell: (topic, to) => fleet.tell(topic, to),
+    listen: (listener) => fleet.listen(listener),
   };
 }
 

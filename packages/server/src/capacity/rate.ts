@@ -30,6 +30,16 @@ export interface RateBudget {
   charge(tenant: string, tokens: number): void;
 }
 
+/** A budget that others know of. */
+export interface RateBuckets extends RateBudget {
+  /** How many tokens a full bucket has. */
+  readonly burst: number;
+  /** Tokens that the tenant has left; below 0 if it spent more. */
+  left(tenant: string): number;
+  /** Takes tokens until the tenant has no more than these. */
+  lower(tenant: string, left: number): void;
+}
+
 interface Bucket {
   tokens: number;
   /** Milliseconds of the monotonic clock at which `tokens` was right. */
@@ -40,9 +50,15 @@ interface Bucket {
 const bucketsSwept = 1024;
 
 /** Buckets of one process, all full. `now` is a monotonic clock in milliseconds. */
-export function createRateBudget(bound: RateBound, now: () => number = () => performance.now()): RateBudget {
+export function createRateBudget(bound: RateBound, now: () => number = () => performance.now()): RateBuckets {
   const buckets = new Map<string, Bucket>();
   let sweepAt = bucketsSwept;
+  const lower = (tenant: string, left: number) => {
+    const bucket = refilled(buckets.get(tenant), bound, now());
+    // A debt of more than one burst is forgotten, so that a wrong count does no lasting harm.
+    bucket.tokens = Math.max(Math.min(bucket.tokens, left), -bound.burst);
+    buckets.set(tenant, bucket);
+  };
   return {
     spend(tenant) {
       const at = now();
@@ -54,11 +70,11 @@ export function createRateBudget(bound: RateBound, now: () => number = () => per
       return decision(bucket, bound, allowed);
     },
     charge(tenant, tokens) {
-      const bucket = refilled(buckets.get(tenant), bound, now());
-      // A debt of more than one burst is forgotten, so that a wrong count does no lasting harm.
-      bucket.tokens = Math.max(bucket.tokens - tokens, -bound.burst);
-      buckets.set(tenant, bucket);
+      lower(tenant, refilled(buckets.get(tenant), bound, now()).tokens - tokens);
     },
+    burst: bound.burst,
+    left: (tenant) => refilled(buckets.get(tenant), bound, now()).tokens,
+    lower,
   };
 }
 

@@ -1,49 +1,137 @@
 /**
- * Request budgets of a service that has several nodes. Each node has a bucket for each tenant, and tells the others
- * several times a second what was spent at it: they take it from theirs. So a tenant keeps to its rate on average,
- * whichever nodes it asks, and can exceed its burst only in the moment before the others know.
+ * Request budgets of a service that has several nodes. Each node has a bucket for each tenant, and one of them, chosen by the
+ * tenant's name, owns its budget: the others tell the owner several times a second what was spent at them, and once little
+ * is left, the owner tells it to those at which the tenant spent. So a tenant keeps to its rate on average, whichever nodes
+ * it asks, and can exceed its burst only in the moment before the others know. Nothing is told to all.
  */
-import type { RateBudget } from './rate.ts';
+import { createHash } from 'node:crypto';
+import type { RateBuckets, RateBudget } from './rate.ts';
 
 /** The other nodes. What is told may be lost: the tenant may then spend a little more. */
 export interface Others {
-  tell(topic: string): void;
+  readonly node: number;
+  /** The living nodes with budgets. */
+  owners(): readonly number[];
+  tell(topic: string, to: number): void;
   listen(listener: { heard(topics: readonly string[] | null): void; beat(): void }): void;
 }
 
 const tellMilliseconds = 200;
-/** A word for the budget, a tenant, whose name has no blanks, and tokens. */
-const SPENT = /^(\S+) (\S+) (\d{1,12})$/;
+/**
+ * A word for the budget, a tenant, whose name has no blanks, tokens that were spent, and the node. Nodes of earlier code tell
+ * no node, and all nodes.
+ */
+const SPENT = /^(\S+) (\S+) (\d{1,12})(?: (\d{1,15}))?$/;
+const LEFT = /^(\S+)-left (\S+) (-?\d{1,12})$/;
 
 /** A budget that counts what the tenant spends at other nodes, too. `word` is its name among the budgets of a service. */
-export function sharedRate(budget: RateBudget, others: Others, word = 'spent'): RateBudget {
-  const untold = new Map<string, number>();
-  others.listen({
-    heard(topics) {
-      for (const topic of topics ?? []) {
-        const [, budgetWord, tenant, tokens] = SPENT.exec(topic) ?? [];
-        if (budgetWord === word && tenant !== undefined) budget.charge(tenant, Number(tokens));
-      }
-    },
-    beat() {},
-  });
-  const tellAll = () => {
-    for (const [tenant, tokens] of untold) others.tell(`${word} ${tenant} ${tokens}`);
-    untold.clear();
-  };
-  const note = (tenant: string, tokens: number) => {
-    if (untold.size === 0) setTimeout(tellAll, tellMilliseconds).unref();
-    untold.set(tenant, (untold.get(tenant) ?? 0) + tokens);
-  };
+export function sharedRate(budget: RateBuckets, others: Others, word = 'spent'): RateBudget {
+  const shared = new SharedBudget(budget, others, word);
   return {
     spend(tenant) {
+      const wasFull = shared.isFull(tenant);
       const decision = budget.spend(tenant);
-      if (decision.allowed) note(tenant, 1);
+      if (decision.allowed) shared.note(tenant, 1, wasFull);
       return decision;
     },
     charge(tenant, tokens) {
+      const wasFull = shared.isFull(tenant);
       budget.charge(tenant, tokens);
-      note(tenant, tokens);
+      shared.note(tenant, tokens, wasFull);
     },
   };
+}
+
+class SharedBudget {
+  readonly #budget: RateBuckets;
+  readonly #others: Others;
+  readonly #word: string;
+  /** What was spent here of budgets that others own, by tenant. */
+  readonly #untold = new Map<string, number>();
+  /** The other nodes at which tenants spent of budgets that this one owns, until the budget is full again. */
+  readonly #spentAt = new Map<string, Set<number>>();
+  /** Of these, the tenants whose budgets changed. */
+  readonly #changed = new Set<string>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(budget: RateBuckets, others: Others, word: string) {
+    this.#budget = budget;
+    this.#others = others;
+    this.#word = word;
+    others.listen({
+      heard: (topics) => {
+        for (const topic of topics ?? []) this.#heard(topic);
+      },
+      beat() {},
+    });
+  }
+
+  isFull(tenant: string): boolean {
+    return this.#budget.left(tenant) >= this.#budget.burst;
+  }
+
+  /** At the first request for a while the owner may know of others, so it is told at once. */
+  note(tenant: string, tokens: number, isFirst: boolean): void {
+    this.#untold.set(tenant, (this.#untold.get(tenant) ?? 0) + tokens);
+    this.#tellSoon(isFirst ? 0 : tellMilliseconds);
+  }
+
+  #heard(topic: string): void {
+    const [, leftWord, ofTenant, left] = LEFT.exec(topic) ?? [];
+    if (leftWord === this.#word && ofTenant !== undefined) {
+      this.#budget.lower(ofTenant, Number(left) - (this.#untold.get(ofTenant) ?? 0));
+      return;
+    }
+    const [, word, tenant, tokens, node] = SPENT.exec(topic) ?? [];
+    if (word !== this.#word || tenant === undefined) return;
+    this.#budget.charge(tenant, Number(tokens));
+    if (node === undefined) return;
+    this.#spentAt.set(tenant, (this.#spentAt.get(tenant) ?? new Set()).add(Number(node)));
+    this.#changed.add(tenant);
+    if (this.#isLow(tenant)) this.#tellLeft(tenant, [Number(node)]);
+    this.#tellSoon(tellMilliseconds);
+  }
+
+  #isLow(tenant: string): boolean {
+    return this.#budget.left(tenant) < this.#budget.burst / 2;
+  }
+
+  #tellSoon(milliseconds: number): void {
+    if (milliseconds === 0) queueMicrotask(() => this.#tellAll());
+    else this.#timer ??= setTimeout(() => this.#tellAll(), milliseconds).unref();
+  }
+
+  #tellAll(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const { node } = this.#others;
+    const untold = [...this.#untold];
+    this.#untold.clear();
+    for (const [tenant, tokens] of untold) {
+      const owner = this.#ownerOf(tenant);
+      if (owner === node) this.#changed.add(tenant);
+      else this.#others.tell(`${this.#word} ${tenant} ${tokens} ${node}`, owner);
+    }
+    for (const [tenant, nodes] of this.#spentAt) {
+      if (this.isFull(tenant)) this.#spentAt.delete(tenant);
+      else if (this.#changed.has(tenant) && this.#isLow(tenant)) this.#tellLeft(tenant, nodes);
+    }
+    this.#changed.clear();
+  }
+
+  #tellLeft(tenant: string, nodes: Iterable<number>): void {
+    const left = Math.floor(this.#budget.left(tenant));
+    for (const node of nodes) this.#others.tell(`${this.#word}-left ${tenant} ${left}`, node);
+  }
+
+  /** The same on all nodes that know the same nodes. When one comes or goes, few tenants get another owner. */
+  #ownerOf(tenant: string): number {
+    let owner = this.#others.node;
+    let highest = '';
+    for (const node of this.#others.owners()) {
+      const rank = createHash('sha256').update(`${tenant} ${node}`).digest('hex');
+      if (rank > highest) [owner, highest] = [node, rank];
+    }
+    return owner;
+  }
 }

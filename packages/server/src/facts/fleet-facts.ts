@@ -3,11 +3,13 @@ import {
   ISOLATION_CLASSES,
   NODE_ROLES,
   type NodeRole,
+  type RequestedSpec,
   type ServiceStatus,
   satisfiesIsolation,
 } from '@vouchbox/protocol';
 import { VERSION } from '../ground/version.ts';
-import type { Executor } from '../job/admit/fit.ts';
+import { canRun, type Executor } from '../job/admit/fit.ts';
+import type { About, Topic } from '../job/nudges.ts';
 import type { SigningProblem } from '../job/sign/attestor.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
@@ -72,17 +74,20 @@ export function abilitiesOf(
 
 /** Another node that runs jobs. */
 export interface OtherExecutor extends Executor {
+  readonly node: number;
   readonly hasLoopback: boolean;
   /** Jobs that it runs at once. */
   readonly slots: number;
+  /** How many of its slots were held when it was last read. */
+  readonly slots_used: number;
 }
 
 /** The other living nodes that run jobs. */
-export function othersOf(fleet: Fleet): readonly OtherExecutor[] {
+export function othersOf(fleet: Pick<Fleet, 'node' | 'nodes'>): readonly OtherExecutor[] {
   return fleet.nodes().flatMap(({ node, facts }) => {
     if (node === fleet.node || !facts?.executor) return [];
     const { concurrent_mem_mb_max: memMbMax, has_loopback: hasLoopback, ready: isReady, ...executor } = facts.executor;
-    return [{ ...executor, memMbMax, concurrentMemMbMax: memMbMax, isReady, hasLoopback }];
+    return [{ node, ...executor, memMbMax, concurrentMemMbMax: memMbMax, isReady, hasLoopback }];
   });
 }
 
@@ -112,6 +117,36 @@ function signersOf(fleet: Pick<Fleet, 'nodes'>): readonly LiveNode[] {
 
 function canSign({ facts }: LiveNode): boolean {
   return !facts?.signing_problem;
+}
+
+/** Whom to tell of a topic beside this process; null if nobody. Each topic concerns one node, or those that follow it. */
+export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fleet, 'node' | 'nodes'>) {
+  if (topic === 'queue') return executorFor(spec, fleet);
+  if (topic === 'outbox') return signingNode(fleet);
+  if (topic === 'contents' || topic === 'objects' || topic === 'gradings') return firstWith('api', fleet);
+  return topic.startsWith('stop ') ? (node ?? null) : 'followers';
+}
+
+/**
+ * One of the other nodes that can run a job, if possible one with a free slot. Any of them, so that many jobs wake many
+ * nodes. Null if there is none.
+ */
+function executorFor(spec: RequestedSpec | undefined, fleet: Pick<Fleet, 'node' | 'nodes'>): number | null {
+  const able = othersOf(fleet).filter((executor) => executor.isReady && (spec === undefined || canRun(spec, executor)));
+  return anyOf(able.filter(hasFreeSlot)) ?? anyOf(able);
+}
+
+/** One of the other nodes that had a free slot when they were last read; null if none had. */
+export function freeExecutor(fleet: Pick<Fleet, 'node' | 'nodes'>): number | null {
+  return anyOf(othersOf(fleet).filter((executor) => executor.isReady && hasFreeSlot(executor)));
+}
+
+function hasFreeSlot({ slots, slots_used }: OtherExecutor): boolean {
+  return slots_used < slots;
+}
+
+function anyOf(executors: readonly OtherExecutor[]): number | null {
+  return executors[Math.floor(Math.random() * executors.length)]?.node ?? null;
 }
 
 /** The living nodes that serve, as the metrics count them. */

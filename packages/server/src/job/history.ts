@@ -10,7 +10,7 @@ import type { EventPage } from '../store/records/answers.ts';
 import { eventText } from '../store/records/event-text.ts';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Nudge, Nudges } from './nudges.ts';
+import type { Nudge, Nudges, Topic } from './nudges.ts';
 import { jobNotFound } from './refusals.ts';
 
 /**
@@ -48,7 +48,7 @@ export function createHistory(store: Store, nudges: Nudges): History {
   return {
     async admit(input) {
       const result = await store.admit(input);
-      if (result.kind === 'created') nudges.send('queue');
+      if (result.kind === 'created') nudges.send('queue', { spec: input.requested_spec });
       return result;
     },
     async start(input) {
@@ -103,7 +103,8 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
   let { after } = from;
   while (!signal.aborted) {
     // Registered before the page is read, so that an event that is added meanwhile is not missed.
-    using nudge = nudges.next(`events ${key.job_id}`, signal);
+    const topic: Topic = `events ${key.job_id}`;
+    using nudge = nudges.next(topic, signal);
     const { events, complete } = await readPage(store, key, { after, limit: followLimit });
     const last = events.at(-1);
     if (last !== undefined) {
@@ -111,27 +112,33 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
       yield events.map(eventText);
     }
     if (complete) return;
-    if (last === undefined) await arrival(store, nudge);
+    if (last === undefined) await arrival(store, nudge, store.isUnderWay(key) ? null : topic);
   }
 }
 
 /** The nudge comes once the end is stored, so a store for one process is not read again. */
 async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void> {
   for (;;) {
-    using nudge = nudges.next(`end ${key.job_id}`, signal);
+    const topic: Topic = `end ${key.job_id}`;
+    using nudge = nudges.next(topic, signal);
     const runsHere = store.isUnderWay(key);
     if (!runsHere) {
       const job = await store.jobSummary(key);
       if (job === null || isTerminal(job.status)) return;
     }
-    await arrival(store, nudge);
+    await arrival(store, nudge, runsHere ? null : topic);
     if (!store.fleet || signal.aborted) return;
     // The end was stored by this process.
     if (runsHere && !store.isUnderWay(key)) return;
   }
 }
 
-/** Waits for the nudge, but not for long if it may come from another node. */
-function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge): Promise<void> {
-  return fleet ? within(arrived, lookMilliseconds, undefined) : arrived;
+/**
+ * Waits for the nudge, but not for long if it may come from another node. What another node says of the topic arrives too,
+ * unless that is null: the job then runs here.
+ */
+export async function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge, topic: Topic | null): Promise<void> {
+  if (!fleet) return await arrived;
+  using _following = topic === null ? null : fleet.follow(topic);
+  await within(arrived, lookMilliseconds, undefined);
 }

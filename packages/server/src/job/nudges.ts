@@ -2,6 +2,7 @@
  * Wakes code that waits for a change in the store. A nudge carries no data: the code that is woken reads the store.
  * Register before reading, then wait; in the other order a change between reading and waiting is missed.
  */
+import type { RequestedSpec } from '@vouchbox/protocol';
 
 /**
  * What can change: the queue or the outbox as a whole, the events of one job, the end of one job or one grading, or a request to
@@ -21,6 +22,14 @@ export type Topic =
   | `end ${string}`
   | `stop ${string}`;
 
+/** What decides which of several nodes is woken, too. */
+export interface About {
+  /** What was queued: a node is woken that can run it. */
+  readonly spec?: RequestedSpec;
+  /** The node that runs the job. */
+  readonly node?: number | null;
+}
+
 /** The next nudge of a topic. Dispose it when it is no longer waited for. */
 export interface Nudge extends Disposable {
   /** Resolves once the nudge comes or the signal aborts; never rejects. */
@@ -33,7 +42,7 @@ export interface Nudges {
   /** Whether anyone is registered now. */
   isAwaited(topic: Topic): boolean;
   /** Wakes everyone who is registered now. */
-  send(topic: Topic): void;
+  send(topic: Topic, about?: About): void;
   /** Wakes everyone, whatever they wait for. */
   sendAll(): void;
 }

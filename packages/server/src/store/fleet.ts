@@ -78,8 +78,16 @@ export interface Fleet extends FleetCommands {
   nodes(): readonly LiveNode[];
   /** Says what this node is, now and with each beat. Resolves when it is stored, and the other nodes are known. */
   announce(facts: () => NodeFacts): Promise<void>;
-  /** Tells the other nodes that something changed. Never waits, and may be lost. */
-  tell(topic: string): void;
+  /**
+   * Tells that something changed: one node, or those that follow the topic. Never waits, and may be lost. A node tells
+   * itself nothing.
+   */
+  tell(topic: string, to: number | 'followers'): void;
+  /**
+   * Hears what is told of a topic until it is disposed. Once the store has noted that, the topic is heard once, because
+   * something may have been told before.
+   */
+  follow(topic: string): Disposable;
   listen(listener: FleetListener): void;
   /** Looks now at what the next beat would find. */
   look(): void;

@@ -80,7 +80,8 @@ export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[
   };
 }
 
-function canRun(spec: RequestedSpec, executor: Executor): boolean {
+export function canRun(spec: RequestedSpec, executor: Executor): boolean {
+  if (spec.limits.mem_mb > executor.memMbMax) return false;
   try {
     checkPolicy(spec, executor);
     return true;

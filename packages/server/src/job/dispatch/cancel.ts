@@ -30,7 +30,7 @@ export async function cancel(
   for (const job_id of [key.job_id, ...peers]) {
     dispatcher.stop(job_id, 'cancelled');
     // It may run on another node.
-    if (kind === 'running') nudges.send(`stop ${job_id}`);
+    if ('node' in result) nudges.send(`stop ${job_id}`, { node: result.node });
   }
   return { already_terminal: kind === 'already_terminal' };
 }

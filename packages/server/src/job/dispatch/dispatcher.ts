@@ -85,6 +85,11 @@ export class Dispatcher implements AsyncDisposable {
     return this.#holding().length;
   }
 
+  /** Whether no queued job can start here now. */
+  get isFull(): boolean {
+    return this.#freeSlots() <= 0;
+  }
+
   /**
    * Stores a submission, as running if it can start at once, else as queued. Returns the store's answer, which says
    * `queued` in both cases.

@@ -7,17 +7,24 @@ import type { Fleet } from '../../store/fleet.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { History } from '../history.ts';
-import type { Nudges, Topic } from '../nudges.ts';
+import type { About, Nudges, Topic } from '../nudges.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { recover } from './recover.ts';
 
+/** Whom to tell beside this process; null if nobody. */
+type Addressing = (topic: Topic, about: About) => number | 'followers' | null;
+
+/** How many nodes without a free slot pass a wake-up on. */
+const passedOnMax = 3;
+
 /** Nudges that other nodes get, too. */
-export function nudgesOfFleet(nudges: Nudges, fleet: Fleet): Nudges {
+export function nudgesOfFleet(nudges: Nudges, fleet: Pick<Fleet, 'tell'>, addresseeOf: Addressing): Nudges {
   return {
     ...nudges,
-    send(topic) {
+    send(topic, about = {}) {
       nudges.send(topic);
-      fleet.tell(topic);
+      const addressee = addresseeOf(topic, about);
+      if (addressee !== null) fleet.tell(topic === 'queue' ? `queue ${passedOnMax}` : topic, addressee);
     },
   };
 }
@@ -28,13 +35,17 @@ export interface FleetWorkOptions {
   readonly history: Pick<History, 'finish'>;
   /** The nudges of this process alone: what it heard from others is not repeated to them. */
   readonly nudges: Nudges;
-  readonly dispatcher: Pick<Dispatcher, 'lookAgain' | 'stop'>;
+  readonly dispatcher: Pick<Dispatcher, 'lookAgain' | 'stop' | 'isFull'>;
+  /** Another node to wake; null if there is none. */
+  readonly anotherExecutor: () => number | null;
   readonly log: Log;
   /** Called with how many jobs of nodes that are gone were ended, or given back to the queue. */
   readonly onRecovered: (jobs: number) => void;
 }
 
 const STOP = 'stop ';
+/** Nodes of earlier code say no number. */
+const QUEUE = /^queue(?: (\d))?$/;
 
 /** Begins to listen to the other nodes. */
 export function workInFleet(options: FleetWorkOptions): void {
@@ -49,7 +60,8 @@ export function workInFleet(options: FleetWorkOptions): void {
         return;
       }
       for (const topic of topics) {
-        if (topic === 'queue') dispatcher.lookAgain();
+        const woken = QUEUE.exec(topic);
+        if (woken !== null) lookOrPassOn(options, Number(woken[1] ?? 0));
         else if (topic.startsWith(STOP)) dispatcher.stop(topic.slice(STOP.length), 'cancelled');
         else nudges.send(topic as Topic);
       }
@@ -64,6 +76,14 @@ export function workInFleet(options: FleetWorkOptions): void {
       });
     },
   });
+}
+
+/** Looks at the queue once a slot is free. If none is now, another node may have one; else each looks with its next beat. */
+function lookOrPassOn({ dispatcher, fleet, anotherExecutor }: FleetWorkOptions, passedOn: number): void {
+  const isFull = dispatcher.isFull;
+  dispatcher.lookAgain();
+  const other = isFull && passedOn > 0 ? anotherExecutor() : null;
+  if (other !== null) fleet.tell(`queue ${passedOn - 1}`, other);
 }
 
 /** Ends the running jobs of nodes that are gone, and gives back those that had not started. Another node may do the same. */

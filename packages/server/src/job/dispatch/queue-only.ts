@@ -4,7 +4,7 @@ import type { Dispatcher } from './dispatcher.ts';
 
 /** What others ask of the part that runs jobs. */
 export interface Dispatching
-  extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAgain' | 'abandon' | 'inFlight'>,
+  extends Pick<Dispatcher, 'admit' | 'stop' | 'lookAgain' | 'abandon' | 'inFlight' | 'isFull'>,
     AsyncDisposable {
   /** Begins to take jobs; without effect a second time. */
   start(): void;
@@ -15,6 +15,7 @@ export function queueOnly({ admit }: Pick<History, 'admit'>): Dispatching {
   return {
     admit,
     inFlight: 0,
+    isFull: true,
     start() {},
     stop() {},
     lookAgain() {},

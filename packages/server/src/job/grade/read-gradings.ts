@@ -8,9 +8,9 @@ import type {
   GradingList,
 } from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
-import { within } from '../../ground/waiting/within.ts';
 import type { GradingKey, GradingRow } from '../../store/records/gradings.ts';
 import type { Store } from '../../store/store.ts';
+import { arrival } from '../history.ts';
 import type { Nudges, Topic } from '../nudges.ts';
 import { gradingNotFound } from '../refusals.ts';
 import { decodeCursor, encodeCursor } from '../view/cursor.ts';
@@ -27,9 +27,6 @@ export interface GradingWait {
   /** Ends the wait early. */
   readonly signal: AbortSignal;
 }
-
-/** How often a follower looks at the store, if other nodes may change the grading. */
-const lookMilliseconds = 2000;
 
 /** @throws ServiceError `grading_not_found` */
 export async function gradingDetail(
@@ -79,7 +76,7 @@ async function onceIt<Answer>(
     using nudge = nudges.next(topic, deadline.signal);
     const answer = await read();
     if (isEnough(answer) || deadline.signal.aborted) return answer;
-    await (store.fleet ? within(nudge.arrived, lookMilliseconds, undefined) : nudge.arrived);
+    await arrival(store, nudge, topic);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { extendChain, storedEvents } from '../history/events.ts';
+import { claimantOf } from '../jobs/claims.ts';
 import { peerOf } from '../jobs/pairs.ts';
 import { prepared } from '../prepared.ts';
 import type { CancelResult } from '../records/answers.ts';
@@ -46,7 +47,7 @@ async function cancelOne(db: StoreDatabase, input: CancelInput): Promise<CancelR
   markRequested.send(db, input);
   if (job.status === 'queued') return cancelQueued(db, { ...input, at }, requested);
   extendChain(db, job, requested);
-  return { kind: 'running' };
+  return { kind: 'running', node: await claimantOf(db, input) };
 }
 
 async function cancelQueued(

@@ -45,6 +45,10 @@ const selectClaim = prepared((db, { tenant, job_id, node }: Claim) =>
     .where('node', '=', node),
 );
 
+const selectClaimant = prepared((db, { tenant, job_id }: JobKey) =>
+  db.selectFrom('claims').select('node').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
 const selectTaken = prepared((db, { node }: { node: number }) =>
   db
     .selectFrom('claims')
@@ -157,6 +161,11 @@ const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
 /** A tenant's oldest queued jobs that no node has taken and that this one can run. */
 export function unclaimedJobs(db: StoreDatabase, asked: UnclaimedAsked): Promise<QueuedJob[]> {
   return selectUnclaimed.all(db, asked);
+}
+
+/** The node that has taken a job; null if none has, and in a store for one process. */
+export async function claimantOf(db: StoreDatabase, key: JobKey): Promise<number | null> {
+  return nodeOf(db) === null ? null : ((await selectClaimant.first(db, key))?.node ?? null);
 }
 
 /** Takes a job that starts at once; part of the transaction that accepts it. */

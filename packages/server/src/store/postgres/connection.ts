@@ -182,10 +182,18 @@ export class Session implements Queries, AsyncDisposable {
     return this.#failure ?? new StoreError('internal', 'the transaction had failed');
   }
 
-  /** Calls `listener` with what others send to this channel of the database, until the session ends. */
-  async listen(channel: string, listener: (payload: string) => void): Promise<void> {
+  /** Calls `listener` with what others send to the channels that this session listens to. */
+  onMessage(listener: (payload: string) => void): void {
     this.#client.on('notification', ({ payload }) => listener(payload ?? ''));
-    await this.execute({ sql: `listen "${channel}"`, parameters: [] });
+  }
+
+  /** Resolves once the session hears what others send to this channel of the database. */
+  async listen(channel: string): Promise<void> {
+    await this.#once(`listen "${channel}"`);
+  }
+
+  unlisten(channel: string): void {
+    void this.#once(`unlisten "${channel}"`).catch(() => {});
   }
 
   /** Undoes the transaction. */
@@ -215,6 +223,13 @@ export class Session implements Queries, AsyncDisposable {
     }
     this.asked += 1;
     void this.#client.query(query, answered as never);
+  }
+
+  /** Runs a statement whose text does not come again, so the server need not keep it. */
+  #once(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#ask({ text }, (error) => (error === null || error === undefined ? resolve() : reject(error)));
+    });
   }
 
   #lose(): void {

@@ -21,17 +21,13 @@ import {
   textOfFacts,
 } from './known-nodes.ts';
 import { beatAnswerMilliseconds, beatMilliseconds, leaseSeconds, startingLeaseSeconds } from './lease.ts';
+import { Messages } from './messages.ts';
 
 /**
  * A lease need not outlast a crash of the database: the nodes renew it afterwards. Rows are found by an index, however
  * few the server thinks that there are.
  */
 const SETTINGS = `select set_config('synchronous_commit', 'off', false), set_config('enable_seqscan', 'off', false)`;
-const CHANNEL = `select 'vouchbox_' || md5(current_schema()) as name`;
-const NOTIFY = `select pg_notify('vouchbox_' || md5(current_schema()), $1)`;
-/** A payload must be shorter than 8000 bytes. */
-const payloadCharsMax = 7000;
-const EVERYTHING = '*';
 
 const renew = `update nodes set lease_until = now() + make_interval(secs => $2), slots_used = $3,
     taken = (select count(*) from claims where claims.node = $1) where node = $1`;
@@ -70,7 +66,7 @@ export class PostgresFleet implements OpenFleet {
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
   readonly #listeners: FleetListener[] = [];
   readonly #lost = Promise.withResolvers<StoreError>();
-  readonly #untold = new Set<string>();
+  readonly #messages: Messages;
   #session: Session | null = null;
   #facts: () => NodeFacts | null = () => null;
   readonly #known: KnownNodes;
@@ -87,13 +83,15 @@ export class PostgresFleet implements OpenFleet {
   #wake = Promise.withResolvers<void>();
   /** Until the next beat: no longer than until the first lease of another node is over. */
   #pauseMilliseconds = beatMilliseconds;
-  #isTelling = false;
   #isClosed = false;
 
   private constructor(options: PostgresFleetOptions) {
     this.#options = options;
     this.node = options.node;
     this.#known = new KnownNodes(options.node);
+    this.#messages = new Messages(options.node, (topics) => {
+      for (const listener of this.#listeners) listener.heard(topics);
+    });
   }
 
   /** Begins to renew the lease of a registered node. @throws StoreError if the database cannot be reached */
@@ -132,13 +130,12 @@ export class PostgresFleet implements OpenFleet {
     this.#wake.resolve();
   }
 
-  /** Topics that come together are told together. */
-  tell(topic: string): void {
-    if (this.#known.all.length < 2) return;
-    this.#untold.add(topic);
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    setImmediate(() => this.#tellAll());
+  tell(topic: string, to: number | 'followers'): void {
+    if (this.#known.all.length > 1) this.#messages.tell(topic, to);
+  }
+
+  follow(topic: string): Disposable {
+    return this.#messages.follow(topic);
   }
 
   /** Says that the store has ended. */
@@ -152,22 +149,6 @@ export class PostgresFleet implements OpenFleet {
     this.#wake.resolve();
     await this.#loop[Symbol.asyncDispose]();
     await this.#session?.[Symbol.asyncDispose]();
-  }
-
-  #tellAll(): void {
-    this.#isTelling = false;
-    const payload = `${this.node}\n${[...this.#untold].join('\n')}`;
-    this.#untold.clear();
-    if (this.#session === null || this.#session.isLost) return;
-    const told = payload.length > payloadCharsMax ? `${this.node}\n${EVERYTHING}` : payload;
-    this.#session.send({ sql: NOTIFY, parameters: [told] });
-  }
-
-  #hear(payload: string): void {
-    const [sender, ...topics] = payload.split('\n');
-    if (sender === String(this.node)) return;
-    const heard = topics.includes(EVERYTHING) ? null : topics;
-    for (const listener of this.#listeners) listener.heard(heard);
   }
 
   async #round(signal: AbortSignal): Promise<void> {
@@ -217,6 +198,7 @@ export class PostgresFleet implements OpenFleet {
     if (found !== undefined) this.#known.learn(answers[3].rows, found.seen);
     this.#hasRemoved &&= found?.has_orphans === true;
     await this.#watch(session, answers[1].rows);
+    this.#messages.forgetUnfollowed();
     return {
       nodes: this.#known.all,
       isQueued: found?.is_queued === true,
@@ -266,8 +248,7 @@ export class PostgresFleet implements OpenFleet {
     this.#storedFacts = null;
     try {
       session.send({ sql: SETTINGS, parameters: [] });
-      const { rows } = await session.execute<{ name: string }>({ sql: CHANNEL, parameters: [] });
-      await session.listen(rows[0]?.name ?? '', (payload) => this.#hear(payload));
+      await this.#messages.listenIn(session);
     } catch (thrown) {
       await session[Symbol.asyncDispose]();
       throw thrown;

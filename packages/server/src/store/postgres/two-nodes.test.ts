@@ -256,24 +256,42 @@ test('a node whose connection falls silent renews its lease on another', async (
   expect(fleet.lateBeats).toBe(1);
 });
 
-test('the other nodes hear a message of one node, and the node itself does not', async () => {
+test('a message is heard by the node that it is for, and by those that follow its topic', async () => {
+  await using one = await node();
+  await using other = await node();
+  await using third = await node();
+  const heard: string[] = [];
+  const fleets = Object.entries({ one, other, third }).flatMap(([name, { fleet }]) => (fleet ? [{ name, fleet }] : []));
+  for (const { name, fleet } of fleets) {
+    fleet.listen({ heard: (topics) => heard.push(`${name}: ${topics?.join()}`), beat() {} });
+    await fleet.announce(() => ({ version: '0', roles: [], executor: null, signs_with: null, signing_problem: null }));
+  }
+  await expect.poll(() => fleets.map(({ fleet }) => fleet.nodes().length)).toEqual([3, 3, 3]);
+  using _follows = third.fleet?.follow('end job_1');
+  // What may have been told before it was followed.
+  await expect.poll(() => heard).toEqual(['third: end job_1']);
+  one.fleet?.tell('queue', other.fleet?.node ?? 0);
+  one.fleet?.tell('outbox', other.fleet?.node ?? 0);
+  one.fleet?.tell('end job_1', 'followers');
+  one.fleet?.tell('end job_2', 'followers');
+  await expect.poll(() => heard.toSorted()).toEqual(['other: queue,outbox', 'third: end job_1', 'third: end job_1']);
+});
+
+test('a topic that nobody follows any more is heard no more, and one that is followed again is', async () => {
   await using one = await node();
   await using other = await node();
   const heard: string[] = [];
-  for (const [name, store] of Object.entries({ one, other })) {
-    store.fleet?.listen({ heard: (topics) => heard.push(`${name}: ${topics?.join()}`), beat() {} });
-  }
-  await one.fleet?.announce(() => ({
-    version: '0',
-    roles: [],
-    executor: null,
-    signs_with: null,
-    signing_problem: null,
-  }));
-  expect(one.fleet?.nodes()).toHaveLength(2);
-  one.fleet?.tell('queue');
-  one.fleet?.tell('end job_1');
-  await expect.poll(() => heard).toEqual(['other: queue,end job_1']);
+  other.fleet?.listen({ heard: (topics) => heard.push(topics?.join() ?? ''), beat() {} });
+  await expect.poll(() => [one, other].map(({ fleet }) => fleet?.nodes().length)).toEqual([2, 2]);
+  other.fleet?.follow('end job_1')[Symbol.dispose]();
+  const listening = `select from pg_stat_activity where query like 'unlisten %'`;
+  await expect.poll(() => operate(listening)).toHaveLength(1);
+  heard.length = 0;
+  one.fleet?.tell('end job_1', 'followers');
+  one.fleet?.tell('last', other.fleet?.node ?? 0);
+  await expect.poll(() => heard).toEqual(['last']);
+  using _again = other.fleet?.follow('end job_1');
+  await expect.poll(() => heard).toEqual(['last', 'end job_1']);
 });
 
 test('a job is signed while another node changes jobs of its tenant, and by one node if two do it at once', async () => {

@@ -63,8 +63,8 @@ export type CancelResult =
   | { readonly kind: 'already_terminal' }
   /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
   | { readonly kind: 'cancelled'; readonly peer?: string }
-  /** It runs. The request is recorded, and the dispatcher must be told. */
-  | { readonly kind: 'running'; readonly peer?: string };
+  /** It runs. The request is recorded, and the dispatcher must be told: of which node, if several share the store. */
+  | { readonly kind: 'running'; readonly peer?: string; readonly node: number | null };
 
 export interface ListPage {
   readonly items: JsonText<JobListItem[]>;

@@ -1,0 +1,95 @@
+/**
+ * What nodes tell each other. PostgreSQL passes a message on to the sessions that listen to its channel: each node has one,
+ * and so has each topic that a node follows. All nodes listen to the one that nodes of earlier code tell everything in.
+ */
+import { createHash } from 'node:crypto';
+import type { Session } from './connection.ts';
+
+const COMMON = `select 'vouchbox_' || md5(current_schema()) as name`;
+const NOTIFY = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
+/** A payload must be shorter than 8000 bytes. */
+const payloadCharsMax = 7000;
+const EVERYTHING = '*';
+
+export class Messages {
+  readonly #node: number;
+  readonly #hear: (topics: readonly string[] | null) => void;
+  /** Topics that come together are told together. By channel. */
+  readonly #untold = new Map<string, Set<string>>();
+  /** How many follow each topic that the session listens to. It goes on for a while after the last of them. */
+  readonly #followers = new Map<string, number>();
+  #session: Session | null = null;
+  #common = '';
+  #isTelling = false;
+
+  constructor(node: number, hear: (topics: readonly string[] | null) => void) {
+    this.#node = node;
+    this.#hear = hear;
+  }
+
+  /** Tells and hears in a session, in place of one that was lost. */
+  async listenIn(session: Session): Promise<void> {
+    const { rows } = await session.execute<{ name: string }>({ sql: COMMON, parameters: [] });
+    this.#common = rows[0]?.name ?? '';
+    session.onMessage((payload) => this.#heard(payload));
+    const topics = [...this.#followers.keys()];
+    const channels = [this.#common, this.#channelOf(this.#node), ...topics.map((topic) => this.#channelOf(topic))];
+    await Promise.all(channels.map((channel) => session.listen(channel)));
+    this.#session = session;
+    if (topics.length > 0) this.#hear(topics);
+  }
+
+  tell(topic: string, to: number | 'followers'): void {
+    if (to === this.#node) return;
+    const channel = this.#channelOf(to === 'followers' ? topic : to);
+    const topics = this.#untold.get(channel) ?? new Set();
+    this.#untold.set(channel, topics.add(topic));
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    setImmediate(() => this.#tellAll());
+  }
+
+  follow(topic: string): Disposable {
+    const followers = this.#followers.get(topic);
+    this.#followers.set(topic, (followers ?? 0) + 1);
+    // If the session is lost, the next one listens.
+    if (followers === undefined) {
+      const listening = this.#session?.listen(this.#channelOf(topic));
+      void listening?.then(() => this.#hear([topic])).catch(() => {});
+    }
+    return { [Symbol.dispose]: () => this.#followers.set(topic, (this.#followers.get(topic) ?? 1) - 1) };
+  }
+
+  /** Ends to listen to topics that nobody follows any more: not at once, because a follower often follows again. */
+  forgetUnfollowed(): void {
+    for (const [topic, followers] of this.#followers) {
+      if (followers > 0) continue;
+      this.#followers.delete(topic);
+      this.#session?.unlisten(this.#channelOf(topic));
+    }
+  }
+
+  #channelOf(name: string | number): string {
+    if (typeof name === 'number') return `${this.#common}_n${name}`;
+    // Names of channels have at most 63 bytes.
+    return `${this.#common}_${createHash('sha256').update(name).digest('hex').slice(0, 20)}`;
+  }
+
+  #tellAll(): void {
+    this.#isTelling = false;
+    const told = [...this.#untold];
+    this.#untold.clear();
+    if (this.#session === null || this.#session.isLost) return;
+    const payloads = told.map(([, topics]) => {
+      const payload = `${this.#node}\n${[...topics].join('\n')}`;
+      return payload.length > payloadCharsMax ? `${this.#node}\n${EVERYTHING}` : payload;
+    });
+    this.#session.send({ sql: NOTIFY, parameters: [told.map(([channel]) => channel), payloads] });
+  }
+
+  #heard(payload: string): void {
+    const [sender, ...topics] = payload.split('\n');
+    if (sender === String(this.#node)) return;
+    this.#hear(topics.includes(EVERYTHING) ? null : topics);
+  }
+}
