@@ -1,6 +1,7 @@
 /**
  * The thread that reads the store. A group of reads shares a transaction that sees one state of the store, at least as
- * new as the last change that was answered before them. Several groups are read at once, each on its own session.
+ * new as the last change that was answered before them. One session reads all groups, one after the other: each session is
+ * a process of the server, and a fleet has many nodes.
  */
 import assert from 'node:assert';
 import { OF_ONE_QUERY, READS, runCommand } from '../../commands.ts';
@@ -9,36 +10,17 @@ import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { Session } from '../connection.ts';
 import { isLoss, storeErrorOf } from '../error.ts';
 
-const sessionsMax = 4;
 const groupCallsMax = 16;
 
 export async function openReader({ place }: ThreadData, report: SendReport): Promise<StoreThread> {
-  const store = {};
-  const all = Array.from({ length: sessionsMax }, () => new Reader(place, store));
-  const idle = [...all];
-  let freed = Promise.withResolvers<void>();
-  // The others are opened when reads meet.
-  await all[0]?.open();
-  const answer = async (reader: Reader, group: readonly Call[]) => {
-    report({ kind: 'answers', answers: await reader.answer(group) });
-    idle.push(reader);
-    freed.resolve();
-  };
-  const waitForIdle = async () => {
-    freed = Promise.withResolvers<void>();
-    await freed.promise;
-  };
+  const reader = new Reader(place, {});
+  await reader.open();
   return {
     names: Object.keys(READS),
     async work(waiting) {
-      while (idle.length === 0) await waitForIdle();
-      const reader = idle.pop();
-      if (reader !== undefined) void answer(reader, waiting.splice(0, groupCallsMax));
+      report({ kind: 'answers', answers: await reader.answer(waiting.splice(0, groupCallsMax)) });
     },
-    async [Symbol.asyncDispose]() {
-      while (idle.length < all.length) await waitForIdle();
-      for (const reader of all) await reader[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose](),
   };
 }
 
