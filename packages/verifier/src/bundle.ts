@@ -64,7 +64,10 @@ async function findSigned(bytes: Uint8Array | null, pems: readonly (string | nul
   return { envelope: decoded.envelope, signature: signed.signature, key_id: signed.key.key_id };
 }
 
-/** Sigstore takes exactly one signature. The hint is the id of the key that verified it, not what `keyid` says. */
+/**
+ * Sigstore takes exactly one signature. The hint is the id of the key that verified it, not what `keyid` says; and `keyid` is
+ * empty, because Sigstore's tools in Go pass over a signature with a key id in another form than theirs.
+ */
 function bundleText({ envelope, signature, key_id }: Found): string {
   return canonicalJson({
     mediaType: BUNDLE_MEDIA_TYPE,
@@ -72,7 +75,7 @@ function bundleText({ envelope, signature, key_id }: Found): string {
     dsseEnvelope: {
       payload: encodeBase64(envelope.payload),
       payloadType: envelope.payloadType,
-      signatures: [{ keyid: key_id, sig: encodeBase64(signature.sig) }],
+      signatures: [{ keyid: '', sig: encodeBase64(signature.sig) }],
     },
   });
 }
