@@ -8,7 +8,7 @@ import { openDashboard, signIn } from './open-dashboard.ts';
 
 const built = join(import.meta.dirname, '../../packages/server/pages/dashboard');
 /** Bytes of all files together as they are sent. */
-const bytesMax = 331_000;
+const bytesMax = 335_000;
 
 const rig = useRig({ 'attestation-mode': 'on' });
 let browser: Browser;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 describe('the dashboard', () => {
-  test('is at most 331 kB with everything that it ever loads', () => {
+  test('is at most 335 kB with everything that it ever loads', () => {
     const names = globSync('**/*.{html,js,css}', { cwd: built });
     const sent = names.map((name) => {
       const compressed = statSync(join(built, `${name}.gz`), { throwIfNoEntry: false });

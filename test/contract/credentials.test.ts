@@ -187,7 +187,7 @@ describe('AUTH-07 for a foreign job the store is asked what it is asked for an u
     const answers = await Promise.all(asks.mock.results.map(({ value }) => value as Promise<unknown>));
     const asked = asks.mock.calls.map(([name, input], at) => ({
       name,
-      input: JSON.stringify(input)
+      input: JSON.stringify(input ?? null)
         .replaceAll(job_id, 'ID')
         .replaceAll(/"[0-9a-f]{64}"|"20[\d-]{8}T[\d:.]{12}Z"/g, '"NEW"'),
       answer: answers[at],

@@ -110,6 +110,12 @@ describe('a job with uploaded files', { tags: ['Limits-4a'] }, () => {
     const { blob } = await own.alpha.client.upload(new Blob(Array<Uint8Array<ArrayBuffer>>(50).fill(bytes)));
     const files = [{ path: 'input/a', blob }];
     const { job_id } = await own.run({ language: 'bash', code: 'wc -c < input/a', files });
+    const isSigned = () =>
+      own.alpha.client.attestation(job_id).then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(isSigned, { timeout: 20_000 }).toBe(true);
     expect(await own.stop('kept')).toEqual([]);
     const stored = ['--data-dir', own.dataDir, '--tenant', 'alpha', '--output', 'stored'];
     expect((await vouchbox(['export', job_id, ...stored], { cwd: scratch })).code).toBe(0);

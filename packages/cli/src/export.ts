@@ -26,7 +26,7 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   readonly evidenceOnly?: true;
   /** Exports every job that the job stands on, too. */
   readonly withInputs?: true;
-  /** A new file for the proof of the log. It is beside the directory, because an older verifier refuses a file that it does not know. */
+  /** A new file for the proof of the log: beside the directory, because older verifiers refuse a file that they do not know. */
   readonly logProof?: string;
   readonly dataDir?: string;
   readonly databaseUrl?: string;

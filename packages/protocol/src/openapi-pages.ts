@@ -9,7 +9,7 @@ type Node = Record<string, unknown>;
 const required = { required: true };
 const sameOrigin = Type.Enum(['same-origin']);
 
-/** The headers of the pages, by the names of the components. A `Page-`, `File-` or `Log-` before a name is not part of the header. */
+/** The headers of the pages, by the names of the components. `Page-`, `File-` and `Log-` are no part of the header. */
 export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
   Vary: { description: 'The body may be compressed.', schema: Type.Enum(['Accept-Encoding']), ...required },
   'Content-Encoding': {

@@ -132,7 +132,9 @@ export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fle
  * nodes. Null if there is none.
  */
 function executorFor(spec: RequestedSpec | undefined, fleet: Pick<Fleet, 'node' | 'nodes'>): number | null {
-  const able = othersOf(fleet).filter((executor) => executor.isReady && (spec === undefined || canRun(spec, executor)));
+  const fits = (executor: OtherExecutor) =>
+    spec === undefined || (spec.limits.mem_mb <= executor.memMbMax && canRun(spec, executor));
+  const able = othersOf(fleet).filter((executor) => executor.isReady && fits(executor));
   return anyOf(able.filter(hasFreeSlot)) ?? anyOf(able);
 }
 

@@ -80,8 +80,8 @@ export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[
   };
 }
 
+/** Whether it has what the job demands. How much memory the job gets there is another question: its limits are clamped. */
 export function canRun(spec: RequestedSpec, executor: Executor): boolean {
-  if (spec.limits.mem_mb > executor.memMbMax) return false;
   try {
     checkPolicy(spec, executor);
     return true;
