@@ -37,7 +37,6 @@ const sequencedMax = 2000;
 export class LogKeeper implements AsyncDisposable {
   readonly #options: LogKeeperOptions;
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
-  #problem: string | null = null;
 
   constructor(options: LogKeeperOptions) {
     this.#options = options;
@@ -45,11 +44,6 @@ export class LogKeeper implements AsyncDisposable {
 
   start(): void {
     this.#loop.start();
-  }
-
-  /** Why nothing is logged at present; null if it works. It names no path. */
-  get problem(): string | null {
-    return this.#problem;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -61,9 +55,7 @@ export class LogKeeper implements AsyncDisposable {
     using nudge = nudges.next('log', signal);
     try {
       if (isOurTurn()) await this.logWhatWaits();
-      this.#problem = null;
     } catch (error) {
-      this.#problem = 'the log could not be written';
       log.error({ err: error }, 'nothing is logged');
     }
     await within(nudge.arrived, recheckMilliseconds, undefined);
