@@ -25,6 +25,9 @@ export type NodeHashes = (node: TreeNode) => Hash;
 /** More hashes than a proof in a tree of 2^53 leaves has. */
 export const proofHashesMax = 64;
 
+/** Hashes of a full tile; one of the next level stands for them. https://c2sp.org/tlog-tiles */
+export const tileHashes = 256;
+
 const LEAF = Uint8Array.of(0);
 const NODE = Uint8Array.of(1);
 

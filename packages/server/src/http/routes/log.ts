@@ -2,7 +2,9 @@
  * The log, for anyone: its head, its tiles of hashes and its proofs, beside the operations of the contract. Leaves are hashes
  * alone, so nothing here tells of a job more than that it was. https://c2sp.org/tlog-tiles; docs/LOG.md.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { tileHashes } from '@vouchbox/evidence';
+import { BLOB_MEDIA_TYPE, LOG_MEDIA_TYPE } from '@vouchbox/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createRateBudget, type RateBound } from '../../capacity/rate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';
@@ -12,21 +14,21 @@ import { noSuchRoute } from '../request/target.ts';
 /** All readers of the log share it, so that they leave room for callers. */
 const RATE: RateBound = { perSecond: 100, burst: 400 };
 
-const TEXT = 'text/plain; charset=utf-8';
-const FULL_TILE = 256;
 /** What is full never changes. RFC 8246. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
 export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void {
   const rate = createRateBudget(bound);
-  const route = (path: string, answer: (request: FastifyRequest, reply: FastifyReply) => Promise<Answer | null>) =>
+  const route = (path: string, answer: (request: FastifyRequest) => Promise<Answer | null>) =>
     app.get(`/log/${path}`, async (request, reply) => {
       const { allowed, retryAfterSeconds } = rate.spend('log');
       if (!allowed) throw new ServiceError('rate_limited', 'The log is read too often.', { retryAfterSeconds });
-      const found = await answered(answer(request, reply));
+      const found = await answered(answer(request));
       if (found === null) throw noSuchRoute();
       const bytes = Buffer.from(found.content);
-      reply.header('content-type', found.mediaType ?? TEXT).header('cache-control', found.caching ?? 'no-store');
+      reply
+        .header('content-type', found.mediaType ?? LOG_MEDIA_TYPE)
+        .header('cache-control', found.caching ?? 'no-store');
       return reply.header('access-control-allow-origin', '*').header('content-length', bytes.length).send(bytes);
     });
   route('checkpoint', async () => textOf(await log.checkpoint()));
@@ -48,8 +50,8 @@ export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void
     const tile = tileOf((params as { '*': string })['*']);
     const content = tile && (await log.tile(tile));
     if (content === null) return null;
-    const caching = tile?.width === FULL_TILE ? FOREVER : undefined;
-    return { content, mediaType: 'application/octet-stream', caching };
+    const caching = tile?.width === tileHashes ? FOREVER : undefined;
+    return { content, mediaType: BLOB_MEDIA_TYPE, caching };
   });
 }
 
@@ -69,7 +71,7 @@ function tileOf(path: string): { readonly level: number; readonly index: number;
     /^(?<level>\d|[1-5]\d|6[0-3])\/(?<index>(?:x\d{3}\/){0,4}\d{3})(?:\.p\/(?<width>[1-9]\d{0,2}))?$/.exec(path)
       ?.groups ?? {};
   if (level === undefined || index === undefined || index.startsWith('x000')) return null;
-  const wide = width === undefined ? FULL_TILE : Number(width);
-  if (wide > FULL_TILE || width === String(FULL_TILE)) return null;
+  const wide = width === undefined ? tileHashes : Number(width);
+  if (wide > tileHashes || width === String(tileHashes)) return null;
   return { level: Number(level), index: Number(index.replaceAll(/[x/]/g, '')), width: wide };
 }

@@ -10,6 +10,7 @@ import {
   logProofText,
   originOfLog,
   sha256Hex,
+  tileHashes,
 } from '@vouchbox/evidence';
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -25,8 +26,6 @@ export interface LogReaderOptions {
 
 /** Heads are signed once a second. */
 const retryAfterSeconds = 1;
-/** Hashes of a whole tile. */
-const TILE = 256;
 
 /** A log of which a head was signed. */
 type SignedLog = LogState & { readonly head: LogHead };
@@ -97,7 +96,7 @@ export function publicLog(options: LogReaderOptions): PublicLog {
     checkpoint: async () => (await signed())?.head.checkpoint ?? null,
     async tile({ level, index, width }) {
       const size = (await signed())?.head.size ?? 0;
-      const isThere = index * TILE + width <= Math.floor(size / TILE ** level);
+      const isThere = index * tileHashes + width <= Math.floor(size / tileHashes ** level);
       return isThere ? await store.logTile({ level, index, width }) : null;
     },
     async proof(leaf) {

@@ -3,15 +3,13 @@
  * signed outside of the store, after their commit. docs/decisions/0064.
  */
 import assert from 'node:assert';
-import { type Hash, leafHash, nodeHash } from '@vouchbox/evidence';
+import { type Hash, leafHash, nodeHash, tileHashes } from '@vouchbox/evidence';
 import { prepared } from '../prepared.ts';
 import type { LogHead, LogOpening, LogState } from '../records/log.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 /** There is one row. */
 const STATE = { state_id: 1 } as const;
-/** Hashes of one level that one of the next stands for. */
-export const TILE = 256;
 
 const insertState = prepared((db, opening: Omit<LogOpening, 'body'>) =>
   db
@@ -114,10 +112,10 @@ export async function sequenceLog(
 /** Adds the hash of each tile that became full. */
 async function fillLevels(db: StoreDatabase, from: number, to: number): Promise<void> {
   for (let [level, first, end] = [0, from, to]; ; level++) {
-    [first, end] = [Math.floor(first / TILE), Math.floor(end / TILE)];
+    [first, end] = [Math.floor(first / tileHashes), Math.floor(end / tileHashes)];
     if (first === end) return;
     for (let tile = first; tile < end; tile++) {
-      const hashes = await hashesOf(db, { level, from: tile * TILE, to: (tile + 1) * TILE });
+      const hashes = await hashesOf(db, { level, from: tile * tileHashes, to: (tile + 1) * tileHashes });
       insertHash.send(db, { level: level + 1, position: tile, hash: foldedHash(hashes) });
     }
   }

@@ -1,11 +1,11 @@
 /** What is read of the log: hashes of ranges, which proofs are made of, tiles, and where statements stand. */
-import { type Hash, type LeafRange, nodesOf, rangeHash, type TreeNode } from '@vouchbox/evidence';
+import { type Hash, type LeafRange, nodesOf, rangeHash, type TreeNode, tileHashes } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { LogPlace } from '../records/log.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { foldedHash, hashesOf, TILE } from './log-state.ts';
+import { foldedHash, hashesOf } from './log-state.ts';
 
 const selectPlace = prepared((db, { tenant, job_id }: JobKey) =>
   db
@@ -42,14 +42,14 @@ function hashOfNode(db: StoreDatabase, { level, index }: TreeNode): Promise<Hash
 }
 
 /** Levels of the tree from one level of tiles to the next. */
-const TILE_LEVELS = Math.log2(TILE);
+const TILE_LEVELS = Math.log2(tileHashes);
 
 /** The hashes of a tile one after the other, at most 256 of 32 bytes, as https://c2sp.org/tlog-tiles has them. */
 export async function logTile(
   db: StoreDatabase,
   { level, index, width }: { readonly level: number; readonly index: number; readonly width: number },
 ): Promise<Uint8Array> {
-  return Buffer.concat(await hashesOf(db, { level, from: index * TILE, to: index * TILE + width }));
+  return Buffer.concat(await hashesOf(db, { level, from: index * tileHashes, to: index * tileHashes + width }));
 }
 
 /** Where the statement of a job stands; null if it is not of the log. */
