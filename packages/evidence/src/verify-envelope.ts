@@ -6,6 +6,7 @@
  */
 import { sha256Hex } from '#sha256';
 import { decodeEnvelope, type Envelope, type EnvelopeSignature, preAuthEncoding } from './dsse.ts';
+import type { SignedStatement } from './log/log-entry.ts';
 import { type ExecutionPredicate, PREDICATE_TYPE, readPredicate } from './predicate.ts';
 import { type PinnedKey, parsePublicKey, verifySignature } from './public-key.ts';
 import { decodeResultArtifact, resultSubjectName } from './result-artifact.ts';
@@ -51,6 +52,8 @@ export type EnvelopeVerification =
       readonly kind: 'verified';
       readonly key_id: string;
       readonly predicate: ExecutionPredicate;
+      /** The envelope, and the first of its signatures that holds. */
+      readonly statement: SignedStatement;
       readonly passed: readonly PassedStep[];
     }
   | {
@@ -68,12 +71,18 @@ export async function verifyEnvelope(input: EnvelopeVerificationInput): Promise<
   try {
     const keys = pinnedKeys(input.publicKeys, pass);
     const envelope = readEnvelope(input.envelope, pass);
-    const { key_id } = await signerOf(envelope, keys, pass);
+    const signed = await signatureIn(envelope, keys, pass);
     const statement = readSignedStatement(envelope, pass);
     matchSubject(statement, input, pass);
     const predicate = readSignedPredicate(statement, input, pass);
     checkResult(input.subject, predicate, pass);
-    return { kind: 'verified', key_id, predicate, passed };
+    return {
+      kind: 'verified',
+      key_id: signed.key.key_id,
+      predicate,
+      statement: { bytes: input.envelope, envelope, ...signed },
+      passed,
+    };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { step, message } = error;
@@ -88,15 +97,18 @@ type Pass = (step: VerificationStep, detail: string) => void;
  * The first signature that holds under any of the keys, and that key; null if none does. `keyid` is a hint that anyone
  * can write, so it is not read. Nothing about the payload is known yet.
  */
-export async function findSignature(
-  envelope: Envelope,
-  keys: readonly PinnedKey[],
-): Promise<{ readonly key: PinnedKey; readonly signature: EnvelopeSignature } | null> {
+export async function findSignature(envelope: Envelope, keys: readonly PinnedKey[]): Promise<FoundSignature | null> {
   const message = preAuthEncoding(envelope.payloadType, envelope.payload);
   for (const signature of envelope.signatures) {
     for (const key of keys) if (await verifySignature(key, message, signature.sig)) return { key, signature };
   }
   return null;
+}
+
+/** A signature, and the key under which it holds. */
+export interface FoundSignature {
+  readonly key: PinnedKey;
+  readonly signature: EnvelopeSignature;
 }
 
 /** Ends the checks from within one of them. It never leaves this file. */
@@ -126,11 +138,11 @@ function readEnvelope(bytes: Uint8Array, pass: Pass): Envelope {
   return result.envelope;
 }
 
-async function signerOf(envelope: Envelope, keys: readonly PinnedKey[], pass: Pass): Promise<PinnedKey> {
+async function signatureIn(envelope: Envelope, keys: readonly PinnedKey[], pass: Pass): Promise<FoundSignature> {
   const found = await findSignature(envelope, keys);
   if (found === null) throw new Refusal('signature', 'no signature is right under a pinned key');
   pass('signature', `by ${found.key.key_id}`);
-  return found.key;
+  return found;
 }
 
 function readSignedStatement({ payload, payloadType }: Envelope, pass: Pass): Statement {

@@ -9,6 +9,7 @@ import {
   type EnvelopeVerificationInput,
   type ExecutionPredicate,
   resultSubjectName,
+  type SignedStatement,
   verifyEnvelope,
 } from '@vouchbox/evidence';
 import { envelopeBytesMax, resultArtifactBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
@@ -39,7 +40,14 @@ export interface AttestationVerdict {
   readonly exitCode: ExitCode;
   readonly checks: readonly Check[];
   /** What was signed, and by which key; null if it was refused. */
-  readonly signed: { readonly predicate: ExecutionPredicate; readonly key_id: string } | null;
+  readonly signed: Signed | null;
+}
+
+export interface Signed {
+  readonly predicate: ExecutionPredicate;
+  readonly key_id: string;
+  /** What a log is about. */
+  readonly statement: SignedStatement;
 }
 
 /** What a good verdict shows and what it does not. Spec § Authentication 10. */
@@ -71,7 +79,7 @@ export async function verifyAttestation(
 }
 
 /** What the signed statement says about the job, and what the log says, for a reader; nothing if it was refused. */
-export function factsOf(signed: AttestationVerdict['signed'], log: LogStanding): Facts {
+export function factsOf(signed: Signed | null, log: LogStanding): Facts {
   if (signed === null) return {};
   const { predicate, key_id } = signed;
   return {

@@ -20,7 +20,7 @@ import {
 } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { type AttestationVerdict, addedFacts, statedPredicate, verifyAttestation } from './attestation.ts';
+import { type AttestationVerdict, addedFacts, type Signed, statedPredicate, verifyAttestation } from './attestation.ts';
 import type { ExportedJob, ExportFiles } from './exported-job.ts';
 import { parseExport, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
@@ -112,7 +112,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
   const record = recordChecks(exported, { receipt, signed });
   const program = receipt === null ? [] : programChecks(files, receipt).map(stateOf);
   const isSigned = signed !== null && trusted.isPinned;
-  const log = await logOf(files, options, trusted);
+  const log = await logOf(files, options, signed);
   const all = [...listing, ...trusted.checks, ...record, ...program, ...log.checks];
   // An export that failed a check is refused in any case, and a hostile history may be long.
   const isToldWrong = manifest === null || all.some(({ state }) => state === 'failed');
@@ -217,11 +217,9 @@ async function attestationOf(
 }
 
 /** Where the statement stands in the log, if a key that is known here signed it. */
-async function logOf(files: ExportFiles, { log = null }: ExaminationOptions, { verdict, publicKeys }: Trusted) {
-  const envelope = wholeFile(files, EXPORT_FILES.envelope);
-  const isSigned = verdict?.signed != null && envelope !== undefined;
+async function logOf(files: ExportFiles, { log = null }: ExaminationOptions, signed: Signed | null) {
   const proof = wholeFile(files, EXPORT_OPTIONAL_FILES.logProof) ?? null;
-  const standing = isSigned ? await logStanding({ envelope, publicKeys, proof }, { keys: log }) : notLogged;
+  const standing = signed === null ? notLogged : await logStanding(signed.statement, proof, { keys: log });
   return { word: standing.word, checks: standing.checks.map(stateOf) };
 }
 
@@ -268,7 +266,7 @@ function unsignedReceipt(files: ExportFiles): StoredReceipt | null {
 
 function recordChecks(
   exported: ExportedJob,
-  { receipt, signed }: { readonly receipt: StoredReceipt | null; readonly signed: AttestationVerdict['signed'] },
+  { receipt, signed }: { readonly receipt: StoredReceipt | null; readonly signed: Signed | null },
 ): ExaminedCheck[] {
   const { files } = exported;
   if (!files.has(EXPORT_FILES.events)) return [];

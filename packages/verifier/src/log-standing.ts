@@ -6,9 +6,7 @@
 import {
   type Checkpoint,
   type Consistency,
-  decodeEnvelope,
   equalHashes,
-  findSignature,
   headProblem,
   isConsistent,
   type LogKeys,
@@ -18,7 +16,7 @@ import {
   parseCheckpoint,
   parseConsistency,
   parseLogProof,
-  parsePublicKey,
+  type SignedStatement,
   verifyLogProof,
   type Witnessed,
 } from '@vouchbox/evidence';
@@ -44,28 +42,25 @@ export interface LogStanding {
   readonly head: string | null;
 }
 
-export interface LoggedFiles {
-  readonly envelope: Uint8Array<ArrayBuffer>;
-  /** PEM texts of the pinned keys, one of which signed the envelope. */
-  readonly publicKeys: readonly (string | null)[];
-  /** Null if there is none. */
-  readonly proof: Uint8Array | null;
-}
-
 const NOT_LOGGED = 'NOT LOGGED';
 
 export const notLogged: LogStanding = { word: NOT_LOGGED, isLogged: false, witnessed: [], checks: [], head: null };
 
-/** Checks the proof of an envelope whose signature was verified. A failed check is one that somebody should look into. */
-export async function logStanding(files: LoggedFiles, { keys, ...seen }: LogExpectation): Promise<LogStanding> {
-  if (files.proof === null) return notLogged;
+/**
+ * Checks the proof that the log has a statement whose signature was verified; null if there is none. A failed check is one
+ * that somebody should look into.
+ */
+export async function logStanding(
+  statement: SignedStatement,
+  proof: Uint8Array | null,
+  { keys, ...seen }: LogExpectation,
+): Promise<LogStanding> {
+  if (proof === null) return notLogged;
   if (keys === null)
     return { ...notLogged, word: `${NOT_LOGGED}: its proof was not checked, for no log key is pinned` };
-  const parsed = parseLogProof(files.proof);
+  const parsed = parseLogProof(proof);
   if (parsed.kind === 'refused') return refusedAt('log_entry', `the proof is refused: ${parsed.reason}`);
-  const leaf = await leafOf(files);
-  if (leaf === null) return refusedAt('log_entry', 'the envelope has no signature that a log could be about');
-  const verdict = await verifyLogProof(parsed.proof, leaf, keys);
+  const verdict = await verifyLogProof(parsed.proof, logLeaf(statement), keys);
   if (verdict.kind === 'failed') return refusedAt(verdict.check, verdict.reason);
   const { index, checkpoint, witnessed } = verdict;
   const grown = await knownLog(checkpoint, { log: keys.log, ...seen });
@@ -92,18 +87,6 @@ function wordOf(witnessed: readonly Witnessed[]): string {
 function timeText(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString().replace('.000Z', 'Z');
-}
-
-/** The leaf that the log has if it has this envelope, under the key that signed it. */
-async function leafOf({ envelope: bytes, publicKeys }: LoggedFiles) {
-  const decoded = decodeEnvelope(bytes);
-  if (decoded.kind === 'refused') return null;
-  const keys = publicKeys.flatMap((pem) => {
-    const parsed = parsePublicKey(pem ?? '');
-    return parsed.kind === 'key' ? [parsed.key] : [];
-  });
-  const found = await findSignature(decoded.envelope, keys);
-  return found === null ? null : logLeaf({ bytes, envelope: decoded.envelope, ...found });
 }
 
 type Seen = Omit<LogExpectation, 'keys'> & { readonly log: NoteKey };

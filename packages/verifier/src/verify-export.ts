@@ -15,7 +15,7 @@ import {
   type StoredReceipt,
 } from '@vouchbox/evidence';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { type AttestationVerdict, factsOf, NOTICE, verifyAttestation } from './attestation.ts';
+import { factsOf, NOTICE, type Signed, verifyAttestation } from './attestation.ts';
 import { checkRecord, resultCheck } from './check-record.ts';
 import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportFiles, type ExportProblem, wholeFile } from './exported-job.ts';
@@ -50,9 +50,12 @@ export async function verifyExport(
 ): Promise<ExportReport> {
   if ('problem' in exported) return unlogged(refusal(exported.exitCode, [failed('directory', exported.problem)]));
   const listed = passed('directory', `${exported.files.size} files as the manifest lists them`);
-  const envelope = bytesOf(exported, EXPORT_FILES.envelope);
   const { signed, ...verdict } = await verifyAttestation(
-    { envelope, subject: bytesOf(exported, EXPORT_FILES.result), publicKeys },
+    {
+      envelope: bytesOf(exported, EXPORT_FILES.envelope),
+      subject: bytesOf(exported, EXPORT_FILES.result),
+      publicKeys,
+    },
     {
       tenant,
       subjectName: resultSubjectName(job ?? exported.manifest.job_id),
@@ -61,7 +64,7 @@ export async function verifyExport(
   );
   if (signed === null) return unlogged(refusal(verdict.exitCode, [listed, ...verdict.checks]));
   const proof = logProof ?? wholeFile(exported.files, EXPORT_OPTIONAL_FILES.logProof) ?? null;
-  const log = await logStanding({ envelope, publicKeys, proof }, expected);
+  const log = await logStanding(signed.statement, proof, expected);
   const recorded = [...attestedChecks(exported, signed), ...log.checks];
   const demanded = policy === null ? [] : policy(signed.predicate, Date.now(), log);
   const exitCode = exitCodeOf(recorded, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
@@ -96,8 +99,6 @@ export function manifestCheck({ manifest }: ExportedJob, { jobId, tenant }: Exec
   const isOfJob = manifest.job_id === jobId && manifest.tenant === tenant;
   return checked('manifest', isOfJob ? null : 'it names another job or tenant than was signed', manifest.job_id);
 }
-
-type Signed = NonNullable<AttestationVerdict['signed']>;
 
 /** The key in the directory is not a trust anchor. If it did not sign, the maker of the directory made an error. */
 export function publicKeyCheck(pem: string, key_id: string): Check {

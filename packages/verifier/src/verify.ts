@@ -65,9 +65,8 @@ async function verifyFiles(
 ): Promise<AttestationVerdict & { readonly log: LogStanding }> {
   const [attestation, proof, seen] = [readAttestation(files), readLogProof(files.logProof), readLog(files)];
   const verdict = await verifyAttestation(attestation, expected);
-  if (verdict.signed === null || attestation.envelope === null) return { ...verdict, log: notLogged };
-  const { envelope, publicKeys } = attestation;
-  const log = await logStanding({ envelope, publicKeys, proof }, seen);
+  if (verdict.signed === null) return { ...verdict, log: notLogged };
+  const log = await logStanding(verdict.signed.statement, proof, seen);
   rememberHead(files.logState, log.head);
   return { ...verdict, log };
 }
