@@ -74,6 +74,11 @@ const bash = (code: string): Program => ({ language: 'bash', code });
 const python = (code: string): Program => ({ language: 'python', code });
 const SLEEPS: Program = { ...bash('echo begun; exec sleep 300'), limits: { wall_seconds: 300 } };
 const BOTH = ['status', 'stdout'] as const;
+/** Of a program that doubles: it passes one and fails one. */
+const DOUBLED: readonly GivenTest[] = [
+  { name: 'right', stdin: '21', expected: '42' },
+  { name: 'wrong', stdin: '21', expected: '43' },
+];
 
 export const SCENARIOS: Readonly<Record<Feature, Scenario>> = {
   upload: {
@@ -342,10 +347,7 @@ except OSError:
   graded: {
     title: 'graded',
     program: python('print(int(input()) * 2)'),
-    tests: [
-      { name: 'right', stdin: '21', expected: '42' },
-      { name: 'wrong', stdin: '21', expected: '43' },
-    ],
+    tests: DOUBLED,
     sees: { verdicts: ['accepted', 'wrong_answer'], grading: 'finished, 2 of 2 runs' },
     essential: ['verdicts'],
     act: 'graded',
@@ -359,10 +361,7 @@ except OSError:
 print(open('input/stdin').read(), flush=True)
 sys.exit(0 if input() == open('input/expected').read() else 1)`,
     },
-    tests: [
-      { name: 'right', stdin: '21', expected: '42' },
-      { name: 'wrong', stdin: '21', expected: '43' },
-    ],
+    tests: DOUBLED,
     sees: { verdicts: ['accepted', 'wrong_answer'], grading: 'finished, 2 of 2 runs' },
     essential: ['verdicts'],
     act: 'graded',
