@@ -145,7 +145,8 @@ function statementBytes(
   return new TextEncoder().encode(canonicalJson(statement));
 }
 
-function signedEnvelope(payload: Uint8Array<ArrayBuffer>, signer: EnvelopeSigner) {
+/** The envelope of a statement's bytes, with one signature. */
+export function signedEnvelope(payload: Uint8Array<ArrayBuffer>, signer: EnvelopeSigner) {
   const sig = signer.sign(preAuthEncoding(STATEMENT_MEDIA_TYPE, payload));
   const signatures: [EnvelopeSignature] = [{ keyid: signer.key_id, sig }];
   return { payloadType: STATEMENT_MEDIA_TYPE, payload, signatures };

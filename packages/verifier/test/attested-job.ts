@@ -22,9 +22,9 @@ import {
   keyIdOf,
   outputEvidence,
   policyText,
-  preAuthEncoding,
   sealReceipt,
   sha256Hex,
+  signedEnvelope,
   type UnsealedReceipt,
 } from '@vouchbox/evidence';
 import type { ArtifactRecord, EventBody, JobEvent, OutputName, Receipt, StoredSpec } from '@vouchbox/protocol';
@@ -120,11 +120,10 @@ export function attestedJob(options: JobOptions = {}): AttestedJob {
 function restated({ envelope }: Attestation, also: object, signer: EnvelopeSigner) {
   const decoded = decodeEnvelope(envelope);
   if (decoded.kind === 'refused') throw new Error(decoded.reason);
-  const { payload, payloadType } = decoded.envelope;
+  const { payload } = decoded.envelope;
   const { predicate, ...statement } = JSON.parse(new TextDecoder().decode(payload)) as { predicate: object };
   const later = new TextEncoder().encode(canonicalJson({ ...statement, predicate: { ...predicate, also } }));
-  const signatures = [{ keyid: signer.key_id, sig: signer.sign(preAuthEncoding(payloadType, later)) }];
-  const bytes = encodeEnvelope({ payloadType, payload: later, signatures });
+  const bytes = encodeEnvelope(signedEnvelope(later, signer));
   return { envelope: bytes, envelope_sha256: sha256Hex(bytes) };
 }
 

@@ -3,7 +3,6 @@ import { sign } from 'node:crypto';
 import {
   canonicalJson,
   checkpointText,
-  type EnvelopeSignature,
   encodeEnvelope,
   type LogName,
   logEntryBody,
@@ -12,12 +11,11 @@ import {
   noteKeyText,
   noteText,
   originOfLog,
-  preAuthEncoding,
   rekorKeyOf,
   rekorOriginOf,
-  STATEMENT_MEDIA_TYPE,
   STATEMENT_TYPE,
   sha256Hex,
+  signedEnvelope,
   type TreeHead,
 } from '@vouchbox/evidence';
 import type { LogHead, LogOpening } from '../../store/records/log.ts';
@@ -63,9 +61,11 @@ export function logOpening(
       predicate: { origin, tree: name.tree, logKey: log_key, openedAt: opened_at, previous: null },
     }),
   );
-  const sig = new Uint8Array(sign(null, preAuthEncoding(STATEMENT_MEDIA_TYPE, payload), signer.privateKey));
-  const signature: EnvelopeSignature = { keyid: signer.key_id, sig };
-  const envelope = { payloadType: STATEMENT_MEDIA_TYPE, payload, signatures: [signature] };
+  const envelope = signedEnvelope(payload, {
+    key_id: signer.key_id,
+    sign: (message) => new Uint8Array(sign(null, message, signer.privateKey)),
+  });
+  const [signature] = envelope.signatures;
   const opening = encodeEnvelope(envelope);
   const body = logEntryBody({ bytes: opening, envelope, signature, key: signer.pinned });
   return { ...name, log_key, opening, body };
