@@ -157,6 +157,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   Violation: ['Events-4e'],
   JobEvent: ['Event-1'],
   ReplayPage: ['Bodies-1'],
+  EndingPage: ['Bodies-1', 'Replay-8'],
   StreamTicket: ['Ticket-2'],
   EndFrame: ['Stream-3f'],
   DsseEnvelope: ['Artifact-11'],

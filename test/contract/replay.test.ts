@@ -130,6 +130,24 @@ describe('a page', () => {
     },
   );
 
+  test('that has the last event also says what came of the job, where that is asked for', {
+    tags: ['Replay-8'],
+  }, async () => {
+    const { json: result } = await rig().request(`/v1/jobs/${ran.job_id}/result`);
+    const both = 'include=result,receipt';
+    expect((await replay(`?${both}`)).json).toEqual({
+      events: ran.events,
+      next_cursor: null,
+      result,
+      receipt: ran.detail.receipt,
+    });
+    expect((await replay(`?${both}&after=${all()}`)).json).toMatchObject({ events: [], result });
+    expect(Object.keys((await replay('?include=receipt')).json)).toEqual(['events', 'next_cursor', 'receipt']);
+    expect(Object.keys((await replay(`?${both}&limit=2`)).json)).toEqual(['events', 'next_cursor']);
+    for (const wrong of ['include=', 'include=history', 'include=result&include=receipt'])
+      expect((await replay(`?${wrong}`)).status).toBe(400);
+  });
+
   test('starts after its cursor, which is exclusive', { tags: ['Replay-1'] }, async () => {
     const { json } = await replay('?after=3&limit=2');
     expect(json.events.map(({ seq }: JobEvent) => seq)).toEqual([4, 5]);

@@ -34,6 +34,16 @@ def test_runs_of_one_async_client_go_on_side_by_side(service: Service, api_key: 
     assert asyncio.run(main()) == ["0\n", "1\n", "2\n", "3\n"]
 
 
+def test_a_run_whose_output_is_heard_asks_for_nothing_after_its_pages(proxy: FaultProxy, api_key: str) -> None:
+    heard: list[str] = []
+    with Client(proxy.url, api_key) as client:
+        client.run("true", language="bash")
+        before = len(proxy.seen)
+        result = client.run("print(6 * 7)", on_stdout=heard.append)
+    assert (heard, result.stdout, result.receipt["status"]) == (["42\n"], "42\n", "succeeded")
+    assert {each.operation for each in proxy.seen[before:]} <= {"POST /v1/jobs", "GET /v1/jobs/{id}/replay"}
+
+
 def test_an_async_callback_is_awaited(service: Service, api_key: str) -> None:
     heard: list[str] = []
 

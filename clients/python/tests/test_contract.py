@@ -16,7 +16,7 @@ SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 BODIES = [
     *["InputFile", "UploadedFile", "OutputFile", "OutputName", "StoredBlob", "LimitsInput", "JobSubmission"],
     *["Interactor", "Interaction"],
-    *["Violation", "ReplayPage", "AttestationMember", "EffectiveSpec"],
+    *["Violation", "ReplayPage", "EndingPage", "AttestationMember", "EffectiveSpec"],
     *["JobDetail", "CancellationAnswer", "JobListItem", "Capabilities", "PublicKey", "Whoami"],
 ]
 

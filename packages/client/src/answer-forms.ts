@@ -34,22 +34,17 @@ const STDOUT = {
   raw_sha256: 's',
   executor_truncated: 'b',
 } as const;
-const EFFECTIVE_SPEC = { isolation_class: 'sz', limits: EFFECTIVE_LIMITS } as const;
-const HISTORY = {
-  events: [
-    {
-      job_id: 'j',
-      seq: 'i',
-      'timestamp?': 's',
-      kind: 's',
-      'data?': '',
-      'hash_version?': 'i',
-      'prev_hash?': 'sz',
-      'event_hash?': 'sz',
-    },
-  ],
-  next_cursor: 'iz',
+const EVENTS = {
+  job_id: 'j',
+  seq: 'i',
+  'timestamp?': 's',
+  kind: 's',
+  'data?': '',
+  'hash_version?': 'i',
+  'prev_hash?': 'sz',
+  'event_hash?': 'sz',
 } as const;
+const EFFECTIVE_SPEC = { isolation_class: 'sz', limits: EFFECTIVE_LIMITS } as const;
 const GRADED = { name: 'sz', language: 's', status: 's', verdict: [VERDICT, null], problem: 'sz' } as const;
 const ATTESTATION = {
   available: 'b',
@@ -196,7 +191,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     'result?': RESULT,
     'receipt?': [RECEIPT, null],
     'detail?': DETAIL,
-    'history?': HISTORY,
+    'history?': { events: [EVENTS], next_cursor: 'iz' },
     'stream_ticket?': STREAM_TICKET,
   },
   'GET /v1/jobs': {
@@ -250,7 +245,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     already_terminal: 'b',
   },
   'GET /v1/jobs/{id}/result': RESULT,
-  'GET /v1/jobs/{id}/replay': HISTORY,
+  'GET /v1/jobs/{id}/replay': { events: [EVENTS], next_cursor: 'iz', 'result?': RESULT, 'receipt?': [RECEIPT, null] },
   'POST /v1/jobs/{id}/stream-ticket': STREAM_TICKET,
   'PUT /v1/blobs/sha256/{sha256}': { blob: 's', size_bytes: 'i', expires_at: 's' },
   'POST /v1/gradings': { grading_id: 's', status: 's', created_at: 's', grading_url: 's', events_url: 's' },

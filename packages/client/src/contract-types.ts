@@ -939,6 +939,13 @@ export interface ReplayPage {
   next_cursor: number | null;
 }
 
+export interface EndingPage {
+  events: Array<JobEvent>;
+  next_cursor: number | null;
+  result?: FoldedResult;
+  receipt?: Receipt;
+}
+
 export interface StreamTicket {
   ticket: string;
   /** Relative to the service. */

@@ -178,16 +178,21 @@ async function whyRefused({ session, job_id, signal }: Following): Promise<Servi
 
 /** Pages through the stored events until the job ends. */
 async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
-  const { session, job_id, signal, onState } = following;
+  const { session, job_id, signal, onState, onEnd } = following;
   const onRetry = () => onState('reconnecting');
   const isHeld = await supports(session, 'replay_wait', signal);
+  const tellsEnd = onEnd !== undefined && (await supports(session, 'replay_include', signal));
+  const include = tellsEnd ? (['result', 'receipt'] as const) : undefined;
   for (let idle: number = idleMilliseconds; ; ) {
     const waitSeconds = isHeld ? waitSecondsAtOnce : undefined;
-    const asked = { after: following.last, limit: replayLimitMax, waitSeconds, signal, onRetry };
-    const { events, next_cursor } = await replay(session, job_id, asked);
+    const asked = { after: following.last, limit: replayLimitMax, waitSeconds, include, signal, onRetry };
+    const { events, next_cursor, ...ended } = await replay(session, job_id, asked);
     onState('live');
     yield* events;
-    if (next_cursor === null) return;
+    if (next_cursor === null) {
+      onEnd?.(ended);
+      return;
+    }
     following.last = next_cursor;
     if (events.length > 0) idle = idleMilliseconds;
     else await session.sleep(idle, signal);

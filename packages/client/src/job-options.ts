@@ -40,6 +40,8 @@ export interface ReplayOptions extends CallOptions {
   readonly limit?: number | undefined;
   /** Seconds (0–300) to wait for an event, of services that name `replay_wait` in their features. */
   readonly waitSeconds?: number | undefined;
+  /** What the last page is to have beside its events, of services that name `replay_include` in their features. */
+  readonly include?: readonly ('result' | 'receipt')[] | undefined;
 }
 
 export interface WaitOptions extends CallOptions {

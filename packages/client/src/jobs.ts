@@ -1,6 +1,6 @@
 /** What can be asked of a service about jobs. Spec § Endpoints. */
 import { askUntilEnded } from './ask-until-ended.ts';
-import type { FoldedResult, JobEvent, JobListItem, JobSubmission, ReplayPage } from './contract-types.ts';
+import type { EndingPage, FoldedResult, JobEvent, JobListItem, JobSubmission } from './contract-types.ts';
 import { randomKey } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
@@ -63,11 +63,11 @@ export function waitForResult(session: Session, job_id: string, options: WaitOpt
 export function replay(
   session: Session,
   job_id: string,
-  { after, limit, waitSeconds, signal, onRetry }: ReplayOptions & { readonly onRetry?: () => void },
-): Promise<ReplayPage> {
-  const query = { after, limit, wait_seconds: waitSeconds };
+  { after, limit, waitSeconds, include, signal, onRetry }: ReplayOptions & { readonly onRetry?: () => void },
+): Promise<EndingPage> {
+  const query = { after, limit, wait_seconds: waitSeconds, include };
   const asked = read(session, 'GET /v1/jobs/{id}/replay', { job_id, query, signal, onRetry });
-  return orOlder(asked as Promise<ReplayPage>, (missing) =>
+  return orOlder(asked as Promise<EndingPage>, (missing) =>
     olderReplay(session, job_id, { after, limit, signal, missing }),
   );
 }

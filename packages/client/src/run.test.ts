@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { whole } from '../test/whole-answer.ts';
@@ -130,6 +130,25 @@ describe('a run', () => {
       await using _ = service;
       expect((await clientOf(service).run('x', { onStdout: () => {} })).receipt_sha256).toBe('r');
       expect(lines(service.seen).slice(2)).toEqual(['GET /v1/jobs/job_1/result?wait_seconds=50', 'GET /v1/jobs/job_1']);
+    });
+
+    test('pages through it where there is no stream, and the last page has the outcome', async () => {
+      const page = { events, next_cursor: null, result: { ...folded, stdout: 'a\n' }, receipt };
+      const features = [...NEW.features, 'stream_include', 'replay_wait', 'replay_include'];
+      await using service = await serviceWith({
+        'GET /v1/capabilities': json({ features }),
+        'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201),
+        'GET /v1/jobs/job_1/replay': json(page),
+      });
+      vi.stubGlobal('WebSocket', undefined);
+      const heard: string[] = [];
+      const result = await clientOf(service).run('x', { onStdout: (text) => heard.push(text) });
+      vi.unstubAllGlobals();
+      expect([heard, result.stdout, result.receipt_sha256]).toEqual([['a\n'], 'a\n', 'r']);
+      expect(lines(service.seen).slice(1)).toEqual([
+        'POST /v1/jobs',
+        'GET /v1/jobs/job_1/replay?after=0&limit=1000&wait_seconds=50&include=result%2Creceipt',
+      ]);
     });
 
     test('is five at a service that cannot say more', async () => {

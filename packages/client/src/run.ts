@@ -102,7 +102,8 @@ async function runInTurn(
   const hears = [onStdout, onStderr, onEvent, onState].some((callback) => callback !== undefined);
   const isHeld = await supports(session, 'submission_wait', signal);
   const tellsMore = await supports(session, 'submission_include', signal);
-  const streams = hears && 'WebSocket' in globalThis && (await supports(session, 'stream_include', signal));
+  const tellsEnd = hears && (await supports(session, 'stream_include', signal));
+  const streams = tellsEnd && globalThis.WebSocket !== undefined;
   const submission = await submissionOf(program, options);
   // What a build brings back is its product.
   const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
@@ -124,7 +125,7 @@ async function runInTurn(
         signal,
         onState,
         stream_url,
-        onEnd: streams ? onEnd : undefined,
+        onEnd: tellsEnd ? onEnd : undefined,
       })) {
         await onEvent?.(event);
         if (event.kind === 'stdout') await onStdout?.(outputText(event.data));

@@ -9,6 +9,7 @@ import type { RunningHash } from './blobs.ts';
 import type {
   CancellationAnswer,
   Capabilities,
+  EndingPage,
   FoldedResult,
   GradingCancellation,
   GradingDetail,
@@ -23,7 +24,6 @@ import type {
   JobSubmission,
   PublicKey,
   Readiness,
-  ReplayPage,
   ServiceStatus,
   StoredBlob,
   StreamTicket,
@@ -93,7 +93,7 @@ export interface ServiceClient {
   result(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<FoldedResult>;
   /** The result once the job is terminal. The service holds the wait; the detail is not polled. */
   waitForResult(job_id: string, options?: WaitOptions): Promise<FoldedResult>;
-  replay(job_id: string, options?: ReplayOptions): Promise<ReplayPage>;
+  replay(job_id: string, options?: ReplayOptions): Promise<EndingPage>;
   /** The events stored so far, page by page. Ends after the last stored one. */
   events(job_id: string, options?: ReplayOptions): AsyncGenerator<JobEvent, void>;
   /** Every event after `after`, each once and in order, as it is recorded. Ends after `finished`. */

@@ -156,6 +156,14 @@ export const AwaitedSubmission = Type.Object({
 });
 export type AwaitedSubmission = Static<typeof AwaitedSubmission>;
 
+/** A page of events. The last one also has what came of the job, as far as it was asked for. */
+export const EndingPage = Type.Object({
+  ...ReplayPage.properties,
+  result: Type.Optional(FoldedResult),
+  receipt: Type.Optional(AnyReceipt),
+});
+export type EndingPage = Static<typeof EndingPage>;
+
 /** The last frame of a stream that was asked for one: what came of the job, as far as it was asked for. */
 export const EndFrame = Type.Object({ result: Type.Optional(FoldedResult), receipt: Type.Optional(AnyReceipt) });
 export type EndFrame = Static<typeof EndFrame>;

@@ -8,13 +8,13 @@
 import { Bytes, json, metrics, NoMembers, OpenApiDocument, storedBytes } from './answers.ts';
 import { StoredBlob } from './blob.ts';
 import { ENDPOINTS, type OperationId } from './endpoints.ts';
-import { ReplayPage } from './events.ts';
 import { EVIDENCE_OPERATIONS } from './evidence-operations.ts';
 import { GRADING_OPERATIONS } from './grading-operations.ts';
 import {
   AwaitedSubmission,
   CancellationAnswer,
   EndFrame,
+  EndingPage,
   FoldedResult,
   JobDetail,
   JobList,
@@ -142,10 +142,11 @@ export const OPERATIONS = {
     description:
       'Nothing runs again. `next_cursor` is the last `seq` of the page, or `after` if the page is empty. It is null once ' +
       'the last event of the job was in a page. Move on only after you read a whole page. With `wait_seconds`, the answer ' +
-      'comes as soon as there is an event after the cursor, and with an empty page if there is none in time.',
+      'comes as soon as there is an event after the cursor, and with an empty page if there is none in time. With ' +
+      '`include`, the page whose `next_cursor` is null also has the `result` or the `receipt`.',
     access: 'jobs:read',
     query: ReplayQuery,
-    answers: { 200: json('A page of events.', ReplayPage) },
+    answers: { 200: json('A page of events.', EndingPage) },
     errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'shutting_down'],
     capacity: ['connection', 'wait', 'response'],
   },

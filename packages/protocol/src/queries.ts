@@ -96,6 +96,11 @@ const after = withDefault(
   }),
 );
 
+/** What came of the job, where the reader has its last event. */
+function lastParts(description: string) {
+  return withDefault([], Type.Array(Type.Enum(['result', 'receipt']), { minItems: 1, description }));
+}
+
 export const ReplayQuery = Type.Object({
   after,
   limit: withDefault(
@@ -103,6 +108,7 @@ export const ReplayQuery = Type.Object({
     Type.Integer({ minimum: 1, maximum: replayLimitMax, description: 'Events per page.' }),
   ),
   wait_seconds: waitSeconds('an event after the cursor, if there is none yet'),
+  include: lastParts('What the page with the last event is to have beside it; other pages have none of it.'),
 });
 export type ReplayQuery = Static<typeof ReplayQuery>;
 
@@ -126,13 +132,7 @@ export const StreamQuery = Type.Object({
     }),
   ),
   after,
-  include: withDefault(
-    [],
-    Type.Array(Type.Enum(['result', 'receipt']), {
-      minItems: 1,
-      description: 'What a last frame is to have once the job ended; without it, there is none.',
-    }),
-  ),
+  include: lastParts('What a last frame is to have once the job ended; without it, there is none.'),
 });
 export type StreamQuery = Static<typeof StreamQuery>;
 

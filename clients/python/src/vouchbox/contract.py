@@ -259,6 +259,13 @@ class ReplayPage(TypedDict):
     next_cursor: int | None
 
 
+class EndingPage(ReplayPage):
+    """A page of events. The last one also has what came of the job, where that was asked for."""
+
+    result: NotRequired[dict[str, Any]]
+    receipt: NotRequired[dict[str, Any]]
+
+
 class AttestationMember(TypedDict):
     """Whether the signed evidence of a job can be fetched. All members but `available` are None until it can."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .contract import REPLAY_LIMIT_MAX, Event
+from .contract import REPLAY_LIMIT_MAX, EndingPage, Event
 from .effects import Emit, Flow, Pause, Stream
 from .failures import TransportFailure
 from .jobs import WAIT_SECONDS, replay
@@ -27,6 +27,10 @@ class Follower:
     job_id: str
     after: int = 0
     has_finished: bool = False
+    tells_end: bool = False
+    """Whether the last page is to say what came of the job, if the service can."""
+    ended: EndingPage | None = None
+    """The last page, once it came."""
 
     def next_events(self) -> Flow[Sequence[Event]]:
         """The next events, at least one of them; none after `finished`."""
@@ -43,8 +47,14 @@ class Follower:
 
     def _page(self, wait_seconds: float) -> Flow[Sequence[Event]]:
         """One page. The cursor moves on only once the whole page was decoded."""
+        tells_end = self.tells_end and (yield from supports(self.session, "replay_include"))
         page = yield from replay(
-            self.session, self.job_id, after=self.after, limit=REPLAY_LIMIT_MAX, wait_seconds=wait_seconds
+            self.session,
+            self.job_id,
+            after=self.after,
+            limit=REPLAY_LIMIT_MAX,
+            wait_seconds=wait_seconds,
+            include="result,receipt" if tells_end else None,
         )
         events, cursor = page["events"], page["next_cursor"]
         expected = range(self.after + 1, self.after + 1 + len(events))
@@ -52,6 +62,7 @@ class Follower:
             raise TransportFailure("undecodable", f"the page after event {self.after} is not what follows it")
         self.after += len(events)
         self.has_finished = cursor is None
+        self.ended = page if self.has_finished else None
         return events
 
 

@@ -17,6 +17,7 @@ from .contract import (
     WAIT_SECONDS_MAX,
     CancellationAnswer,
     Capabilities,
+    EndingPage,
     FileContent,
     IsolationClass,
     JobDetail,
@@ -25,7 +26,6 @@ from .contract import (
     JobSubmission,
     LimitsInput,
     PublicKey,
-    ReplayPage,
     StoredBlob,
     Whoami,
 )
@@ -146,16 +146,25 @@ def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None)
 
 
 def replay(
-    session: Session, job_id: str, *, after: int = 0, limit: int = 500, wait_seconds: float = 0.0
-) -> Flow[ReplayPage]:
+    session: Session,
+    job_id: str,
+    *,
+    after: int = 0,
+    limit: int = 500,
+    wait_seconds: float = 0.0,
+    include: str | None = None,
+) -> Flow[EndingPage]:
     """A page of a job's stored events. Nothing runs again.
 
     `next_cursor` is the `after` of the next page, and None once `finished` was delivered. With `wait_seconds` the service
     answers as soon as there is an event after the cursor; services that can do that name `replay_wait` in their features.
+    With `include` (`result,receipt`) the last page has these too, of services that name `replay_include`.
     """
-    path = job_path(job_id, "/replay", after=after, limit=limit, wait_seconds=wait_seconds or None)
+    path = job_path(job_id, "/replay", after=after, limit=limit, wait_seconds=wait_seconds or None, include=include)
     body = yield from read(session, path, route="GET /v1/jobs/{id}/replay", wait_seconds=wait_seconds)
-    return cast(ReplayPage, body)
+    for part in ("result", "receipt"):
+        check_about(body.get(part) or {}, job_id)
+    return cast(EndingPage, body)
 
 
 def jobs(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .contract import Event, FileContent, IsolationClass, JobSubmission, LimitsInput
 from .effects import Call, Flow, TakeTurn
 from .failures import ServiceFailure, TransportFailure, VouchboxError
 from .follow import Follower
 from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_request, submitted_of, wait
-from .outcome import Result, RunResult, Submitted, run_result_of
+from .outcome import Result, RunResult, Submitted, parse_result, run_result_of
 from .session import Session, call, exchange, facts_of, supports
 from .submission import EVERY_OUTPUT, submission_of
 
@@ -67,7 +68,7 @@ def run(
     yield from take_turn(session)
     try:
         ended = yield from running.result()
-        receipt = running.submitted.receipt if running.submitted is not None else None
+        receipt = running.receipt
         if receipt is None:
             receipt = (yield from detail(session, ended.job_id)).get("receipt")
         return run_result_of(ended, receipt, submission.get("limits"))
@@ -96,17 +97,22 @@ class _Run:
     on_stdout: OnText | None
     on_stderr: OnText | None
     submitted: Submitted | None = None
+    receipt: Mapping[str, Any] | None = None
+    """The receipt, where it came with the result."""
     was_refused: bool = False
 
     def result(self) -> Flow[Result]:
         if self.on_stdout is None and self.on_stderr is None:
             return (yield from self._waited())
         submitted = yield from self._submit(None)
-        follower = Follower(self.session, submitted.job_id)
+        follower = Follower(self.session, submitted.job_id, tells_end=True)
         while events := (yield from follower.next_events()):
             for event in events:
                 yield from self._pass_on(event)
-        return (yield from wait(self.session, submitted.job_id))
+        ended = follower.ended or {}
+        self.receipt = ended.get("receipt")
+        told = ended.get("result")
+        return parse_result(told) if told is not None else (yield from wait(self.session, submitted.job_id))
 
     def _waited(self) -> Flow[Result]:
         """Uses one request, if the service can wait and tell the receipt in it."""
@@ -114,6 +120,7 @@ class _Run:
         tells_more = yield from supports(self.session, "submission_include")
         submitted = yield from self._submit(WAIT_SECONDS if is_held else None, "receipt" if tells_more else None)
         if submitted.result is not None and submitted.result.is_terminal:
+            self.receipt = submitted.receipt
             return submitted.result
         return (yield from wait(self.session, submitted.job_id))
 

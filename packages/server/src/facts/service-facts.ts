@@ -40,6 +40,7 @@ const FEATURES = [
   'result_wait',
   'replay_wait',
   'replay',
+  'replay_include',
   'streams',
   'stream_tickets',
   'stream_include',

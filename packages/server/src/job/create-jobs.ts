@@ -16,6 +16,7 @@ import type { Nudges } from './nudges.ts';
 import type { ObjectContents } from './object-contents.ts';
 import { jobNotFound } from './refusals.ts';
 import { type AttestationOptions, attestationBytes } from './view/attestation.ts';
+import type { EndReader } from './view/end-parts.ts';
 import { list } from './view/list.ts';
 import { replay } from './view/replay.ts';
 import { result } from './view/result.ts';
@@ -44,6 +45,10 @@ export function createJobs(options: JobsOptions): Jobs {
     const { already_terminal } = await cancel({ ...key, principal }, options);
     return withMembers<CancellationAnswer, JobDetail>(await detail(key), { already_terminal });
   };
+  const endOf = (key: JobKey): EndReader => ({
+    result: () => result(key, { waitSeconds: 0, signal: shutdown }, options),
+    receipt: () => store.receiptOf(key),
+  });
   return {
     submit: (caller, submission) => answered(admit(caller, submission, options)),
     list: (caller, query) => answered(list(caller.tenant, query, { store })),
@@ -51,7 +56,10 @@ export function createJobs(options: JobsOptions): Jobs {
     receipt: (caller, job_id) => answered(store.receiptOf(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
-    replay: (caller, job_id, page) => answered(replay(keyOf(caller, job_id), page, options)),
+    replay(caller, job_id, page) {
+      const key = keyOf(caller, job_id);
+      return answered(replay(key, page, { ...options, ended: endOf(key) }));
+    },
     attestation: (caller, job_id, part) => answered(attestationBytes(keyOf(caller, job_id), part, options)),
     logProof: (caller, job_id) => answered(logProofOfJob(keyOf(caller, job_id), options)),
     tail: (caller, job_id, { after, signal }) =>

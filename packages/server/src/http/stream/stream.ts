@@ -3,10 +3,11 @@
  * after the terminal event, or after one more frame with what came of the job. The next page is read only when the reader
  * has taken the last, so a slow reader holds one page and no more. Spec § WebSocket stream.
  */
-import { type AnyReceipt, type EndFrame, type FilledQueryOf, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
+import { type EndFrame, type FilledQueryOf, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';
-import { bodyOf, jsonOf, LongJson, longObject } from '../../job/body.ts';
+import { bodyOf, longObject } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
+import { endParts } from '../../job/view/end-parts.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
 
@@ -56,15 +57,12 @@ async function sendEvents(socket: WebSocket, options: StreamOptions, signal: Abo
 /** Sends what came of the job as one message. Of a long one, the next piece is read only when the reader has taken the last. */
 async function sendEnd(socket: WebSocket, options: StreamOptions, signal: AbortSignal): Promise<void> {
   const { jobs, caller, job_id, include } = options;
-  const asksResult = include.includes('result');
-  const result = asksResult ? (await jobs.result(caller, job_id, { waitSeconds: 0, signal })).body : null;
-  const receipt = include.includes('receipt') ? await jobs.receipt(caller, job_id) : null;
-  if (result === null && receipt === null) return;
-  const frame = longObject<EndFrame>({
-    ...(result !== null && { result: jsonOf(result) }),
-    ...(receipt !== null && { receipt: new LongJson<AnyReceipt>(receipt) }),
+  const parts = await endParts(include, {
+    result: () => jobs.result(caller, job_id, { waitSeconds: 0, signal }),
+    receipt: () => jobs.receipt(caller, job_id),
   });
-  for await (const piece of bodyOf(frame).pieces()) {
+  if (Object.keys(parts).length === 0) return;
+  for await (const piece of bodyOf(longObject<EndFrame>(parts)).pieces()) {
     if (signal.aborted) return;
     await send(socket, piece, { binary: false, fin: false });
   }

@@ -1,6 +1,6 @@
 /** Stored events in pages, for a client that reads a job's history or follows it. Spec § GET /v1/jobs/{id}/replay. */
 
-import type { ReplayPage } from '@vouchbox/protocol';
+import type { EndingPage } from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { TextExtent } from '../../store/records/answers.ts';
 import type { JobKey } from '../../store/records/rows.ts';
@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, longObject } from '../body.ts';
 import type { Nudges } from '../nudges.ts';
 import { jobNotFound } from '../refusals.ts';
+import { type EndInclude, type EndReader, endParts } from './end-parts.ts';
 import { longText } from './long-parts.ts';
 
 export interface ReplayOptions {
@@ -15,19 +16,22 @@ export interface ReplayOptions {
   readonly nudges: Pick<Nudges, 'next'>;
   /** Aborts when the service stops. */
   readonly shutdown: AbortSignal;
+  readonly ended: EndReader;
 }
 
 /** Which page, and how long to wait if it would be empty: at most until the signal aborts. */
 export interface PageAsked {
   readonly after: number;
   readonly limit: number;
+  /** What the page with the last event has beside it. */
+  readonly include?: EndInclude;
   readonly wait?: { readonly waitSeconds: number; readonly signal: AbortSignal };
 }
 
-/** The JSON text of one `ReplayPage`, and whether it is empty although more events will come. */
+/** The JSON text of one `EndingPage`, and whether it is empty although more events will come. */
 export interface ReplayAnswer {
   readonly isEmpty: boolean;
-  readonly body: Body<ReplayPage>;
+  readonly body: Body<EndingPage>;
 }
 
 /**
@@ -36,13 +40,14 @@ export interface ReplayAnswer {
  * @throws ServiceError `job_not_found` for an unknown or a foreign job.
  */
 export async function replay(key: JobKey, page: PageAsked, options: ReplayOptions): Promise<ReplayAnswer> {
-  const { store } = options;
+  const { store, ended } = options;
   const extent = await firstNew(key, page, options);
   const next_cursor = extent.complete ? null : extent.until;
   const events = longText(store, key, { kind: 'events', extent });
+  const parts = extent.complete ? await endParts(page.include ?? [], ended) : {};
   return {
     isEmpty: isEmpty(extent, page),
-    body: bodyOf(longObject<ReplayPage>({ events, next_cursor })),
+    body: bodyOf(longObject<EndingPage>({ events, next_cursor, ...parts })),
   };
 }
 

@@ -1,0 +1,26 @@
+/** What came of a job that has ended, for a reader of its events who asked to have it with the last one. */
+import type { AnyReceipt, FilledQueryOf, FoldedResult } from '@vouchbox/protocol';
+import type { JsonText } from '../../ground/json-text.ts';
+import { type Body, jsonOf, LongJson } from '../body.ts';
+
+export type EndInclude = FilledQueryOf<'replayEvents'>['include'];
+
+export interface EndParts {
+  readonly result?: LongJson<FoldedResult>;
+  readonly receipt?: LongJson<AnyReceipt>;
+}
+
+/** How the parts of the job are read. */
+export interface EndReader {
+  readonly result: () => Promise<{ readonly body: Body<FoldedResult> }>;
+  readonly receipt: () => Promise<JsonText<AnyReceipt> | null>;
+}
+
+/** The parts that were asked for, to be members of a longer text. One that is gone is left out. */
+export async function endParts(include: EndInclude, { result, receipt }: EndReader): Promise<EndParts> {
+  const told = include.includes('receipt') ? await receipt() : null;
+  return {
+    ...(include.includes('result') && { result: jsonOf((await result()).body) }),
+    ...(told !== null && { receipt: new LongJson<AnyReceipt>(told) }),
+  };
+}
