@@ -44,10 +44,10 @@ interface CellParts {
   readonly log: Log;
 }
 
-/** Making a gVisor cell takes both of two cores for longer than a short job. */
+/** Making a gVisor cell takes a core for longer than a short job, and some of another. */
 const PACES = {
-  gvisor: { madeAtOnce: 1, quietMilliseconds: 100 },
-  others: { madeAtOnce: 2, quietMilliseconds: 0 },
+  gvisor: { madeAtOnce: 1, madeWhileAwaited: availableParallelism(), quietMilliseconds: 100 },
+  others: { madeAtOnce: 2, madeWhileAwaited: 0, quietMilliseconds: 0 },
 };
 
 /** The parts of a node that runs programs. Disposing ends the parked cells, and not the provider. */

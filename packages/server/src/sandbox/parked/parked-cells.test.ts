@@ -41,12 +41,12 @@ let source: Source;
 let problems: ParkingProblem[];
 let parked: ParkedCells;
 
-function open(mebibytes: number, madeAtOnce = 1, quietMilliseconds = 0): ParkedCells {
+function open(mebibytes: number, madeAtOnce = 1, quietMilliseconds = 0, madeWhileAwaited = 0): ParkedCells {
   return new ParkedCells({
     source,
     provider: source,
     bytesMax: mebibytes * MIB,
-    pace: { madeAtOnce, quietMilliseconds },
+    pace: { madeAtOnce, madeWhileAwaited, quietMilliseconds },
     onProblem: (problem) => problems.push(problem),
     now: () => performance.now(),
   });

@@ -1,8 +1,8 @@
 /**
  * Parks cells at the workload-ready boundary ahead of demand, so that a job need not wait for its cell. Each serves one
  * job. It is checked before a job gets it: it must be alive and made from what is installed now. The number of parked
- * cells follows recent demand, within a bound of memory. They are made with a small share of the processors, and none
- * is begun while a job waits for a cell.
+ * cells follows recent demand, within a bound of memory. They are made with a small share of the processors. While a job
+ * waits for a cell, none is begun but on cores that would be idle.
  */
 import type { Language } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
@@ -66,8 +66,9 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   readonly #pace: Pace;
   readonly #making = new Set<Promise<void>>();
   readonly #taken = { parked: 0, awaited: 0, cold: 0 };
-  /** Jobs that wait for a cell. */
+  /** Jobs that wait for a cell, and those of them for which a new one is made. */
   #waiting = 0;
+  #cold = 0;
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
 
@@ -162,9 +163,10 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     demand.note(this.#now(), makingMilliseconds);
   }
 
-  /** Waits for a cell of a job. Meanwhile no cell is made ahead. */
+  /** Waits for a cell of a job. */
   async #waitedFor(cell: Promise<PreparedCell>): Promise<PreparedCell> {
     this.#waiting += 1;
+    this.#refillSoon();
     try {
       return await cell;
     } finally {
@@ -196,10 +198,15 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
 
   async #makeCold(shelf: Shelf, request: CellRequest): Promise<PreparedCell> {
     this.#taken.cold += 1;
+    this.#cold += 1;
     const began = this.#now();
-    const cell = await this.#options.source.prepare(request);
-    shelf.took(this.#now() - began);
-    return new HandedOutCell(cell, { replace: null, settled: () => this.#refillSoon() });
+    try {
+      const cell = await this.#options.source.prepare(request);
+      shelf.took(this.#now() - began);
+      return new HandedOutCell(cell, { replace: null, settled: () => this.#refillSoon() });
+    } finally {
+      this.#cold -= 1;
+    }
   }
 
   #handedOut(cell: PreparedCell, shelf: Shelf, another: Another): PreparedCell {
@@ -222,8 +229,9 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   #mayMake({ count }: Shelf, now: number): boolean {
-    const isAllowed = this.#pace.allows(now, { waiting: count, making: this.#making.size });
-    return isAllowed && this.#waiting === 0 && this.#options.source.isReady();
+    const making = this.#making.size + this.#cold;
+    const isAllowed = this.#pace.allows(now, { ofKind: count, making, isAwaited: this.#waiting > 0 });
+    return isAllowed && this.#options.source.isReady();
   }
 
   #makeAhead(shelf: Shelf): void {
