@@ -3,9 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeBase64 } from '@vouchbox/evidence';
+import {
+  decodeEnvelope,
+  encodeBase64,
+  logEntryBody,
+  noteText,
+  parseConsistency,
+  parseLogProof,
+  parsePublicKey,
+} from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Rig, useRig } from '../rig/rig.ts';
 import { TestLog, testCosignature, testNoteKey, testSignature } from '../rig/test-log.ts';
+import { keyOfLog, proofOf, servedLog } from './served-log.ts';
 
 const GO_SOURCES = '/usr/share/gocode';
 const isInstalled = existsSync('/usr/bin/go') && existsSync(join(GO_SOURCES, 'src/golang.org/x/mod/sumdb'));
@@ -88,4 +98,59 @@ describe.skipIf(!isInstalled)(`Go’s own reader of logs${untried}`, () => {
     ]);
     expect(verdicts.filter((verdict) => !verdict.startsWith('refused'))).toEqual([]);
   });
+
+  describe('of a running service', () => {
+    const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'log-host': 'log.example' });
+
+    test('takes each result with the head under which it is served, and that the log grew from every head before', async () => {
+      const heads: { readonly size: number; readonly text: string }[] = [];
+      const cases: Case[] = [];
+      for (let at = 0; at < 6; at++) {
+        const { job_id } = await rig().alpha.client.run({ language: 'bash', code: `echo ${at}` });
+        const served = await servedCase(rig(), job_id);
+        heads.push({ size: sizeOf(served.Head), text: served.Head });
+        for (const { size, text } of heads)
+          cases.push({ ...served, Old: text, Consistency: await servedConsistency(rig(), size) });
+      }
+      expect(heads.map(({ size }) => size)).toEqual([2, 3, 4, 5, 6, 7]);
+      expect(new Set(verdictsOf(cases))).toEqual(new Set(['good']));
+      const last = cases.at(-2) as Case;
+      const spoilt = verdictsOf([
+        { ...last, Index: last.Index - 1 },
+        { ...last, Body: cases[0]?.Body as string },
+        { ...last, Consistency: last.Consistency.slice(1) },
+        { ...last, Key: testNoteKey('log.example/log/1', 'note').text },
+      ]);
+      expect(spoilt.filter((verdict) => !verdict.startsWith('refused'))).toEqual([]);
+    });
+  });
 });
+
+/** A job, the entry that follows from its signed result, and where the service says that it is. */
+async function servedCase(rig: Rig, job_id: string): Promise<Omit<Case, 'Old' | 'Consistency'>> {
+  const parsed = parseLogProof(new TextEncoder().encode(await proofOf(rig, job_id)));
+  const { bytes } = await rig.alpha.client.attestation(job_id);
+  const [decoded, key] = [decodeEnvelope(bytes), parsePublicKey((await rig.alpha.client.publicKey()).public_key_pem)];
+  if (parsed.kind === 'refused' || decoded.kind === 'refused' || key.kind === 'refused') throw new Error('no proof');
+  const { envelope } = decoded;
+  const [signature] = envelope.signatures;
+  if (signature === undefined) throw new Error('it is not signed');
+  const { index, hashes, checkpoint } = parsed.proof;
+  return {
+    Key: await keyOfLog(rig),
+    Head: noteText(checkpoint.note),
+    Body: encodeBase64(logEntryBody({ bytes, envelope, signature, key: key.key })),
+    Index: index,
+    Inclusion: hashes.map(encodeBase64),
+  };
+}
+
+async function servedConsistency(rig: Rig, old: number): Promise<readonly string[]> {
+  const parsed = parseConsistency(new TextEncoder().encode(await servedLog(rig, `consistency?old=${old}`)));
+  if (parsed.kind === 'refused') throw new Error(parsed.reason);
+  return parsed.consistency.hashes.map(encodeBase64);
+}
+
+function sizeOf(head: string): number {
+  return Number(head.split('\n')[1]);
+}

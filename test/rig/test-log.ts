@@ -91,6 +91,11 @@ export class TestLog {
     return this.append(logEntryBody(statement as SignedStatement));
   }
 
+  /** Drops all leaves, the opening one too. */
+  restart(): void {
+    this.#leaves.splice(0);
+  }
+
   /** Another log that begins with the same leaves and is signed by the same key. */
   fork(): TestLog {
     const fork = new TestLog(this.#name);

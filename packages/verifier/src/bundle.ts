@@ -1,21 +1,17 @@
 /**
  * `service-verify bundle`: the same signature in the form that Sigstore's tools read, a bundle v0.3 with a DSSE
- * envelope and the hint of a public key. The signature is checked first. The key must reach the reader by another way.
+ * envelope and the hint of a public key, and with the entry of the log if its proof is given. Signature and proof are
+ * checked first. The keys must reach the reader by another way.
  */
-import { writeFileSync } from 'node:fs';
-import {
-  canonicalJson,
-  decodeEnvelope,
-  type Envelope,
-  type EnvelopeSignature,
-  encodeBase64,
-  findSignature,
-  parsePublicKey,
-} from '@vouchbox/evidence';
-import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
+import { canonicalJson, encodeBase64, type SignedStatement } from '@vouchbox/evidence';
+import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
+import { readLogProof, readNoteKey } from './log-files.ts';
+import { type Made, made } from './new-file.ts';
 import { readBounded } from './read-file.ts';
 import { failed, passed, type Report, refusal } from './report.ts';
+import { signedStatement } from './signed-statement.ts';
+import { type TlogEntry, tlogEntry } from './tlog-entry.ts';
 import { UsageError } from './usage-error.ts';
 import { readPublicKey } from './verify.ts';
 
@@ -24,67 +20,62 @@ export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json'
 export interface BundleOptions {
   readonly envelope: string;
   readonly publicKey: readonly string[];
+  /** The proof that the log has the envelope, and the key of the log: both or neither. */
+  readonly logProof?: string;
+  readonly logKey?: string;
   /** A file that must not exist yet; without it the bundle goes to stdout. */
   readonly output?: string;
 }
 
-/** The report, and the text of the bundle if it is to be printed. */
-export interface BundleOutcome {
-  readonly report: Report;
-  readonly bundle: string | null;
-}
-
-type Found = { readonly envelope: Envelope; readonly signature: EnvelopeSignature; readonly key_id: string };
-
 /** Makes a bundle of an envelope that one of the keys signed. */
-export async function makeBundle({ envelope, publicKey, output }: BundleOptions): Promise<BundleOutcome> {
+export async function makeBundle({ envelope, publicKey, output, ...log }: BundleOptions): Promise<Made> {
   const pems = publicKey.map(readPublicKey);
-  const found = await findSigned(readBounded(envelope, envelopeBytesMax), pems);
-  if (typeof found === 'string') return { report: refusal(EXIT.signature, [failed('signature', found)]), bundle: null };
-  const text = `${bundleText(found)}\n`;
-  if (output !== undefined) writeNew(output, text);
-  const checks = [passed('signature', `by ${found.key_id}`)];
-  const report: Report = { exitCode: EXIT.good, checks, facts: { hint: found.key_id }, notice: NOTICE };
-  return { report, bundle: output === undefined ? text : null };
+  const entryOf = entryMaker(log);
+  const signed = await signedStatement(readBounded(envelope, envelopeBytesMax), pems);
+  if (typeof signed === 'string') return refused(refusal(EXIT.signature, [failed('signature', signed)]));
+  const { key_id } = signed.key;
+  const logged = await entryOf?.(signed);
+  const checks = [passed('signature', `by ${key_id}`), ...(logged?.checks ?? [])];
+  if (logged?.entry === null) return refused(refusal(EXIT.record, checks));
+  const notice = logged === undefined ? NOTICE : LOGGED_NOTICE;
+  const report: Report = { exitCode: EXIT.good, checks, facts: { hint: key_id }, notice };
+  return made(report, `${bundleText(signed, logged === undefined ? [] : [logged.entry])}\n`, output);
 }
 
 const NOTICE = 'The bundle carries no key, time or log entry: its reader must pin the key that the hint names.';
+const LOGGED_NOTICE =
+  'The bundle carries no key: its reader must pin the key that the hint names, and that of the log by a trusted root. ' +
+  'The time of its log entry is the one at which the job ended, as its signer says.';
 
-/** The envelope with the signature that verifies, or why there is none. */
-async function findSigned(bytes: Uint8Array | null, pems: readonly (string | null)[]): Promise<Found | string> {
-  if (bytes === null) return `the envelope is larger than ${sizeText(envelopeBytesMax)}`;
-  const decoded = decodeEnvelope(bytes);
-  if (decoded.kind === 'refused') return `the envelope is refused: ${decoded.reason}`;
-  const parsed = pems.map((pem) => parsePublicKey(pem ?? ''));
-  const bad = parsed.find((result) => result.kind === 'refused');
-  if (bad !== undefined) return `a public key is refused: ${bad.reason}`;
-  const keys = parsed.flatMap((result) => (result.kind === 'key' ? [result.key] : []));
-  const signed = await findSignature(decoded.envelope, keys);
-  if (signed === null) return 'no signature is right under a pinned key';
-  return { envelope: decoded.envelope, signature: signed.signature, key_id: signed.key.key_id };
+function refused(report: Report): Made {
+  return { report, text: null };
+}
+
+/** A bundle names the log by its key, which no proof has. */
+function entryMaker({
+  logProof,
+  logKey,
+}: Pick<BundleOptions, 'logProof' | 'logKey'>): ((signed: SignedStatement) => Promise<TlogEntry>) | null {
+  const proof = readLogProof(logProof);
+  if (proof === null && logKey === undefined) return null;
+  if (proof === null || logKey === undefined)
+    throw new UsageError('a bundle with an entry of the log needs both --log-proof and --log-key');
+  const log = readNoteKey(logKey, 'note');
+  return (signed) => tlogEntry(signed, proof, log);
 }
 
 /**
  * Sigstore takes exactly one signature. The hint is the id of the key that verified it, not what `keyid` says; and `keyid` is
  * empty, because Sigstore's tools in Go pass over a signature with a key id in another form than theirs.
  */
-function bundleText({ envelope, signature, key_id }: Found): string {
+function bundleText({ envelope, signature, key }: SignedStatement, tlogEntries: readonly object[]): string {
   return canonicalJson({
     mediaType: BUNDLE_MEDIA_TYPE,
-    verificationMaterial: { publicKey: { hint: key_id }, tlogEntries: [] },
+    verificationMaterial: { publicKey: { hint: key.key_id }, tlogEntries },
     dsseEnvelope: {
       payload: encodeBase64(envelope.payload),
       payloadType: envelope.payloadType,
       signatures: [{ keyid: '', sig: encodeBase64(signature.sig) }],
     },
   });
-}
-
-/** An existing file may be the evidence itself, so it is never overwritten. */
-function writeNew(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { flag: 'wx' });
-  } catch (error) {
-    throw new UsageError(`${path} cannot be written: ${(error as Error).message}`, { cause: error });
-  }
 }

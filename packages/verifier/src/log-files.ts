@@ -32,10 +32,11 @@ export function readLogProof(path: string | undefined): Uint8Array | null {
 }
 
 function keysOf(logKey: string, witness: readonly string[]): LogKeys {
-  return { log: keyIn(logKey, 'note'), witnesses: witness.map((path) => keyIn(path, 'cosignature')) };
+  return { log: readNoteKey(logKey, 'note'), witnesses: witness.map((path) => readNoteKey(path, 'cosignature')) };
 }
 
-function keyIn(path: string, type: NoteKey['type']): NoteKey {
+/** The key of a log or of a witness, pinned in a file. */
+export function readNoteKey(path: string, type: NoteKey['type']): NoteKey {
   const parsed = parseNoteKey(new TextDecoder().decode(readWhole(path, noteBytesMax)));
   if (parsed.kind === 'refused') throw new UsageError(`${path} has no key: ${parsed.reason}`);
   if (parsed.key.type === type) return parsed.key;

@@ -4,26 +4,31 @@
  */
 import { readFileSync } from 'node:fs';
 import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import type { Expectation } from './attestation.ts';
 import { type BundleOptions, makeBundle } from './bundle.ts';
 import { type ChainOptions, verifyHistory } from './chain.ts';
+import {
+  collect,
+  type Ending,
+  type OutputOptions,
+  once,
+  type Stage,
+  tell,
+  tellMade,
+  withTrust,
+} from './command-line.ts';
 import { type DirectoryOptions, verifyDirectory } from './directory.ts';
 import { drawGraph } from './draw-graph.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { EXIT } from './exit-code.ts';
 import { type GraphOptions, verifyGraphDirectory } from './graph-directory.ts';
+import { addLogCommands } from './log-commands.ts';
 import type { PolicyOptions } from './policy.ts';
-import type { Report } from './report.ts';
 import { requirementForms } from './requirement.ts';
-import { type Shown, showJson, showText } from './show-report.ts';
+import { showJson, showText } from './show-report.ts';
 import { UsageError } from './usage-error.ts';
 import { type VerdictOptions, verifyVerdictDirectory } from './verdict-directory.ts';
 import { type AttestationFiles, verify, verifyPolicy } from './verify.ts';
-
-/** How the command ends, and what it prints. */
-export interface Ending extends Shown {
-  readonly exitCode: ExitCode;
-}
 
 /** Runs one command line, without the names of the program, and returns how it ends. Only a bug throws. */
 export async function serviceVerify(words: readonly string[]): Promise<Ending> {
@@ -43,16 +48,6 @@ export async function serviceVerify(words: readonly string[]): Promise<Ending> {
     return { exitCode: EXIT.usage, stdout: '', stderr: `service-verify: ${printable(error.message)}\n` };
   }
   return ending ?? { exitCode: EXIT.usage, ...said };
-}
-
-/** Where the parsed commands leave their result. */
-interface Stage {
-  readonly said: { stdout: string; stderr: string };
-  readonly end: (ending: Ending) => void;
-}
-
-interface OutputOptions {
-  readonly json?: boolean;
 }
 
 function verifierCommand(stage: Stage): Command {
@@ -77,6 +72,7 @@ function verifierCommand(stage: Stage): Command {
   addVerdict(program, stage);
   addGraph(program, stage);
   addBundle(program, stage);
+  addLogCommands(program, stage);
   return program;
 }
 
@@ -89,14 +85,6 @@ const EXIT_HELP = `
 Exit codes: ${EXIT.good} good, ${EXIT.usage} usage, ${EXIT.signature} signature or key, ${EXIT.subject} subject digest,
 ${EXIT.profile} profile, ${EXIT.policy} policy, ${EXIT.record} history, receipt or files that contradict one another,
 ${EXIT.notAnExport} not an export, such as a foreign or too large file in the directory.`;
-
-const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];
-
-/** An option that decides something may not be overruled by a later one. */
-function once(value: string, earlier: string | undefined): string {
-  if (earlier !== undefined) throw new InvalidArgumentError('It is given twice.');
-  return value;
-}
 
 function addVerify(program: Command, stage: Stage): void {
   const command = program
@@ -179,24 +167,14 @@ function addBundle(program: Command, stage: Stage): void {
     .description('wrap a signed envelope as a Sigstore bundle, on stdout or in a new file')
     .requiredOption('--envelope <file>', 'the DSSE envelope', once)
     .requiredOption('--public-key <file>', 'a pinned key as PEM; may be repeated', collect)
+    .option('--log-proof <file>', 'the proof that the log has the envelope, whose entry the bundle then has', once)
+    .option('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
     .option('--output <file>', 'write the bundle here; the file must not exist', once)
-    .action(async (options: BundleOptions) => {
-      const { report, bundle } = await makeBundle(options);
-      const { stdout, stderr } = showText(report);
-      const shown = bundle === null ? { stdout, stderr } : { stdout: bundle, stderr: stdout };
-      stage.end({ exitCode: report.exitCode, ...shown });
-    });
+    .action(async (options: BundleOptions) => tellMade(stage, await makeBundle(options)));
 }
 
 type AttestationOptions = AttestationFiles &
   Omit<Expectation, 'mediaType'> & { readonly mediaType?: string } & OutputOptions;
-
-function withTrust(command: Command): Command {
-  return command
-    .requiredOption('--public-key <file>', 'a pinned key as PEM; may be repeated, every one is tried', collect)
-    .requiredOption('--tenant <tenant>', 'the tenant you expect', once)
-    .option('--json', 'print it as JSON');
-}
 
 function withAttestation(command: Command): Command {
   return withLog(
@@ -232,8 +210,4 @@ function withPolicy(command: Command): Command {
 /** The options about the expected statement, without those that were not given. */
 function expectationOf({ tenant, subjectName, mediaType = RESULT_MEDIA_TYPE }: AttestationOptions): Expectation {
   return { tenant, mediaType, ...(subjectName !== undefined && { subjectName }) };
-}
-
-function tell(stage: Stage, { json = false }: OutputOptions, report: Report): void {
-  stage.end({ exitCode: report.exitCode, ...(json ? showJson(report) : showText(report)) });
 }

@@ -58,9 +58,14 @@ export function rekorOriginOf({ host, tree }: LogName): string {
   return `${host} - ${tree}`;
 }
 
+/** What Sigstore's tools know a log by: the SHA-256 of its key as SPKI. */
+export function rekorIdOf({ key }: NoteKey): Hash {
+  return sha256Bytes(spkiOf(key.raw));
+}
+
 /** The same log's key as the head in Rekor's form names it. */
-export function rekorKeyOf({ key }: NoteKey, { host }: LogName): NoteKey {
-  return { name: host, type: 'note', hint: sha256Bytes(spkiOf(key.raw)).slice(0, 4), key };
+export function rekorKeyOf(log: NoteKey, { host }: LogName): NoteKey {
+  return { name: host, type: 'note', hint: rekorIdOf(log).slice(0, 4), key: log.key };
 }
 
 /** A whole number as a checkpoint writes it; null for any other spelling. */

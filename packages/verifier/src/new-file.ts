@@ -1,0 +1,21 @@
+/** Writes what a command made. An existing file may be the evidence itself, so it is never overwritten. */
+import { writeFileSync } from 'node:fs';
+import type { Report } from './report.ts';
+import { UsageError } from './usage-error.ts';
+
+/** The report on what was made, and its text if it is to be printed: it was refused, or went to a file, where that is null. */
+export interface Made {
+  readonly report: Report;
+  readonly text: string | null;
+}
+
+/** Writes the text to a new file, or hands it on where no file is named. */
+export function made(report: Report, text: string, output: string | undefined): Made {
+  if (output === undefined) return { report, text };
+  try {
+    writeFileSync(output, text, { flag: 'wx' });
+  } catch (error) {
+    throw new UsageError(`${output} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+  return { report, text: null };
+}

@@ -1,0 +1,39 @@
+/** An envelope that was read by itself, without the result that it is about: who signed it, and what it states. */
+import {
+  decodeEnvelope,
+  decodeStatement,
+  findSignature,
+  parsePublicKey,
+  type SignedStatement,
+} from '@vouchbox/evidence';
+import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
+
+/** The envelope with the signature that holds under a pinned key, or why there is none. `bytes` is null if it is too large. */
+export async function signedStatement(
+  bytes: Uint8Array<ArrayBuffer> | null,
+  pems: readonly (string | null)[],
+): Promise<SignedStatement | string> {
+  if (bytes === null) return `the envelope is larger than ${sizeText(envelopeBytesMax)}`;
+  const decoded = decodeEnvelope(bytes);
+  if (decoded.kind === 'refused') return `the envelope is refused: ${decoded.reason}`;
+  const parsed = pems.map((pem) => parsePublicKey(pem ?? ''));
+  const bad = parsed.find((result) => result.kind === 'refused');
+  if (bad !== undefined) return `a public key is refused: ${bad.reason}`;
+  const keys = parsed.flatMap((result) => (result.kind === 'key' ? [result.key] : []));
+  const found = await findSignature(decoded.envelope, keys);
+  if (found === null) return 'no signature is right under a pinned key';
+  return { bytes, envelope: decoded.envelope, ...found };
+}
+
+/** Milliseconds since the epoch of a time as the service writes it; not a number for any other text. */
+export function millisecondsOf(time: unknown): number {
+  const isTime = typeof time === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(time);
+  return isTime ? Date.parse(time) : Number.NaN;
+}
+
+/** When the job ended by what was signed, in milliseconds since the epoch; null if the statement does not tell it. */
+export function statedEnd({ envelope }: SignedStatement): number | null {
+  const decoded = decodeStatement(envelope.payload);
+  const time = decoded.kind === 'refused' ? Number.NaN : millisecondsOf(decoded.statement.predicate['finishedAt']);
+  return Number.isNaN(time) ? null : time;
+}

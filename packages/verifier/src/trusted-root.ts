@@ -1,0 +1,58 @@
+/**
+ * `service-verify trusted-root`: the pinned keys of logs in the form in which Sigstore's tools take them. It names no signer:
+ * whose results are taken is told to those tools beside it. docs/decisions/0064 says what they demand.
+ */
+import { canonicalJson, encodeBase64, logNameOf, type NoteKey, rekorIdOf, spkiOf } from '@vouchbox/evidence';
+import { EXIT } from './exit-code.ts';
+import { readNoteKey } from './log-files.ts';
+import { type Made, made } from './new-file.ts';
+import { passed } from './report.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface TrustedRootOptions {
+  readonly logKey: readonly string[];
+  /** A file that must not exist yet; without it the root goes to stdout. */
+  readonly output?: string;
+}
+
+const NOTICE = 'The root names logs and no signer: whoever uses it pins the key of the signer beside it.';
+
+/** A start is demanded. Nothing says when the log's key was made, and the log states no times that it would bound. */
+const SINCE_EVER = { start: '1970-01-01T00:00:00Z' };
+
+export function makeTrustedRoot({ logKey, output }: TrustedRootOptions): Made {
+  const logs = logKey.map((path) => logIn(path));
+  const checks = logs.map(({ key }) => passed('log', key.name));
+  // Trees of one log have one key, and Sigstore's tools look a log up by it.
+  const tlogs = new Map(logs.map((log) => [log.host + log.key.key.key_id, tlogOf(log)])).values();
+  const root = {
+    mediaType: 'application/vnd.dev.sigstore.trustedroot+json;version=0.1',
+    tlogs: [...tlogs],
+    certificateAuthorities: [],
+    ctlogs: [],
+    timestampAuthorities: [],
+  };
+  return made({ exitCode: EXIT.good, checks, facts: {}, notice: NOTICE }, `${canonicalJson(root)}\n`, output);
+}
+
+interface PinnedLog {
+  readonly host: string;
+  readonly key: NoteKey;
+}
+
+function logIn(path: string): PinnedLog {
+  const key = readNoteKey(path, 'note');
+  const name = logNameOf(key.name);
+  if (name === null) throw new UsageError(`${path} has the key of ${key.name}, which is no log HOST/log/TREE`);
+  return { host: name.host, key };
+}
+
+/** Without `checkpointKeyId`: verifiers in use disagree about what it names. */
+function tlogOf({ host, key }: PinnedLog): object {
+  return {
+    baseUrl: `https://${host}`,
+    hashAlgorithm: 'SHA2_256',
+    publicKey: { rawBytes: encodeBase64(spkiOf(key.key.raw)), keyDetails: 'PKIX_ED25519', validFor: SINCE_EVER },
+    logId: { keyId: encodeBase64(rekorIdOf(key)) },
+  };
+}

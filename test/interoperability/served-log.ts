@@ -1,0 +1,18 @@
+/** What a running service serves of its log. */
+import { vi } from 'vitest';
+import type { Rig } from '../rig/rig.ts';
+
+/** The proof of a job, once the log has it. */
+export async function proofOf({ alpha }: Rig, job_id: string): Promise<string> {
+  const { bytes } = await vi.waitFor(() => alpha.client.logProof(job_id), { timeout: 20_000, interval: 50 });
+  return new TextDecoder().decode(bytes);
+}
+
+/** As its readers pin it. */
+export async function keyOfLog(rig: Rig): Promise<string> {
+  return ((await rig.request('/log/keys', { key: null })).json as { readonly log_key: string }).log_key;
+}
+
+export async function servedLog(rig: Rig, path: string): Promise<string> {
+  return (await rig.request(`/log/${path}`, { key: null })).text;
+}
