@@ -28,11 +28,14 @@ export function once(value: string, earlier: string | undefined): string {
   return value;
 }
 
-export function withTrust(command: Command): Command {
+export function withKeys(command: Command): Command {
   return command
     .requiredOption('--public-key <file>', 'a pinned key as PEM; may be repeated, every one is tried', collect)
-    .requiredOption('--tenant <tenant>', 'the tenant you expect', once)
     .option('--json', 'print it as JSON');
+}
+
+export function withTrust(command: Command): Command {
+  return withKeys(command).requiredOption('--tenant <tenant>', 'the tenant you expect', once);
 }
 
 export function tell(stage: Stage, { json = false }: OutputOptions, report: Report): void {

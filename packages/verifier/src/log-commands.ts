@@ -1,10 +1,16 @@
-/** The commands about the log that need no result. */
-import type { Command } from 'commander';
-import { collect, once, type Stage, tellMade } from './command-line.ts';
+/** The commands about the log that need no result: roots for other tools, and comparisons of what two people hold. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { collect, type OutputOptions, once, type Stage, tell, tellMade, withKeys, withTrust } from './command-line.ts';
+import { compareHeads, type HeadOptions } from './head.ts';
+import { compareResults, type SameOptions } from './same.ts';
+import { type TenantOptions, verifyTenant } from './tenant.ts';
 import { makeTrustedRoot, type TrustedRootOptions } from './trusted-root.ts';
 
 export function addLogCommands(program: Command, stage: Stage): void {
   addTrustedRoot(program, stage);
+  addHead(program, stage);
+  addSame(program, stage);
+  addTenant(program, stage);
 }
 
 function addTrustedRoot(program: Command, stage: Stage): void {
@@ -14,4 +20,46 @@ function addTrustedRoot(program: Command, stage: Stage): void {
     .requiredOption('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64; may be repeated', collect)
     .option('--output <file>', 'write the root here; the file must not exist', once)
     .action((options: TrustedRootOptions) => tellMade(stage, makeTrustedRoot(options)));
+}
+
+function addHead(program: Command, stage: Stage): void {
+  program
+    .command('head')
+    .description('compare two heads of a log: the same, one grown from the other, or a fork')
+    .argument('<file>', 'a checkpoint, or a proof that has one')
+    .argument('<other>', 'another')
+    .requiredOption('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
+    .option('--log-consistency <file>', 'a proof that the log only grew; may be repeated', collect, [])
+    .option('--json', 'print it as JSON')
+    .action(async (file: string, other: string, options: HeadOptions & OutputOptions) => {
+      tell(stage, options, await compareHeads([file, other], options));
+    });
+}
+
+function addSame(program: Command, stage: Stage): void {
+  const command = program
+    .command('same')
+    .description('compare two signed results: one, two of one job or of one number, or of two jobs')
+    .argument('<result>', 'the directory of an exported job, or a DSSE envelope')
+    .argument('<other>', 'another');
+  withKeys(command).action(async (result: string, other: string, options: SameOptions & OutputOptions) => {
+    tell(stage, options, await compareResults([result, other], options));
+  });
+}
+
+function addTenant(program: Command, stage: Stage): void {
+  const command = program
+    .command('tenant')
+    .description('check exports of one tenant, and that none of its jobs is missing')
+    .argument('<directory...>')
+    .requiredOption('--jobs <number>', 'how many jobs the tenant has had', wholeNumber);
+  withTrust(command).action(async (directories: readonly string[], options: TenantOptions & OutputOptions) => {
+    tell(stage, options, await verifyTenant(directories, options));
+  });
+}
+
+function wholeNumber(text: string, earlier: number | undefined): number {
+  if (earlier !== undefined) throw new InvalidArgumentError('It is given twice.');
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return Number(text);
 }

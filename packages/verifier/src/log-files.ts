@@ -2,6 +2,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type LogKeys, logProofBytesMax, type NoteKey, noteBytesMax, parseNoteKey } from '@vouchbox/evidence';
 import { sizeText } from '@vouchbox/protocol/vocabulary';
+import { parseDuration } from './duration.ts';
 import type { LogExpectation } from './log-standing.ts';
 import { readBounded } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
@@ -12,23 +13,40 @@ export interface LogOptions {
   readonly witness?: readonly string[];
   readonly logState?: string;
   readonly logConsistency?: readonly string[];
+  readonly afterHead?: readonly string[];
+  readonly logDelay?: string;
 }
 
 /** Reads them. What cannot be read, or is no key, is a `UsageError`. */
-export function readLog({ logKey, witness = [], logState, logConsistency = [] }: LogOptions): LogExpectation {
-  const given = [logState, ...logConsistency, ...witness].some((path) => path !== undefined);
+export function readLog({ logKey, witness = [], logState, logConsistency, ...times }: LogOptions): LogExpectation {
+  const { afterHead = [], logDelay } = times;
+  const given = [logState, ...(logConsistency ?? []), ...witness, ...afterHead].some((path) => path !== undefined);
   if (logKey === undefined && given)
     throw new UsageError('what is said of the log needs --log-key, the key of the log');
+  if (afterHead.length > 0 && witness.length === 0)
+    throw new UsageError('--after-head needs --witness: only a witness says when it saw a head');
   return {
     keys: logKey === undefined ? null : keysOf(logKey, witness),
     remembered: logState === undefined ? null : rememberedHead(logState),
-    consistency: logConsistency.map((path) => readWhole(path, logProofBytesMax)),
+    consistency: readConsistency(logConsistency),
+    after: afterHead.map(readLogFile),
+    ...(logDelay !== undefined && { delay: parseDuration(logDelay) }),
   };
 }
 
 /** Reads a proof. One that is too large is a `UsageError`. */
 export function readLogProof(path: string | undefined): Uint8Array | null {
-  return path === undefined ? null : readWhole(path, logProofBytesMax);
+  return path === undefined ? null : readLogFile(path);
+}
+
+/** Reads proofs that the log only grew. */
+export function readConsistency(paths: readonly string[] = []): readonly Uint8Array[] {
+  return paths.map(readLogFile);
+}
+
+/** Reads a proof or a head. */
+export function readLogFile(path: string): Uint8Array<ArrayBuffer> {
+  return readWhole(path, logProofBytesMax);
 }
 
 function keysOf(logKey: string, witness: readonly string[]): LogKeys {

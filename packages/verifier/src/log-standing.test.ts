@@ -184,6 +184,58 @@ describe('a remembered head', () => {
   });
 });
 
+describe('the time at which a witness saw the log without a result', () => {
+  const end = Date.parse(job.receipt.finished_at) / 1000;
+  /** A head that the witness saw so many seconds after the end of the job. */
+  const seen = (seconds: number, size = index) =>
+    log.checkpoint(size, testCosignature(witness, log.headText(size), end + seconds));
+  const late = expect.stringContaining('log_time: BACKDATED OR LATE: it says that its job ended at') as string;
+  const after = (head: string, ...words: readonly string[]) =>
+    verify(log.proof(index), ...pinned, '--after-head', file(head), ...words);
+
+  test('may be ten minutes after the end of its job, and no more', async () => {
+    expect(await after(seen(600))).toMatchObject({ exitCode: 0, failed: [] });
+    expect(await after(seen(601))).toMatchObject({ exitCode: 6, failed: [late] });
+  });
+
+  test('may be as long after it as the reader says', async () => {
+    expect(await after(seen(3600), '--log-delay', '1h')).toMatchObject({ exitCode: 0 });
+    expect(await after(seen(3), '--log-delay', '2s')).toMatchObject({ exitCode: 6, failed: [late] });
+  });
+
+  test('is the latest of all heads that do not have it', async () => {
+    const words = ['--after-head', file(seen(-5, 3))];
+    expect(await after(seen(601), ...words)).toMatchObject({ exitCode: 6, failed: [late] });
+  });
+
+  test('says nothing if the head has the result', async () => {
+    expect(await after(seen(9999, index + 1))).toMatchObject({ exitCode: 0 });
+  });
+
+  test('is compared with a remembered head without being asked', async () => {
+    const [state, proof] = [file(seen(601)), file(log.consistency(index))];
+    const words = [...pinned, '--log-state', state, '--log-consistency', proof];
+    expect(await verify(log.proof(index), ...words)).toMatchObject({ exitCode: 6, failed: [late] });
+    const unwitnessed = file(log.checkpoint(index));
+    const without = [...pinned, '--log-state', unwitnessed, '--log-consistency', proof];
+    expect(await verify(log.proof(index), ...without)).toMatchObject({ exitCode: 0 });
+  });
+
+  test.each([
+    ['no pinned witness saw', log.checkpoint(index), 'log_time: no pinned witness says when it saw the head of 20'],
+    ['its witness did not sign', log.checkpoint(index, cosignature), 'log_time: witness.example did not sign'],
+    ['a stranger signed', new TestLog().checkpoint(), 'log_consistency: a head that was seen before is refused'],
+  ])('is not told by a head that %s', async (_what, head, problem) => {
+    expect(await after(head)).toMatchObject({ exitCode: 6, failed: [expect.stringContaining(problem)] });
+  });
+
+  test('is told by witnesses alone', async () => {
+    const words = ['--log-key', logKey, '--after-head', file(seen(1))];
+    const refused = await verify(log.proof(index), ...words);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('needs --witness') as string });
+  });
+});
+
 test.each([
   ['the key of a witness in place of the log’s', ['--log-key', witnessKey], 'has the key of a witness'],
   ['the key of the log in place of a witness’s', ['--log-key', logKey, '--witness', logKey], 'has the key of a log'],

@@ -5,21 +5,17 @@
  */
 import {
   type Checkpoint,
-  type Consistency,
-  equalHashes,
-  headProblem,
-  isConsistent,
   type LogKeys,
   logLeaf,
   type NoteKey,
   noteText,
-  parseCheckpoint,
-  parseConsistency,
   parseLogProof,
   type SignedStatement,
   verifyLogProof,
   type Witnessed,
 } from '@vouchbox/evidence';
+import { relationOf, signedHead, signedProofs } from './log-heads.ts';
+import { type EarlierHead, logDelayDefault, timeChecks, timeText } from './log-time.ts';
 import { type Check, failed, passed } from './report.ts';
 
 /** What the reader of the log knows from elsewhere. */
@@ -30,6 +26,10 @@ export interface LogExpectation {
   readonly remembered?: string | null;
   /** Proofs that one head's tree begins with another's. */
   readonly consistency?: readonly Uint8Array[];
+  /** Heads that witnesses signed, in files: what these do not have came later. */
+  readonly after?: readonly Uint8Array[];
+  /** How long after its end a job may reach the log, in milliseconds. */
+  readonly delay?: number;
 }
 
 export interface LogStanding {
@@ -63,13 +63,17 @@ export async function logStanding(
   const verdict = await verifyLogProof(parsed.proof, logLeaf(statement), keys);
   if (verdict.kind === 'failed') return refusedAt(verdict.check, verdict.reason);
   const { index, checkpoint, witnessed } = verdict;
-  const grown = await knownLog(checkpoint, { log: keys.log, ...seen });
+  const earlier = await headsBefore(keys.log, seen);
+  if (typeof earlier === 'string') return refusedAt('log_consistency', earlier);
+  const grown = await knownLog(checkpoint, earlier, { log: keys.log, ...seen });
   if ('problem' in grown) return refusedAt('log_consistency', grown.problem);
+  const { delay = logDelayDefault } = seen;
   const checks = [
     passed('log_head', `${checkpoint.size} statements, signed by ${checkpoint.origin}`),
     passed('log_inclusion', `statement ${index}`),
     ...witnessed.map(({ name, time }) => passed('witness', `${name} at ${timeText(time)}`)),
     ...(seen.remembered == null ? [] : [passed('log_consistency', 'the log only grew since it was seen before')]),
+    ...(await timeChecks({ statement, index }, earlier, { witnesses: keys.witnesses, delay })),
   ];
   return { word: wordOf(witnessed), isLogged: true, witnessed, checks, head: noteText(grown.newest.note) };
 }
@@ -83,61 +87,32 @@ function wordOf(witnessed: readonly Witnessed[]): string {
   return `WITNESSED by ${witnessed.map(({ name, time }) => `${name} at ${timeText(time)}`).join(' and by ')}`;
 }
 
-/** A witness may state any time: one that is no date is told as its number. */
-function timeText(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString().replace('.000Z', 'Z');
-}
+type Seen = Omit<LogExpectation, 'keys'>;
 
-type Seen = Omit<LogExpectation, 'keys'> & { readonly log: NoteKey };
+/** The heads that were seen before, which the log must have signed; or what is wrong with one. */
+async function headsBefore(log: NoteKey, { remembered = null, after = [] }: Seen): Promise<EarlierHead[] | string> {
+  const heads: EarlierHead[] = [];
+  if (remembered !== null) {
+    const head = await signedHead(new TextEncoder().encode(remembered), log);
+    if (typeof head === 'string') return `the remembered head is refused: ${head}`;
+    heads.push({ head, isDemanded: false });
+  }
+  for (const bytes of after) {
+    const head = await signedHead(bytes, log);
+    if (typeof head === 'string') return `a head that was seen before is refused: ${head}`;
+    heads.push({ head, isDemanded: true });
+  }
+  return heads;
+}
 
 /** Whether the head is of the log that was seen before, and the largest head of it that is known now. */
 async function knownLog(
   found: Checkpoint,
-  { remembered = null, consistency = [], log }: Seen,
+  earlier: readonly EarlierHead[],
+  { consistency = [], log }: Seen & { readonly log: NoteKey },
 ): Promise<{ readonly newest: Checkpoint } | { readonly problem: string }> {
-  if (remembered === null) return { newest: found };
-  const before = parseCheckpoint(remembered);
-  const known = before.kind === 'refused' ? before.reason : await headProblem(before.checkpoint, log);
-  if (known !== null) return { problem: `the remembered head is refused: ${known}` };
-  if (before.kind === 'refused') return { problem: before.reason };
-  const proofs: Consistency[] = [];
-  for (const bytes of consistency) {
-    const parsed = parseConsistency(bytes);
-    const problem = parsed.kind === 'refused' ? parsed.reason : await headProblem(parsed.consistency.checkpoint, log);
-    if (problem !== null || parsed.kind === 'refused')
-      return { problem: `a proof of consistency is refused: ${problem}` };
-    proofs.push(parsed.consistency);
-  }
-  return compared(before.checkpoint, found, proofs);
-}
-
-/** All heads are signed. They are of one log if both lead to one head. */
-function compared(
-  before: Checkpoint,
-  found: Checkpoint,
-  proofs: readonly Consistency[],
-): { readonly newest: Checkpoint } | { readonly problem: string } {
-  const used = proofs.filter(({ old }) => old === before.size || old === found.size);
-  for (const { old, hashes, checkpoint } of used) {
-    const older = old === before.size ? before : found;
-    if (!isConsistent(older, checkpoint, hashes))
-      return { problem: `the log does not begin with what it had at ${old} statements: it was changed` };
-  }
-  if (before.size === found.size && !equalHashes(before.root, found.root))
-    return { problem: `the log signed two heads of ${found.size} statements: others are shown another log` };
-  const reached = (head: Checkpoint) => [
-    head,
-    ...used.flatMap(({ old, checkpoint }) => (old === head.size ? [checkpoint] : [])),
-  ];
-  const isSame = (one: Checkpoint, other: Checkpoint) => one.size === other.size && equalHashes(one.root, other.root);
-  const isKnown = reached(before).some((one) => reached(found).some((other) => isSame(one, other)));
-  if (!isKnown) {
-    const sizes = [before.size, found.size].sort((one, other) => one - other).join(' and of ');
-    return {
-      problem: `nothing shows that the heads of ${sizes} statements are of one log: fetch a proof of consistency`,
-    };
-  }
-  const heads = [before, found, ...used.map(({ checkpoint }) => checkpoint)];
-  return { newest: heads.reduce((most, head) => (head.size > most.size ? head : most)) };
+  const before = earlier.find(({ isDemanded }) => !isDemanded)?.head;
+  if (before === undefined) return { newest: found };
+  const proofs = await signedProofs(consistency, log);
+  return 'problem' in proofs ? proofs : relationOf([before, found], proofs.proofs);
 }

@@ -3,9 +3,11 @@
  * program, its outcome and the observed protections.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
+import { parseDuration } from './duration.ts';
 import { type LogStanding, notLogged } from './log-standing.ts';
 import { type Check, checked } from './report.ts';
 import { parseRequirement, type Requirement } from './requirement.ts';
+import { millisecondsOf } from './signed-statement.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A policy as given on the command line. */
@@ -51,8 +53,7 @@ function codeRequirement(wanted: string): Requirement {
 
 /** `finishedAt` is a time of the signer's clock. */
 function ageCheck(finishedAt: string, { ageMax, now }: { readonly ageMax: number; readonly now: number }): Check {
-  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(finishedAt);
-  const age = isTime ? now - Date.parse(finishedAt) : Number.NaN;
+  const age = now - millisecondsOf(finishedAt);
   return checked('max_age', ageProblem(age, ageMax), `it finished ${secondsOf(age)} s ago`);
 }
 
@@ -64,15 +65,4 @@ function ageProblem(age: number, ageMax: number): string | null {
 
 function secondsOf(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);
-}
-
-const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Milliseconds of a span such as `90s`, `15m`, `12h` or `7d`. */
-function parseDuration(text: string): number {
-  const { number, unit } = /^(?<number>\d{1,9})(?<unit>[smhd])$/.exec(text)?.groups ?? {};
-  if (number === undefined || unit === undefined) {
-    throw new UsageError(`malformed duration ${text}; it must be a number and s, m, h or d, such as 12h`);
-  }
-  return Number(number) * (UNIT_MILLISECONDS[unit] as number);
 }

@@ -191,7 +191,14 @@ function withLog(command: Command): Command {
     .option('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
     .option('--witness <file>', 'the key of a witness of the log, as NAME+HINT+BASE64; may be repeated', collect, [])
     .option('--log-state <file>', 'remember the largest head of the log here, and demand that the log only grows', once)
-    .option('--log-consistency <file>', 'a proof that it does; may be repeated', collect, []);
+    .option('--log-consistency <file>', 'a proof that it does; may be repeated', collect, [])
+    .option(
+      '--after-head <file>',
+      'a head that a witness saw; a job is not in the log long after it; may be repeated',
+      collect,
+      [],
+    )
+    .option('--log-delay <duration>', 'how long after its end a job may reach the log (default: 10m)', once);
 }
 
 function withPolicy(command: Command): Command {

@@ -2,9 +2,14 @@
 import {
   decodeEnvelope,
   decodeStatement,
+  type ExecutionPredicate,
   findSignature,
+  PREDICATE_TYPE,
   parsePublicKey,
+  readPredicate,
+  resultSubjectName,
   type SignedStatement,
+  STATEMENT_MEDIA_TYPE,
 } from '@vouchbox/evidence';
 import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
 
@@ -23,6 +28,28 @@ export async function signedStatement(
   const found = await findSignature(decoded.envelope, keys);
   if (found === null) return 'no signature is right under a pinned key';
   return { bytes, envelope: decoded.envelope, ...found };
+}
+
+/** What a statement of the service's profile says of a job, with the digest of its result. */
+export interface StatedResult {
+  readonly predicate: ExecutionPredicate;
+  readonly resultSha256: string;
+}
+
+/** What the envelope states of a job's result, or why it is no such statement. */
+export function statedResult({ envelope }: SignedStatement): StatedResult | string {
+  if (envelope.payloadType !== STATEMENT_MEDIA_TYPE) return `the payload type is not ${STATEMENT_MEDIA_TYPE}`;
+  const decoded = decodeStatement(envelope.payload);
+  if (decoded.kind === 'refused') return `the statement is refused: ${decoded.reason}`;
+  const { statement } = decoded;
+  if (statement.predicateType !== PREDICATE_TYPE) return `the predicate type is not ${PREDICATE_TYPE}`;
+  const read = readPredicate(statement.predicate);
+  if (read.kind === 'refused') return `the predicate is refused: ${read.reason}`;
+  const [subject] = statement.subject;
+  const resultSha256 = subject?.digest['sha256'];
+  const isOfJob = statement.subject.length === 1 && subject?.name === resultSubjectName(read.predicate.jobId);
+  if (!isOfJob || resultSha256 === undefined) return 'its subject is not the result of its job';
+  return { predicate: read.predicate, resultSha256 };
 }
 
 /** Milliseconds since the epoch of a time as the service writes it; not a number for any other text. */

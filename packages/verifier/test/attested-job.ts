@@ -52,6 +52,8 @@ export interface JobOptions {
   /** The outputs that are inputs of the job, by the paths of the inputs. */
   readonly from?: Readonly<Record<string, OutputName>>;
   readonly outputs?: Readonly<Record<string, string>>;
+  /** Which job of its tenant it is; null if that is not told. */
+  readonly tenant_number?: number | null;
   /** What a later version says in its statement, and this one does not know. */
   readonly also?: Readonly<Record<string, unknown>>;
 }
@@ -107,7 +109,8 @@ export function attestedJob(options: JobOptions = {}): AttestedJob {
     sign: (message) => new Uint8Array(sign(null, message, key.privateKey)),
   };
   const job = { ...lifecycle, truncated: false, receipt_sha256 };
-  const result = attest({ job, receipt, events, kept: KEPT }, signer);
+  const { tenant_number = KEPT.tenant_number } = options;
+  const result = attest({ job, receipt, events, kept: { ...KEPT, tenant_number } }, signer);
   if (result.kind !== 'attested') throw new Error(`the fixture is not attestable: ${JSON.stringify(result)}`);
   const { also } = options;
   const attestation =

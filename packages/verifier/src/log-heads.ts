@@ -1,0 +1,90 @@
+/** Whether two signed heads are of one log that only grew. Uses nothing that only Node has. */
+import {
+  type Checkpoint,
+  type CheckpointResult,
+  type Consistency,
+  equalHashes,
+  headProblem,
+  isConsistent,
+  type NoteKey,
+  parseCheckpoint,
+  parseConsistency,
+  parseLogProof,
+} from '@vouchbox/evidence';
+
+/** The head in a checkpoint or in a proof, or why it is none that the log signed. */
+export async function signedHead(bytes: Uint8Array, log: NoteKey): Promise<Checkpoint | string> {
+  const result = headIn(bytes);
+  if (result.kind === 'refused') return `it has no head: ${result.reason}`;
+  return (await headProblem(result.checkpoint, log)) ?? result.checkpoint;
+}
+
+function headIn(bytes: Uint8Array): CheckpointResult {
+  const proof = parseLogProof(bytes);
+  if (proof.kind === 'proof') return { kind: 'checkpoint', checkpoint: proof.proof.checkpoint };
+  const grown = parseConsistency(bytes);
+  if (grown.kind === 'consistency') return { kind: 'checkpoint', checkpoint: grown.consistency.checkpoint };
+  return parseCheckpoint(new TextDecoder().decode(bytes));
+}
+
+/** Reads proofs of consistency, whose heads the log must have signed. */
+export async function signedProofs(
+  files: readonly Uint8Array[],
+  log: NoteKey,
+): Promise<{ readonly proofs: readonly Consistency[] } | { readonly problem: string }> {
+  const proofs: Consistency[] = [];
+  for (const bytes of files) {
+    const parsed = parseConsistency(bytes);
+    const problem = parsed.kind === 'refused' ? parsed.reason : await headProblem(parsed.consistency.checkpoint, log);
+    if (problem !== null || parsed.kind === 'refused')
+      return { problem: `a proof of consistency is refused: ${problem}` };
+    proofs.push(parsed.consistency);
+  }
+  return { proofs };
+}
+
+/**
+ * `forked`: the log signed two heads of one size, which is proof against it. `changed`: a given proof does not lead from one
+ * head to another. `not_shown`: nothing tells.
+ */
+export type HeadRelation =
+  | { readonly kind: 'one_log'; readonly newest: Checkpoint }
+  | { readonly kind: 'forked' | 'changed' | 'not_shown'; readonly problem: string };
+
+/** How two heads stand to each other. All heads, those of the proofs too, are signed by the log. */
+export function relationOf(
+  [one, other]: readonly [Checkpoint, Checkpoint],
+  proofs: readonly Consistency[],
+): HeadRelation {
+  const heads = [one, other, ...proofs.map(({ checkpoint }) => checkpoint)];
+  const fork = heads.find((head) =>
+    heads.some(({ size, root }) => size === head.size && !equalHashes(root, head.root)),
+  );
+  if (fork !== undefined) {
+    const problem = `the log signed two heads of ${fork.size} statements: others are shown another log`;
+    return { kind: 'forked', problem };
+  }
+  const used = proofs.filter(({ old }) => old === one.size || old === other.size);
+  for (const { old, hashes, checkpoint } of used) {
+    if (!isConsistent(old === one.size ? one : other, checkpoint, hashes))
+      return {
+        kind: 'changed',
+        problem: `the log does not begin with what it had at ${old} statements: it was changed`,
+      };
+  }
+  const reached = (size: number) => [
+    size,
+    ...used.flatMap(({ old, checkpoint }) => (old === size ? checkpoint.size : [])),
+  ];
+  if (reached(one.size).some((size) => reached(other.size).includes(size)))
+    return { kind: 'one_log', newest: largestOf([one, other, ...used.map(({ checkpoint }) => checkpoint)]) };
+  const sizes = [one.size, other.size].sort((low, high) => low - high).join(' and of ');
+  return {
+    kind: 'not_shown',
+    problem: `nothing shows that the heads of ${sizes} statements are of one log: fetch a proof of consistency`,
+  };
+}
+
+function largestOf(heads: readonly Checkpoint[]): Checkpoint {
+  return heads.reduce((most, head) => (head.size > most.size ? head : most));
+}

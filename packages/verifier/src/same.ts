@@ -1,0 +1,74 @@
+/**
+ * `service-verify same`: two signed results that should be one. A log does not see that a job was given two results, since its
+ * leaves are hashes; two holders who compare what they have do.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { EXPORT_FILES, sha256Hex } from '@vouchbox/evidence';
+import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
+import { EXIT } from './exit-code.ts';
+import { readBounded } from './read-file.ts';
+import { failed, passed, type Report, refusal } from './report.ts';
+import { type StatedResult, signedStatement, statedResult } from './signed-statement.ts';
+import { readPublicKey } from './verify.ts';
+
+export interface SameOptions {
+  readonly publicKey: readonly string[];
+}
+
+/** Paths of two envelopes, or of the directories of two exported jobs. The envelope alone decides. */
+export async function compareResults(paths: readonly [string, string], { publicKey }: SameOptions): Promise<Report> {
+  const pems = publicKey.map(readPublicKey);
+  const results: Signed[] = [];
+  for (const path of paths) {
+    const signed = await signedStatement(readBounded(envelopeAt(path), envelopeBytesMax), pems);
+    if (typeof signed === 'string') return refusal(EXIT.signature, [failed('signature', `${path}: ${signed}`)]);
+    const stated = statedResult(signed);
+    if (typeof stated === 'string') return refusal(EXIT.profile, [failed('statement', `${path}: ${stated}`)]);
+    results.push({ ...stated, key_id: signed.key.key_id, statementSha256: sha256Hex(signed.envelope.payload) });
+  }
+  const [one, other] = results as [Signed, Signed];
+  const signed = results.map(({ predicate, key_id }) => passed('signature', `${predicate.jobId}, by ${key_id}`));
+  const { word, exitCode } = verdictOf(one, other);
+  if (exitCode !== EXIT.good) return refusal(exitCode, [...signed, failed('same', word)]);
+  const facts = { job_id: one.predicate.jobId, tenant: one.predicate.tenant, result_sha256: one.resultSha256 };
+  return { exitCode, checks: [...signed, passed('same', word)], facts, notice: null };
+}
+
+interface Signed extends StatedResult {
+  readonly key_id: string;
+  readonly statementSha256: string;
+}
+
+/** A job has one statement, and so has each number of a tenant. */
+function verdictOf(one: Signed, other: Signed): { readonly word: string; readonly exitCode: Report['exitCode'] } {
+  const [{ predicate: first }, { predicate: second }] = [one, other];
+  const isOneTenant = first.tenant === second.tenant;
+  if (isOneTenant && first.jobId === second.jobId) {
+    if (one.statementSha256 === other.statementSha256) return { word: 'ONE RESULT', exitCode: EXIT.good };
+    return { word: `TWO RESULTS of ${first.jobId}: ${differing(one, other).join(', ')}`, exitCode: EXIT.record };
+  }
+  const number = first.tenantJobNumber;
+  if (isOneTenant && number !== undefined && number === second.tenantJobNumber) {
+    const word = `TWO RESULTS of job ${number} of ${first.tenant}: ${first.jobId} and ${second.jobId}`;
+    return { word, exitCode: EXIT.record };
+  }
+  return { word: 'NOT COMPARABLE: they are of two jobs', exitCode: EXIT.policy };
+}
+
+/** What the two statements do not have in common, by the names of their members. */
+function differing(one: Signed, other: Signed): readonly string[] {
+  const [first, second] = [one.predicate, other.predicate] as unknown as Readonly<Record<string, unknown>>[];
+  const names = new Set([...Object.keys(first ?? {}), ...Object.keys(second ?? {})]);
+  const members = [...names].filter((name) => JSON.stringify(first?.[name]) !== JSON.stringify(second?.[name]));
+  return [...(one.resultSha256 === other.resultSha256 ? [] : ['the result']), ...members];
+}
+
+/** Whoever reads the file says why it cannot be read. */
+function envelopeAt(path: string): string {
+  try {
+    return statSync(path).isDirectory() ? join(path, EXPORT_FILES.envelope) : path;
+  } catch {
+    return path;
+  }
+}

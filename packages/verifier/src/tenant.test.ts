@@ -1,0 +1,96 @@
+/** The exports of one tenant, and the numbers of its jobs. */
+import { afterAll, describe, expect, test } from 'vitest';
+import { type AttestedJob, attestedJob, exportOf, line, Scratch } from '../test/attested-job.ts';
+import { serviceVerify } from './service-verify.ts';
+
+const scratch = new Scratch();
+afterAll(() => scratch[Symbol.dispose]());
+let written = 0;
+
+function jobOf(tenant_number: number | null, { at = tenant_number ?? 0, text = 'hello', tenant = 'acme' } = {}) {
+  const job_id = `job_0197c0de-0000-7000-8000-${String(at).padStart(12, '0')}`;
+  return attestedJob({ job_id, tenant_number, tenant, bodies: [line('stdout', text)] });
+}
+
+function directoryOf(job: AttestedJob): string {
+  return scratch.writeAll(`export-${++written}`, exportOf(job));
+}
+
+const jobs = [1, 2, 3, 4].map((number) => jobOf(number));
+const key = scratch.write('key.pem', (jobs[0] as AttestedJob).key.publicKeyPem);
+const directories = jobs.map(directoryOf);
+
+async function count(given: readonly string[], told: number) {
+  const words = ['tenant', ...given, '--public-key', key, '--tenant', 'acme', '--jobs', `${told}`, '--json'];
+  const { exitCode, stdout } = await serviceVerify(words);
+  const { checks } = JSON.parse(stdout) as { checks: { good: boolean; detail: string }[] };
+  return { exitCode, failed: checks.flatMap(({ good, detail }) => (good ? [] : [detail])) };
+}
+
+describe('service-verify tenant', () => {
+  test('takes all jobs of a tenant, in any order, and one of them twice', async () => {
+    expect(await count(directories, 4)).toEqual({ exitCode: 0, failed: [] });
+    expect(await count([...directories].reverse().concat(directories[1] as string), 4)).toMatchObject({ exitCode: 0 });
+  });
+
+  test('names the jobs that are missing, also the last ones', async () => {
+    expect(await count(directories.toSpliced(1, 2), 9)).toEqual({ exitCode: 5, failed: ['MISSING: 2 to 3, 5 to 9'] });
+    expect(await count(directories.slice(1), 4)).toEqual({ exitCode: 5, failed: ['MISSING: 1'] });
+  });
+
+  test('counts up to the largest number that it sees, if fewer were told', async () => {
+    expect(await count([directories[0], directories[3]] as string[], 1)).toEqual({
+      exitCode: 5,
+      failed: ['MISSING: 2 to 3'],
+    });
+  });
+
+  test('says how many jobs state no number, where one is missing', async () => {
+    const without = directoryOf(jobOf(null, { at: 99 }));
+    const { failed } = await count([...directories.slice(0, 3), without], 4);
+    expect(failed).toEqual(['MISSING: 4; 1 of the exports state no number']);
+  });
+
+  test('names a number of two jobs', async () => {
+    const other = jobOf(2, { at: 77 });
+    const { exitCode, failed } = await count([...directories, directoryOf(other)], 4);
+    expect({ exitCode, failed }).toEqual({
+      exitCode: 6,
+      failed: [`REPEATED: 2 is ${jobs[1]?.job_id} and ${other.job_id}`],
+    });
+  });
+
+  test('names a job with two results', async () => {
+    const { exitCode, failed } = await count([...directories, directoryOf(jobOf(2, { text: 'other' }))], 4);
+    expect(exitCode).toBe(6);
+    expect(failed).toEqual([expect.stringContaining(`TWO RESULTS of ${jobs[1]?.job_id}, in `)]);
+  });
+
+  test('lists many gaps without end in few words', async () => {
+    const odd = Array.from({ length: 25 }, (_, at) => directoryOf(jobOf(2 * at + 1)));
+    const [said = ''] = (await count(odd, 999_999_999_999_999)).failed;
+    expect(said.startsWith('MISSING: 2, 4, 6,')).toBe(true);
+    expect(said.endsWith('40, 5 more gaps')).toBe(true);
+  });
+
+  test('refuses a job of another tenant, and one that was changed, with the code of `directory`', async () => {
+    const foreign = directoryOf(jobOf(5, { tenant: 'other' }));
+    expect(await count([...directories, foreign], 5)).toMatchObject({ exitCode: 4 });
+    const changed = new Map(exportOf(jobOf(5))).set('receipt.json', new TextEncoder().encode('{}'));
+    const spoilt = scratch.writeAll('spoilt', changed);
+    expect(await count([...directories, spoilt], 5)).toMatchObject({ exitCode: 6 });
+  });
+
+  test.each(['0', '-1', '1.5', 'x', ''])('does not take "%s" for a number of jobs', async (told) => {
+    const words = ['tenant', ...directories, '--public-key', key, '--tenant', 'acme', '--jobs', told];
+    expect(await serviceVerify(words)).toMatchObject({ exitCode: 1 });
+  });
+
+  test('does not guess how many jobs there are', async () => {
+    const words = ['tenant', ...directories, '--public-key', key, '--tenant', 'acme'];
+    expect(await serviceVerify(words)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('--jobs') as string,
+    });
+  });
+});

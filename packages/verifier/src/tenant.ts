@@ -1,0 +1,115 @@
+/**
+ * `service-verify tenant`: exports of one tenant, each checked, and the numbers that they state: 1 to N without a gap. N is
+ * told by the tenant, by a promise that it holds or by itself; what both it and the operator leave out is not seen.
+ */
+import { verifyDirectory } from './directory.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { type Check, checked, failed, passed, type Report } from './report.ts';
+
+export interface TenantOptions {
+  readonly publicKey: readonly string[];
+  readonly tenant: string;
+  /** How many jobs the tenant has. */
+  readonly jobs: number;
+}
+
+/** What one export states, once all of it was found good. */
+interface Counted {
+  readonly directory: string;
+  readonly job_id: string;
+  readonly receipt_sha256: string;
+  /** Null if its statement has none. */
+  readonly number: number | null;
+}
+
+export async function verifyTenant(directories: readonly string[], options: TenantOptions): Promise<Report> {
+  const { publicKey, tenant } = options;
+  const checks: Check[] = [];
+  const found: Counted[] = [];
+  for (const directory of directories) {
+    const report = await verifyDirectory(directory, { publicKey, tenant, require: [] });
+    const bad = report.checks.find(({ isGood }) => !isGood);
+    if (bad !== undefined) {
+      const check = failed(directory, `${bad.name}: ${bad.detail}`);
+      return { exitCode: report.exitCode, checks: [...checks, check], facts: {}, notice: null };
+    }
+    const counted = countedOf(directory, report);
+    checks.push(passed(directory, `${counted.job_id}, job ${counted.number ?? 'without a number'}`));
+    found.push(counted);
+  }
+  const { exitCode, numbers } = numbersOf(found, options.jobs);
+  const facts = { tenant, jobs: new Set(found.map(({ job_id }) => job_id)).size };
+  return { exitCode, checks: [...checks, ...numbers], facts, notice: exitCode === EXIT.good ? NOTICE : null };
+}
+
+const NOTICE =
+  'This shows the jobs up to this number, as many as were told. It does not show a job that tenant and operator leave out together.';
+
+function countedOf(directory: string, { facts }: Report): Counted {
+  const { job_id, receipt_sha256, tenant_job_number: number } = facts;
+  return {
+    directory,
+    job_id: String(job_id),
+    receipt_sha256: String(receipt_sha256),
+    number: typeof number === 'number' ? number : null,
+  };
+}
+
+function numbersOf(
+  found: readonly Counted[],
+  told: number,
+): { readonly exitCode: ExitCode; readonly numbers: readonly Check[] } {
+  const numbered = found.flatMap(({ number }) => (number === null ? [] : [number]));
+  const last = Math.max(told, ...numbered);
+  const repeated = repeatedNumbers(found);
+  const missing = gapsOf(numbered, last);
+  const without = found.length - numbered.length;
+  const gaps = missing.length === 0 ? null : `MISSING: ${listed(missing)}${unnumbered(without)}`;
+  const numbers = [
+    checked('repeated', repeated.length === 0 ? null : `REPEATED: ${repeated.join('; ')}`, 'no number twice'),
+    checked('numbers', gaps, `1 to ${last} without a gap`),
+  ];
+  return { exitCode: repeated.length > 0 ? EXIT.record : missing.length > 0 ? EXIT.policy : EXIT.good, numbers };
+}
+
+/** Numbers of two jobs, and jobs of two receipts. An export that is given twice is one job. */
+function repeatedNumbers(found: readonly Counted[]): readonly string[] {
+  const [byNumber, byJob] = [new Map<number, Counted>(), new Map<string, Counted>()];
+  return found.flatMap((each) => {
+    const [numbered, named] = [byNumber.get(each.number ?? 0), byJob.get(each.job_id)];
+    if (each.number !== null) byNumber.set(each.number, numbered ?? each);
+    byJob.set(each.job_id, named ?? each);
+    if (named !== undefined && named.receipt_sha256 !== each.receipt_sha256)
+      return [`TWO RESULTS of ${each.job_id}, in ${named.directory} and ${each.directory}`];
+    const isRepeated = numbered !== undefined && numbered.job_id !== each.job_id;
+    return isRepeated ? [`${each.number} is ${numbered.job_id} and ${each.job_id}`] : [];
+  });
+}
+
+interface Gap {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What is missing of 1 to `last`. */
+function gapsOf(numbers: readonly number[], last: number): readonly Gap[] {
+  const present = [...new Set(numbers)].sort((low, high) => low - high);
+  return [...present, last + 1].flatMap((number, at) => {
+    const first = (present[at - 1] ?? 0) + 1;
+    return first < number ? [{ first, last: number - 1 }] : [];
+  });
+}
+
+const gapsShown = 20;
+
+function listed(gaps: readonly Gap[]): string {
+  const shown = gaps
+    .slice(0, gapsShown)
+    .map(({ first, last }) => (first === last ? `${first}` : `${first} to ${last}`));
+  const more = gaps.length > gapsShown ? [`${gaps.length - gapsShown} more gaps`] : [];
+  return [...shown, ...more].join(', ');
+}
+
+function unnumbered(count: number): string {
+  return count === 0 ? '' : `; ${count} of the exports state no number`;
+}
