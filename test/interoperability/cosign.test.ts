@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, describe, expect, test } from 'vitest';
 import { attestedJob, Scratch, signingKey } from '../../packages/verifier/test/attested-job.ts';
+import { TestLog } from '../rig/test-log.ts';
 import { run } from './run.ts';
 
 const isInstalled = (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, 'cosign')));
@@ -18,9 +19,9 @@ const artifact = scratch.write('result.json', job.attestation.result);
 /** Without one cosign asks Sigstore for its own, although no log is asked for. */
 const root = scratch.write('root.json', '{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}');
 
-async function bundle(): Promise<string> {
+async function bundle(...more: readonly string[]): Promise<string> {
   const envelope = scratch.write('envelope.json', job.attestation.envelope);
-  const { stdout } = await serviceVerify(['bundle', '--envelope', envelope, '--public-key', pinned]);
+  const { stdout } = await serviceVerify(['bundle', '--envelope', envelope, '--public-key', pinned, ...more]);
   return stdout;
 }
 
@@ -38,6 +39,15 @@ describe.skipIf(!isInstalled)(`cosign${untried}`, () => {
       exitCode: 0,
       stderr: expect.stringContaining('Verified OK'),
     });
+  });
+
+  test('takes one that has an entry of the log, too', async () => {
+    const log = new TestLog();
+    const index = log.appendSigned(job.attestation.envelope, key.publicKeyPem);
+    const [logKey, proof] = [scratch.write('log.key', log.key.text), scratch.write('proof', log.proof(index))];
+    const text = await bundle('--log-key', logKey, '--log-proof', proof);
+    expect(text).toContain('integratedTime');
+    expect(await verified(text)).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Verified OK') });
   });
 
   test('refuses it for another key, another result, or another payload', async () => {
