@@ -101,6 +101,13 @@ test('a job of a service that keeps a log is proved to be in it', { tags: ['Log-
   expect((await rig.alpha.client.capabilities()).features).toContain('transparency_log');
 });
 
+test('the status tells how far the log has come', { tags: ['Bodies-10c'] }, async () => {
+  await proofOf(first);
+  const { log } = await rig.alpha.client.status();
+  expect(log).toMatchObject({ origin: 'log.example/log/1', waiting: 0, last_error: null, last_error_at: null });
+  expect([log?.size, log?.signed_size]).toEqual([2, 2]);
+});
+
 test('the opening statement is leaf 0, signed by the key that signs results', { tags: ['Log-1'] }, async () => {
   const { opening, log_key } = await keysOfLog();
   const bytes = new TextEncoder().encode(JSON.stringify(opening));

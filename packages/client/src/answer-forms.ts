@@ -349,6 +349,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     running: 'i',
     draining: 'b',
     signer: { enabled: 'b', outbox_depth: 'i', last_error: 'sz', last_error_at: 'sz' },
+    log: [{ origin: 's', size: 'i', signed_size: 'i', waiting: 'i', last_error: 'sz', last_error_at: 'sz' }, null],
     provider: { backend: 'sz', isolation_class: 'sz', ready: 'b', passed_over: 'sz' },
     parked: { cells: 'i', mem_mb: 'i', mem_mb_max: 'i' },
     object_store: [{ reachable: 'b', to_move: 'i', to_remove: 'i', missing: 'i', damaged: 'i' }, null],

@@ -1083,6 +1083,15 @@ export interface ServiceStatus {
     /** UTC with milliseconds. */
     last_error_at: string | null;
   };
+  log: {
+    origin: string;
+    size: number;
+    signed_size: number;
+    waiting: number;
+    last_error: string | null;
+    /** UTC with milliseconds. */
+    last_error_at: string | null;
+  } | null;
   provider: {
     backend: Backend | null;
     isolation_class: IsolationClass | null;

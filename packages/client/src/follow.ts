@@ -48,6 +48,9 @@ interface Following extends FollowOptions, RunFollowing {
   stream_url: string | undefined;
 }
 
+/** What the last frame, or the last page, is to have. */
+const endParts = ['result', 'receipt'] as const;
+
 /** The close code of a connection that reached its absolute lifetime. */
 const lifetimeReached: (typeof STREAM_CLOSE_CODES)['lifetimeReached'] = 1001;
 
@@ -146,7 +149,7 @@ async function chooseSource(following: Following): Promise<AsyncGenerator<JobEve
   const { session, job_id, by, signal, onState, onEnd, stream_url } = following;
   if (by === 'replay' || !globalThis.WebSocket) return null;
   const open = (path: string) => {
-    const address = streamAddress(session, path, following.last, onEnd && 'result,receipt');
+    const address = streamAddress(session, path, following.last, onEnd && endParts.join());
     return openEventStream(address, { signal, onEnd, onOpen: () => onState('live') });
   };
   following.stream_url = undefined;
@@ -181,8 +184,7 @@ async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
   const { session, job_id, signal, onState, onEnd } = following;
   const onRetry = () => onState('reconnecting');
   const isHeld = await supports(session, 'replay_wait', signal);
-  const tellsEnd = onEnd !== undefined && (await supports(session, 'replay_include', signal));
-  const include = tellsEnd ? (['result', 'receipt'] as const) : undefined;
+  const include = onEnd && (await supports(session, 'replay_include', signal)) ? endParts : undefined;
   for (let idle: number = idleMilliseconds; ; ) {
     const waitSeconds = isHeld ? waitSecondsAtOnce : undefined;
     const asked = { after: following.last, limit: replayLimitMax, waitSeconds, include, signal, onRetry };

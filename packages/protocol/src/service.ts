@@ -114,6 +114,18 @@ export const ServiceStatus = Type.Object({
     last_error: Nullable(Type.String()),
     last_error_at: Nullable(Timestamp),
   }),
+  /** The log of what is signed: leaves that have a place, those under the last head, and statements that wait. Null without one. */
+  log: Nullable(
+    Type.Object({
+      origin: Type.String(),
+      size: Type.Integer(),
+      signed_size: Type.Integer(),
+      waiting: Type.Integer(),
+      /** Why nothing is logged at present; null if nothing prevents it. */
+      last_error: Nullable(Type.String()),
+      last_error_at: Nullable(Timestamp),
+    }),
+  ),
   provider: Type.Object({
     backend: Nullable(Type.Enum([...BACKENDS])),
     isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),

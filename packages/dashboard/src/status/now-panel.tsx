@@ -7,7 +7,7 @@ import { Panel } from '../parts/panel.tsx';
 import { amountOf, durationOf } from '../words/amounts.ts';
 
 export function NowPanel({ status }: { readonly status: ServiceStatus }) {
-  const { queue, running, signer, provider, parked } = status;
+  const { queue, running, signer, log, provider, parked } = status;
   return (
     <Panel title="Service">
       <Facts
@@ -20,20 +20,31 @@ export function NowPanel({ status }: { readonly status: ServiceStatus }) {
           ['Stronger cells not taken', printable(provider.passed_over ?? 'none')],
           ['Parked', `${amountOf(parked.cells, 'cell')}, ${parked.mem_mb} of ${parked.mem_mb_max} MiB`],
           ['Signing', signer.enabled ? `${amountOf(signer.outbox_depth, 'result')} to sign` : 'off'],
-          [
-            'Last error of signing',
-            signer.last_error === null ? (
-              'none'
-            ) : (
-              <>
-                {printable(signer.last_error)}, <Moment at={signer.last_error_at} />
-              </>
-            ),
-          ],
+          ['Last error of signing', <LastError key="signing" of={signer} />],
+          ['Log', logWords(log)],
+          ...(log === null ? [] : [['Last error of the log', <LastError key="log" of={log} />] as const]),
         ]}
       />
     </Panel>
   );
+}
+
+/** The error, and since when it is one. */
+function LastError({ of: { last_error, last_error_at } }: { readonly of: Failing }) {
+  if (last_error === null) return 'none';
+  return (
+    <>
+      {printable(last_error)}, <Moment at={last_error_at} />
+    </>
+  );
+}
+
+type Failing = Pick<ServiceStatus['signer'], 'last_error' | 'last_error_at'>;
+
+function logWords(log: ServiceStatus['log']): string {
+  if (log === null) return 'none is kept';
+  const waiting = log.waiting === 0 ? '' : `, ${amountOf(log.waiting, 'statement')} wait`;
+  return `${printable(log.origin)}: ${amountOf(log.signed_size, 'statement')} under the last head${waiting}`;
 }
 
 function queueWords({ depth, capacity, oldest_age_ms }: ServiceStatus['queue']): string {

@@ -39,6 +39,7 @@ export function nodeFactsOf({ config, cells, signing, dispatcher }: NodeParts): 
     executor: cells === null ? null : { ...executorFactsOf(config, cells), slots_used: dispatcher.inFlight },
     signs_with: signing?.keys.published()?.key_id ?? null,
     signing_problem: signing?.attestor.problem ?? null,
+    log_problem: signing?.logKeeper?.problem ?? null,
   };
 }
 
@@ -109,6 +110,12 @@ export function signingNode(fleet: Pick<Fleet, 'nodes'>): number | null {
 export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | null {
   const signers = signersOf(fleet);
   return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);
+}
+
+/** Why nothing is logged: what the node that signs says. Null if it can, or if there is none. */
+export function logProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | null {
+  const signing = signingNode(fleet);
+  return fleet.nodes().find(({ node }) => node === signing)?.facts?.log_problem ?? null;
 }
 
 function signersOf(fleet: Pick<Fleet, 'nodes'>): readonly LiveNode[] {

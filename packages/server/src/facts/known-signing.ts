@@ -8,7 +8,7 @@ import { type OpenSigning, openFormerKeys, type PublicKeys } from '../start/open
 import type { Fleet } from '../store/fleet.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
-import { signingProblemOf } from './fleet-facts.ts';
+import { logProblemOf, signingProblemOf } from './fleet-facts.ts';
 import type { Signing } from './signer-facts.ts';
 
 export interface KnownSigning {
@@ -36,7 +36,12 @@ export async function openKnownSigning({ config, store, signing, log }: KnownSig
       return signingProblemOf(fleet);
     },
   };
-  return { known: { keys, attestor }, keys };
+  const logKeeper = {
+    get problem() {
+      return logProblemOf(fleet);
+    },
+  };
+  return { known: { keys, attestor, logKeeper }, keys };
 }
 
 /** A key that the fleet begins to sign with is read with the beat that shows it. */

@@ -29,7 +29,7 @@ import type { PublicKeys } from '../start/open-signing.ts';
 import type { Store } from '../store/store.ts';
 import type { OtherExecutor } from './fleet-facts.ts';
 import type { ProviderHealth } from './provider-health.ts';
-import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
+import { logStatus, publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 
 /** What this version does beyond running jobs, for clients that use several versions. */
 const FEATURES = [
@@ -72,7 +72,7 @@ interface CellFacts {
 
 export interface FactsOptions {
   readonly config: Config;
-  readonly store: Pick<Store, 'counts' | 'objectCounts' | 'probe'>;
+  readonly store: Pick<Store, 'counts' | 'logCounts' | 'objectCounts' | 'probe'>;
   /** Null if no object store is set. */
   readonly objectStore: Pick<ObjectStore, 'check'> | null;
   readonly objects: Pick<ObjectContents, 'problems'>;
@@ -133,6 +133,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
         running,
         draining,
         signer: signerStatus(signing, outbox),
+        log: logStatus(signing, config.logHost, config.logHost === null ? null : await store.logCounts()),
         ...nodes(),
         provider: providerStatus(options),
         parked: cells === null ? { cells: 0, mem_mb: 0, mem_mb_max: 0 } : parkedStatus(cells.parked.facts()),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSigningKeys, rotateSigningKey, type SigningKeys } from '../job/sign/keys/signing-keys.ts';
-import { publicKeyBody, signerCapability, signerStatus } from './signer-facts.ts';
+import { logStatus, publicKeyBody, signerCapability, signerStatus } from './signer-facts.ts';
 
 let dataDir: string;
 let keys: SigningKeys;
@@ -15,7 +15,7 @@ afterAll(() => rmSync(dataDir, { recursive: true }));
 
 const early = { message: 'early', at: '2026-01-01T00:00:00.000Z' };
 const late = { message: 'late', at: '2026-01-01T00:00:00.001Z' };
-const signing = (problem: typeof early | null) => ({ keys, attestor: { problem } });
+const signing = (problem: typeof early | null) => ({ keys, attestor: { problem }, logKeeper: { problem } });
 
 test.each([
   [null, null, null],
@@ -39,6 +39,20 @@ test('a service that does not sign shows no error, and how many jobs wait', () =
     last_error: null,
     last_error_at: null,
   });
+});
+
+test('the status tells how far the log has come, and what prevents that it goes on', () => {
+  const counts = { host: 'log.example', tree: 2, size: 9, signed_size: 7, waiting: 3 };
+  expect(logStatus(signing(early), 'log.example', counts)).toEqual({
+    origin: 'log.example/log/2',
+    size: 9,
+    signed_size: 7,
+    waiting: 3,
+    last_error: early.message,
+    last_error_at: early.at,
+  });
+  expect(logStatus(signing(null), 'log.example', null)).toMatchObject({ origin: 'log.example/log/1', size: 0 });
+  expect(logStatus(signing(null), null, null)).toBeNull();
 });
 
 test('a rotation shows at once in the key and in the capabilities', { tags: ['Bodies-8'] }, () => {

@@ -1,13 +1,18 @@
 /** What the service says about its signing: which key, and what prevents signatures. Never a path of the host. */
+import { originOfLog } from '@vouchbox/evidence';
 import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
+import type { LogKeeper } from '../job/log/log-keeper.ts';
 import type { Attestor, SigningProblem } from '../job/sign/attestor.ts';
 import type { PublicKeys } from '../start/open-signing.ts';
 import type { StoreCounts } from '../store/records/answers.ts';
+import type { LogCounts } from '../store/records/log.ts';
 
 /** The key that this service signs with, and what prevents signatures: of this node, or of those that sign for it. */
 export interface Signing {
   readonly keys: Pick<PublicKeys, 'published'>;
   readonly attestor: Pick<Attestor, 'problem'>;
+  /** Null if no log is kept. */
+  readonly logKeeper: Pick<LogKeeper, 'problem'> | null;
 }
 
 const ALGORITHM = 'Ed25519';
@@ -38,6 +43,24 @@ export function signerStatus(
     outbox_depth: outbox,
     last_error: error?.message ?? null,
     last_error_at: error?.at ?? null,
+  };
+}
+
+/** The part of /v1/status about the log; null if none is kept. `counts` is null until it was opened. */
+export function logStatus(
+  signing: Signing | null,
+  host: string | null,
+  counts: LogCounts | null,
+): ServiceStatus['log'] {
+  if (host === null) return null;
+  const problem = signing?.logKeeper?.problem ?? null;
+  return {
+    origin: originOfLog(counts ?? { host, tree: 1 }),
+    size: counts?.size ?? 0,
+    signed_size: counts?.signed_size ?? 0,
+    waiting: counts?.waiting ?? 0,
+    last_error: problem?.message ?? null,
+    last_error_at: problem?.at ?? null,
   };
 }
 

@@ -1,6 +1,5 @@
 /**
- * The HTTP side alone, for its tests: a real listener on a free port over jobs that live in memory. Other tests check
- * the whole service over real jobs.
+ * The HTTP side alone, for its tests: a real listener on a free port over jobs in memory. Others check the whole service.
  */
 import {
   type CancellationAnswer,
@@ -191,6 +190,7 @@ const FACTS: ServiceFacts = {
     running: 0,
     draining: false,
     signer: { enabled: false, outbox_depth: 0, last_error: null, last_error_at: null },
+    log: null,
     provider: { backend: null, isolation_class: null, ready: true, passed_over: null },
     parked: { cells: 0, mem_mb: 0, mem_mb_max: 0 },
     object_store: null,

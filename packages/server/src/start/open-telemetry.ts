@@ -24,7 +24,7 @@ export interface OpenTelemetry extends AsyncDisposable {
 
 export interface TelemetryOptions {
   readonly config: Config;
-  readonly store: Pick<Store, 'counts' | 'currentJobs' | 'objectCounts'>;
+  readonly store: Pick<Store, 'counts' | 'currentJobs' | 'logCounts' | 'objectCounts'>;
   readonly objects: Pick<ObjectContents, 'problems'>;
   /** Null if this node runs no programs. */
   readonly cells: {
@@ -128,6 +128,7 @@ function sourcesOf({
     isDraining: () => stopping.aborted,
     counts: () => store.counts(),
     objectProblems: () => objects.problems,
+    ...(config.logHost !== null && { logFigures: () => store.logCounts() }),
     ...(objectStore !== null && { objectCounts: () => store.objectCounts({ bytesMin: objectStore.bytesMin }) }),
   };
 }

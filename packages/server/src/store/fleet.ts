@@ -16,6 +16,8 @@ export interface NodeFacts {
   readonly signs_with: string | null;
   /** Why it cannot sign at present, without a path; null if it can or need not. */
   readonly signing_problem: { readonly message: string; readonly at: string } | null;
+  /** Why it cannot log what is signed; null if it can or need not. Absent of a node of an earlier version. */
+  readonly log_problem?: { readonly message: string; readonly at: string } | null;
 }
 
 export interface ExecutorFacts {

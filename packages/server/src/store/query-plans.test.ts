@@ -224,6 +224,7 @@ function everyCommand(): [string, unknown][] {
     ['sequenceLog', { size: 1, most: 9 }],
     ['storeLogHead', { size: 2, checkpoint: 'c', rekor_head: 'r' }],
     ['logState', null],
+    ['logCounts', null],
     ['logPlace', key],
     ['logPosition', new Uint8Array(32)],
     ['logRanges', [{ start: 0, end: 1 }]],

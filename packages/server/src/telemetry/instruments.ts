@@ -57,6 +57,9 @@ export function createInstruments(registry: Registry) {
       'Jobs of nodes that were gone which this node ended, or gave back to the queue.',
     ),
     outbox: gauge('svc_attestation_outbox_depth', 'Terminal jobs whose attestation is not stored yet.'),
+    logLeaves: gauge('svc_log_leaves', 'Leaves of the log that have a place.'),
+    logSignedLeaves: gauge('svc_log_signed_leaves', 'Leaves under the last signed head of the log.'),
+    logWaiting: gauge('svc_log_waiting', 'Signed statements that wait for their place in the log.'),
     contentsToMove: gauge('svc_object_store_contents_to_move', 'Large contents that are not in the object store yet.'),
     objectsToRemove: gauge('svc_object_store_objects_to_remove', 'Objects that no job uses and that are still stored.'),
     objectProblems: counter(

@@ -2,7 +2,7 @@ import { LANGUAGES, TERMINAL_STATUSES } from '@vouchbox/protocol';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { METRICS_FORMATS } from './metrics-format.ts';
 import type { EndedJob } from './observer.ts';
-import { type JobCounts, type ParkingCounts, ServiceMetrics } from './service-metrics.ts';
+import { type JobCounts, type LogFigures, type ParkingCounts, ServiceMetrics } from './service-metrics.ts';
 
 const CALM: JobCounts = { queued: 3, running: 2, oldest_queued_at: null, outbox: 4 };
 
@@ -16,11 +16,13 @@ const PARKING: ParkingCounts = {
 
 let parking: ParkingCounts;
 let counts: () => Promise<JobCounts>;
+let logFigures: () => Promise<LogFigures>;
 let metrics: ServiceMetrics;
 const opened: ServiceMetrics[] = [];
 beforeEach(() => {
   parking = PARKING;
   counts = async () => CALM;
+  logFigures = async () => ({ size: 9, signed_size: 7, waiting: 2 });
   metrics = new ServiceMetrics({
     version: '1.2.3',
     backend: 'namespace',
@@ -33,6 +35,7 @@ beforeEach(() => {
     isDraining: () => false,
     objectProblems: () => ({ missing: 0, damaged: 0 }),
     counts: () => counts(),
+    logFigures: () => logFigures(),
   });
   opened.push(metrics);
 });
@@ -103,6 +106,15 @@ test('a failing store leaves out its series, which return with it', async () => 
   counts = async () => CALM;
   expect(await series('svc_store_ready')).toEqual({ '': 1 });
   expect(await series('svc_jobs_queued')).toEqual({ '': 3 });
+});
+
+test('the leaves of the log, and what waits for a place, are gauges where a log is kept', async () => {
+  expect(await series('svc_log_leaves')).toEqual({ '': 9 });
+  expect(await series('svc_log_signed_leaves')).toEqual({ '': 7 });
+  expect(await series('svc_log_waiting')).toEqual({ '': 2 });
+  logFigures = () => Promise.reject(new Error('gone'));
+  for (const name of ['svc_log_leaves', 'svc_log_signed_leaves', 'svc_log_waiting'])
+    expect(await series(name)).toEqual({});
 });
 
 test('events are counted once in either format', async () => {

@@ -22,6 +22,13 @@ export interface ObjectCounts {
   readonly to_remove: number;
 }
 
+/** How far the log has come. */
+export interface LogFigures {
+  readonly size: number;
+  readonly signed_size: number;
+  readonly waiting: number;
+}
+
 /** One kind of permit: how many there are, and how many are held now. */
 export interface PermitSource {
   readonly kind: string;
@@ -62,6 +69,8 @@ export interface MetricsSources {
   isDraining(): boolean;
   /** Rejects if the store cannot be asked. */
   counts(): Promise<JobCounts>;
+  /** Null if no log was opened yet. Absent if none is kept. */
+  logFigures?(): Promise<LogFigures | null>;
   /** The contents and objects that wait for the object store. Absent if there is none. */
   objectCounts?(): Promise<ObjectCounts>;
   /** How often a needed object was missing, or was not the one that was put there. */
@@ -98,6 +107,7 @@ export class ServiceMetrics implements Observer, Disposable {
     this.#readParking();
     this.#readFleet();
     await this.#readObjects();
+    await this.#readLog();
     await this.#readStore();
     const text = await this.#registry.metrics();
     return format === 'text' ? text : openMetricsOf(text);
@@ -200,6 +210,18 @@ export class ServiceMetrics implements Observer, Disposable {
     }
     contentsToMove.set(counts.to_move);
     objectsToRemove.set(counts.to_remove);
+  }
+
+  async #readLog(): Promise<void> {
+    const { logLeaves, logSignedLeaves, logWaiting } = this.#meters;
+    const figures = (await this.#sources.logFigures?.().catch(() => null)) ?? null;
+    if (figures === null) {
+      for (const meter of [logLeaves, logSignedLeaves, logWaiting]) meter.remove();
+      return;
+    }
+    logLeaves.set(figures.size);
+    logSignedLeaves.set(figures.signed_size);
+    logWaiting.set(figures.waiting);
   }
 
   /** The growth of a sum since the last scrape. */

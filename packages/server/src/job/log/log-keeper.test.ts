@@ -1,5 +1,5 @@
 /** The keeper of the log over a real store: what it signs holds under other people's rules, and grows through every restart. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -139,4 +139,27 @@ test('a log of another host, or whose key is gone, signs nothing', async () => {
   await expect(keeper({ host: 'else.example' }).logWhatWaits()).rejects.toThrow('the log is that of log.example');
   rmSync(join(dataDir, 'attestation-keys/log-key.pem'));
   await expect(keeper().logWhatWaits()).rejects.toThrow('the key of the log is gone');
+});
+
+test('the keeper says why nothing is logged, until it is again', { tags: ['Bodies-10c'] }, async () => {
+  await keeper().logWhatWaits();
+  await attested();
+  const [file, elsewhere] = [join(dataDir, 'attestation-keys/log-key.pem'), join(dataDir, 'log-key.pem')];
+  renameSync(file, elsewhere);
+  let changes = 0;
+  const nudges = createNudges();
+  const changed = Promise.withResolvers<void>();
+  await using kept = keeper({
+    nudges,
+    onProblemChange() {
+      if (++changes === 1) changed.resolve();
+    },
+  });
+  kept.start();
+  await changed.promise;
+  expect(kept.problem?.message).toMatch(/^the key of the log is gone/);
+  renameSync(elsewhere, file);
+  nudges.send('log');
+  await expect.poll(() => kept.problem, { timeout: 20_000 }).toBeNull();
+  expect([changes, (await headNow()).checkpoint.size]).toEqual([2, 2]);
 });

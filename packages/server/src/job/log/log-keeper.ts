@@ -11,8 +11,10 @@ import type { LogState } from '../../store/records/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Nudges } from '../nudges.ts';
+import type { SigningProblem } from '../sign/attestor.ts';
 import type { SigningKey } from '../sign/keys/key-files.ts';
 import { openLogKey } from '../sign/keys/log-key.ts';
+import { SigningKeyError } from '../sign/keys/signing-key-error.ts';
 import { logOpening, signedHead } from './heads.ts';
 
 export interface LogKeeperOptions {
@@ -25,6 +27,13 @@ export interface LogKeeperOptions {
   readonly log: Log;
   /** Whether this node is the one that signs. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
+  /** Called when logging begins to fail, and when it works again. */
+  readonly onProblemChange?: () => void;
+}
+
+/** Nothing can be logged until an operator changes something. Any caller may read the message, so it names no path. */
+export class LogStopped extends Error {
+  override readonly name = 'LogStopped';
 }
 
 /** The time from one head to the next. */
@@ -37,6 +46,7 @@ const sequencedMax = 2000;
 export class LogKeeper implements AsyncDisposable {
   readonly #options: LogKeeperOptions;
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
+  #problem: SigningProblem | null = null;
 
   constructor(options: LogKeeperOptions) {
     this.#options = options;
@@ -44,6 +54,11 @@ export class LogKeeper implements AsyncDisposable {
 
   start(): void {
     this.#loop.start();
+  }
+
+  /** Why nothing is logged; null if the last round succeeded, or if it is another node's turn. */
+  get problem(): SigningProblem | null {
+    return this.#problem;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -55,11 +70,21 @@ export class LogKeeper implements AsyncDisposable {
     using nudge = nudges.next('log', signal);
     try {
       if (isOurTurn()) await this.logWhatWaits();
+      this.#note(null);
     } catch (error) {
-      log.error({ err: error }, 'nothing is logged');
+      const message = publicReasonOf(error);
+      // It is tried again every few seconds.
+      if (this.#problem?.message !== message) log.error({ err: error }, `nothing is logged: ${message}`);
+      this.#note({ message, at: new Date().toISOString() });
     }
     await within(nudge.arrived, recheckMilliseconds, undefined);
     await pause(headMilliseconds, signal);
+  }
+
+  #note(problem: SigningProblem | null): void {
+    const isChange = (problem === null) !== (this.#problem === null);
+    this.#problem = problem;
+    if (isChange) this.#options.onProblemChange?.();
   }
 
   /** Gives every statement that waits its position, and signs a head of them all. */
@@ -67,7 +92,7 @@ export class LogKeeper implements AsyncDisposable {
     const { store } = this.#options;
     let state = (await store.logState()) ?? (await this.#open());
     if (state.host !== this.#options.host)
-      throw new Error(`the log is that of ${state.host}, and the service is told to be ${this.#options.host}`);
+      throw new LogStopped(`the log is that of ${state.host}, and the service is told to be ${this.#options.host}`);
     for (;;) {
       const size = await store.sequenceLog({ size: state.size, most: sequencedMax });
       // Another node was first: it signs the head.
@@ -82,7 +107,7 @@ export class LogKeeper implements AsyncDisposable {
   async #signHead(state: LogState): Promise<void> {
     const { store, dataDir } = this.#options;
     const key = openLogKey(dataDir, { mayMake: false });
-    if (key === null) throw new Error('the key of the log is gone: restore log-key.pem, or open another log');
+    if (key === null) throw new LogStopped('the key of the log is gone: restore log-key.pem, or open another log');
     const { size } = state;
     const [root] = await store.logRanges([{ start: 0, end: size }]);
     if (root === undefined) throw new Error('the store has no root');
@@ -100,4 +125,9 @@ export class LogKeeper implements AsyncDisposable {
     log.info({ log_key: state.log_key }, `the log ${originOfLog(state)} is open`);
     return state;
   }
+}
+
+function publicReasonOf(error: unknown): string {
+  if (error instanceof SigningKeyError) return error.publicReason;
+  return error instanceof LogStopped ? error.message : 'the store could not be read or written';
 }

@@ -56,7 +56,13 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
   function open(bytesMax: number): ParkedCells {
     const source = { isReady: () => true, prepare: provider.prepare.bind(provider) };
     const onProblem = (problem: ParkingProblem) => problems.push(problem);
-    return new ParkedCells({ source, provider, bytesMax, pace: { madeAtOnce: 1, madeWhileAwaited: 0, quietMilliseconds: 0 }, onProblem });
+    return new ParkedCells({
+      source,
+      provider,
+      bytesMax,
+      pace: { madeAtOnce: 1, madeWhileAwaited: 0, quietMilliseconds: 0 },
+      onProblem,
+    });
   }
 
   /** Whether one cell of each usual language waits, or more of a language that was asked for twice at once. */

@@ -9,7 +9,7 @@ import type { LogHead, LogOpening, LogState } from '../records/log.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 /** There is one row. */
-const STATE = { state_id: 1 } as const;
+export const STATE = { state_id: 1 } as const;
 
 const insertState = prepared((db, opening: Omit<LogOpening, 'body'>) =>
   db

@@ -2,10 +2,10 @@
 import { type Hash, type LeafRange, nodesOf, rangeHash, type TreeNode, tileHashes } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
-import type { LogPlace } from '../records/log.ts';
+import type { LogCounts, LogPlace } from '../records/log.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { foldedHash, hashesOf } from './log-state.ts';
+import { foldedHash, hashesOf, STATE } from './log-state.ts';
 
 const selectPlace = prepared((db, { tenant, job_id }: JobKey) =>
   db
@@ -24,6 +24,17 @@ const selectPosition = prepared((db, { hash }: { hash: Uint8Array }) =>
     .where('hash', '=', hash)
     .orderBy('position')
     .limit(sql.lit(1)),
+);
+
+const selectCounts = prepared((db) =>
+  db.selectFrom('log_state').select(['host', 'tree', 'size', 'signed_size']).where('state_id', '=', STATE.state_id),
+);
+
+const countWaiting = prepared((db) =>
+  db
+    .selectFrom('log_entries')
+    .select((row) => row.fn.countAll<number>().as('entries'))
+    .where('position', 'is', null),
 );
 
 /** The hash of each range of a proof, all of whose leaves have a position. */
@@ -50,6 +61,13 @@ export async function logTile(
   { level, index, width }: { readonly level: number; readonly index: number; readonly width: number },
 ): Promise<Uint8Array> {
   return Buffer.concat(await hashesOf(db, { level, from: index * tileHashes, to: index * tileHashes + width }));
+}
+
+/** How far the log has come; null if none was opened. */
+export async function logCounts(db: StoreDatabase): Promise<LogCounts | null> {
+  const state = await selectCounts.first(db, {});
+  if (state === null) return null;
+  return { ...state, waiting: Number((await countWaiting.first(db, {}))?.entries ?? 0) };
 }
 
 /** Where the statement of a job stands; null if it is not of the log. */

@@ -25,6 +25,14 @@ export interface LogOpening extends Pick<LogState, 'host' | 'tree' | 'log_key' |
   readonly body: Uint8Array;
 }
 
+/** How far the log has come. */
+export interface LogCounts extends Pick<LogState, 'host' | 'tree' | 'size'> {
+  /** The leaves of the largest head; 0 before the first. */
+  readonly signed_size: number;
+  /** Statements that wait for their places. */
+  readonly waiting: number;
+}
+
 /** Where the statement of a job stands; `position` is null while it waits for its place. */
 export interface LogPlace {
   readonly leaf_hash: Uint8Array;
