@@ -114,7 +114,7 @@ export const ServiceStatus = Type.Object({
     last_error: Nullable(Type.String()),
     last_error_at: Nullable(Timestamp),
   }),
-  /** The log of what is signed: leaves that have a place, those under the last head, and statements that wait. Null without one. */
+  /** The log of what is signed: leaves with a place, those under the last head, statements that wait. Null without one. */
   log: Nullable(
     Type.Object({
       origin: Type.String(),
