@@ -122,8 +122,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
       stopping.abort();
       app.server.closeAllConnections();
       await app.close();
-      const unlisted = log.find(({ msg }) => msg === UNLISTED_REFUSAL);
-      if (unlisted !== undefined) throw new Error(JSON.stringify(unlisted));
+      for (const line of log) if (line['msg'] === UNLISTED_REFUSAL) throw new Error(JSON.stringify(line));
     },
   };
 }
