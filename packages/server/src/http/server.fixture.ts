@@ -320,10 +320,9 @@ const ANSWER: SubmissionAnswer = {
 };
 
 /** The answer of `Jobs.result`. */
-export const resultOf = (result: FoldedResult): ResultAnswer => ({
-  hasEnded: isTerminal(result.status),
-  body: bodyOf(new LongJson(textOf(result))),
-});
+export function resultOf(result: FoldedResult): ResultAnswer {
+  return { hasEnded: isTerminal(result.status), body: bodyOf(new LongJson(textOf(result))) };
+}
 
 export const RESULT: FoldedResult = {
   job_id: JOB,
