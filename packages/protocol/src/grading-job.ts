@@ -4,6 +4,7 @@ import { CHECKED_FILES, COMPARER } from './grading-judge.ts';
 import {
   type GraderProgram,
   type GradingPlan,
+  limitsOf,
   type PlannedProgram,
   type PlannedTest,
   wallFor,
@@ -142,8 +143,14 @@ export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }
 
+const GRADER_CPU_SECONDS = 30;
 /** Limits of the programs of a grader: far above what they need, since a test is lost if they meet one. */
-export const GRADER_LIMITS: LimitsInput = { cpu_seconds: 30, wall_seconds: wallFor(30), mem_mb: 512, max_file_mb: 64 };
+export const GRADER_LIMITS: LimitsInput = {
+  cpu_seconds: GRADER_CPU_SECONDS,
+  wall_seconds: wallFor(GRADER_CPU_SECONDS),
+  mem_mb: 512,
+  max_file_mb: 64,
+};
 
 /** What a program of the grader brings back: points in the Kattis format, and what an interactor keeps. */
 const outputsOf = ({ codes }: GraderProgram) => (codes === 'kattis' ? ['output/**'] : []);
@@ -180,7 +187,14 @@ export function interactorSubmission(
     { path: CHECKED_FILES.expected, ...expectedOf(test) },
   ];
   const args = argsOf(interactor, test, INTERACTOR_OUTPUT);
-  return { ...graderSubmission(plan, interactor, product), args, files };
+  const limits = { wall_seconds: interactorWall(plan), ...interactor.limits };
+  return { ...graderSubmission(plan, { ...interactor, limits }, product), args, files };
+}
+
+/** It must outlive a program that takes all of its time, so that it can judge. */
+function interactorWall(plan: GradingPlan): number {
+  const { wall_seconds = 0 } = limitsOf(plan);
+  return Math.max(wallFor(GRADER_CPU_SECONDS), wall_seconds + 10);
 }
 
 const INTERACTOR_OUTPUT = 'output/tout';

@@ -243,6 +243,18 @@ test('an interactor is given beside the program, and its end is the word', () =>
   expect(given.tests[0]?.check).toMatchObject({ job_id: 'job of interactor', exit_code: 1, codes: 'testlib' });
 });
 
+test.each([
+  [{}, 92],
+  [{ cpu_seconds: 60 }, 192],
+  [{ wall_seconds: 200 }, 210],
+])('an interactor has time left when a program with the limits %j has none', (limits, seconds) => {
+  const { submission } = drive({ ...two, limits, interactor: PYTHON });
+  expect(submission('test 1')?.interactor?.limits?.wall_seconds).toBe(seconds);
+  expect(submission('test 1')?.limits?.wall_seconds).toBeLessThan(seconds);
+  const own = drive({ ...two, limits, interactor: { ...PYTHON, limits: { wall_seconds: 5 } } });
+  expect(own.submission('test 1')?.interactor?.limits?.wall_seconds).toBe(5);
+});
+
 test('no program runs whose interactor was not built', () => {
   const plan: GradingPlan = { ...two, interactor: { language: 'c', code: 'x' } };
   const failed = { terminal_reason: 'compile_failed', exit_code: null };
