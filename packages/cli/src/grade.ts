@@ -30,6 +30,7 @@ export interface GradeCommandOptions
   /** A folder of tests, or a problem package. */
   readonly tests: string;
   readonly checker?: string;
+  readonly interactor?: string;
   /** Whether the package's input validators run first. */
   readonly checkInputs?: true;
   /** The file to write the page to. */
@@ -58,7 +59,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     output: [],
   });
   const problem = await readProblem(options.tests, options.compare);
-  const { tests, checker } = await judgedBy(problem, options.checker);
+  const { tests, checker, interactor } = await judgedBy(problem, options);
   const limits = { ...problem.limits, ...asked };
   const place = options.output === undefined ? null : { target: options.output, force: options.force === true };
   if (place !== null) await checkVerdictDirectory(place);
@@ -81,7 +82,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   const graded = await unlessInterrupted(interrupts.asked, async (signal) => {
     if (options.checkInputs) await checkInputs(problem, service.client, signal);
     const groups = problem.groups.length === 0 ? {} : { groups: problem.groups };
-    const grading: GradeOptions = { tests, checker, ...groups, signal, onTest };
+    const grading: GradeOptions = { tests, checker, interactor, ...groups, signal, onTest };
     return await service.client.grade(program, grading).catch(rethrowInWords);
   });
   if (graded === null) {
@@ -91,7 +92,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   const seen = gradedProblem(problem, graded, { program: `${basename(file)} (${language})`, runs });
   printResult(options, textReport(seen), graded.verdict);
   if (options.json) for (const [name, why] of graded.notRun) note(`${name} was not run: ${why}`);
-  if (checker === undefined) noteOpenTests(tests);
+  if (checker === undefined && interactor === undefined) noteOpenTests(tests);
   await noteCompiler(graded, service.client);
   note(`the judge was ${graded.job_id}`);
   // After the verdict is shown: a full disk takes only the evidence.
@@ -104,14 +105,26 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
   return graded.verdict.accepted ? EXIT.ok : 1;
 }
 
-/** The tests with what judges them: a checker that was named takes the place of the package's own. */
+type Judging = Pick<GradeOptions, 'tests' | 'checker' | 'interactor'>;
+
+/** The tests with what judges them: a program that was named takes the place of the package's own. */
 async function judgedBy(
-  { tests, checker }: Problem,
-  file: string | undefined,
-): Promise<Pick<GradeOptions, 'tests' | 'checker'>> {
-  if (file === undefined) return { tests, checker: checker ?? undefined };
+  problem: Problem,
+  named: Pick<GradeCommandOptions, 'checker' | 'interactor'>,
+): Promise<Judging> {
+  const { tests } = problem;
+  if (named.checker === undefined && named.interactor === undefined)
+    return { tests, checker: problem.checker ?? undefined, interactor: problem.interactor ?? undefined };
+  if (named.checker !== undefined && problem.interactor !== null)
+    throw new UsageError('the problem is interactive: what its programs talk with judges them, and no checker does');
+  const [checker, interactor] = await Promise.all([named.checker, named.interactor].map(readGrader));
+  return { tests: tests.map((test) => ({ ...test, checkerArgs: [] })), checker, interactor };
+}
+
+async function readGrader(file: string | undefined): Promise<GradeOptions['checker']> {
+  if (file === undefined) return undefined;
   const { language, code } = await readSubmission(file, { file: [], env: [], output: [], limit: [] });
-  return { tests: tests.map((test) => ({ ...test, checkerArgs: [] })), checker: { language, code } };
+  return { language, code };
 }
 
 /** A lost `NAME.out` must not look like a test that was passed. */

@@ -96,7 +96,7 @@ const caller: Caller = {
     if (code !== 0) throw new Error(`it was not cancelled: ${stderr}`);
   },
   grade: async (crossing) => {
-    const { tests = [], problem } = crossing.scenario;
+    const { tests = [], problem, interactor } = crossing.scenario;
     const grading = async () => ({ grading: await gradingOf(crossing) });
     if (problem !== undefined) return { ...verdictsIn(await gradePackage(crossing)), ...(await grading()) };
     mkdirSync(join(crossing.directory, 'tests'));
@@ -104,7 +104,8 @@ const caller: Caller = {
       writeFileSync(join(crossing.directory, 'tests', `${name}.in`), stdin);
       writeFileSync(join(crossing.directory, 'tests', `${name}.out`), expected);
     }
-    const verdict = await printed(crossing, ['grade', programFile(crossing), '--tests', 'tests', '--json']);
+    const talks = interactor ? ['--interactor', interactorFile(crossing.directory, interactor.code)] : [];
+    const verdict = await printed(crossing, ['grade', programFile(crossing), '--tests', 'tests', '--json', ...talks]);
     return { ...verdictsIn(JSON.stringify(verdict)), ...(await grading()) };
   },
 };
@@ -137,7 +138,6 @@ export const command: Place = {
   except: {
     named_stdin: '`vouchbox run` gives a program what is piped to it, which is at most 1 MiB of text.',
     built: '`vouchbox run` compiles and runs a program in one job, and names no other.',
-    interactive: '`vouchbox grade` takes a program alone: an interactor is given by a client, or over HTTP.',
     repeated: 'Each call of `vouchbox run` is a job of its own: the command makes a new key for each and takes none.',
   },
   open: withoutOpening({ play: async (crossing) => await playCaller(caller, crossing) }),

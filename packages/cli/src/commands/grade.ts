@@ -9,7 +9,8 @@ The tests are a folder or a problem package in the format of Kattis, as a direct
 what the program reads, and NAME.out, what it should print; NAME.args has an argument a line. Without NAME.out only the
 end of the program counts. A package says itself how outputs are judged, and what limits hold. Each test is an isolated
 job of its own, and sees no other test and no expected output. A program in a compiled language is compiled once, under
-limits of its own. A checker gets input/stdin, input/expected and input/output, and ends with 0 to accept or 1 to refuse.
+limits of its own. A checker gets input/stdin, input/expected and input/output, and ends with 0 to accept, with 1 to
+refuse, or with 7 and "points N" on stderr to give N points. An interactor ends as a checker does.
 
 Exit codes: 0 all tests accepted, 1 some not, 2 wrong usage, 125 no verdict, 130 interrupted.`;
 
@@ -21,6 +22,7 @@ export function addGrade(program: Command): void {
     .argument('<file>', 'the program')
     .requiredOption('--tests <path>', 'a folder of tests, or a problem package')
     .option('--checker <file>', 'a program that judges each output, in place of a comparison')
+    .option('--interactor <file>', 'a program that each test talks with, and that judges it')
     .addOption(new Option('--compare <how>', 'what of an output counts').choices([...COMPARISONS]).default('lines'))
     .option('--check-inputs', 'run the input validators of the package on every test first')
     .option('--report <file>', 'write a page about the grading here, in HTML')

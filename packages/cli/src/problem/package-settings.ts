@@ -1,25 +1,36 @@
-/** What `problem.yaml` says, in the legacy format and in 2023-07-draft, and where the limit of time is in older packages. */
+/** What `problem.yaml` says, in each of the formats, and where the limit of time is in older packages. */
 import type { LimitName } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
 import type { ProblemTree } from './tree.ts';
 import { Settings } from './yaml.ts';
 
+/** In the draft, points were written in other words than in the format that came of it. */
+export type Format = 'legacy' | 'draft' | '2025-09';
+
 export interface PackageSettings {
   readonly name: string | null;
-  readonly isLegacy: boolean;
+  readonly format: Format;
   readonly isScoring: boolean;
   /** Whether the package has an output validator of its own. */
   readonly isCustom: boolean;
+  /** Whether a program talks with that validator. */
+  readonly isInteractive: boolean;
+  /** Whether that validator of a legacy package gives points. In later formats each may, where points are bounded. */
+  readonly isScoredByValidator: boolean;
   readonly validatorFlags: readonly string[];
   readonly limits: Readonly<Partial<Record<LimitName, number>>>;
   readonly notes: readonly string[];
 }
 
-const LEGACY = ['legacy', 'legacy-icpc'];
-const DRAFTS = ['2023-07-draft', '2023-07'];
+const FORMATS: Readonly<Record<string, Format>> = {
+  legacy: 'legacy',
+  'legacy-icpc': 'legacy',
+  '2023-07-draft': 'draft',
+  '2023-07': 'draft',
+  '2025-09': '2025-09',
+};
 /** What no grading here can be, with what it lacks. */
 const OTHER_TYPES: Readonly<Record<string, string>> = {
-  interactive: 'a program that talks with its judge',
   'multi-pass': 'a program that runs in several passes',
   'submit-answer': 'answers without a program',
 };
@@ -27,33 +38,70 @@ const OTHER_TYPES: Readonly<Record<string, string>> = {
 /** @throws UsageError if it cannot be graded here, or is not written as the format says */
 export async function readSettings(tree: ProblemTree): Promise<PackageSettings> {
   const settings = Settings.of('problem.yaml', await tree.text('problem.yaml'));
-  const format = settings.text('problem_format_version') ?? 'legacy';
-  const isLegacy = LEGACY.includes(format);
-  if (!isLegacy && !DRAFTS.includes(format)) {
-    throw new UsageError(`problem.yaml: the format ${format} is not read, but ${[...LEGACY, ...DRAFTS].join(', ')}`);
-  }
+  const format = formatOf(settings);
+  refuseUnread(tree, settings);
   const types = settings.words('type') ?? ['pass-fail'];
-  const validation = isLegacy ? (settings.words('validation') ?? ['default']) : [];
-  for (const word of [...types, ...validation]) refuseType(word);
-  if (validation.includes('score')) throw new UsageError('problem.yaml: validators that give a score are not read');
+  for (const word of types) refuseType(word, format);
+  const isScoring = types.includes('scoring');
+  const judging = format === 'legacy' ? legacyJudging(settings, isScoring) : laterJudging(tree, types);
   const { limits, notes } = await readLimits(tree, settings.map('limits'));
   return {
     name: settings.named('name') ?? null,
-    isLegacy,
-    isScoring: types.includes('scoring'),
-    isCustom: isLegacy ? validation[0] === 'custom' : tree.paths.some((path) => /^output_validators?\//.test(path)),
+    format,
+    isScoring,
+    ...judging,
     validatorFlags: settings.words('validator_flags') ?? [],
     limits,
     notes,
   };
 }
 
-function refuseType(word: string): void {
+function formatOf(settings: Settings): Format {
+  const version = settings.text('problem_format_version') ?? 'legacy';
+  const format = Object.hasOwn(FORMATS, version) ? FORMATS[version] : undefined;
+  if (format !== undefined) return format;
+  throw new UsageError(`problem.yaml: the format ${version} is not read, but ${Object.keys(FORMATS).join(', ')}`);
+}
+
+type Judging = Pick<PackageSettings, 'isCustom' | 'isInteractive' | 'isScoredByValidator'>;
+
+function legacyJudging(settings: Settings, isScoring: boolean): Judging {
+  const [first = 'default', ...more] = settings.words('validation') ?? [];
+  const unknown = more.find((word) => word !== 'interactive' && word !== 'score');
+  if (!['default', 'custom'].includes(first) || unknown !== undefined || (first === 'default' && more.length > 0)) {
+    const said = [first, ...more].join(' ');
+    throw new UsageError(`problem.yaml: validation is default, or custom with interactive or score, and not ${said}`);
+  }
+  const isScoredByValidator = more.includes('score');
+  if (isScoredByValidator && !isScoring)
+    throw new UsageError('problem.yaml: a validator gives a score, but the type is not scoring');
+  if (isScoredByValidator && settings.map('grading').text('objective') === 'min')
+    throw new UsageError(
+      'problem.yaml: objective: min: a score that is better the smaller it is cannot be counted here',
+    );
+  return { isCustom: first === 'custom', isInteractive: more.includes('interactive'), isScoredByValidator };
+}
+
+function laterJudging(tree: ProblemTree, types: readonly string[]): Judging {
+  const isInteractive = types.includes('interactive');
+  const isCustom = isInteractive || tree.paths.some((path) => /^output_validators?\//.test(path));
+  return { isCustom, isInteractive, isScoredByValidator: false };
+}
+
+/** What would change programs or points, and is not read. */
+function refuseUnread(tree: ProblemTree, settings: Settings): void {
+  const included = tree.paths.find((path) => path.startsWith('include/'));
+  if (included !== undefined) throw new UsageError(`${included}: files that go with every program are not read`);
+  if (settings.has('constants')) throw new UsageError('problem.yaml: constants are not put into programs and settings');
+  const older = ['accept_score', 'reject_score', 'range', 'on_reject'].find((key) => settings.map('grading').has(key));
+  if (older !== undefined) throw new UsageError(`problem.yaml: grading: ${older} is read in data/testdata.yaml alone`);
+}
+
+function refuseType(word: string, format: Format): void {
   const lacks = OTHER_TYPES[word];
   if (lacks !== undefined) throw new UsageError(`problem.yaml: ${word}: ${lacks} cannot be graded by this command`);
-  if (!['pass-fail', 'scoring', 'default', 'custom', 'score'].includes(word)) {
-    throw new UsageError(`problem.yaml: ${word} is no known type of problem or validation`);
-  }
+  const known = format === 'legacy' ? ['pass-fail', 'scoring'] : ['pass-fail', 'scoring', 'interactive'];
+  if (!known.includes(word)) throw new UsageError(`problem.yaml: ${word} is no known type of problem`);
 }
 
 /** Bounds of the compiler and of validators are those of their own jobs. */

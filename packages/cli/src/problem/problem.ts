@@ -9,6 +9,8 @@ export interface Problem {
   /** In their order, each with at least one test. Empty: nothing is counted by groups, and no test names one. */
   readonly groups: readonly GradeGroup[];
   readonly checker: Checker | null;
+  /** What each program talks with, and what judges it in place of a checker. */
+  readonly interactor: Checker | null;
   readonly inputValidators: readonly PackageProgram[];
   /** What they are told of each test, by its name. */
   readonly inputFlags: ReadonlyMap<string, readonly string[]>;

@@ -1,35 +1,10 @@
 /** Problem packages as directories and archives: what is read of them, and that whatever else they are is refused in one line. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { plain, read, scratch, write } from './package.fixture.ts';
 import { readProblem } from './read-problem.ts';
-
-const scratch = mkdtempSync(join(tmpdir(), 'svc-problem-'));
-afterAll(() => rmSync(scratch, { recursive: true }));
-
-let made = 0;
-
-/** Writes files below a new directory. */
-function write(files: Readonly<Record<string, string>>): string {
-  const directory = join(scratch, `p${made++}`);
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(directory, path)), { recursive: true });
-    writeFileSync(join(directory, path), text);
-  }
-  return directory;
-}
-
-const TWO = {
-  'data/sample/1.in': '1 2\n',
-  'data/sample/1.ans': '3\n',
-  'data/secret/a/1.in': '5 5\n',
-  'data/secret/a/1.ans': '10\n',
-};
-const plain = { 'problem.yaml': 'name: Sums\n', ...TWO };
-const scoring = { ...plain, 'problem.yaml': 'type: scoring\n' };
-const read = (files: Readonly<Record<string, string>>) => readProblem(write(files), 'lines');
 
 describe('a package', () => {
   test('has its tests in their order, with what everybody may see, and is judged by words', async () => {
@@ -142,61 +117,34 @@ describe('a package', () => {
   });
 });
 
-describe('a scoring package', () => {
-  test('of the legacy format counts a group by its smallest test, or adds its tests up', async () => {
-    const { groups, tests } = await read({
-      ...scoring,
-      'data/testdata.yaml': 'grader_flags: ignore_sample\n',
-      'data/secret/testdata.yaml': 'grader_flags: sum\non_reject: continue\n',
-      'data/secret/a/testdata.yaml': 'grader_flags: min\naccept_score: 40\n',
-      'data/secret/b/testdata.yaml': 'accept_score: 30\non_reject: continue\n',
-      'data/secret/b/1.in': '',
-      'data/secret/b/1.ans': '',
-    });
-    expect(groups).toEqual([
-      { name: 'sample', stop: true, after: [] },
-      { name: 'secret/a', score: 'minimum', points: 40, stop: true, after: ['sample'] },
-      { name: 'secret/b', stop: false, after: ['sample'] },
-    ]);
-    expect(tests.map(({ group, points }) => [group, points])).toEqual([
-      ['sample', 0],
-      ['secret/a', 0],
-      ['secret/b', 30],
-    ]);
-  });
-
-  test('of the draft shares out what its groups leave open', async () => {
-    const { groups, tests } = await read({
-      ...scoring,
-      'problem.yaml': 'problem_format_version: 2023-07-draft\ntype: [scoring]\n',
-      'data/secret/a/test_group.yaml': 'scoring: {score: 30}\n',
-      'data/secret/b/1.in': '',
-      'data/secret/b/1.ans': '',
-      'data/secret/c/test_group.yaml': 'scoring: {aggregation: sum}\n',
-      'data/secret/c/1.in': '',
-      'data/secret/c/1.ans': '',
-    });
-    expect(groups.map(({ name, points }) => [name, points])).toEqual([
-      ['sample', undefined],
-      ['secret/a', 30],
-      ['secret/b', 35],
-      ['secret/c', undefined],
-    ]);
-    expect(tests.map(({ points }) => points)).toEqual([0, 0, 0, 35]);
-  });
+describe('an interactive package', () => {
+  const validator = { 'output_validator/v.py': 'import sys; sys.exit(42)' };
 
   test.each([
-    ['a grader of its own', { 'data/testdata.yaml': 'grading: custom\n' }, /a grader of its own cannot be counted/],
-    ['an average', { 'data/secret/a/testdata.yaml': 'grader_flags: avg\n' }, /data\/secret\/a: avg cannot be counted/],
+    ['legacy', { 'problem.yaml': 'validation: custom interactive\nvalidator_flags: hard\n' }],
     [
-      'the smallest of groups',
-      { 'data/secret/testdata.yaml': 'grader_flags: min\n' },
-      /data\/secret: the smallest of groups/,
+      'later',
+      {
+        'problem.yaml': 'problem_format_version: 2025-09\ntype: interactive\n',
+        'data/secret/test_group.yaml': 'output_validator_args: [hard]\n',
+        'data/sample/test_group.yaml': 'output_validator_args: [hard]\n',
+      },
     ],
-    ['points for failure', { 'data/secret/a/testdata.yaml': 'reject_score: 2\n' }, /points for rejected tests/],
-    ['groups in groups', { 'data/secret/a/b/1.in': '', 'data/secret/a/b/1.ans': '' }, /groups in groups/],
-  ])('with %s is refused', async (_what, files, says) => {
-    await expect(read({ ...scoring, ...files })).rejects.toThrow(says);
+  ])('of the %s format has its validator as what a program talks with, and shows no sample', async (_which, files) => {
+    const { interactor, checker, tests } = await read({ ...plain, ...validator, ...files });
+    expect([interactor, checker]).toEqual([
+      { language: 'python', code: validator['output_validator/v.py'], codes: 'kattis' },
+      null,
+    ]);
+    expect(tests.map(({ isSample, checkerArgs }) => [isSample, checkerArgs])).toEqual([
+      [false, ['hard']],
+      [false, ['hard']],
+    ]);
+  });
+
+  test('without a validator is refused', async () => {
+    const files = { 'problem.yaml': 'problem_format_version: 2025-09\ntype: interactive\n' };
+    await expect(read({ ...plain, ...files })).rejects.toThrow(/output_validators has 0 programs/);
   });
 });
 
@@ -213,8 +161,21 @@ test.each<[string, Record<string, string>, RegExp]>([
   ['a limit that is negative', { 'problem.yaml': 'limits: {memory: -1}\n' }, /memory is not a number/],
   ['a time that is no number', { '.timelimit': 'soon\n' }, /\.timelimit has no number of seconds/],
   ['another format', { 'problem.yaml': 'problem_format_version: 2031-01\n' }, /the format 2031-01 is not read/],
-  ['an interactive problem', { 'problem.yaml': 'validation: custom interactive\n' }, /interactive: .*cannot be graded/],
-  ['a validator that scores', { 'problem.yaml': 'type: scoring\nvalidation: custom score\n' }, /give a score/],
+  [
+    'an interactive default',
+    { 'problem.yaml': 'validation: default interactive\n' },
+    /validation is default, or custom/,
+  ],
+  ['an unknown validation', { 'problem.yaml': 'validation: custom magic\n' }, /and not custom magic/],
+  ['a score without points', { 'problem.yaml': 'validation: custom score\n' }, /the type is not scoring/],
+  ['several passes', { 'problem.yaml': 'problem_format_version: 2025-09\ntype: multi-pass\n' }, /multi-pass: .*passes/],
+  ['files for every program', { 'include/cpp/grader.cpp': '' }, /include\/cpp\/grader\.cpp: files that go with every/],
+  ['constants', { 'problem.yaml': 'constants: {n: 5}\n' }, /constants are not put into programs/],
+  [
+    'points in problem.yaml',
+    { 'problem.yaml': 'type: scoring\ngrading: {accept_score: 5}\n' },
+    /accept_score is read in data/,
+  ],
   ['a test without an answer', { 'data/secret/a/2.in': '' }, /has no data\/secret\/a\/2\.ans/],
   ['a test with files', { 'data/secret/a/1.files/x.txt': '' }, /1\.files\/x\.txt: tests with files/],
   ['an unknown flag', { 'problem.yaml': 'validator_flags: rm -rf\n' }, /knows no rm/],

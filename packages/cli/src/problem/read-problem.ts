@@ -4,6 +4,7 @@
  */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Checker } from '@vouchbox/client';
 import type { Comparison } from '@vouchbox/protocol/grading';
 import { UsageError } from '../failures/usage-error.ts';
 import { readTests } from '../grade-tests.ts';
@@ -22,7 +23,7 @@ export async function readProblem(path: string, compare: Comparison): Promise<Pr
   if (!(await isPackage(path))) return plainProblem(path, compare);
   const tree = await openTree(path);
   const settings = await readSettings(tree);
-  const { tests, groups, inputFlags } = await readPackageTests(tree, settings);
+  const { tests, groups, inputFlags, notes } = await readPackageTests(tree, settings);
   const judging = await howJudged(tree, settings, tests);
   const directory = tree.paths.some((file) => file.startsWith('input_format_validators/'))
     ? 'input_format_validators'
@@ -35,7 +36,7 @@ export async function readProblem(path: string, compare: Comparison): Promise<Pr
     inputValidators: validators.programs,
     inputFlags,
     limits: settings.limits,
-    notes: [...settings.notes, ...validators.notes],
+    notes: [...settings.notes, ...notes, ...validators.notes],
   };
 }
 
@@ -54,6 +55,7 @@ async function plainProblem(path: string, compare: Comparison): Promise<Problem>
     tests,
     groups: [],
     checker: null,
+    interactor: null,
     inputValidators: [],
     inputFlags: new Map(),
     limits: {},
@@ -61,28 +63,33 @@ async function plainProblem(path: string, compare: Comparison): Promise<Problem>
   };
 }
 
-/** A program judges all tests, or a comparison each of them. */
+/** A program judges all tests, which may talk with it, or a comparison each of them. */
 async function howJudged(
   tree: ProblemTree,
   settings: PackageSettings,
   tests: readonly PackageTest[],
-): Promise<Pick<Problem, 'tests' | 'checker'>> {
-  if (settings.isCustom) return { tests, checker: await customValidator(tree) };
+): Promise<Pick<Problem, 'tests' | 'checker' | 'interactor'>> {
+  if (settings.isCustom) {
+    const validator = await customValidator(tree);
+    return settings.isInteractive
+      ? { tests, checker: null, interactor: validator }
+      : { tests, checker: validator, interactor: null };
+  }
   const compared = tests.map(({ checkerArgs, ...test }) => {
     return { ...test, compare: comparisonOf(checkerArgs ?? [], test.expected ?? '') };
   });
   const isNeeded = compared.some(({ compare }) => compare === null);
   return isNeeded
-    ? { tests, checker: validatorOf(DEFAULT_VALIDATOR) }
-    : { tests: compared as Problem['tests'], checker: null };
+    ? { tests, checker: validatorOf(DEFAULT_VALIDATOR), interactor: null }
+    : { tests: compared as Problem['tests'], checker: null, interactor: null };
 }
 
-/** Output validators have the command line and the exit codes that a checker may have. */
-function validatorOf({ language, code }: PackageProgram): Problem['checker'] {
+/** Output validators have the command line and the exit codes that a checker may have, and an interactor. */
+function validatorOf({ language, code }: PackageProgram): Checker {
   return { language, code, codes: 'kattis' };
 }
 
-async function customValidator(tree: ProblemTree): Promise<Problem['checker']> {
+async function customValidator(tree: ProblemTree): Promise<Checker> {
   const directory = tree.paths.some((path) => path.startsWith('output_validator/'))
     ? 'output_validator'
     : 'output_validators';

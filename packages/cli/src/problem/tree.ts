@@ -22,7 +22,7 @@ export const TREE_BOUNDS = {
 
 /** What of a package is read: solutions, statements and attachments can be large. */
 const READ =
-  /^(problem\.yaml|\.timelimit|domjudge-problem\.ini|(data|input_validators|input_format_validators|output_validators?)(\/.*)?)$/;
+  /^(problem\.yaml|\.timelimit|domjudge-problem\.ini|(data|include|input_validators|input_format_validators|output_validators?)(\/.*)?)$/;
 
 /** @throws UsageError that names the file and the bound */
 export async function openTree(path: string): Promise<ProblemTree> {

@@ -1,0 +1,25 @@
+/** Settings of the directories of tests: each says what it does not say itself as the nearest above it does. */
+import type { Settings } from './yaml.ts';
+
+/** By the path below `data`, of those that have settings. */
+export type Directories = ReadonlyMap<string, Settings>;
+
+/** Settings that hold in a directory, the nearest first. */
+export function settingsAbove(directory: string, directories: Directories): readonly Settings[] {
+  const parts = ['', ...directory.split('/')];
+  const paths = parts.map((_, at) => parts.slice(1, parts.length - at).join('/'));
+  return paths.flatMap((path) => directories.get(path) ?? []);
+}
+
+/** What the nearest says of those that say it. */
+export function settingOf<T>(
+  directory: string,
+  directories: Directories,
+  read: (settings: Settings) => T | undefined,
+): T | undefined {
+  for (const settings of settingsAbove(directory, directories)) {
+    const said = read(settings);
+    if (said !== undefined) return said;
+  }
+  return undefined;
+}

@@ -1,0 +1,129 @@
+/** Points of the legacy format, as its default grader counts them. */
+import { type Directories, settingOf } from './directories.ts';
+import {
+  type Counts,
+  isSample,
+  type Score,
+  type ScoredData,
+  type ScoreRules,
+  SECRET,
+  uncounted,
+} from './score-rules.ts';
+
+export function legacyRules({ directories, isScoredByValidator }: ScoredData): ScoreRules {
+  return {
+    groupOf: (directory) => directory,
+    scoreOf(group, counts) {
+      requireLeaves(counts, directories);
+      return isScoredByValidator ? saidScore(group, counts, directories) : testScore(group, directories);
+    },
+    stops: (group) => breaks(group, directories),
+    after(group, counts) {
+      const before = groupsBefore(group, counts, directories);
+      const [first] = before;
+      // Whoever wins a part goes on by these rules, and not by those of a grading.
+      if (isScoredByValidator && first !== undefined)
+        throw uncounted(isSample(first) ? '' : SECRET, 'on_reject: break between groups that a validator scores');
+      return before;
+    },
+  };
+}
+
+/** What the settings give to each accepted test. */
+function testScore(directory: string, directories: Directories): Score {
+  const mode = modeOf(directory, directories);
+  if (isSample(directory) && ignoresSample(directories)) return { whole: null, each: 0 };
+  const points = settingOf(directory, directories, (one) => one.number('accept_score')) ?? 1;
+  // All tests of a group count the same, so their smallest is what one counts, if all are accepted.
+  return mode === 'min' ? { whole: points, each: 0 } : { whole: null, each: points };
+}
+
+/** What the validator gives, up to the end of the range of the group. */
+function saidScore(directory: string, counts: Counts, directories: Directories): Score {
+  const mode = modeOf(directory, directories);
+  const most = rangeOf(directory, directories);
+  const accepted = settingOf(directory, directories, (one) => one.number('accept_score')) ?? most;
+  if (accepted !== most) throw uncounted(directory, 'an accept_score beside scores of a validator');
+  if (mode === 'min' || counts.get(directory) === 1) return { whole: most, each: most };
+  throw uncounted(directory, 'the sum of scores that a validator gives to several tests');
+}
+
+const RANGE = /^\s*\+?\d+(?:\.\d+)?\s+\+?(\d+(?:\.\d+)?)\s*$/;
+
+/** That of `secret` is for all groups together, so a group has one of its own. */
+function rangeOf(directory: string, directories: Directories): number {
+  const settings = directory.includes('/')
+    ? [directories.get(directory)]
+    : [directories.get(directory), directories.get('')];
+  const said = settings.find((one) => one?.has('range'))?.text('range');
+  if (said === undefined) throw uncounted(directory, 'a score of a validator without a range');
+  const [, most] = RANGE.exec(said) ?? [];
+  if (most === undefined) throw uncounted(directory, `range: ${said}`);
+  return Number(most);
+}
+
+/**
+ * Whether the samples count nothing and yet would look as if they failed: where a validator gives points, a part of them is
+ * accepted by these rules, and not in a grading.
+ */
+export function leavesSamplesOut({ directories, isScoredByValidator }: ScoredData): boolean {
+  if (!isScoredByValidator || !ignoresSample(directories)) return false;
+  if (breaks('', directories)) throw uncounted('', 'on_reject: break after samples that a validator scores');
+  return true;
+}
+
+function ignoresSample(directories: Directories): boolean {
+  return directories.get('')?.words('grader_flags')?.includes('ignore_sample') ?? false;
+}
+
+/** The last mode that is named holds, as the default grader takes it. */
+function modeOf(directory: string, directories: Directories): 'sum' | 'min' {
+  if ((settingOf(directory, directories, (one) => one.text('grading')) ?? 'default') !== 'default')
+    throw uncounted(directory, 'a grader of its own');
+  if ((settingOf(directory, directories, (one) => one.number('reject_score')) ?? 0) !== 0)
+    throw uncounted(directory, 'points for rejected tests');
+  const mode = flagsOf(directory, directories).findLast((flag) => /^(sum|min|max|avg)$/.test(flag)) ?? 'sum';
+  if (mode === 'sum' || mode === 'min') return mode;
+  throw uncounted(directory, mode);
+}
+
+function flagsOf(directory: string, directories: Directories): readonly string[] {
+  return settingOf(directory, directories, (one) => one.words('grader_flags')) ?? [];
+}
+
+/** Whether judging ends at the first that is not accepted of what is in a directory: tests and groups. */
+function breaks(directory: string, directories: Directories): boolean {
+  const word = settingOf(directory, directories, (one) => one.text('on_reject')) ?? 'break';
+  if (word === 'break' || word === 'continue') return word === 'break';
+  throw uncounted(directory, `on_reject: ${word}`);
+}
+
+/** The samples come first, and the groups of `secret` in the order of their names. */
+function groupsBefore(directory: string, counts: Counts, directories: Directories): string[] {
+  if (isSample(directory)) return [];
+  const names = [...counts.keys()];
+  const before = names.slice(0, names.indexOf(directory));
+  return before.filter(
+    (name) => breaks(isSample(name) ? '' : SECRET, directories) && !isAlwaysPassed(name, directories),
+  );
+}
+
+function isAlwaysPassed(directory: string, directories: Directories): boolean {
+  const flags = flagsOf(directory, directories);
+  if (flags.includes('always_accept')) return true;
+  if (!flags.includes('accept_if_any_accepted')) return false;
+  throw uncounted(directory, 'accept_if_any_accepted of a group that others wait for');
+}
+
+/** Groups are added up. A directory that takes the smallest of groups below it, or that lies too deep, is another rule. */
+function requireLeaves(counts: Counts, directories: Directories): void {
+  const names = [...counts.keys()];
+  const deep = names.find((name) => name.split('/').length > 2);
+  if (deep !== undefined) throw uncounted(deep, 'groups in groups of secret');
+  for (const directory of ['', SECRET]) {
+    const hasGroups = names.some((name) => name !== directory && name.startsWith(directory));
+    const isOne = directory === '' && ignoresSample(directories);
+    if (hasGroups && !isOne && modeOf(directory, directories) !== 'sum')
+      throw uncounted(directory, 'the smallest of groups');
+  }
+}

@@ -1,0 +1,37 @@
+/** What the rules of each format say of the groups of a scoring problem. */
+import { UsageError } from '../failures/usage-error.ts';
+import type { Directories } from './directories.ts';
+import type { PackageSettings } from './package-settings.ts';
+
+export interface ScoredData extends Pick<PackageSettings, 'format' | 'isCustom' | 'isScoredByValidator'> {
+  readonly directories: Directories;
+}
+
+/** How many tests each group has, in the order of the groups. */
+export type Counts = ReadonlyMap<string, number>;
+
+/** What a group counts by the smallest of its tests, or null where they are added up; and what each of them may win. */
+export interface Score {
+  readonly whole: number | null;
+  readonly each: number;
+}
+
+export interface ScoreRules {
+  /** The group of the tests in a directory. */
+  groupOf(directory: string): string;
+  scoreOf(group: string, counts: Counts): Score;
+  /** Whether the first test that wins nothing ends the group. */
+  stops(group: string): boolean;
+  /** The groups of which all tests must be accepted before it. */
+  after(group: string, counts: Counts): string[];
+}
+
+export const SECRET = 'secret';
+
+export function isSample(directory: string): boolean {
+  return /^sample(\/|$)/.test(directory);
+}
+
+export function uncounted(directory: string, what: string): UsageError {
+  return new UsageError(`data/${directory}: ${what} cannot be counted by this command`);
+}
