@@ -112,7 +112,10 @@ describe('from a service', () => {
     const old = join(scratch, 'pinned.pem');
     expect((await vouchbox(['attestation-keys', 'rotate', '--data-dir', rig.dataDir])).code).toBe(0);
     const replaced = await vouchbox(['attestation-keys', 'export', '--output', old, '--data-dir', rig.dataDir]);
-    expect([replaced.code, replaced.stderr]).toEqual([2, expect.stringMatching(/pinned\.pem exists already/)]);
+    expect([replaced.code, replaced.stderr]).toEqual([
+      2,
+      `vouchbox: ${old} exists already; name another with --output\n`,
+    ]);
     const without = await exported(ran.job_id, ...access(), '--output', 'rotated');
     expect([without.code, existsSync(join(scratch, 'rotated'))]).toEqual([2, false]);
     expect(without.stderr).toMatch(/give that one with --public-key/);

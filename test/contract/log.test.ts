@@ -188,7 +188,10 @@ describe('vouchbox export --log-proof', () => {
     expect(await serviceVerify([...words, '--log-key', logKey, '--log-proof', proof])).toMatchObject({ exitCode: 0 });
     expect(await serviceVerify([...words, '--log-key', logKey])).toMatchObject({ exitCode: 5 });
     const again = await vouchbox(['export', first, '--output', `${directory}-2`, '--log-proof', proof, ...access()]);
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be written') as string });
+    expect(again).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('exists already; name another with --log-proof') as string,
+    });
   });
 
   test('is not for a graph of jobs', async () => {

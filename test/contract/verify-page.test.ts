@@ -37,6 +37,6 @@ test('the command replaces no file', async () => {
   const file = join(scratch, 'verify.html');
   expect(await vouchbox(['verify-page', file])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('exists already'),
+    stderr: `vouchbox: ${file} exists already; name another\n`,
   });
 });

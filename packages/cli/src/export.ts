@@ -2,7 +2,7 @@
  * `vouchbox export`: writes everything an auditor needs of one job into one directory that can be checked without the
  * service. It is read from a service with a key, or from the data directory of a stopped one.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 import { EXPORT_FILES_READ_WHOLE } from '@vouchbox/evidence';
 import { type ReadJob, type WrittenGraph, type WrittenJob, writeGraph } from './export-graph.ts';
@@ -12,6 +12,7 @@ import { isOperatorError, tellFailure } from './failures/tell-failure.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { type ExportOrigin, writeExport } from './files/export-origin.ts';
 import { type NewDirectory, writeDirectory } from './files/new-directory.ts';
+import { writeNew } from './files/new-file.ts';
 import { serverEnvironment } from './service/environment.ts';
 import { type AccessOptions, namedService } from './service/service-access.ts';
 import { readFromService } from './service-export.ts';
@@ -75,19 +76,11 @@ function written(job_id: string, options: ExportOptions, signal: AbortSignal): P
   return writeDirectory(target, (directory) =>
     withOrigin(job_id, reading, async (origin) => {
       const choice = { program: options.evidenceOnly ? 'left_out' : 'kept' } as const;
-      if (options.logProof !== undefined) writeNew(options.logProof, await origin.logProof());
+      if (options.logProof !== undefined) writeNew(options.logProof, await origin.logProof(), '--log-proof');
       const { missing } = await writeExport(directory, origin, choice);
       return { target, tenant: origin.source.tenant, missing, graph: null };
     }),
   );
-}
-
-function writeNew(path: string, bytes: Uint8Array): void {
-  try {
-    writeFileSync(path, bytes, { flag: 'wx' });
-  } catch (error) {
-    throw new UsageError(`${path} cannot be written: ${(error as Error).message}`, { cause: error });
-  }
 }
 
 async function writtenGraph(

@@ -1,21 +1,15 @@
 /** `vouchbox verify-page`: writes the page that checks an exported job in a browser, without a service and a network. */
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
-import { UsageError } from './failures/usage-error.ts';
+import { writeNew } from './files/new-file.ts';
 import { type JsonOption, note, printResult } from './terminal/print.ts';
 
 /** Writes the page to a new file and prints its name. */
 export async function writeVerifyPage(file: string, options: JsonOption): Promise<number> {
   const page = builtPage();
-  try {
-    await writeFile(file, page, { flag: 'wx' });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(code === 'EEXIST' ? `${file} exists already` : `${file} cannot be written: ${code}`);
-  }
+  writeNew(file, page);
   printResult(options, `${file}\n`, { file, size_bytes: page.length });
   if (!options.json) note('open it in a browser of 2025 or later; it needs no service and no network');
   return EXIT.ok;

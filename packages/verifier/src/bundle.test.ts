@@ -45,7 +45,10 @@ describe('service-verify bundle', () => {
     });
     const text = readFileSync(output, 'utf8');
     expect(text).toBe((await bundle('--envelope', envelope, '--public-key', key)).stdout);
-    expect((await bundle('--envelope', envelope, '--public-key', key, '--output', envelope)).exitCode).toBe(1);
+    expect(await bundle('--envelope', envelope, '--public-key', key, '--output', envelope)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(`${envelope} exists already; name another with --output`),
+    });
     expect(new Uint8Array(readFileSync(envelope))).toEqual(job.attestation.envelope);
   });
 

@@ -15,7 +15,13 @@ export function made(report: Report, text: string, output: string | undefined): 
   try {
     writeFileSync(output, text, { flag: 'wx' });
   } catch (error) {
-    throw new UsageError(`${output} cannot be written: ${(error as Error).message}`, { cause: error });
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new UsageError(
+      isTaken
+        ? `${output} exists already; name another with --output`
+        : `${output} cannot be written: ${(error as Error).message}`,
+      { cause: error },
+    );
   }
   return { report, text: null };
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { type FileDigest, runningSha256 } from '@vouchbox/evidence';
 import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
+import { taken } from './new-file.ts';
 
 /** A directory that is not there yet under its own name. */
 export interface NewDirectory {
@@ -61,13 +62,9 @@ export async function replaceDirectory<Result>(
 
 /** Before work that ends in such a directory: refuses a name that cannot be one. @throws UsageError */
 export async function checkNew(target: string): Promise<void> {
-  if (await stat(target).catch(() => null)) throw taken(target);
+  if (await stat(target).catch(() => null)) throw taken(target, '--output');
   const parent = await stat(dirname(target)).catch(() => null);
   if (!parent?.isDirectory()) throw new UsageError(`${target} cannot be made: ${dirname(target)} is not a directory`);
-}
-
-function taken(target: string): UsageError {
-  return new UsageError(`${target} exists already; name another with --output`);
 }
 
 /** A relative path, in the one spelling that cannot mean another place. */
@@ -130,6 +127,6 @@ async function makeNew(target: string): Promise<void> {
     await mkdir(target);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw code === 'EEXIST' ? taken(target) : new UsageError(`${target} cannot be made: ${code}`);
+    throw code === 'EEXIST' ? taken(target, '--output') : new UsageError(`${target} cannot be made: ${code}`);
   }
 }

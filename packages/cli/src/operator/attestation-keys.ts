@@ -2,10 +2,10 @@
  * `vouchbox attestation-keys`: manages the keys that sign results, on the service's own host. They are files in the data
  * directory. A running service uses a new key from its next signature on.
  */
-import { writeFile } from 'node:fs/promises';
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
 import { EXIT } from '../failures/exit-code.ts';
 import { UsageError } from '../failures/usage-error.ts';
+import { writeNew } from '../files/new-file.ts';
 import { type JsonOption, note, printResult, tableOf } from '../terminal/print.ts';
 import { shellWord } from '../terminal/shell-word.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
@@ -53,7 +53,7 @@ export async function exportAttestationKey(
         : `${key_id} is not one of the keys; \`vouchbox attestation-keys list\` lists them`,
     );
   }
-  if (options.output !== undefined) await writeNew(options.output, found.public_key_pem);
+  if (options.output !== undefined) writeNew(options.output, found.public_key_pem, '--output');
   const { public_key_pem, since } = found;
   const view = { key_id: found.key_id, state: stateOf(found), since, public_key_pem };
   printResult(options, options.output === undefined ? public_key_pem : '', view);
@@ -65,17 +65,6 @@ export async function exportAttestationKey(
 function sayWhatToDo(key_id: string, file = 'FILE'): void {
   note(`the key is ${key_id}; give it to those who check results, and tell them this identifier another way`);
   note(`they run: npx --no service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);
-}
-
-async function writeNew(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text, { flag: 'wx' });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(
-      code === 'EEXIST' ? `${file} exists already; name another with --output` : `${file} cannot be made: ${code}`,
-    );
-  }
 }
 
 function stateOf({ isCurrent }: KnownKey): 'current' | 'retired' {

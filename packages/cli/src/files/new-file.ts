@@ -1,0 +1,20 @@
+/** A file that a command makes. What is there already may be evidence or a key, so it is never overwritten. */
+import { writeFileSync } from 'node:fs';
+import { UsageError } from '../failures/usage-error.ts';
+
+/**
+ * @param option where another name can be given, if that is an option
+ * @throws UsageError if there is something of that name, or it cannot be made
+ */
+export function writeNew(file: string, content: string | Uint8Array, option?: string): void {
+  try {
+    writeFileSync(file, content, { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw taken(file, option);
+    throw new UsageError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+export function taken(name: string, option?: string): UsageError {
+  return new UsageError(`${name} exists already; name another${option === undefined ? '' : ` with ${option}`}`);
+}
