@@ -1,9 +1,8 @@
 /** What the tool `grade` says about a grading: members for a program that reads it, and the same in short as text. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type GradingDetail, type ServiceClient, TransportFailure } from '@vouchbox/client';
-import { sha256Hex } from '@vouchbox/evidence';
+import { verdictBytes } from '@vouchbox/evidence';
 import { GRADING_STATUSES, Nullable, PROGRAM_STATUSES, type Static, Type } from '@vouchbox/protocol';
-import { VERDICT_FILE } from '@vouchbox/protocol/grading';
 import { TEST_VERDICTS_2, type TestResult2, type Verdict2 } from '@vouchbox/protocol/grading-steps';
 import { cutText, told, toldBetween } from './told-text.ts';
 
@@ -116,12 +115,9 @@ async function readVerdict(
   { job_id, verdict_sha256 }: NonNullable<Graded['verdict']>,
   signal: AbortSignal,
 ): Promise<Verdict2> {
-  const { artifacts } = await client.result(job_id, { signal });
-  const file = artifacts.find(({ path }) => path === VERDICT_FILE);
-  const bytes = Buffer.from(file?.content_base64 ?? '', 'base64');
-  if (sha256Hex(bytes) !== verdict_sha256)
-    throw new TransportFailure('undecodable', `${job_id} has another verdict than the grading says`);
-  return JSON.parse(bytes.toString()) as Verdict2;
+  const bytes = verdictBytes(await client.result(job_id, { signal }), verdict_sha256);
+  if (bytes === null) throw new TransportFailure('undecodable', `${job_id} has another verdict than the grading says`);
+  return JSON.parse(new TextDecoder().decode(bytes)) as Verdict2;
 }
 
 async function toldBuild(

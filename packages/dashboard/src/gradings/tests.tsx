@@ -1,7 +1,7 @@
 /** The tests of a program: as its verdict has them, or as far as they have run. */
 import { useQuery } from '@tanstack/react-query';
 import type { GradingDetail } from '@vouchbox/client';
-import { decodeBase64, sha256Hex } from '@vouchbox/evidence';
+import { verdictBytes } from '@vouchbox/evidence';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
@@ -21,11 +21,8 @@ export function Judged({ verdict: { job_id, verdict_sha256 } }: { readonly verdi
   const { data, error, isLoading } = useQuery({
     queryKey: ['verdict', job_id],
     queryFn: async ({ signal }) => {
-      const { artifacts } = await client.result(job_id, { signal });
-      const file = artifacts.find(({ path }) => path === 'output/verdict.json');
-      const bytes = decodeBase64(file?.content_base64 ?? '');
-      if (bytes === null || sha256Hex(bytes) !== verdict_sha256)
-        throw new Error('The verdict is not the one that the grading names.');
+      const bytes = verdictBytes(await client.result(job_id, { signal }), verdict_sha256);
+      if (bytes === null) throw new Error('The verdict is not the one that the grading names.');
       return shownVerdict(JSON.parse(new TextDecoder().decode(bytes)) as Parameters<typeof shownVerdict>[0]);
     },
     enabled: isLive,
