@@ -1,8 +1,10 @@
-/** The commands about the log that need no result: roots for other tools, and comparisons of what two people hold. */
+/** The commands about the log that need no result: roots for other tools, and comparisons of what several people hold. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { type AgreeOptions, compareDirectories } from './agree-directories.ts';
 import { collect, type OutputOptions, once, type Stage, tell, tellMade, withKeys, withTrust } from './command-line.ts';
 import { compareHeads, type HeadOptions } from './head.ts';
 import { compareResults, type SameOptions } from './same.ts';
+import { showJson, showText } from './show-report.ts';
 import { type TenantOptions, verifyTenant } from './tenant.ts';
 import { makeTrustedRoot, type TrustedRootOptions } from './trusted-root.ts';
 
@@ -10,6 +12,7 @@ export function addLogCommands(program: Command, stage: Stage): void {
   addTrustedRoot(program, stage);
   addHead(program, stage);
   addSame(program, stage);
+  addAgree(program, stage);
   addTenant(program, stage);
 }
 
@@ -44,6 +47,24 @@ function addSame(program: Command, stage: Stage): void {
     .argument('<other>', 'another');
   withKeys(command).action(async (result: string, other: string, options: SameOptions & OutputOptions) => {
     tell(stage, options, await compareResults([result, other], options));
+  });
+}
+
+function addAgree(program: Command, stage: Stage): void {
+  const command = program
+    .command('agree')
+    .description('compare what several services signed of one program with one input')
+    .argument('<directory...>', 'exports of the job, of each service one')
+    .option(
+      '--require <requirement>',
+      'operators>=N, for so many different keys, or what each receipt must say; may be repeated',
+      collect,
+      [],
+    );
+  withKeys(command).action(async (directories: readonly string[], options: AgreeOptions & OutputOptions) => {
+    const report = await compareDirectories(directories, options);
+    const { exitCode, agreement, members, runs } = report;
+    stage.end({ exitCode, ...(options.json ? showJson(report, { agreement, members, runs }) : showText(report)) });
   });
 }
 

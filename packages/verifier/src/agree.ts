@@ -1,0 +1,223 @@
+/**
+ * Whether results of several services agree: first that each is good, then that all are of one program with one input, and
+ * then that it ended in one way with one output. Uses nothing that only Node has.
+ */
+import {
+  canonicalJson,
+  EXPORT_FILES,
+  EXPORT_OPTIONAL_FILES,
+  foldOutput,
+  isJsonObject,
+  outputRecords,
+  parseStrictJson,
+  type StoredReceipt,
+  sha256Hex,
+} from '@vouchbox/evidence';
+import { EXIT } from './exit-code.ts';
+import { type ExportedJob, type ExportProblem, wholeFile } from './exported-job.ts';
+import { parseLines } from './history.ts';
+import type { Policy } from './policy.ts';
+import { type Check, checked, failed, passed, type Report } from './report.ts';
+import { verifyExport } from './verify-export.ts';
+
+/** An export, and what its reader calls it. */
+export interface NamedExport {
+  readonly name: string;
+  readonly exported: ExportedJob | ExportProblem;
+}
+
+export interface AgreeExpectation {
+  /** PEM texts of the pinned keys; null for one that was too large to read. */
+  readonly publicKeys: readonly (string | null)[];
+  /** What each result must meet. */
+  readonly policy?: Policy | null;
+  /** By how many different keys the results must be signed. */
+  readonly operatorsMin?: number;
+}
+
+/** One of the results, once its whole export was found good. */
+export interface ComparedRun {
+  readonly name: string;
+  readonly job_id: string;
+  readonly tenant: string;
+  readonly key_id: string;
+  readonly isolation_class: string | null;
+}
+
+export type Agreement = 'agree' | 'differ' | 'not_comparable' | 'refused';
+
+export interface AgreeReport extends Report {
+  readonly agreement: Agreement;
+  /** In what they differ, or what keeps them from being compared. */
+  readonly members: readonly string[];
+  readonly runs: readonly ComparedRun[];
+}
+
+const NOTICE =
+  'This shows that holders of these pinned keys signed the same result of the same program. It does not show that they are ' +
+  'independent of one another, which only you can know, or that the result is right.';
+
+/** Compares every export with the first. The tenant is each operator’s own, so none is expected. */
+export async function compareRuns(
+  given: readonly NamedExport[],
+  { publicKeys, policy = null, operatorsMin = 1 }: AgreeExpectation,
+): Promise<AgreeReport> {
+  const checks: Check[] = [];
+  const runs: Run[] = [];
+  for (const { name, exported } of given) {
+    const tenant = 'problem' in exported ? '' : exported.manifest.tenant;
+    const report = await verifyExport(exported, { publicKeys, tenant, policy });
+    const bad = report.checks.find(({ isGood }) => !isGood);
+    if (bad !== undefined || 'problem' in exported) {
+      const check = failed(name, `${bad?.name}: ${bad?.detail}`);
+      const nothing = { facts: {}, notice: null, agreement: 'refused', members: [], runs: [] } as const;
+      return { exitCode: report.exitCode, checks: [...checks, check], ...nothing };
+    }
+    const run = runOf(name, exported, report);
+    checks.push(passed(name, `${run.job_id} of ${run.tenant}, by ${run.key_id}`));
+    runs.push(run);
+  }
+  return compared(runs, checks, operatorsMin);
+}
+
+/** What a run was given, and what came of it, by the names of what can differ. */
+interface Run extends ComparedRun {
+  readonly given: Members;
+  readonly ended: Members;
+}
+
+/** Texts to compare. Null is what the receipt does not state, which is like nothing. */
+type Members = ReadonlyMap<string, string | null>;
+
+function compared(runs: readonly Run[], checks: readonly Check[], operatorsMin: number): AgreeReport {
+  const [first, ...others] = runs as [Run, ...Run[]];
+  const told = runs.map(({ given: _given, ended: _ended, ...run }) => run);
+  const foreign = differing(
+    first.given,
+    others.map(({ given }) => given),
+  );
+  if (foreign.length > 0) {
+    const check = failed('agree', `NOT COMPARABLE: ${foreign.join(', ')}`);
+    const nothing = { facts: {}, notice: null, agreement: 'not_comparable', members: foreign, runs: told } as const;
+    return { exitCode: EXIT.policy, checks: [...checks, check], ...nothing };
+  }
+  const other = differing(
+    first.ended,
+    others.map(({ ended }) => ended),
+  );
+  if (other.length > 0) {
+    const check = failed('agree', `DIFFER: ${other.join(', ')}`);
+    const nothing = { facts: {}, notice: null, agreement: 'differ', members: other, runs: told } as const;
+    return { exitCode: EXIT.record, checks: [...checks, check], ...nothing };
+  }
+  const operators = new Set(runs.map(({ key_id }) => key_id)).size;
+  const isEnough = operators >= operatorsMin;
+  const said = `signed by ${operators} ${operators === 1 ? 'key' : 'different keys'}`;
+  const last = [
+    passed('agree', `AGREE ${runs.length} of ${runs.length}`),
+    checked('operators', isEnough ? null : `${said}, and ${operatorsMin} are required`, said),
+  ];
+  const facts = {
+    operators,
+    code_sha256: first.given.get('code') ?? null,
+    stdout_sha256: first.ended.get('stdout') ?? null,
+  };
+  return {
+    exitCode: isEnough ? EXIT.good : EXIT.policy,
+    checks: [...checks, ...last],
+    facts,
+    notice: isEnough ? NOTICE : null,
+    agreement: 'agree',
+    members: [],
+    runs: told,
+  };
+}
+
+/** The names of what is not the same everywhere, or is not stated. */
+function differing(first: Members, others: readonly Members[]): readonly string[] {
+  const names = new Set([first, ...others].flatMap((members) => [...members.keys()]));
+  return [...names].filter((name) => {
+    const text = first.get(name);
+    return text === null || others.some((members) => members.get(name) !== text);
+  });
+}
+
+function runOf(name: string, exported: ExportedJob, { facts }: Report): Run {
+  const receipt = objectIn(exported, EXPORT_FILES.receipt) as StoredReceipt;
+  return {
+    name,
+    job_id: String(facts['job_id']),
+    tenant: String(facts['tenant']),
+    key_id: String(facts['key_id']),
+    isolation_class: facts['isolation_class'] === null ? null : String(facts['isolation_class']),
+    given: givenTo(exported, receipt),
+    ended: endOf(exported, receipt),
+  };
+}
+
+function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
+  const pack = receipt['runtime_pack'];
+  return new Map<string, string | null>([
+    ...(receipt['interaction'] === undefined ? [] : [['interaction', null] as const]),
+    ['language', stated(receipt['language'])],
+    ['code', stated(receipt['code_sha256'])],
+    ['stdin', given(receipt['stdin_sha256'])],
+    ['args', given(receipt['args_sha256'])],
+    ['env', given(receipt['env_sha256'])],
+    ['inputs', Array.isArray(receipt['input_artifacts']) ? artifacts(receipt['input_artifacts']) : null],
+    ...policyMembers(exported, receipt),
+    ['pack', isJsonObject(pack) ? stated(pack['digest']) : null],
+  ]);
+}
+
+/**
+ * What the job demanded. Of which jobs its inputs are outputs is each service’s own, and what they are is compared. Without
+ * the policy itself its digest is all that there is.
+ */
+function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
+  const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
+  if (policy === null) return [['policy', stated(receipt['policy_sha256'])]];
+  const { inputs: _, ...demanded } = policy;
+  return Object.entries(demanded).map(([name, value]) => [`policy.${name}`, canonicalJson(value)] as const);
+}
+
+function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
+  const history = parseLines(wholeFile(exported.files, EXPORT_FILES.events) ?? new Uint8Array());
+  const events = 'problem' in history ? [] : history.events;
+  // How output was cut into records depends on time; its text does not.
+  const digest = (stream: 'stdout' | 'stderr') =>
+    sha256Hex(new TextEncoder().encode(foldOutput(outputRecords(events, stream))));
+  return new Map<string, string>([
+    ['status', canonicalJson(receipt['status'] ?? null)],
+    ['exit_code', canonicalJson(receipt['exit_code'] ?? null)],
+    ['signal', canonicalJson(receipt['signal'] ?? null)],
+    ['terminal_reason', canonicalJson(receipt['terminal_reason'] ?? null)],
+    ['stdout', digest('stdout')],
+    ['stderr', digest('stderr')],
+    ['truncated', canonicalJson(receipt['truncated'] ?? null)],
+    ['outputs', artifacts(receipt['output_artifacts'])],
+    ['large_outputs', artifacts(receipt['large_outputs'])],
+  ]);
+}
+
+/** The files of a list by their paths and digests, in whichever order it has them. */
+function artifacts(list: unknown): string {
+  const files: readonly unknown[] = Array.isArray(list) ? list : [];
+  const lines = files.filter(isJsonObject).map(({ path, sha256 }) => canonicalJson([path, sha256]));
+  return lines.sort().join('\n');
+}
+
+function stated(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** Receipts of versions that knew no arguments have no member for them. A receipt that says nothing at all has no code either. */
+function given(digest: unknown): string | null {
+  return digest === undefined || digest === null ? 'none' : stated(digest);
+}
+
+function objectIn({ files }: ExportedJob, path: string): Readonly<Record<string, unknown>> | null {
+  const bytes = wholeFile(files, path);
+  const json = bytes === undefined ? null : parseStrictJson(bytes);
+  return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
+}
