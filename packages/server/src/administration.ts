@@ -3,8 +3,10 @@
  * store, one job out of it. No part of the service itself is loaded, so that a command starts at once.
  */
 
+export { replaceDurably } from './ground/durably.ts';
 export { StartError } from './ground/start-error.ts';
 export { withoutPassword } from './ground/without-password.ts';
+export { makeKeyFile, readKeyFile } from './job/sign/keys/key-files.ts';
 export { type KnownKey, knownKeys, rotateSigningKey } from './job/sign/keys/signing-keys.ts';
 export { type CopyProgress, copyStore } from './operator/copy-store.ts';
 export type { CredentialView, IssuedCredential } from './operator/credentials.ts';
@@ -22,4 +24,5 @@ export { type Config, loadConfig } from './settings/config.ts';
 export { SETTINGS } from './settings/settings.ts';
 export { type OpenCredentials, openCredentials } from './start/open-credentials.ts';
 export { backUp } from './store/back-up.ts';
+export { ProcessLock } from './store/sqlite/files/process-lock.ts';
 export { StoreError } from './store/store-error.ts';

@@ -7,7 +7,7 @@ import { sha256Bytes } from '#sha256';
 import { decodeBase64, encodeBase64 } from '../base64.ts';
 import { spkiOf } from '../public-key.ts';
 import { type Refused, refused } from '../strict-json.ts';
-import { type Note, type NoteKey, parseNote } from './note.ts';
+import { type Note, type NoteKey, noteKey, parseNote } from './note.ts';
 import type { Hash, TreeHead } from './tree.ts';
 
 export interface Checkpoint extends TreeHead {
@@ -61,6 +61,18 @@ export function rekorOriginOf({ host, tree }: LogName): string {
 /** What Sigstore's tools know a log by: the SHA-256 of its key as SPKI. */
 export function rekorIdOf({ key }: NoteKey): Hash {
   return sha256Bytes(spkiOf(key.raw));
+}
+
+/**
+ * The key of a log, pinned for one of its trees, as the tree of this origin names it; null for another log's. A log that was
+ * opened again has the same host and, unless its operator says otherwise, the same key.
+ */
+export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {
+  if (pinned.name === origin) return pinned;
+  const [own, other] = [logNameOf(pinned.name), logNameOf(origin)];
+  if (own === null || own.host !== other?.host) return null;
+  const made = noteKey(origin, pinned.type, pinned.key.raw);
+  return made.kind === 'key' ? made.key : null;
 }
 
 /** The same log's key as the head in Rekor's form names it. */

@@ -112,15 +112,33 @@ export async function noteSignedBy({ text, signatures }: Note, { name, hint, key
   return 'signed';
 }
 
-/** When a key of type `cosignature` says that it saw the checkpoint, in seconds since the epoch. */
+/** When a key of type `cosignature` first says that it saw the checkpoint, in seconds since the epoch. */
 export async function cosignedAt({ text, signatures }: Note, witness: NoteKey): Promise<number | 'unsigned' | 'wrong'> {
   const { name, hint, key } = witness;
-  const named = signatures.find((each) => each.name === name && equalHashes(each.hint, hint));
-  if (named === undefined) return 'unsigned';
-  const time = timeOf(named.bytes);
-  if (time === null) return 'wrong';
-  const isRight = await verifySignature(key, cosignedMessage(text, time), named.bytes.slice(TIME_BYTES));
-  return isRight ? time : 'wrong';
+  const named = signatures.filter((each) => each.name === name && equalHashes(each.hint, hint));
+  const times: number[] = [];
+  for (const { bytes } of named) {
+    const time = timeOf(bytes);
+    if (time === null) return 'wrong';
+    if (!(await verifySignature(key, cosignedMessage(text, time), bytes.slice(TIME_BYTES)))) return 'wrong';
+    times.push(time);
+  }
+  return times.length === 0 ? 'unsigned' : Math.min(...times);
+}
+
+/** The line of a witness that signed `cosignedMessage` at a time. */
+export function cosignatureOf({ name, hint }: NoteKey, time: number, signature: Uint8Array): NoteSignature {
+  const bytes = new Uint8Array(TIME_BYTES + signature.length);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(time));
+  bytes.set(signature, TIME_BYTES);
+  return { name, hint, bytes };
+}
+
+/** Reads lines of signatures alone, as a witness answers; null if one is malformed. */
+export function parseSignatureLines(text: string): readonly NoteSignature[] | null {
+  if (text.length > noteBytesMax || !text.endsWith('\n')) return null;
+  const lines = text.slice(0, -1).split('\n').map(signatureOf);
+  return lines.length > signaturesMax || lines.includes(null) ? null : (lines as NoteSignature[]);
 }
 
 /** What a witness signs at a time, in seconds since the epoch. */

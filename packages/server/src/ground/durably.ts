@@ -1,5 +1,6 @@
 /** Files that are still there after a power cut. */
-import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 /** Writes a new file and syncs it. Its name is durable once its directory is synced. Throws if there is such a file. */
 export function writeDurably(path: string, text: string, mode: number): void {
@@ -10,6 +11,15 @@ export function writeDurably(path: string, text: string, mode: number): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Writes a file in place of the one that is there. A crash leaves one of both; it is durable when it returns. */
+export function replaceDurably(path: string, text: string, mode: number): void {
+  const fresh = `${path}.new`;
+  rmSync(fresh, { force: true });
+  writeDurably(fresh, text, mode);
+  renameSync(fresh, path);
+  syncDirectory(dirname(path));
 }
 
 /** Makes the content of a file durable that was written by other means. */

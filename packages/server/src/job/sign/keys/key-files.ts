@@ -19,9 +19,9 @@ import {
   rmSync,
   type Stats,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
-import { syncDirectory, writeDurably } from '../../../ground/durably.ts';
+import { replaceDurably, syncDirectory, writeDurably } from '../../../ground/durably.ts';
 import { SigningKeyError } from './signing-key-error.ts';
 
 /** The private key that signs, and its public half. */
@@ -119,12 +119,8 @@ export function replacePrivateKey(dataDir: string): SigningKey {
 /** Makes a key in a file, in place of the one that is there. Durable when it returns. */
 export function makeKeyFile(path: string): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519');
-  const fresh = `${path}.new`;
   return usable(path, () => {
-    rmSync(fresh, { force: true });
-    writeDurably(fresh, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, 0o600);
-    renameSync(fresh, path);
-    syncDirectory(dirname(path));
+    replaceDurably(path, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, 0o600);
     return signingKeyOf(path, privateKey);
   });
 }

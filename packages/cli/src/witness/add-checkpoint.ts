@@ -1,0 +1,76 @@
+/**
+ * Decides about a head that a log shows: a witness signs it only if the log grew from the last head that it signed, or is the
+ * same. https://c2sp.org/tlog-witness.
+ */
+import { type KeyObject, sign } from 'node:crypto';
+import {
+  type Checkpoint,
+  cosignatureOf,
+  cosignedMessage,
+  equalHashes,
+  headProblem,
+  isConsistent,
+  type NoteKey,
+  parseConsistency,
+  signatureLine,
+  treeKeyOf,
+} from '@vouchbox/evidence';
+import type { WitnessState } from './witness-state.ts';
+
+export interface Witness {
+  readonly state: WitnessState;
+  /** The keys of the logs that it watches. One covers every tree of its log. */
+  readonly logs: readonly NoteKey[];
+  /** Its own key, of type `cosignature`. */
+  readonly key: NoteKey;
+  readonly privateKey: KeyObject;
+  /** Seconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface WitnessAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly mediaType?: string;
+}
+
+const SIZE_TYPE = 'text/x.tlog.size';
+
+/** The answer to what was sent to `add-checkpoint`. A line is given only once the head is on disk. */
+export async function addCheckpoint(body: Uint8Array, witness: Witness): Promise<WitnessAnswer> {
+  const parsed = parseConsistency(body);
+  if (parsed.kind === 'refused') return refused(400, parsed.reason);
+  const { old, hashes, checkpoint } = parsed.consistency;
+  const log = witness.logs.map((key) => treeKeyOf(key, checkpoint.origin)).find((key) => key !== null);
+  if (log === undefined) return refused(404, `the log ${checkpoint.origin} is not watched here`);
+  if ((await headProblem(checkpoint, log)) !== null) return refused(403, 'the key of the log did not sign the head');
+  if (old > checkpoint.size) return refused(400, 'the old size is above that of the head');
+  const known = witness.state.head(checkpoint.origin);
+  if (old !== (known?.size ?? 0)) return sizeAnswer(known?.size ?? 0);
+  const isSame = known !== null && known.size === checkpoint.size;
+  if (isSame && !equalHashes(known.root, checkpoint.root)) return sizeAnswer(known.size);
+  if (!grewFrom(known, checkpoint, hashes)) return refused(422, 'the head does not grow from the one that was signed');
+  return { status: 200, body: signed(checkpoint, log, witness) };
+}
+
+function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Uint8Array<ArrayBuffer>[]): boolean {
+  if (known === null) return proof.length === 0;
+  return isConsistent(known, head, proof);
+}
+
+/** The line of this witness, of a head that is kept before. */
+function signed(head: Checkpoint, log: NoteKey, { state, key, privateKey, now }: Witness): string {
+  const time = now();
+  const signature = cosignatureOf(key, time, sign(null, cosignedMessage(head.note.text, time), privateKey));
+  const ofLog = head.note.signatures.filter(({ name }) => name === log.name);
+  state.keep({ ...head, note: { text: head.note.text, signatures: [...ofLog, signature] } });
+  return signatureLine(signature);
+}
+
+function refused(status: number, reason: string): WitnessAnswer {
+  return { status, body: `${reason}\n` };
+}
+
+function sizeAnswer(size: number): WitnessAnswer {
+  return { status: 409, body: `${size}\n`, mediaType: SIZE_TYPE };
+}

@@ -1,0 +1,85 @@
+/** The witness over HTTP: `add-checkpoint`, and the last head that it signed of a log. Small, bounded, and open to anyone. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { logProofBytesMax, noteText } from '@vouchbox/evidence';
+import { addCheckpoint, type Witness, type WitnessAnswer } from './add-checkpoint.ts';
+
+const connectionsMax = 64;
+const requestMilliseconds = 10_000;
+const TEXT = 'text/plain; charset=utf-8';
+
+export interface WitnessServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Listens until it is disposed. Rejects if it cannot. */
+export async function openWitness(
+  witness: Witness,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<WitnessServer> {
+  let turn: Promise<unknown> = Promise.resolve();
+  // One after the other: two heads at once would both be compared with the one before.
+  const inTurn = (body: Uint8Array) => {
+    const answer = turn.then(() => addCheckpoint(body, witness));
+    turn = answer.catch(() => {});
+    return answer;
+  };
+  const server = createServer((request, response) => {
+    void answerTo(request, { witness, inTurn })
+      .catch((): WitnessAnswer => ({ status: 500, body: 'the witness failed\n' }))
+      .then((answer) => send(response, answer));
+  });
+  server.maxConnections = connectionsMax;
+  server.requestTimeout = requestMilliseconds;
+  server.headersTimeout = requestMilliseconds;
+  server.timeout = requestMilliseconds;
+  await listening(server, host, port);
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject).listen(port, host, resolve);
+  return promise.finally(() => server.off('error', reject));
+}
+
+interface Answering {
+  readonly witness: Witness;
+  readonly inTurn: (body: Uint8Array) => Promise<WitnessAnswer>;
+}
+
+async function answerTo(request: IncomingMessage, { witness, inTurn }: Answering): Promise<WitnessAnswer> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://witness');
+  if (pathname === '/add-checkpoint') {
+    if (request.method !== 'POST') return { status: 405, body: 'only POST is answered\n' };
+    const body = await bodyOf(request);
+    return body === null ? { status: 413, body: 'the request is too large\n' } : await inTurn(body);
+  }
+  const head = pathname === '/checkpoint' ? witness.state.head(searchParams.get('origin') ?? '') : null;
+  return head === null ? { status: 404, body: 'nothing is here\n' } : { status: 200, body: noteText(head.note) };
+}
+
+/** Null if it is larger than a request can be. */
+async function bodyOf(request: IncomingMessage): Promise<Uint8Array | null> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Uint8Array>) {
+    bytes += piece.length;
+    if (bytes > logProofBytesMax) return null;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function send(response: ServerResponse, { status, body, mediaType = TEXT }: WitnessAnswer): void {
+  // What is left of a request that was refused is not read.
+  if (status === 413) response.setHeader('connection', 'close');
+  response.writeHead(status, { 'content-type': mediaType, 'content-length': Buffer.byteLength(body) }).end(body);
+}

@@ -1,0 +1,156 @@
+/** The witness over real HTTP: what it signs, and what it refuses. https://c2sp.org/tlog-witness. */
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  checkpointText,
+  consistencyRanges,
+  consistencyText,
+  cosignedAt,
+  leafHash,
+  type NodeHashes,
+  type NoteKey,
+  nodeHash,
+  noteKey,
+  noteText,
+  parseNote,
+  rangeHash,
+} from '@vouchbox/evidence';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openWitness, type WitnessServer } from './witness-server.ts';
+import { WitnessState } from './witness-state.ts';
+
+const NOW = 1_790_000_000;
+
+interface TestKey {
+  readonly key: NoteKey;
+  readonly privateKey: KeyObject;
+}
+
+function keyNamed(
+  name: string,
+  type: NoteKey['type'],
+  privateKey = generateKeyPairSync('ed25519').privateKey,
+): TestKey {
+  const raw = Buffer.from((privateKey.export({ format: 'jwk' }) as { x: string }).x, 'base64url');
+  const made = noteKey(name, type, Uint8Array.from(raw));
+  if (made.kind === 'refused') throw new Error(made.reason);
+  return { key: made.key, privateKey };
+}
+
+const log = keyNamed('log.example/log/1', 'note');
+const own = keyNamed('witness.example', 'cosignature');
+
+/** The hashes of a log whose leaves are numbers, some of them changed. */
+function hashesOf(changed: number): NodeHashes {
+  const hashOf: NodeHashes = ({ level, index }) =>
+    level === 0
+      ? leafHash(new TextEncoder().encode(`${index === changed ? 'changed ' : ''}${index}`))
+      : nodeHash(hashOf({ level: level - 1, index: index * 2 }), hashOf({ level: level - 1, index: index * 2 + 1 }));
+  return hashOf;
+}
+
+function headOf(size: number, { changed = -1, by = log, origin = 'log.example/log/1' } = {}): string {
+  const root = rangeHash({ start: 0, end: size }, hashesOf(changed));
+  const text = checkpointText(origin, { size, root });
+  const { name, hint } = keyNamed(origin, 'note', by.privateKey).key;
+  return noteText({
+    text,
+    signatures: [{ name, hint, bytes: Uint8Array.from(sign(null, Buffer.from(text), by.privateKey)) }],
+  });
+}
+
+function requestOf(old: number, size: number, changes: Parameters<typeof headOf>[1] = {}): string {
+  const hashes = consistencyRanges(old, size).map((range) => rangeHash(range, hashesOf(changes.changed ?? -1)));
+  return consistencyText(old, hashes, headOf(size, changes));
+}
+
+let scratch: string;
+let state: WitnessState;
+let server: WitnessServer;
+beforeEach(async () => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-witness-'));
+  await open();
+});
+afterEach(async () => {
+  await close();
+  rmSync(scratch, { recursive: true });
+});
+
+async function open(): Promise<void> {
+  state = WitnessState.open(join(scratch, 'state'), 'witness.example');
+  server = await openWitness({ state, logs: [log.key], ...own, now: () => NOW }, { host: '127.0.0.1', port: 0 });
+}
+
+async function close(): Promise<void> {
+  await server[Symbol.asyncDispose]();
+  state[Symbol.dispose]();
+}
+
+const add = async (body: string | Uint8Array<ArrayBuffer>) => {
+  const answer = await fetch(`${server.url}/add-checkpoint`, { method: 'POST', body });
+  return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
+};
+
+test('a head that grew is signed at the time of the witness, also after it was started again', async () => {
+  const first = await add(requestOf(0, 3));
+  expect(first).toMatchObject({ status: 200 });
+  const note = parseNote(headOf(3) + first.text);
+  expect(note.kind === 'note' && (await cosignedAt(note.note, own.key))).toBe(NOW);
+  await close();
+  await open();
+  expect(await add(requestOf(3, 8))).toMatchObject({ status: 200 });
+  expect(await add(requestOf(8, 8))).toMatchObject({ status: 200 });
+  const known = await fetch(`${server.url}/checkpoint?origin=log.example/log/1`);
+  expect(await known.text()).toBe(headOf(8) + (await add(requestOf(8, 8))).text);
+});
+
+describe('a witness answers', () => {
+  beforeEach(async () => {
+    expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
+  });
+
+  test('the size that it knows to a log that was rolled back', async () => {
+    expect(await add(requestOf(0, 5))).toEqual({ status: 409, type: 'text/x.tlog.size', text: '8\n' });
+    expect(await add(requestOf(5, 9))).toMatchObject({ status: 409, text: '8\n' });
+  });
+
+  test.each([
+    ['another tree of the same size', requestOf(8, 8, { changed: 2 }), 409],
+    ['a tree that changed', requestOf(8, 12, { changed: 2 }), 422],
+    ['a proof that has a hash too many', requestOf(8, 12).replace('\n\n', `\n${'A'.repeat(43)}=\n\n`), 422],
+    ['a head of another key', requestOf(8, 9, { by: keyNamed('x', 'note') }), 403],
+    ['a log that it does not watch', requestOf(0, 9, { origin: 'else.example/log/1' }), 404],
+    ['an old size above the new one', requestOf(8, 8).replace('old 8', 'old 9'), 400],
+    ['no proof', 'old 8\n', 400],
+    ['bytes', Uint8Array.of(255, 0, 255), 400],
+    ['more than a proof has', 'A'.repeat(300_000), 413],
+  ])('%s with a refusal, and signs no less afterwards', async (_what, body, status) => {
+    expect((await add(body as string)).status).toBe(status);
+    expect(await add(requestOf(8, 9))).toMatchObject({ status: 200 });
+  });
+});
+
+test('two heads at once are signed one after the other', async () => {
+  const answers = await Promise.all([add(requestOf(0, 4)), add(requestOf(0, 4, { changed: 1 }))]);
+  expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409]);
+});
+
+test('the next tree of a log is another log to its witness, under the same key', async () => {
+  expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
+  expect(await add(requestOf(0, 2, { origin: 'log.example/log/2' }))).toMatchObject({ status: 200 });
+});
+
+test('the state is of one process, and one that was changed is refused', async () => {
+  expect(() => WitnessState.open(join(scratch, 'state'), 'witness.example')).toThrow('another witness uses');
+  await add(requestOf(0, 8));
+  await close();
+  const text = readFileSync(join(scratch, 'state'), 'utf8');
+  for (const wrong of ['', '{}', text.replace('log.example/log/1', 'log.example/log/7')]) {
+    writeFileSync(join(scratch, 'state'), wrong);
+    expect(() => WitnessState.open(join(scratch, 'state'), 'x')).toThrow('is not the state of a witness');
+  }
+  writeFileSync(join(scratch, 'state'), text);
+  await open();
+});
