@@ -25,6 +25,18 @@ test('docs/API.md shows every operation once, and each command as it was made; `
   expect(exchanges.refusal?.command).toBe(REFUSED);
 });
 
+test('docs/API.md has every word of what its sections say', () => {
+  const words = (text: string) => text.split(/\s+/).join(' ');
+  for (const { title, text } of SECTIONS)
+    expect([title, words(page)]).toEqual([title, expect.stringContaining(words(text))]);
+});
+
+test('docs/API.md says each meaning of a member that has several', () => {
+  const [row] = page.split('\n').filter((line) => line.startsWith('| `files[].blob` |'));
+  expect(row).toContain('an upload, or an output of a job');
+  expect(row).toContain('the digest of that output');
+});
+
 /** An answer of the page, with its headers by their names in lower case. */
 function takenApart(answer: string) {
   const [head = '', ...rest] = answer.split('\n\n');

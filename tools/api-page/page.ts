@@ -157,11 +157,18 @@ function sizeOf(bytes: number): string {
 function merged({ anyOf = [], ...schema }: Schema): Schema {
   const objects = anyOf.filter(({ properties }) => properties !== undefined);
   if (objects.length < 2) return { ...schema, anyOf };
-  const properties = Object.assign({}, ...objects.map((each) => each.properties)) as Schema['properties'];
-  const required = Object.keys(properties ?? {}).filter((name) =>
-    objects.every((each) => each.required?.includes(name)),
+  const names = [...new Set(objects.flatMap((each) => Object.keys(each.properties ?? {})))];
+  const required = names.filter((name) => objects.every((each) => each.required?.includes(name)));
+  const properties = Object.fromEntries(
+    names.map((name) => [name, shared(objects.flatMap((each) => each.properties?.[name] ?? []))]),
   );
-  return { ...schema, type: 'object', properties: properties ?? {}, required };
+  return { ...schema, type: 'object', properties, required };
+}
+
+/** A member that means something else in each of several objects. */
+function shared(schemas: readonly Schema[]): Schema {
+  const description = [...new Set(schemas.map(descriptionOf))].filter(Boolean).join(' ');
+  return { ...schemas[0], ...(description !== '' && { description }) };
 }
 
 /** A row for each member, and for the members inside it: `files[].path`. */
@@ -225,7 +232,11 @@ function table(titles: readonly string[], rows: readonly string[]): string {
   return [`| ${titles.join(' | ')} |`, `|${titles.map(() => '---').join('|')}|`, ...rows].join('\n');
 }
 
-/** Text in lines of at most 120 characters. */
+/** Paragraphs in lines of at most 120 characters. */
 function wrapped(text: string): string {
+  return text.split('\n\n').map(paragraph).join('\n\n');
+}
+
+function paragraph(text: string): string {
   return (text.match(new RegExp(`.{1,${COLUMNS}}(?= |$)`, 'g')) ?? []).map((line) => line.trim()).join('\n');
 }

@@ -165,7 +165,10 @@ export interface JobSubmission {
     | {
         /** In place of the content: an output of another job of the tenant. */
         from: OutputName;
-        /** The digest of that output, which the service adds. A submission with another is refused. */
+        /**
+         * Beside `from`, the digest of that output: the service adds it, and refuses a submission with
+         * another.
+         */
         blob?: string;
       }
     | null;
@@ -258,7 +261,10 @@ export interface OutputFile {
   path: string;
   /** In place of the content: an output of another job of the tenant. */
   from: OutputName;
-  /** The digest of that output, which the service adds. A submission with another is refused. */
+  /**
+   * Beside `from`, the digest of that output: the service adds it, and refuses a submission with
+   * another.
+   */
   blob?: string;
 }
 
@@ -274,7 +280,10 @@ export interface ResolvedOutput {
   path: string;
   /** In place of the content: an output of another job of the tenant. */
   from: OutputName;
-  /** The digest of that output, which the service adds. A submission with another is refused. */
+  /**
+   * Beside `from`, the digest of that output: the service adds it, and refuses a submission with
+   * another.
+   */
   blob: string;
 }
 

@@ -60,7 +60,7 @@ export type OutputName = Static<typeof OutputName>;
 
 const outputDigest = Type.String({
   ...BlobName,
-  description: 'The digest of that output, which the service adds. A submission with another is refused.',
+  description: 'Beside `from`, the digest of that output: the service adds it, and refuses a submission with another.',
 });
 
 /** An input file that is an output of another job. */
