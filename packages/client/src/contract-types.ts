@@ -177,7 +177,15 @@ export interface JobSubmission {
    * `output/product`.
    */
   build?: {
-    /** Options of the compiler, from the list of the language. */
+    /**
+     * Options of the compiler, of which these are taken. For C and C++: `-O0` to `-O3`, `-Os`, `-Ofast`,
+     * `-g`, `-g0` to `-g3`, `-std=c17` and its like, `-DNAME`, `-DNAME=VALUE`, `-w`, `-pedantic`,
+     * `-static`, `-Wall` and other warnings without a comma, `-fconstexpr-depth=N`,
+     * `-fconstexpr-ops-limit=N`, `-fconstexpr-loop-limit=N`, and with `-f` or `-fno-`: `exceptions`,
+     * `rtti`, `strict-aliasing`, `wrapv`, `trapv`, `signed-char`, `omit-frame-pointer`, `fast-math`,
+     * `unroll-loops`, `openmp`. For Java: `-g`, `-g:none`, `-nowarn`, `-Werror`, `-parameters`,
+     * `--release=N`, `-Xlint`, `-Xlint:all` and its like.
+     */
     options?: Array<string>;
   };
   /**

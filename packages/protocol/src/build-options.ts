@@ -25,6 +25,14 @@ const JAVA = [
   /^-Xlint(?::[a-z,-]{1,128})?$/,
 ];
 
+/** The same for people. */
+export const BUILD_OPTIONS =
+  'For C and C++: `-O0` to `-O3`, `-Os`, `-Ofast`, `-g`, `-g0` to `-g3`, `-std=c17` and its like, `-DNAME`, `-DNAME=VALUE`, `-w`, ' +
+  '`-pedantic`, `-static`, `-Wall` and other warnings without a comma, `-fconstexpr-depth=N`, `-fconstexpr-ops-limit=N`, ' +
+  '`-fconstexpr-loop-limit=N`, and with `-f` or `-fno-`: `exceptions`, `rtti`, `strict-aliasing`, `wrapv`, `trapv`, ' +
+  '`signed-char`, `omit-frame-pointer`, `fast-math`, `unroll-loops`, `openmp`. For Java: `-g`, `-g:none`, `-nowarn`, ' +
+  '`-Werror`, `-parameters`, `--release=N`, `-Xlint`, `-Xlint:all` and its like.';
+
 const OPTIONS: Readonly<Partial<Record<Language, readonly RegExp[]>>> = { c: NATIVE, cpp: NATIVE, java: JAVA };
 
 /** Whether a compiler makes a product of a program in this language, which can be started later without it. */

@@ -1,6 +1,7 @@
 /** The body of POST /v1/jobs, and the complete specification that is stored. Spec § Job submission. */
 
 import { BlobName } from './blob.ts';
+import { BUILD_OPTIONS } from './build-options.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LANGUAGES } from './languages.ts';
 import {
@@ -162,7 +163,7 @@ export const Build = Type.Object(
     options: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: wordBytesMax }), {
         maxItems: buildOptionsMax,
-        description: 'Options of the compiler, from the list of the language.',
+        description: `Options of the compiler, of which these are taken. ${BUILD_OPTIONS}`,
       }),
     ),
   },

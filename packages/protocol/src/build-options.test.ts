@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import { BUILD_OPTIONS, isBuildOption } from './build-options.ts';
+
+/** The options that are told of a language, with a value for each word that stands for one. */
+function told(text: string, start = ''): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(
+    ([, word = '']) => start + word.replace(/N$|NAME|VALUE/g, '1').replace('-D1', '-DA'),
+  );
+}
+
+const [native = '', java = ''] = BUILD_OPTIONS.split(' For Java: ');
+const [whole = '', either = ''] = native.split('and with `-f` or `-fno-`: ');
+
+describe('an option of a compiler', () => {
+  test.each([...told(whole), ...told(either, '-f'), ...told(either, '-fno-')])(
+    'is taken for C and C++ if it is told: %s',
+    (option) => {
+      expect([isBuildOption('c', option), isBuildOption('cpp', option)]).toEqual([true, true]);
+    },
+  );
+
+  test.each(told(java))('is taken for Java if it is told: %s', (option) => {
+    expect(isBuildOption('java', option)).toBe(true);
+  });
+
+  test.each(['-fplugin=a.so', '-Wl,-z', '@a', '-march=native', '-specs=a', '-B/a', '-wrapper', '-Ia', '-processor'])(
+    'is taken nowhere if it can run code, read a file or bind a program to a processor: %s',
+    (option) => {
+      expect((['c', 'cpp', 'java', 'python'] as const).filter((language) => isBuildOption(language, option))).toEqual(
+        [],
+      );
+    },
+  );
+});
