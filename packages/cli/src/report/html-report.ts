@@ -58,7 +58,7 @@ h1 { margin: 0; } h2 { margin: 2rem 0 .5rem; font-size: 1.1rem; }
 .quiet { color: var(--quiet); } .good { color: var(--good); } .bad { color: var(--bad); }
 .total { font-size: 1.4rem; font-weight: 600; margin: .5rem 0; }
 table { border-collapse: collapse; width: 100%; } th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; }
-th { font-weight: 600; } .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th { font-weight: 600; } .number { text-align: right; font-variant-numeric: tabular-nums; } .number, .word { white-space: nowrap; }
 code, pre { font: 13px/1.45 ui-monospace, monospace; } td code { overflow-wrap: anywhere; }
 pre { background: var(--box); padding: .6rem; overflow-x: auto; margin: .2rem 0 .8rem; }
 `;
@@ -114,7 +114,7 @@ function testRow(test: GradedTest): Markup {
   const isGood = test.verdict === 'accepted';
   const word = `${isGood ? '✓' : '✗'} ${test.verdict.replaceAll('_', ' ')}`;
   const remark = test.remark === null ? html`` : html`<div class="quiet">${test.remark}</div>`;
-  return html`<tr><td>${test.name}</td><td class="${isGood ? 'good' : 'bad'}">${word}${remark}</td><td class="number">${shareText(test, ' of ')}</td><td class="number">${durationText(test.cpuMs)}</td><td class="number">${durationText(test.wallMs)}</td><td class="number">${memoryText(test.memoryBytes)}</td><td><code>${test.job ?? ''}</code></td></tr>`;
+  return html`<tr><td>${test.name}</td><td class="${isGood ? 'good' : 'bad'}"><span class="word">${word}</span>${remark}</td><td class="number">${shareText(test, ' of ')}</td><td class="number">${durationText(test.cpuMs)}</td><td class="number">${durationText(test.wallMs)}</td><td class="number">${memoryText(test.memoryBytes)}</td><td><code>${test.job ?? ''}</code></td></tr>`;
 }
 
 function samples(tests: readonly GradedTest[]): Markup {
