@@ -85,8 +85,8 @@ const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44', 
 );
 /** The statements that name the members of each body. */
 const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>> = {
-  JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4'],
-  Interactor: PROGRAM_STATEMENTS,
+  JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4', 'Submission-49'],
+  Interactor: [...PROGRAM_STATEMENTS, 'Submission-49'],
   Interaction: ['Interaction-1'],
   InputFile: ['Submission-5'],
   UploadedFile: ['Submission-5'],
@@ -131,6 +131,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
     'Inputs-8',
     'Submission-8',
     'Submission-47',
+    'Submission-49',
     ...LIMIT_STATEMENTS,
   ],
   RequestedLimits: LIMIT_STATEMENTS,
@@ -143,6 +144,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
     'Receipt-26a',
     'Receipt-26b',
     'Receipt-30',
+    'Submission-49',
     'Interaction-8',
     'Large-2',
     'Builds-1',

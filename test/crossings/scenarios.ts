@@ -182,6 +182,16 @@ echo no > other`),
     essential: ['stdout'],
     act: 'nothing',
   },
+  reproducible: {
+    title: 'fixed hash seeds',
+    program: {
+      ...python('import os, sys\nprint(sys.flags.hash_randomization, os.environ["PYTHONHASHSEED"])'),
+      reproducible: true,
+    },
+    sees: { ...SUCCEEDED, stdout: '0 0\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
   typescript: {
     title: 'TypeScript',
     program: {

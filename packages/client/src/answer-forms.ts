@@ -86,6 +86,7 @@ const REQUESTED_SPEC = {
   'runtime?': 'sz',
   'requirements?': { minimum_isolation: 's' },
   'limits?': { 'wall_seconds?': 'n', 'cpu_seconds?': 'n', 'mem_mb?': 'n', 'max_pids?': 'n', 'max_file_mb?': 'n' },
+  'reproducible?': 'b',
   'interaction?': { peer: 'j', role: 's' },
 } as const;
 const RECEIPT = {
@@ -112,6 +113,7 @@ const RECEIPT = {
   'requested_limits?': REQUESTED_LIMITS,
   'build?': { options: ['s'] },
   'product?': { job_id: 's', pack_digest: 's' },
+  'reproducible?': 'b',
   'interaction?': { peer: 'j', role: 's', 'stdin?': { bytes_delivered: 'i', raw_sha256: 's' }, 'end?': 's' },
   'truncated?': 'b',
   'output?': {

@@ -152,6 +152,8 @@ export interface JobSubmission {
     minimum_isolation?: IsolationClass;
   };
   limits?: LimitsInput;
+  /** Fixes the hash seeds of Python and Perl; the policy says so. */
+  reproducible?: boolean;
   /**
    * A text of at most 1 MiB as UTF-8, or bytes that are named as those of a file are, at most 64 MiB;
    * without it, or null, stdin is at its end.
@@ -242,6 +244,8 @@ export interface Interactor {
     minimum_isolation?: IsolationClass;
   };
   limits?: LimitsInput;
+  /** Fixes the hash seeds of Python and Perl; the policy says so. */
+  reproducible?: boolean;
 }
 
 export interface Interaction {
@@ -761,6 +765,7 @@ export interface StoredSpec {
     max_pids?: number;
     max_file_mb?: number;
   };
+  reproducible?: true;
   interaction?: Interaction;
 }
 
@@ -845,6 +850,7 @@ export interface Receipt {
     job_id: string;
     pack_digest: string;
   };
+  reproducible?: true;
   interaction?: {
     /** A job id: opaque, and no authorization by itself. */
     peer: string;

@@ -38,6 +38,8 @@ export interface ProgramOptions {
   /** The weakest isolation that will do. */
   readonly minimumIsolation?: IsolationClass | undefined;
   readonly limits?: LimitsInput | undefined;
+  /** Fixes the hash seeds of Python and Perl, for a result that another service can compare with its own. */
+  readonly reproducible?: boolean | undefined;
 }
 
 /** The submission of some code, or a given submission with the members that are given beside it. */

@@ -133,6 +133,8 @@ const recordMembers = {
   /** Only of a job that compiled its program and did not run it, and of one that started what another compiled. */
   build: Type.Optional(StoredBuild),
   product: Type.Optional(StoredProduct),
+  /** Only of a job that asked for fixed hash seeds. */
+  reproducible: Type.Optional(Type.Literal(true)),
   /** Only of a job whose program talks to that of another. */
   interaction: Type.Optional(ReceiptInteraction),
   truncated: Type.Boolean(),

@@ -286,6 +286,9 @@ const programMembers = {
   ),
   requirements: Type.Optional(Requirements),
   limits: Type.Optional(LimitsInput),
+  reproducible: Type.Optional(
+    Type.Boolean({ description: 'Fixes the hash seeds of Python and Perl; the policy says so.' }),
+  ),
 };
 
 /** A program that the submitted one talks to. It is a job of its own. */
@@ -353,6 +356,7 @@ export const RequestedSpec = Type.Object({
   runtime: Nullable(Type.String()),
   requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),
   limits: RequestedLimitsSchema,
+  reproducible: Type.Optional(Type.Literal(true)),
   interaction: Type.Optional(Interaction),
 });
 export type RequestedSpec = Static<typeof RequestedSpec>;

@@ -43,7 +43,16 @@ function programFile({ directory, scenario: { program } }: Crossing): string {
 
 async function wordsOf(crossing: Crossing, program: Program) {
   const { directory } = crossing;
-  const { uploads = {}, env = {}, limits = {}, outputs, large_outputs: large = {}, runtime, args } = program;
+  const {
+    uploads = {},
+    env = {},
+    limits = {},
+    outputs,
+    large_outputs: large = {},
+    runtime,
+    args,
+    reproducible,
+  } = program;
   const named = Object.entries(await crossing.outputsOfJobs());
   const files = Object.entries(uploads).flatMap(([path, content], index) => {
     writeFileSync(join(directory, `upload-${index}`), content);
@@ -59,6 +68,7 @@ async function wordsOf(crossing: Crossing, program: Program) {
     ...(large.stdout ? ['--whole-stdout', `back/${basename(large.stdout)}`] : []),
     ...(program.interactor ? ['--interactor', interactorFile(directory, program.interactor.code)] : []),
     ...(runtime ? ['--runtime', runtime] : []),
+    ...(reproducible ? ['--reproducible'] : []),
     ...(args ? ['--', ...args] : []),
   ];
 }

@@ -64,6 +64,7 @@ export const sandboxFusion: Place = {
     from_job: NOT_IN_THEIR_INTERFACE.from_job(FUSION),
     args: 'A request of SandboxFusion has no arguments.',
     env: NOT_IN_THEIR_INTERFACE.env(FUSION),
+    reproducible: NOT_IN_THEIR_INTERFACE.reproducible(FUSION),
     cpu_seconds: 'A request of SandboxFusion has no limit of processor time.',
     max_pids: 'A request of SandboxFusion has no limit of processes.',
     max_file_mb: 'A request of SandboxFusion has no limit of the size of a file.',

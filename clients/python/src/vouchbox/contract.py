@@ -106,6 +106,7 @@ class Interactor(TypedDict):
     runtime: NotRequired[str | None]
     requirements: NotRequired[Requirements]
     limits: NotRequired[LimitsInput]
+    reproducible: NotRequired[bool]
 
 
 class JobSubmission(Interactor):

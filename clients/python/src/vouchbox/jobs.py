@@ -52,6 +52,7 @@ def submit(
     runtime: str | None = None,
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
+    reproducible: bool | None = None,
     idempotency_key: str | None = None,
 ) -> Flow[Submitted]:
     """Stores a job and does not wait for it.
@@ -73,6 +74,7 @@ def submit(
         runtime=runtime,
         minimum_isolation=minimum_isolation,
         limits=limits,
+        reproducible=reproducible,
     )
     key = idempotency_key or random_key()
     return submitted_of((yield from call(session, submission_request(submission, key))), key)

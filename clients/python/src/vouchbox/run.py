@@ -35,6 +35,7 @@ def run(
     runtime: str | None = None,
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
+    reproducible: bool | None = None,
     idempotency_key: str | None = None,
     on_stdout: OnText | None = None,
     on_stderr: OnText | None = None,
@@ -61,6 +62,7 @@ def run(
         runtime=runtime,
         minimum_isolation=minimum_isolation,
         limits=limits,
+        reproducible=reproducible,
     )
     if "build" not in submission:  # What a build brings back is its product.
         submission.setdefault("outputs", list(EVERY_OUTPUT))

@@ -25,6 +25,7 @@ def submission_of(
     runtime: str | None = None,
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
+    reproducible: bool | None = None,
 ) -> JobSubmission:
     """The submission of some code, or a given submission with the members that are given beside it."""
     said = {
@@ -37,6 +38,7 @@ def submission_of(
         "runtime": runtime,
         "requirements": None if minimum_isolation is None else {"minimum_isolation": minimum_isolation},
         "limits": limits,
+        "reproducible": reproducible,
     }
     given = {"language": "python", "code": program} if isinstance(program, str) else program
     return cast(JobSubmission, {**given, **{name: value for name, value in said.items() if value is not None}})

@@ -95,6 +95,7 @@ def run_step(
     runtime: str | None = None,
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
+    reproducible: bool | None = None,
     on_stdout: OnText | None = None,
     on_stderr: OnText | None = None,
 ) -> Flow[RunResult]:
@@ -118,6 +119,7 @@ def run_step(
         runtime=runtime,
         minimum_isolation=minimum_isolation,
         limits=limits,
+        reproducible=reproducible,
         on_stdout=on_stdout,
         on_stderr=on_stderr,
     )

@@ -34,6 +34,7 @@ export function addRun(program: Command): void {
       collect,
       [],
     )
+    .option('--reproducible', 'fix the hash seeds of Python and Perl, so that a set has one order at every run')
     .option('--whole-stdout <path>', 'a file for all of stdout, as bytes, also beyond what a result has of it')
     .option('--allow-missing', 'a requested output that is missing, too large or no file is not a failure')
     .option('--raw', "pass the program's output to a terminal unescaped, control characters included")

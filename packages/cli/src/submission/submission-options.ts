@@ -42,6 +42,8 @@ export interface SubmissionOptions {
   /** A file with a second program, which the first talks to. */
   readonly interactor?: string;
   readonly minimumIsolation?: IsolationClass;
+  /** Fixes the hash seeds. */
+  readonly reproducible?: true;
 }
 
 /** The endings of the names of programs. */
@@ -90,17 +92,22 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
     ...(options.runtime !== undefined && { runtime: options.runtime }),
     ...(options.limit.length > 0 && { limits: Object.fromEntries(options.limit.map(limitOf)) }),
     ...(options.minimumIsolation && { requirements: { minimum_isolation: options.minimumIsolation } }),
+    ...(options.reproducible && { reproducible: true }),
     ...(options.interactor !== undefined && { interactor: await readInteractor(options.interactor, options) }),
   };
 }
 
 /** It gets the limits and the isolation of the program. */
-async function readInteractor(file: string, { limit, minimumIsolation }: SubmissionOptions): Promise<Interactor> {
+async function readInteractor(
+  file: string,
+  { limit, minimumIsolation, reproducible }: SubmissionOptions,
+): Promise<Interactor> {
   return {
     language: languageOf(file),
     code: decode(await readInput(file, codeBytesMax), file),
     ...(limit.length > 0 && { limits: Object.fromEntries(limit.map(limitOf)) }),
     ...(minimumIsolation && { requirements: { minimum_isolation: minimumIsolation } }),
+    ...(reproducible && { reproducible }),
   };
 }
 

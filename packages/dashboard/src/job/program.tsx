@@ -17,6 +17,7 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
     outputs = [],
     large_outputs: large,
     requirements,
+    reproducible,
   } = spec;
   return (
     <Panel title="Program" isWide actions={<CopyButton text={code} what="the program" />}>
@@ -34,6 +35,7 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
           ...(large
             ? [['Large outputs', listed([...large.paths, ...(large.stdout === null ? [] : [large.stdout])])] as const]
             : []),
+          ...(reproducible ? [['Hash seeds', 'fixed'] as const] : []),
           ['Weakest isolation', requirements?.minimum_isolation ?? '—'],
         ]}
       />

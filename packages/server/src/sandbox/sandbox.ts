@@ -193,6 +193,8 @@ export interface CellKind {
   readonly runtime: string | null;
   /** What the cell is for, if it does not compile and run: see `program/stages.ts`. */
   readonly stage?: Stage | undefined;
+  /** Whether its interpreters have fixed hash seeds. A copy has the seed of its template, so such a cell is none. */
+  readonly reproducible?: true | undefined;
   /** The job's owner, as an opaque name. Only cells of one owner may be copies of one template. */
   readonly owner?: string | undefined;
 }

@@ -42,6 +42,9 @@ const RunCode = Type.Object(
     minimum_isolation: Type.Optional(
       Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in anything weaker.' }),
     ),
+    reproducible: Type.Optional(
+      Type.Boolean({ description: 'Fix the hash seeds of Python and Perl, so that a set has one order at every run.' }),
+    ),
   },
   strict,
 );

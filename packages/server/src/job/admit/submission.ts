@@ -125,6 +125,7 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
     runtime: submission.runtime ?? null,
     requirements: { minimum_isolation: submission.requirements?.minimum_isolation ?? 'none' },
     limits: completeLimits(submission.limits ?? {}),
+    ...(submission.reproducible === true && { reproducible: true as const }),
   };
 }
 

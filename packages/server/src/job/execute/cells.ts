@@ -17,7 +17,7 @@ export interface Cells extends Pick<Provider, 'prepare'> {
 }
 
 /** The kind of cell that a job needs. */
-export function kindFor({ language, runtime, build, product }: RequestedSpec, owner: string): CellKind {
+export function kindFor({ language, runtime, build, product, reproducible }: RequestedSpec, owner: string): CellKind {
   const ofProduct = product === undefined ? undefined : 'product';
-  return { language, runtime, owner, stage: build === undefined ? ofProduct : 'build' };
+  return { language, runtime, owner, stage: build === undefined ? ofProduct : 'build', reproducible };
 }

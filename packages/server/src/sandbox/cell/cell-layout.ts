@@ -36,7 +36,7 @@ export function workFileSystem({ workBytes }: CellOptions): string {
 
 /** The options for the description of this cell. */
 export function descriptionOptions(options: CellOptions): DescriptionOptions {
-  const { directory, language, stage, loopback, pack, rootUid, runtime } = options;
+  const { directory, language, stage, reproducible, loopback, pack, rootUid, runtime } = options;
   const binds = treesOf(options).map(({ destination }, at) => ({
     source: join(directory, 'cell/trees', String(at)),
     destination,
@@ -45,6 +45,7 @@ export function descriptionOptions(options: CellOptions): DescriptionOptions {
     sharesHostKernel: runtime.sharesHostKernel,
     language,
     stage,
+    reproducible,
     cell: join(directory, 'cell'),
     binds,
     environment: pack.environment,

@@ -88,7 +88,9 @@ export class ConfinedCells implements AsyncDisposable {
     const files = [this.#options.runtime.path, ...pack.binds.map(({ source }) => source)];
     const template = this.#templateOf(kind, pack, false);
     return {
-      kind: [kind.language, pack.name, kind.stage ?? '', template ?? ''].join(' ').trimEnd(),
+      kind: [kind.language, pack.name, kind.stage ?? '', kind.reproducible ? 'reproducible' : (template ?? '')]
+        .join(' ')
+        .trimEnd(),
       madeOf: [pack.digest, ...files.map(fileStamp)].join(' '),
     };
   }
@@ -135,7 +137,9 @@ export class ConfinedCells implements AsyncDisposable {
       pack,
       language: request.language,
       stage: request.stage,
-      owner: request.owner,
+      reproducible: request.reproducible,
+      // Without an owner there is no template that its interpreter could be a copy of.
+      owner: request.reproducible ? undefined : request.owner,
       group: groups.open(id),
       directory: join(directory, 'cells', id),
       rootfs: this.#rootfs,
@@ -150,8 +154,8 @@ export class ConfinedCells implements AsyncDisposable {
     };
   }
 
-  #templateOf({ language, runtime, owner }: CellKind, pack: Pack, isAsked: boolean): string | null {
-    if (owner === undefined) return null;
+  #templateOf({ language, runtime, owner, reproducible }: CellKind, pack: Pack, isAsked: boolean): string | null {
+    if (owner === undefined || reproducible) return null;
     const cell = () => this.#cellOptions({ language, runtime, owner }, pack, { id: randomUUID(), rootUid: 0 });
     return this.#options.runtime.templateOf({ language, pack, owner, isAsked, cell });
   }

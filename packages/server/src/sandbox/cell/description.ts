@@ -6,7 +6,7 @@
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from '../kernel/seccomp/seccomp.ts';
 import { heapOption } from '../program/javascript-heap.ts';
-import { ENVIRONMENT, type LanguageRun } from '../program/language-runs.ts';
+import { ENVIRONMENT, FIXED_SEEDS, type LanguageRun } from '../program/language-runs.ts';
 import { runOf } from '../program/stages.ts';
 import type { Stage } from '../sandbox.ts';
 
@@ -30,10 +30,14 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
+/** An isolated interpreter reads no variable, and so no seed. `launch.py` does what else makes one isolated. */
+const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
+
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
 function waitingCommands({ sharesHostKernel, ...kind }: DescriptionOptions) {
   const { guest, command, compiler, source } = runOf(kind);
-  const waiting = (words: readonly string[]) => [...GUEST_COMMANDS[guest], `${GUEST.guest}/${guest}`, ...words];
+  const interpreter = kind.reproducible && guest === 'launch.py' ? SEEDED_PYTHON : GUEST_COMMANDS[guest];
+  const waiting = (words: readonly string[]) => [...interpreter, `${GUEST.guest}/${guest}`, ...words];
   // gVisor may accept only a part of a long write.
   const python = sharesHostKernel ? [] : ['whole-writes'];
   const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[guest];
@@ -53,6 +57,7 @@ export interface DescriptionOptions {
   readonly sharesHostKernel: boolean;
   readonly language: Language;
   readonly stage?: Stage | undefined;
+  readonly reproducible?: true | undefined;
   /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
   readonly cell: string;
   /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */
@@ -89,7 +94,7 @@ export interface CellDescription {
 export function describeCell(options: DescriptionOptions): CellDescription {
   return {
     ...waitingCommands(options),
-    environment: [...ENVIRONMENT, ...options.environment],
+    environment: [...ENVIRONMENT, ...(options.reproducible ? FIXED_SEEDS : []), ...options.environment],
     resources: RESOURCES,
     mounts: mountsOf(options),
     maskedPaths: MASKED_PATHS,

@@ -66,6 +66,7 @@ export interface CellOptions {
   readonly pack: Pack;
   readonly language: Language;
   readonly stage?: Stage | undefined;
+  readonly reproducible?: true | undefined;
   /** The owner of the job; undefined for a cell that anybody may get. */
   readonly owner: string | undefined;
   readonly group: Group;

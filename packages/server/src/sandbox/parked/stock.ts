@@ -77,11 +77,12 @@ export class Stock {
     if (origin === null) return null;
     const known = this.#shelves.get(origin.kind);
     if (known !== undefined) return { shelf: known, origin };
-    const { language, runtime, stage, owner } = kind;
+    const { language, runtime, stage, reproducible, owner } = kind;
+    const shared = { language, runtime, stage, reproducible };
     const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
     // Cells that anybody may get are made for nobody.
-    const isShared = owner === undefined || provider.originOf({ language, runtime, stage })?.kind === origin.kind;
-    const shelf = new Shelf({ language, runtime, stage, ...(isShared ? {} : { owner }) }, isUsual);
+    const isShared = owner === undefined || provider.originOf(shared)?.kind === origin.kind;
+    const shelf = new Shelf({ ...shared, ...(isShared ? {} : { owner }) }, isUsual);
     this.#shelves.set(origin.kind, shelf);
     return { shelf, origin };
   }

@@ -16,6 +16,12 @@ export const ENVIRONMENT: readonly string[] = [
   'MPLCONFIGDIR=/tmp/matplotlib',
 ];
 
+/**
+ * What a job that asks for it gets besides. Other languages iterate in an order that needs no seed, or have no variable for
+ * theirs, as Lua and Java's immutable sets.
+ */
+export const FIXED_SEEDS: readonly string[] = ['PYTHONHASHSEED=0', 'PERL_HASH_SEED=0', 'PERL_PERTURB_KEYS=0'];
+
 export interface LanguageRun {
   /** The program's file below `/work`. A node program is renamed inside its cell to `main.mjs` or `main.cjs`. */
   readonly source: string;

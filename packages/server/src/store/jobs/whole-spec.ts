@@ -24,6 +24,7 @@ export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): Re
     product,
     requirements,
     limits,
+    reproducible,
     interaction,
   } = requested_spec;
   // Every version keeps the program, so a row without it is damaged, and nothing else may run in its place.
@@ -43,6 +44,7 @@ export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): Re
     runtime,
     requirements: requirements ?? { minimum_isolation: 'none' },
     limits: { ...LIMIT_DEFAULTS, ...limits },
+    ...(reproducible !== undefined && { reproducible }),
     ...(interaction !== undefined && { interaction }),
   };
 }

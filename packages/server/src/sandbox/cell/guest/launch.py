@@ -127,5 +127,8 @@ def execute(program, arguments):
 
 
 if __name__ == "__main__":
+    # An interpreter with a fixed hash seed is not isolated, and would look for modules beside this file.
+    if not sys.flags.isolated:
+        del sys.path[0]
     keep_what_is_here()
     execute(*await_program())

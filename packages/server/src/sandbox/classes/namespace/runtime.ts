@@ -79,10 +79,10 @@ function openLaunchers(patience: number) {
     });
   const templates = new Templates({ open: ({ cell }) => tried(launcherFor(cell(), PYTHON_TEMPLATE), cell()) });
   const launcherOf = (options: CellOptions): Launcher => {
-    const { language, stage, pack, owner } = options;
+    const { language, stage, reproducible, pack, owner } = options;
     const copies = owner === undefined ? null : templates.launcherOf({ language, pack, owner });
     if (copies !== null) return copies;
-    const kind = `${language} ${pack.name} ${stage ?? ''}`;
+    const kind = `${language} ${pack.name} ${stage ?? ''} ${reproducible ? 'reproducible' : ''}`;
     const known = launchers.get(kind);
     if (known !== undefined) return known;
     const launcher = launcherFor(options, null);

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { fileStamp } from '../../kernel/host/file-stamp.ts';
 import { heapOption } from '../../program/javascript-heap.ts';
-import { ENVIRONMENT, LANGUAGE_RUNS } from '../../program/language-runs.ts';
+import { ENVIRONMENT, FIXED_SEEDS, LANGUAGE_RUNS } from '../../program/language-runs.ts';
 import { BootstrapError, unreadyPosture } from '../../sandbox.ts';
 import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { HostCell } from './host-cell.ts';
@@ -23,6 +23,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
   const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
   chmodSync(root, 0o711);
   const environment = environmentIn(root);
+  const seeded = { ...environment, ...valuesOf(FIXED_SEEDS) };
   const live = new Set<HostCell>();
   return {
     backend: 'subprocess',
@@ -34,19 +35,28 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
     loadNewPacks: () => ({ packs: [], leftOut: [] }),
     forgetPack() {},
     runtimeDefects: null,
-    async prepare({ language }) {
+    async prepare({ language, reproducible }) {
       const directory = join(root, randomUUID());
       const uid = process.getuid?.() === 0 ? NOBODY : null;
-      const options = { language, command: commandOf(language), directory, uid, environment };
+      const options = {
+        language,
+        command: commandOf(language, reproducible),
+        directory,
+        uid,
+        environment: reproducible ? seeded : environment,
+      };
       const cell = await HostCell.prepare(options, () => live.delete(cell));
       live.add(cell);
       return cell;
     },
     noteAsked: () => {},
-    originOf({ language }) {
+    originOf({ language, reproducible }) {
       const { guest } = LANGUAGE_RUNS[language];
       const [interpreter] = commandOf(language);
-      return { kind: language, madeOf: [interpreter as string, join(GUEST, guest)].map(fileStamp).join(' ') };
+      return {
+        kind: reproducible ? `${language} reproducible` : language,
+        madeOf: [interpreter as string, join(GUEST, guest)].map(fileStamp).join(' '),
+      };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([...live].map((cell) => cell[Symbol.asyncDispose]()));
@@ -57,14 +67,17 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
 
 /** An explicit list, so that no variable of the service reaches a program. */
 function environmentIn(root: string): Readonly<Record<string, string>> {
-  const fixed = Object.fromEntries(ENVIRONMENT.map((entry) => entry.split('=', 2) as [string, string]));
-  return { ...fixed, PATH: SEARCH_PATH, HOME: root, MPLCONFIGDIR: join(root, 'matplotlib') };
+  return { ...valuesOf(ENVIRONMENT), PATH: SEARCH_PATH, HOME: root, MPLCONFIGDIR: join(root, 'matplotlib') };
 }
 
-function commandOf(language: Language): readonly string[] {
+function valuesOf(entries: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(entries.map((entry) => entry.split('=', 2) as [string, string]));
+}
+
+function commandOf(language: Language, reproducible?: true): readonly string[] {
   const { guest, command, source } = LANGUAGE_RUNS[language];
   const file = join(GUEST, guest);
-  if (language === 'python') return [find('python3'), '-I', '-u', file];
+  if (language === 'python') return [find('python3'), reproducible ? '-s' : '-I', '-u', file];
   if (guest === 'launch.cjs') return [process.execPath, heapOption(LIMIT_DEFAULTS.mem_mb), file, source];
   if (language === 'bash') return ['/bin/bash', '--norc', '--noprofile', file, ...command];
   throw unavailable(`${language} needs a runtime pack, and there are none without isolation`);
