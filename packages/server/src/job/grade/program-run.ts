@@ -5,7 +5,7 @@
 
 import type { JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 
-/** What a job does for its program. */
+/** What a job does for its program. In a plan, what builds or validates is a `check` too: neither is a run of a test. */
 export type Purpose = 'test' | 'check' | 'judge';
 
 /** A job that is to be made. */
