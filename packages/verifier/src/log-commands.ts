@@ -73,7 +73,8 @@ function addTenant(program: Command, stage: Stage): void {
     .command('tenant')
     .description('check exports of one tenant, and that none of its jobs is missing')
     .argument('<directory...>')
-    .requiredOption('--jobs <number>', 'how many jobs the tenant has had', wholeNumber);
+    .option('--jobs <number>', 'how many jobs the tenant has had', wholeNumber)
+    .option('--promise <file>', 'the promise of its last job, which tells it, too; may be repeated', collect, []);
   withTrust(command).action(async (directories: readonly string[], options: TenantOptions & OutputOptions) => {
     tell(stage, options, await verifyTenant(directories, options));
   });

@@ -1,6 +1,8 @@
 /** The exports of one tenant, and the numbers of its jobs. */
+import { sign } from 'node:crypto';
+import { encodeEnvelope, STATEMENT_TYPE, signedEnvelope } from '@vouchbox/evidence';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type AttestedJob, attestedJob, exportOf, line, Scratch } from '../test/attested-job.ts';
+import { type AttestedJob, attestedJob, exportOf, line, Scratch, signingKey } from '../test/attested-job.ts';
 import { serviceVerify } from './service-verify.ts';
 
 const scratch = new Scratch();
@@ -20,8 +22,33 @@ const jobs = [1, 2, 3, 4].map((number) => jobOf(number));
 const key = scratch.write('key.pem', (jobs[0] as AttestedJob).key.publicKeyPem);
 const directories = jobs.map(directoryOf);
 
-async function count(given: readonly string[], told: number) {
-  const words = ['tenant', ...given, '--public-key', key, '--tenant', 'acme', '--jobs', `${told}`, '--json'];
+/** The file of a promise of the service for a job of the tenant. */
+function promiseOf(
+  changes: { readonly tenant?: string; readonly tenantJobNumber?: number | undefined },
+  { key_id, privateKey } = (jobs[0] as AttestedJob).key,
+): string {
+  const stated = { tenant: 'acme', jobId: 'job_0197c0de-0000-7000-8000-000000000099', tenantJobNumber: 4, ...changes };
+  const statement = {
+    _type: STATEMENT_TYPE,
+    predicateType: 'urn:svc:predicate:job-accepted:v1',
+    predicate: stated,
+    subject: [{ name: `svc://jobs/${stated.jobId}/submission`, digest: { sha256: '5a'.repeat(32) } }],
+  };
+  const payload = new TextEncoder().encode(JSON.stringify(statement));
+  const signer = { key_id, sign: (message: Uint8Array) => new Uint8Array(sign(null, message, privateKey)) };
+  return scratch.write(`promise-${++written}`, encodeEnvelope(signedEnvelope(payload, signer)));
+}
+
+function count(given: readonly string[], told: number) {
+  return checkAll([...given, '--jobs', `${told}`]);
+}
+
+function promised(files: readonly string[], ...more: readonly string[]) {
+  return checkAll([...directories, ...files.flatMap((path) => ['--promise', path]), ...more]);
+}
+
+async function checkAll(given: readonly string[]) {
+  const words = ['tenant', ...given, '--public-key', key, '--tenant', 'acme', '--json'];
   const { exitCode, stdout } = await serviceVerify(words);
   const { checks } = JSON.parse(stdout) as { checks: { good: boolean; detail: string }[] };
   return { exitCode, failed: checks.flatMap(({ good, detail }) => (good ? [] : [detail])) };
@@ -84,6 +111,22 @@ describe('service-verify tenant', () => {
   test.each(['0', '-1', '1.5', 'x', ''])('does not take "%s" for a number of jobs', async (told) => {
     const words = ['tenant', ...directories, '--public-key', key, '--tenant', 'acme', '--jobs', told];
     expect(await serviceVerify(words)).toMatchObject({ exitCode: 1 });
+  });
+
+  test('takes their number from promises too, and the largest of all', async () => {
+    const [last, earlier] = [promiseOf({ tenantJobNumber: 6 }), promiseOf({ tenantJobNumber: 2 })];
+    expect(await promised([earlier, last])).toEqual({ exitCode: 5, failed: ['MISSING: 5 to 6'] });
+    expect(await promised([earlier])).toEqual({ exitCode: 0, failed: [] });
+    expect(await promised([earlier], '--jobs', '5')).toEqual({ exitCode: 5, failed: ['MISSING: 5'] });
+  });
+
+  test.each<[what: string, file: string, exitCode: number, problem: string]>([
+    ['a stranger signed', promiseOf({}, signingKey()), 2, 'no signature is right under a pinned key'],
+    ['was given to another tenant', promiseOf({ tenant: 'other' }), 4, 'the tenant is not acme'],
+    ['has no number', promiseOf({ tenantJobNumber: undefined }), 4, 'does not say which job of its tenant it is'],
+    ['is a result', scratch.write('result', (jobs[0] as AttestedJob).attestation.envelope), 4, 'it is no promise'],
+  ])('takes none from a promise that %s', async (_what, file, exitCode, problem) => {
+    expect(await promised([file])).toEqual({ exitCode, failed: [expect.stringContaining(problem)] });
   });
 
   test('does not guess how many jobs there are', async () => {

@@ -2,15 +2,22 @@
  * `service-verify tenant`: exports of one tenant, each checked, and the numbers that they state: 1 to N without a gap. N is
  * told by the tenant, by a promise that it holds or by itself; what both it and the operator leave out is not seen.
  */
+import { decodeStatement, STATEMENT_MEDIA_TYPE } from '@vouchbox/evidence';
+import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { verifyDirectory } from './directory.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { type Check, checked, failed, passed, type Report } from './report.ts';
+import { readBounded } from './read-file.ts';
+import { type Check, checked, failed, passed, type Report, refusal } from './report.ts';
+import { signedStatement } from './signed-statement.ts';
+import { UsageError } from './usage-error.ts';
+import { readPublicKey } from './verify.ts';
 
 export interface TenantOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** How many jobs the tenant has. */
-  readonly jobs: number;
+  /** How many jobs the tenant has had, at least: told by itself, by the promises of its jobs, or by both. */
+  readonly jobs?: number;
+  readonly promise?: readonly string[];
 }
 
 /** What one export states, once all of it was found good. */
@@ -23,8 +30,19 @@ interface Counted {
 }
 
 export async function verifyTenant(directories: readonly string[], options: TenantOptions): Promise<Report> {
-  const { publicKey, tenant } = options;
+  const { publicKey, tenant, jobs, promise = [] } = options;
+  if (jobs === undefined && promise.length === 0)
+    throw new UsageError(
+      'tell how many jobs the tenant has had: by --jobs, or by --promise with the promise of its last one',
+    );
   const checks: Check[] = [];
+  const told = [jobs ?? 0];
+  for (const path of promise) {
+    const promised = await promisedNumber(path, options);
+    if (typeof promised !== 'number') return promised;
+    checks.push(passed(path, `job ${promised} was promised`));
+    told.push(promised);
+  }
   const found: Counted[] = [];
   for (const directory of directories) {
     const report = await verifyDirectory(directory, { publicKey, tenant, require: [] });
@@ -37,10 +55,31 @@ export async function verifyTenant(directories: readonly string[], options: Tena
     checks.push(passed(directory, `${counted.job_id}, job ${counted.number ?? 'without a number'}`));
     found.push(counted);
   }
-  const { exitCode, numbers } = numbersOf(found, options.jobs);
+  const { exitCode, numbers } = numbersOf(found, Math.max(...told));
   const facts = { tenant, jobs: new Set(found.map(({ job_id }) => job_id)).size };
   return { exitCode, checks: [...checks, ...numbers], facts, notice: exitCode === EXIT.good ? NOTICE : null };
 }
+
+/** The number in a promise that a pinned key signed, or why there is none. */
+async function promisedNumber(path: string, { publicKey, tenant }: TenantOptions): Promise<number | Report> {
+  const signed = await signedStatement(readBounded(path, envelopeBytesMax), publicKey.map(readPublicKey));
+  if (typeof signed === 'string') return refusal(EXIT.signature, [failed(path, signed)]);
+  const { payload, payloadType } = signed.envelope;
+  const decoded = decodeStatement(payload);
+  const isPromise =
+    payloadType === STATEMENT_MEDIA_TYPE &&
+    decoded.kind === 'statement' &&
+    decoded.statement.predicateType === PROMISE_TYPE;
+  if (!isPromise) return refusal(EXIT.profile, [failed(path, 'it is no promise')]);
+  const { tenant: stated, tenantJobNumber: number } = decoded.statement.predicate;
+  if (stated !== tenant) return refusal(EXIT.profile, [failed(path, `the tenant is not ${tenant}`)]);
+  return Number.isSafeInteger(number) && (number as number) > 0
+    ? (number as number)
+    : refusal(EXIT.profile, [failed(path, 'the promise does not say which job of its tenant it is')]);
+}
+
+/** Of the statement by which a service accepts a job. */
+const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
 
 const NOTICE =
   'This shows the jobs up to this number, as many as were told. It does not show a job that tenant and operator leave out together.';
