@@ -14,6 +14,7 @@ import { ConnectionState } from './connection-state.tsx';
 import { JobActions } from './job-actions.tsx';
 import { JobSummary, Limits, Posture, Resources } from './job-facts.tsx';
 import type { HistorySnapshot } from './job-history.ts';
+import { LogEntry } from './log-entry.tsx';
 import { Output } from './output.tsx';
 import { Program } from './program.tsx';
 import { Receipt } from './receipt.tsx';
@@ -95,6 +96,7 @@ function JobParts({ job, history }: { readonly job: JobDetail; readonly history:
           <Limits job={job} />
         </Panel>
         {hasEnded && <Attestation job={job} />}
+        {job.attestation.available && <LogEntry job_id={job.job_id} />}
         {job.receipt !== undefined && <Receipt receipt={job.receipt} />}
         <Program spec={job.requested_spec} />
       </div>
