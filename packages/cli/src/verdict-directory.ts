@@ -1,14 +1,14 @@
 /** The directory that `vouchbox grade` writes: the verdict, and the evidence of every job that it stands on. */
 import { lstat, readdir } from 'node:fs/promises';
 import type { GradeResult, ServiceClient } from '@vouchbox/client';
+import { VERDICT_DIRECTORY } from '@vouchbox/verifier';
 import { UsageError } from './failures/usage-error.ts';
 import { writeExport } from './files/export-origin.ts';
 import { checkNew, type NewDirectory, replaceDirectory, writeDirectory } from './files/new-directory.ts';
 import { readFromService } from './service-export.ts';
 
-const VERDICT = 'verdict.json';
-const JUDGE = 'judge';
-const JOBS = 'jobs';
+const { verdict: VERDICT, judge: JUDGE, jobs: JOBS } = VERDICT_DIRECTORY;
+const OWN: ReadonlySet<string> = new Set(Object.values(VERDICT_DIRECTORY));
 
 export interface VerdictDirectory {
   readonly target: string;
@@ -44,7 +44,7 @@ async function isWritten(target: string): Promise<boolean> {
   const found = await lstat(target).catch(() => null);
   if (!found?.isDirectory()) return false;
   const names = await readdir(target);
-  return names.includes(VERDICT) && names.every((name) => [VERDICT, JUDGE, JOBS].includes(name));
+  return names.includes(VERDICT) && names.every((name) => OWN.has(name));
 }
 
 async function addExport(

@@ -37,4 +37,4 @@ export {
   type GraphReport,
   verifyGraph,
 } from './verify-graph.ts';
-export { type VerdictExpectation, type VerdictFiles, verifyVerdict } from './verify-verdict.ts';
+export { VERDICT_DIRECTORY, type VerdictExpectation, type VerdictFiles, verifyVerdict } from './verify-verdict.ts';

@@ -12,13 +12,14 @@ import { readBounded } from './read-file.ts';
 import { failed, type Report, refusal } from './report.ts';
 import { UsageError } from './usage-error.ts';
 import { readPublicKey } from './verify.ts';
-import { verifyVerdict } from './verify-verdict.ts';
+import { VERDICT_DIRECTORY, verifyVerdict } from './verify-verdict.ts';
 
 export interface VerdictOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
 }
 
+const { verdict: VERDICT, judge: JUDGE, jobs: JOBS } = VERDICT_DIRECTORY;
 /** Far above what one grading can name in the judge's one input file. */
 const jobsMax = 20_000;
 
@@ -27,15 +28,15 @@ export async function verifyVerdictDirectory(
   { publicKey, tenant }: VerdictOptions,
 ): Promise<Report> {
   const publicKeys = publicKey.map(readPublicKey);
-  const verdict = readBounded(join(directory, 'verdict.json'), fileBytesMax);
+  const verdict = readBounded(join(directory, VERDICT), fileBytesMax);
   if (verdict === null)
-    return refusal(EXIT.notAnExport, [failed('verdict.json', `it is larger than ${sizeText(fileBytesMax)}`)]);
-  const judge = readExportFiles(join(directory, 'judge'));
-  if (isProblem(judge)) return refusal(judge.exitCode, [failed('judge', judge.problem)]);
+    return refusal(EXIT.notAnExport, [failed(VERDICT, `it is larger than ${sizeText(fileBytesMax)}`)]);
+  const judge = readExportFiles(join(directory, JUDGE));
+  if (isProblem(judge)) return refusal(judge.exitCode, [failed(JUDGE, judge.problem)]);
   const jobs = new Map<string, ExportFiles>();
-  for (const name of jobNames(join(directory, 'jobs'))) {
-    const files = readExportFiles(join(directory, 'jobs', name));
-    if (isProblem(files)) return refusal(files.exitCode, [failed(`jobs/${name}`, files.problem)]);
+  for (const name of jobNames(join(directory, JOBS))) {
+    const files = readExportFiles(join(directory, JOBS, name));
+    if (isProblem(files)) return refusal(files.exitCode, [failed(`${JOBS}/${name}`, files.problem)]);
     jobs.set(name, files);
   }
   return await verifyVerdict({ verdict, judge, jobs }, { publicKeys, tenant });

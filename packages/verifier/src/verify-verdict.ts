@@ -37,6 +37,9 @@ const NOTICE =
   'This shows that the program of this digest was run once for each test, in a job of its own, and that the verdict ' +
   'follows from what those jobs did and from the expected outputs of these digests. It does not show what the tests were.';
 
+/** Where a directory of a verdict has it, the export of its judge, and those of all other jobs. */
+export const VERDICT_DIRECTORY = { verdict: 'verdict.json', judge: 'judge', jobs: 'jobs' } as const;
+
 /** The judges that are known, by the digests of their programs, and the form of what each writes. */
 const JUDGES: ReadonlyMap<unknown, string> = new Map([
   [sha256Hex(new TextEncoder().encode(JUDGE)), VERDICT_SCHEMA],
