@@ -137,6 +137,10 @@ const VIOLATION_ROWS: Readonly<Record<(typeof VIOLATION_TYPES)[number], Feature 
   output_size: 'test/contract/artifacts.test.ts',
   output_count: 'packages/server/src/sandbox/program/output/outputs-below.test.ts',
   syscall: 'test/hostile/escape-kernel.ts',
+  tool_call_size: 'packages/server/src/sandbox/program/tools/tool-channel.test.ts',
+  tool_total_size: 'packages/server/src/sandbox/program/tools/tool-channel.test.ts',
+  tool_calls: 'packages/server/src/sandbox/program/tools/tool-channel.test.ts',
+  tool_protocol: 'packages/server/src/sandbox/program/tools/tool-channel.test.ts',
 };
 
 /** Every operation on a job or a file is in a row; those about the service itself are tried where they are named. */

@@ -86,6 +86,7 @@ export class FaultBench implements AsyncDisposable {
       pack: this.#pack,
       language: 'bash',
       owner: undefined,
+      hasTools: false,
       reserve: () => {
         throw new Error('no template is needed here');
       },

@@ -55,7 +55,11 @@ export type ViolationType =
   | 'output_size'
   | 'output_path'
   | 'output_count'
-  | 'compile';
+  | 'compile'
+  | 'tool_call_size'
+  | 'tool_total_size'
+  | 'tool_calls'
+  | 'tool_protocol';
 
 export type StreamName = 'stdout' | 'stderr';
 

@@ -24,6 +24,10 @@ export const VIOLATION_TYPES = [
   'output_path',
   'output_count',
   'compile',
+  'tool_call_size',
+  'tool_total_size',
+  'tool_calls',
+  'tool_protocol',
 ] as const;
 
 export const STREAM_NAMES = ['stdout', 'stderr'] as const;

@@ -30,6 +30,7 @@ import type {
   RuntimePack,
   StoredLargeOutputs,
   StreamName,
+  ToolLimits,
   Truncation,
   Violation,
 } from '@vouchbox/protocol';
@@ -63,8 +64,30 @@ export interface Program {
   readonly compilerOptions?: readonly string[];
   /** What a cell for a product starts. Large content comes in pieces, once. */
   readonly product?: InputContent['content'];
+  /** Given if it may call tools. Only of a cell that was made for tools. */
+  readonly tools?: ProgramTools;
   /** Given if it talks to another program, which is released in the same turn of the event loop. It then has no stdin. */
   readonly interaction?: InteractionSide;
+}
+
+/** A call of a tool, as the program wrote it. Its number is the program's own, and means nothing outside. */
+export interface ToolCall {
+  readonly call: number;
+  readonly tool: string;
+  /** Any JSON value that is not nested deeper than a body. `__proto__` is a name like any other. */
+  readonly arguments: unknown;
+}
+
+/** What a program is told of one of its calls. */
+export type ToolOutcome = { readonly result: unknown } | { readonly error: string };
+
+/** What is done with a program's calls of tools. */
+export interface ProgramTools {
+  readonly limits: ToolLimits;
+  /** The program is released. `answer` hands it an answer, which is dropped once it has ended. */
+  begin(answer: (call: number, outcome: ToolOutcome) => void): void;
+  /** Called for each call, in the order of the program. It must not block or throw. */
+  called(call: ToolCall): void;
 }
 
 /** One of two programs that talk: see `program/interaction.ts`, which makes both sides. */
@@ -197,6 +220,8 @@ export interface CellKind {
   readonly reproducible?: true | undefined;
   /** The job's owner, as an opaque name. Only cells of one owner may be copies of one template. */
   readonly owner?: string | undefined;
+  /** Whether its program may call tools. Such a cell is made for its job: none waits for one. */
+  readonly hasTools?: boolean | undefined;
 }
 
 /**

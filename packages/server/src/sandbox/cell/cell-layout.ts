@@ -23,6 +23,7 @@ export function stageWords(options: CellOptions, own: readonly string[]): readon
     `root=${options.rootUid}`,
     `work=${workFileSystem(options)}`,
     ...own,
+    ...(options.hasTools ? ['tools=yes'] : []),
     ...options.group.joinFiles.map((file) => `group=${file}`),
     ...treesOf(options).map(({ source }) => `tree=${source}`),
     '--',

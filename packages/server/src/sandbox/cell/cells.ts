@@ -84,7 +84,7 @@ export class ConfinedCells implements AsyncDisposable {
   /** See `Provider`. */
   originOf(kind: CellKind): CellOrigin | null {
     const pack = this.#findPack(kind.runtime);
-    if (pack === undefined) return null;
+    if (pack === undefined || kind.hasTools === true) return null;
     const files = [this.#options.runtime.path, ...pack.binds.map(({ source }) => source)];
     const template = this.#templateOf(kind, pack, false);
     return {
@@ -138,8 +138,9 @@ export class ConfinedCells implements AsyncDisposable {
       language: request.language,
       stage: request.stage,
       reproducible: request.reproducible,
-      // Without an owner there is no template that its interpreter could be a copy of.
-      owner: request.reproducible ? undefined : request.owner,
+      hasTools: request.hasTools ?? false,
+      // Without an owner there is no template that its interpreter could be a copy of: a copy has no descriptors of tools.
+      owner: request.reproducible || request.hasTools ? undefined : request.owner,
       group: groups.open(id),
       directory: join(directory, 'cells', id),
       rootfs: this.#rootfs,

@@ -67,6 +67,8 @@ export interface CellOptions {
   readonly language: Language;
   readonly stage?: Stage | undefined;
   readonly reproducible?: true | undefined;
+  /** Whether its program may call tools. */
+  readonly hasTools: boolean;
   /** The owner of the job; undefined for a cell that anybody may get. */
   readonly owner: string | undefined;
   readonly group: Group;

@@ -14,6 +14,7 @@
  *             file has an inode that only this cell has. A bind mount shows the host's inodes: a watch (inotify(7)) or a
  *             lock on one of them reveals who else opens it. `own` if they use another kernel
  *   pipe      the bytes of the pipes of standard output and error, each; without it the kernel's default
+ *   tools     `yes`: COMMAND also gets, as 3 and 4, the ends of pipes by which its program reads answers of tools and calls them
  *   loopback  `up`: it gets a network namespace in which `lo` is up. Without it, the runtime makes one
  *   hide      a mount point to take away
  *   group     a file by which a process joins a group
@@ -44,15 +45,18 @@
 #include "failure.h"
 #include "steps.h"
 
-/* Descriptors of the service's ends and of the cell's, from standard input on. `program/output/pipes.ts` knows the first. */
-enum { OURS = 20, CELLS = 30 };
+/*
+ * Descriptors of the service's ends and of the cell's, from standard input on, and then those of tools: answers and calls.
+ * `program/output/pipes.ts` knows the first.
+ */
+static const int OURS[] = { 20, 21, 22, 28, 29 }, CELLS[] = { 30, 31, 32, 33, 34 };
 enum { PATH_BYTES_MAX = 4096, PIPE_BYTES_MIN = 65536, LIST_MAX = 256 };
 
 static const unsigned long PLAIN = MS_NOSUID | MS_NODEV;
 
 /* The values that the words give. */
 static const char *cell, *rootfs, *work, *hidden, *groups[LIST_MAX], *trees[LIST_MAX];
-static int group_count, tree_count, shares_kernel, has_loopback, pipe_bytes;
+static int group_count, tree_count, shares_kernel, has_loopback, pipe_bytes, pipe_count = 3;
 static uid_t root;
 
 static void add(const char **list, int *count, const char *word)
@@ -72,6 +76,7 @@ static void take_word(char *name)
     else if (!strcmp(name, "work")) work = value;
     else if (!strcmp(name, "kernel")) shares_kernel = !strcmp(value, "host");
     else if (!strcmp(name, "pipe")) pipe_bytes = number(value);
+    else if (!strcmp(name, "tools")) pipe_count = !strcmp(value, "yes") ? 5 : 3;
     else if (!strcmp(name, "loopback")) has_loopback = !strcmp(value, "up");
     else if (!strcmp(name, "hide")) hidden = value;
     else if (!strcmp(name, "group")) add(groups, &group_count, value);
@@ -103,13 +108,13 @@ static void widen(int pipe, int bytes)
  */
 static void offer_pipes(void)
 {
-    for (int stream = 0; stream < 3; stream++) {
-        int ends[2];
+    for (int stream = 0; stream < pipe_count; stream++) {
+        int ends[2], is_read = stream == 0 || stream == 3, is_output = stream == 1 || stream == 2;
         must(pipe(ends), "make a pipe");
-        must(fchmod(ends[0], 0666), "open a pipe to the program");
-        if (stream != 0 && pipe_bytes > 0) widen(ends[1], pipe_bytes);
-        must(dup2(ends[stream == 0], OURS + stream), "keep a pipe");
-        must(dup2(ends[stream != 0], CELLS + stream), "keep a pipe");
+        if (stream < 3) must(fchmod(ends[0], 0666), "open a pipe to the program");
+        if (is_output && pipe_bytes > 0) widen(ends[1], pipe_bytes);
+        must(dup2(ends[is_read], OURS[stream]), "keep a pipe");
+        must(dup2(ends[!is_read], CELLS[stream]), "keep a pipe");
         close(ends[0]), close(ends[1]);
     }
     must(write(STDOUT_FILENO, "pipes\n", 6), "offer the pipes");
@@ -120,9 +125,9 @@ static void take_pipes(void)
 {
     char byte;
     if (read(STDIN_FILENO, &byte, 1) != 1) _exit(0); /* The service is gone, so this process ends. */
-    for (int stream = 0; stream < 3; stream++) {
-        must(dup2(CELLS + stream, stream), "take a pipe");
-        close(OURS + stream), close(CELLS + stream);
+    for (int stream = 0; stream < pipe_count; stream++) {
+        must(dup2(CELLS[stream], stream), "take a pipe");
+        close(OURS[stream]), close(CELLS[stream]);
     }
 }
 

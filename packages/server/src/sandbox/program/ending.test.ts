@@ -10,6 +10,7 @@ const exited: EndingFacts = {
   status: { exitCode: 0 },
   isCompiling: false,
   hasProduct: false,
+  hasToolBreach: false,
   isCpuTimeUsedUp: false,
   diagnostics: '',
 };
@@ -31,6 +32,7 @@ describe('how a program ended', () => {
     ['a memory kill outranks a cancellation', { oomKills: 1, stopCause: 'cancelled' }, 'memory_limit'],
     ['a limit outranks what process 1 reports', { breach: 'cpu_limit' }, 'cpu_limit'],
     ['a stop outranks what process 1 reports', { stopCause: 'server_shutdown' }, 'stopped'],
+    ['a program that passed a bound of its tools was killed for it', { hasToolBreach: true, status: null }, 'signaled'],
     ['an end that nobody saw is a failure of the runtime', { status: null }, 'runtime_failed'],
     ['the kernel ending one process for CPU time is the CPU limit', signaled('SIGXCPU', true), 'cpu_limit'],
     ['a program that sends itself SIGXCPU with time to spare reached no limit', signaled('SIGXCPU', false), 'signaled'],

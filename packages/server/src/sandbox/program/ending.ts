@@ -20,6 +20,8 @@ export interface EndingFacts {
   readonly isCompiling: boolean;
   /** Whether this is a build, of which nothing is the program, and its product came back. */
   readonly hasProduct: boolean;
+  /** Whether the program was ended because it passed a bound of its calls of tools. */
+  readonly hasToolBreach: boolean;
   /** Whether all processes together have used their CPU time. If not, the program caused every signal itself. */
   readonly isCpuTimeUsedUp: boolean;
   /** What the operator should read if the runtime failed. */
@@ -50,6 +52,7 @@ export function endingOf(facts: EndingFacts): Ending {
   if (facts.oomKills > 0) return { kind: 'memory_limit' };
   if (facts.breach !== null) return { kind: facts.breach };
   if (facts.stopCause !== null) return { kind: 'stopped', cause: facts.stopCause };
+  if (facts.hasToolBreach) return { kind: 'signaled', signal: 'SIGKILL' };
   if (facts.status === null)
     return { kind: 'runtime_failed', message: facts.diagnostics || 'its end was not observed' };
   const { status, isCpuTimeUsedUp } = facts;

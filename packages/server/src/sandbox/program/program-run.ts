@@ -13,6 +13,7 @@ import { FedInput } from './output/fed-input.ts';
 import { LargeOutputs } from './output/large-outputs.ts';
 import type { Pipes } from './output/pipes.ts';
 import type { Workspace } from './output/workspace.ts';
+import { ToolChannel } from './tools/tool-channel.ts';
 import { Watch, type WatchOptions } from './watch/watch.ts';
 
 const MIB = 1024 * 1024;
@@ -64,6 +65,7 @@ export class ProgramRun implements RunningCell, Disposable {
   readonly #side: Side | null;
   readonly #large: LargeOutputs | null;
   readonly #fed: FedInput | null;
+  readonly #tools: ToolChannel | null;
   #stopCause: StopCause | null = null;
 
   constructor(options: RunOptions) {
@@ -73,6 +75,7 @@ export class ProgramRun implements RunningCell, Disposable {
     this.#large = program.large === undefined ? null : new LargeOutputs(program.large, pipes, () => this.#end());
     this.#watch = new Watch({ watched, cpu, wallSeconds: program.limits.wall_seconds });
     this.#fed = FedInput.of(program, pipes.stdin, () => this.#end());
+    this.#tools = toolsOf(program, pipes, () => this.#end());
     this.#side = sideOf(program);
     this.#side?.begin({ pipes, breach: () => this.#watch.breach, cpuMilliseconds: cpuReader({ watched, cpu }) });
   }
@@ -109,15 +112,20 @@ export class ProgramRun implements RunningCell, Disposable {
     const output = this.#captures.end();
     const large = await this.#large?.collect(workspace, !output.stdout.executor_truncated);
     await this.#fed?.over();
+    const ofTools = this.#tools?.over() ?? null;
     const ending = endingOf({
       ...end,
       isCompiling,
       hasProduct: isBuild && large?.outputs.length === 1,
       stopCause: this.#stopCause,
       breach: this.#watch.breach,
+      hasToolBreach: ofTools !== null,
       isCpuTimeUsedUp: counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000,
     });
-    const breaches = violationsOf(ending, { ...counters, hasFullFile }, limits);
+    const breaches = [
+      ...violationsOf(ending, { ...counters, hasFullFile }, limits),
+      ...(ofTools === null ? [] : [ofTools]),
+    ];
     // What never ran is not said to lack what it would have written.
     const left = [...outputs.violations, ...(large?.violations ?? [])].filter(
       ({ type }) => !isCompiling || type !== 'output_missing',
@@ -150,6 +158,13 @@ function programUsage({ cpuMilliseconds, wall, memoryPeakBytes, account }: Progr
     memory_peak_bytes: memoryPeakBytes,
     account,
   };
+}
+
+/** @throws AssertionError if the cell was not made for tools */
+function toolsOf({ tools }: Program, pipes: Pipes, end: () => void): ToolChannel | null {
+  if (tools === undefined) return null;
+  assert(pipes.tools !== null, 'a program with tools runs in a cell that was made for tools');
+  return new ToolChannel(tools, pipes.tools, end);
 }
 
 function sideOf({ interaction }: Program): Side | null {

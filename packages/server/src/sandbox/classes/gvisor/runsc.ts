@@ -72,11 +72,12 @@ export async function runscRuntime({ platform, starter }: GvisorWay): Promise<St
   });
 }
 
-function runCommand({ directory, id }: CellOptions, runsc: readonly string[]): readonly string[] {
+function runCommand({ directory, id, hasTools }: CellOptions, runsc: readonly string[]): readonly string[] {
   const files = [
     `--root=${join(directory, 'state')}`,
     `--log=${join(directory, 'runsc.log')}`,
     `--panic-log=${join(directory, 'panic.log')}`,
   ];
-  return [...runsc, ...files, 'run', `-bundle=${directory}`, id];
+  const passed = hasTools ? ['--pass-fd=3:3', '--pass-fd=4:4'] : [];
+  return [...runsc, ...files, 'run', ...passed, `-bundle=${directory}`, id];
 }

@@ -27,11 +27,12 @@ export function sentryObstacle(version: string | null): string | null {
 
 /** `runsc` is its path and the flags that both processes are given. */
 export function sentryCommand(options: CellOptions, runsc: readonly string[]): readonly string[] {
-  const { directory, id, rootUid } = options;
+  const { directory, id, rootUid, hasTools } = options;
   const binds = describeCell(descriptionOptions(options))
     .mounts.filter(({ type }) => type === 'bind')
     .flatMap((mount) => [mount.source, mount.destination, String(flagsOf(mount.options))]);
-  return [SVC_SENTRY, directory, id, String(rootUid), join(directory, 'cell/rootfs'), ...binds, '--', ...runsc];
+  const cell = [directory, id, String(rootUid), join(directory, 'cell/rootfs'), hasTools ? 'tools' : '-'];
+  return [SVC_SENTRY, ...cell, ...binds, '--', ...runsc];
 }
 
 function flagsOf(options: readonly string[]): number {

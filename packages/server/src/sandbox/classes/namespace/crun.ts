@@ -31,12 +31,13 @@ export async function crunRuntime(): Promise<StartedRuntime> {
         ...(options.loopback ? ['loopback=up'] : []),
         ...(options.hybridMount === null ? [] : [`hide=${options.hybridMount}`]),
       ]),
-    command: ({ directory, id }) => [
+    command: ({ directory, id, hasTools }) => [
       path,
       `--root=${join(directory, 'state')}`,
       '--cgroup-manager=disabled',
       'run',
       '--no-new-keyring',
+      ...(hasTools ? ['--preserve-fds=2'] : []),
       `--bundle=${directory}`,
       id,
     ],

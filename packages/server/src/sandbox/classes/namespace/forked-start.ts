@@ -35,12 +35,12 @@ const END_MILLISECONDS_MAX = 10_000;
 
 /** Asks the launcher to make a cell and its groups. */
 export function startForked(launcher: Launcher, options: CellOptions, boot: Boot): Start {
-  const { group, id, rootUid } = options;
+  const { group, id, rootUid, hasTools } = options;
   const ended = Promise.withResolvers<void>();
   let cell: ForkedCell | null = null;
   const unwanted = new AbortController();
   const accesses = bootWritings(options, boot).map(writingWord).join(' ');
-  const made = launcher.make({ id, rootUid, accesses, unwanted: unwanted.signal }).then((launched) => {
+  const made = launcher.make({ id, rootUid, accesses, hasTools, unwanted: unwanted.signal }).then((launched) => {
     void launched.over.then(() => ended.resolve());
     try {
       unwanted.signal.throwIfAborted();
@@ -105,7 +105,7 @@ class ForkedCell implements WaitingCell {
     this.#launched = launched;
     this.#boot = boot;
     this.#report = sectionsOf(launched.report);
-    this.pipes = openPipesOf(launched.pid);
+    this.pipes = openPipesOf(launched.pid, options);
     this.channel = new GuestChannel(this.pipes);
     this.work = `${files}/work`;
     void launched.over.then((said) => {

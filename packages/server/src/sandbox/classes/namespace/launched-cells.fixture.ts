@@ -43,6 +43,7 @@ export function useCells() {
       pack: await systemPack(),
       language: 'bash',
       owner: undefined,
+      hasTools: false,
       reserve: reserveCell,
       group: groups.open(id),
       directory: join(directory, id),

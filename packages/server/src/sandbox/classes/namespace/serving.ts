@@ -45,6 +45,8 @@ export interface LaunchRequest {
   readonly rootUid: number;
   /** The words to write to its groups before any process is in them, as `groups.c` reads them. */
   readonly accesses: string;
+  /** Whether its program may call tools: the default is that it may not. */
+  readonly hasTools?: boolean;
   /** Aborts when the cell is no longer wanted. It is then not begun. */
   readonly unwanted?: AbortSignal;
 }
@@ -175,12 +177,12 @@ export class Serving {
     this.#endUnneeded();
   }
 
-  make({ id, rootUid, accesses }: LaunchRequest): Promise<LaunchedCell> {
+  make({ id, rootUid, accesses, hasTools = false }: LaunchRequest): Promise<LaunchedCell> {
     const { promise, resolve, reject } = Promise.withResolvers<LaunchedCell>();
     this.#pending.set(id, { made: resolve, refused: reject });
     this.#cellsLeft--;
     this.#signs.expect();
-    if (this.#isAlive()) this.#input.write(`cell ${id} ${rootUid} ${accesses}\n`);
+    if (this.#isAlive()) this.#input.write(`${hasTools ? 'tools' : 'cell'} ${id} ${rootUid} ${accesses}\n`);
     else this.#refuse(id, 'the launcher ended');
     return promise;
   }

@@ -69,10 +69,12 @@ function startUnderRuntime(runtime: StartedRuntimeParts, options: CellOptions, b
   const { directory, group } = options;
   makeGroup(options, boot);
   mkdirSync(join(directory, 'cell'), { recursive: true, mode: 0o711 });
-  const bundle = bundleConfig(descriptionOptions(options), runtime.processOne);
+  const { hasTools } = options;
+  const processOne = [...runtime.processOne, hasTools ? 'tools' : '-'];
+  const bundle = bundleConfig(descriptionOptions(options), processOne);
   writeFileSync(join(directory, 'config.json'), JSON.stringify(bundle));
   const command = [...runtime.stage(options), ...runtime.command(options)];
-  const { child, pipes, said } = spawnWithPipes(command, { env: {}, cwd: '/' });
+  const { child, pipes, said } = spawnWithPipes(command, { env: {}, cwd: '/', hasTools });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
   let cell: RuntimeCell | null = null;
   const ready = pipes.then(async (ours) => {

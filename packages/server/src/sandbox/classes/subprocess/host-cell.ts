@@ -49,6 +49,7 @@ export interface HostCellOptions {
   /** The user to become; null if the service is not root and keeps its own user. */
   readonly uid: number | null;
   readonly environment: Readonly<Record<string, string>>;
+  readonly hasTools: boolean;
 }
 
 /** The parts of a waiting cell. */
@@ -186,10 +187,10 @@ interface HostProcess extends AsyncDisposable {
   kill(): void;
 }
 
-function startIn(work: string, { command, uid, environment }: HostCellOptions): HostProcess {
+function startIn(work: string, { command, uid, environment, hasTools }: HostCellOptions): HostProcess {
   const user = uid === null ? {} : { uid, gid: uid };
-  const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, ...user };
-  const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, ...command], settings);
+  const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, hasTools, ...user };
+  const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, hasTools ? '5' : '3', ...command], settings);
   pipes.catch(() => {}); // The code that waits for them gets the error; disposing ignores it.
   const [release, readiness, report] = child.stdio.slice(3) as [Socket, Socket, Socket];
   release.on('error', () => {}); // The guest program may be dead already: its exit says so.

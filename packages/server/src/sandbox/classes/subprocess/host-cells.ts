@@ -35,7 +35,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
     loadNewPacks: () => ({ packs: [], leftOut: [] }),
     forgetPack() {},
     runtimeDefects: null,
-    async prepare({ language, reproducible }) {
+    async prepare({ language, reproducible, hasTools = false }) {
       const directory = join(root, randomUUID());
       const uid = process.getuid?.() === 0 ? NOBODY : null;
       const options = {
@@ -44,13 +44,15 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
         directory,
         uid,
         environment: reproducible ? seeded : environment,
+        hasTools,
       };
       const cell = await HostCell.prepare(options, () => live.delete(cell));
       live.add(cell);
       return cell;
     },
     noteAsked: () => {},
-    originOf({ language, reproducible }) {
+    originOf({ language, reproducible, hasTools }) {
+      if (hasTools === true) return null;
       const { guest } = LANGUAGE_RUNS[language];
       const [interpreter] = commandOf(language);
       return {

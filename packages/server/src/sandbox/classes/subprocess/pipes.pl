@@ -1,6 +1,6 @@
-# Gives a process, before it executes another program, real pipes for its stdin, stdout and stderr. The service opens
-# the other ends through /proc/PID/fd. Node cannot make a pipe: it gives a child sockets, which no program can open
-# again as /dev/stdin. A named pipe could be opened again, but the open waits for the other end.
+# Gives a process, before it executes another program, real pipes for its stdin, stdout and stderr, and for its tools if
+# it has some. The service opens the other ends through /proc/PID/fd. Node cannot make a pipe: it gives a child sockets,
+# which no program can open again as /dev/stdin. A named pipe could be opened again, but the open waits for the other end.
 use strict;
 use warnings;
 use Config ();
@@ -25,9 +25,12 @@ sub call {
     return syscall($number->{$name}, @_);
 }
 
-# Descriptors of the service's ends, in the order stdin, stdout, stderr. `pipes.ts` knows the same numbers.
-my @OURS   = (20, 21, 22);
-my @CHILDS = (30, 31, 32);
+# Descriptors of the service's ends, in the order stdin, stdout, stderr, answers of tools, calls of tools. `pipes.ts` knows
+# the same numbers. Then the child's ends, first where they are kept and then where the program has them.
+my @OURS   = (20, 21, 22, 28, 29);
+my @CHILDS = (40, 41, 42, 43, 44);
+my @PLACES = (0, 1, 2, 30, 31);
+my %IS_READ = (0 => 1, 3 => 1);
 
 # prctl(2): PR_SET_PDEATHSIG, and SIGKILL.
 my ($SET_DEATH_SIGNAL, $KILL) = (1, 9);
@@ -39,12 +42,13 @@ sub die_with_parent {
     call('prctl', $SET_DEATH_SIGNAL, $KILL, 0, 0, 0) == 0 or fail("prctl: $!");
 }
 
-# Makes the pipes and reports it on the present standard output.
+# Makes so many pipes and reports it on the present standard output.
 sub offer_pipes {
-    for my $stream (0 .. 2) {
+    my ($count) = @_;
+    for my $stream (0 .. $count - 1) {
         pipe(my $read, my $write) or fail("pipe: $!");
         chmod(0666, $read)        or fail("chmod: $!");    # A program of another user opens its own ends again by path.
-        my ($ours, $childs) = $stream == 0 ? ($write, $read) : ($read, $write);
+        my ($ours, $childs) = $IS_READ{$stream} ? ($write, $read) : ($read, $write);
         duplicate(fileno($ours), $OURS[$stream]);
         duplicate(fileno($childs), $CHILDS[$stream]);
     }
@@ -53,10 +57,11 @@ sub offer_pipes {
 
 # Waits until the service has opened its ends, then puts the child's in their places.
 sub take_pipes {
+    my ($count) = @_;
     my $answer = '';
     sysread(STDIN, $answer, 1) or call('exit_group', 0);    # The service is gone, so this process ends.
-    for my $stream (0 .. 2) {
-        duplicate($CHILDS[$stream], $stream);
+    for my $stream (0 .. $count - 1) {
+        duplicate($CHILDS[$stream], $PLACES[$stream]);
         call('close', $_) for $OURS[$stream], $CHILDS[$stream];
     }
 }

@@ -1,5 +1,5 @@
-# Runs the command in its arguments, with real pipes for stdin, stdout and stderr, and reports its end on descriptor 5:
-# `exited CODE\n` or `signaled NUMBER\n`, from waitpid(2). Node only knows some signals, and reports an end by any other
+# Runs the command in its arguments after the first, which is the number of its pipes: 5 if it has tools, else 3, for stdin,
+# stdout and stderr. Reports its end on descriptor 5: `exited CODE\n` or `signaled NUMBER\n`, from waitpid(2). Node only knows some signals, and reports an end by any other
 # as exit code 0.
 use strict;
 use warnings;
@@ -11,14 +11,15 @@ my $STOPPED = 0x7f;
 my @SIGNALS = grep { !/^(?:KILL|STOP|CHLD|CLD)$/ } keys %SIG;
 
 die_with_parent();
-offer_pipes();
-take_pipes();
+my $pipes = shift @ARGV;
+offer_pipes($pipes);
+take_pipes($pipes);
 # A program may signal its whole group, to which this process belongs. It must survive to report that.
 $SIG{$_} = 'IGNORE' for @SIGNALS;
 my $program = fork() // fail("fork: $!");
 become_program() if $program == 0;
 # Closes the program's descriptors here, so that each ends when the program's last process has closed it.
-call('close', $_) for 0 .. 4;
+call('close', $_) for 0 .. 4, 30, 31;
 open(my $report, '>&=', $REPORT) or fail("cannot report: $!");
 syswrite($report, ending());
 

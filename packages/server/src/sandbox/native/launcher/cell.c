@@ -71,13 +71,15 @@ static void change_user(void)
     become_root_of_cell();
 }
 
-/* The cell's ends become 0, 1 and 2; the service opens its own at 20, 21 and 22 through /proc. */
+/* The cell's ends become 0, 1 and 2, and 30 and 31; the service opens its own, from 20 and from 28 on, through /proc. */
 static void place_pipes(enum kind kind, const struct pipes *pipes)
 {
-    for (int stream = 0; stream < 3; stream++)
-        must(dup2(pipes->services[stream], SERVICES_ENDS + stream), "keep the service's end");
+    static const int services[] = { SERVICES_ENDS, SERVICES_ENDS + 1, SERVICES_ENDS + 2, SERVICES_TOOLS, SERVICES_TOOLS + 1 };
+    static const int cells[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, TOOL_ANSWERS, TOOL_CALLS };
+    for (int stream = 0; stream < pipes->count; stream++)
+        must(dup2(pipes->services[stream], services[stream]), "keep the service's end");
     if (kind == COPIED) must(dup2(pipes->tell[1], TELL), "keep a pipe"), must(dup2(pipes->hear[0], HEAR), "keep a pipe");
-    for (int stream = 0; stream < 3; stream++) must(dup2(pipes->cells[stream], stream), "take a pipe");
+    for (int stream = 0; stream < pipes->count; stream++) must(dup2(pipes->cells[stream], cells[stream]), "take a pipe");
 }
 
 void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int down)
@@ -98,12 +100,12 @@ static void leave_protocol(void)
     close(nothing);
 }
 
-void close_others(enum kind kind)
+void close_others(enum kind kind, int has_tools)
 {
     close_range(3, SERVICES_ENDS - 1, 0);
     if (kind == TEMPLATE) close_range(SERVICES_ENDS, UP - 1, 0), close_range(DOWN + 1, ASKED - 1, 0);
     if (kind == EXECUTED) close_range(SERVICES_ENDS + 3, UP - 1, 0); /* FILES comes later. */
-    close_range((kind == TEMPLATE ? LIBRARY : DOWN) + 1, ~0u, 0);
+    close_range((kind == TEMPLATE ? LIBRARY : has_tools ? TOOL_CALLS : DOWN) + 1, ~0u, 0);
 }
 
 void confine(const struct configuration *configuration, enum kind kind)
@@ -123,7 +125,7 @@ void become_cell(const struct configuration *configuration, enum kind kind, cons
     join_groups(configuration, request->id);
     /* Made now, so that the cell sees its own group as the root of all groups. */
     must(unshare(CLONE_NEWCGROUP), "unshare control groups");
-    close_others(kind);
+    close_others(kind, request->has_tools);
     prefer_for_killing();
     make_mounts(configuration, request->root);
     cover_kernel_files(configuration);

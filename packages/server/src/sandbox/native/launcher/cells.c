@@ -34,7 +34,7 @@ void *forgotten_memory(size_t length)
 /* Keeps the launcher's descriptors away from the numbers that a cell's descriptors get. */
 static void keep_numbers_free(void)
 {
-    for (int number = SERVICES_ENDS; number <= DOWN; number++)
+    for (int number = SERVICES_ENDS; number <= TOOL_CALLS; number++)
         if (dup3(STDIN_FILENO, number, O_CLOEXEC) < 0) fail("cannot keep a descriptor: %m");
 }
 
@@ -50,15 +50,16 @@ static void open_pipe(int *ends)
     if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe: %m");
 }
 
-static void open_pipes(struct pipes *pipes, enum kind kind)
+static void open_pipes(struct pipes *pipes, enum kind kind, int has_tools)
 {
-    for (int stream = 0; stream < 3; stream++) {
-        int ends[2];
+    pipes->count = has_tools ? 5 : 3;
+    for (int stream = 0; stream < pipes->count; stream++) {
+        int ends[2], is_read = stream == 0 || stream == 3;
         open_pipe(ends);
-        pipes->cells[stream] = ends[stream == 0 ? 0 : 1];
-        pipes->services[stream] = ends[stream == 0 ? 1 : 0];
-        /* A program of another user reopens its own ends by path, such as /dev/stdin. */
-        fchmod(ends[0], 0666);
+        pipes->cells[stream] = ends[!is_read];
+        pipes->services[stream] = ends[is_read];
+        /* A program of another user reopens its own ends by path, such as /dev/stdin. Those of tools have no path. */
+        if (stream < 3) fchmod(ends[0], 0666);
     }
     if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);
 }
@@ -66,7 +67,7 @@ static void open_pipes(struct pipes *pipes, enum kind kind)
 /* Of a copy's cell, the ends that the copy is given are kept until it has them. */
 static void close_pipes(const struct pipes *pipes, enum kind kind)
 {
-    for (int stream = 0; stream < 3; stream++) {
+    for (int stream = 0; stream < pipes->count; stream++) {
         close(pipes->services[stream]);
         if (kind == EXECUTED) close(pipes->cells[stream]);
     }
@@ -159,7 +160,7 @@ void make_cell(const struct configuration *configuration, enum kind kind, const 
         snprintf(reason, sizeof reason, "cannot make its groups: %s", strerror(errno));
         return refuse(configuration, &cell, reason);
     }
-    open_pipes(&pipes, kind);
+    open_pipes(&pipes, kind, request->has_tools);
     open_way_up(kind, up);
     open_pipe(down);
     pid_t pid = clone_cell(configuration, kind, request->id);

@@ -1,9 +1,10 @@
 /*
- * svc-init FILTER COUNT WORD... WORD...
+ * svc-init FILTER TOOLS COUNT WORD... WORD...
  *
  * Process 1 of a cell that a runtime makes. The first COUNT words are the compiler's command, the others the program's.
  * FILTER is the file of the system call filter that it sets for itself and everything that it starts, or `-` if the
- * runtime has set one. Of a gVisor cell only the kernel in which it runs knows anything, so it reports to the service
+ * runtime has set one. TOOLS is `tools` if descriptors 3 and 4 are the program's, to read answers of tools and to write
+ * calls of them; else `-`. Of a gVisor cell only the kernel in which it runs knows anything, so it reports to the service
  * what that kernel says.
  */
 #define _GNU_SOURCE
@@ -63,17 +64,25 @@ static void set_filter(const char *path)
     close(file);
 }
 
+/* A runtime passes descriptors from 3 on, which the protocol with a waiting interpreter has. */
+static void take_tools(void)
+{
+    must(dup2(3, TOOL_ANSWERS), "take the answers of tools"), must(dup2(4, TOOL_CALLS), "take the calls of tools");
+    close(3), close(4);
+}
+
 int main(int count, char **words, char **environment)
 {
     static struct configuration configuration = { .say_ready = tell_of };
-    int of_compiler = count < 3 ? -1 : atoi(words[2]), variables = 0;
-    if (of_compiler < 0 || 3 + of_compiler >= count) fail("malformed words");
+    int of_compiler = count < 4 ? -1 : atoi(words[3]), variables = 0;
+    if (of_compiler < 0 || 4 + of_compiler >= count) fail("malformed words");
+    if (!strcmp(words[2], "tools")) take_tools();
     /* No program inherits it. */
     if (fcntl(ENDED, F_SETFD, FD_CLOEXEC) == 0) configuration.say_ended = tell_of_end;
     if (strcmp(words[1], "-")) set_filter(words[1]);
     while (environment[variables] != NULL) variables++;
-    take(&configuration.compiler, words + 3, of_compiler);
-    take(&configuration.arguments, words + 3 + of_compiler, count - 3 - of_compiler);
+    take(&configuration.compiler, words + 4, of_compiler);
+    take(&configuration.arguments, words + 4 + of_compiler, count - 4 - of_compiler);
     take(&configuration.environment, environment, variables);
     run_init(&configuration, EXECUTED);
 }

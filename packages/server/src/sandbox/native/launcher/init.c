@@ -67,13 +67,28 @@ static void execute(const struct words *command, const struct words *environment
     fail("cannot start %s: %m", command->first[0]);
 }
 
+static int is_open(int descriptor)
+{
+    return fcntl(descriptor, F_GETFD) >= 0;
+}
+
+/* Closes every descriptor from `first` on, now or when the command is executed, but those of tools: a compiler has none. */
+static void close_all_but_tools(const struct configuration *configuration, const struct words *command, int first, int how)
+{
+    if (command == &configuration->compiler || !is_open(TOOL_ANSWERS)) {
+        close_range(first, ~0u, how);
+        return;
+    }
+    close_range(first, TOOL_ANSWERS - 1, how), close_range(TOOL_CALLS + 1, ~0u, how);
+}
+
 static void become_interpreter(const struct configuration *configuration, const struct words *command, int go, int ready)
 {
     leave_process_one();
     must(dup3(go, SPARE, O_CLOEXEC), "dup3"), must(dup3(ready, SPARE + 1, O_CLOEXEC), "dup3");
     must(dup2(SPARE, GO), "dup2"), must(dup2(SPARE + 1, READY), "dup2");
     /* Until the interpreter is executed, a failure can still be reported. */
-    close_range(READY + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+    close_all_but_tools(configuration, command, READY + 1, CLOSE_RANGE_CLOEXEC);
     if (configuration->executes_late) {
         /* A compiled program does not exist yet, but its compiler does; one that was compiled before is given later. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
@@ -81,7 +96,7 @@ static void become_interpreter(const struct configuration *configuration, const 
             if (!is_given && access(command->first[0], X_OK) < 0) fail("cannot start %s: %m", command->first[0]);
         }
         must(write(READY, "r", 1), "say ready");
-        close_range(READY, ~0u, 0);
+        close_all_but_tools(configuration, command, READY, 0);
         failures = STDERR_FILENO;
         await_and_execute(command, &configuration->environment, GO);
     }
@@ -289,7 +304,7 @@ static void run_job(const struct configuration *configuration)
     if (!is_forked) set_limits();
     read_order(line);
     /* The service has opened its ends, and is the only one that writes to this process. */
-    if (is_forked) close_range(SERVICES_ENDS, FILES, 0);
+    if (is_forked) close_range(SERVICES_ENDS, FILES, 0), close_range(SERVICES_TOOLS, SERVICES_TOOLS + 1, 0);
     if (sscanf(line, "run %zu %u %u %zu %u", &length, &arguments, &heap, &compilers, &options) != 5) fail("malformed line");
     char *words = malloc(compilers + length + 1);
     if (words == NULL) fail("no memory for the program's words");
@@ -299,6 +314,8 @@ static void run_job(const struct configuration *configuration)
     must(dup2(nothing, STDIN_FILENO), "leave the program's input");
     must(dup2(nothing, STDOUT_FILENO), "leave the program's output");
     close(nothing);
+    /* The program alone has them now, so that each ends with it. */
+    close(TOOL_ANSWERS), close(TOOL_CALLS);
     if (compiler.pid > 0) compile(configuration, heap, options, words, compilers);
     release(&program, heap, arguments, words + compilers, length);
     report_ending(configuration, 0, wait_for(&program));

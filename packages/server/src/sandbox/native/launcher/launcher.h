@@ -74,6 +74,9 @@ enum {
     FILES = 23,              /* the file system that /work and the report are on, which the service opens too */
     TELL = 24, HEAR = 25,    /* process 1's ends of the pipes to a copy of the template */
     UP = 26, DOWN = 27,      /* between process 1 and the launcher: `DOWN` while the cell is made */
+    SERVICES_TOOLS = 28,     /* and the one after it: the service's ends of the pipes of a program's tools, where it has some */
+    TOOL_ANSWERS = 30,       /* the program's ends: it reads answers here, and writes calls to the next. Below 17, Node would */
+    TOOL_CALLS = 31,         /* close them when it starts itself anew for another size of its heap */
     GROUPS_FIRST = 40,       /* directories of groups, in the order of the configuration */
     ASKED = 51, LIBRARY = 52,    /* what a template is given: where it is asked for copies, and this code */
 };
@@ -136,6 +139,7 @@ struct configuration {
 struct request {
     char id[ID_BYTES_MAX];
     uid_t root;
+    int has_tools;             /* whether its program may call tools */
 };
 
 /* Sections of text about one cell. */
@@ -212,10 +216,11 @@ extern int template_socket, template_users;
 /* The host user that is root in the template's cell. */
 uid_t root_of_template(void);
 
-/* The ends of a cell's pipes, by stream: 0, 1 and 2. Of the others only a copy's cell has any. */
+/* The ends of a cell's pipes, by stream: 0, 1 and 2, then answers and calls of tools. Only a copy's cell has the others. */
 struct pipes {
-    int cells[3];
-    int services[3];
+    int count;
+    int cells[5];
+    int services[5];
     int tell[2], hear[2];
 };
 
@@ -296,7 +301,7 @@ void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int do
 void join_groups(const struct configuration *configuration, const char *id);
 void become_root_of_cell(void);
 /* Closes all that process 1 does not need. */
-void close_others(enum kind kind);
+void close_others(enum kind kind, int has_tools);
 /* The loopback, the host's name and resource limits. */
 void set_up_kernel(const struct configuration *configuration);
 /* What is left once process 1 is root of its user namespace. Continues as process 1. */
@@ -316,7 +321,7 @@ void change_executable(void);
 /* Makes a copy of this process that moves into the cell of these files. Returns 1 in the copy; else 0, or -1 if it failed. */
 int copy_into(const int *files, int count);
 
-/* Continues as process 1 once everything is set up. */
+/* Continues as process 1 once everything is set up. Where the descriptors of tools are open, they are the program's. */
 void run_init(const struct configuration *configuration, enum kind kind) __attribute__((noreturn));
 
 /* Waits for the release on `go`, then executes the command with its words and the fixed environment. */

@@ -69,7 +69,7 @@ static pid_t id_in(int processes, int handle)
 static void become_process_one(const struct configuration *configuration)
 {
     char answer;
-    close_others(COPIED);
+    close_others(COPIED, 0);
     setsid();
     /* Only the maker could tell it, and may have ended. */
     if (read(DOWN, &answer, 1) != 1) syscall(SYS_exit_group, 125);

@@ -3,12 +3,13 @@
  * follow it: a report on the cell.
  *
  *   in   `cell ID UID ACCESS...`         make a cell: its groups first, with what is written to them; UID and UID + 1 are its
- *                                        users on the host
+ *                                        users on the host. `tools` in place of `cell`: its program may call tools
  *   in   `hold ID NAME=VALUE... ACCESS...`
  *                                        set a job's limits on what waits in it and on its groups, and read them back
  *   in   `forget ID`                     no job will be handed over to it: the service looks no more at its process or its groups
- *   out  `made ID PID LENGTH`            it waits for a job; descriptors 20 to 23 of its process 1 are for the service, until the
- *                                        job is handed over. The report is what the host's kernel says of it
+ *   out  `made ID PID LENGTH`            it waits for a job; descriptors 20 to 23 of its process 1 are for the service, and
+ *                                        28 and 29 where it has tools, until the job is handed over. The report
+ *                                        is what the host's kernel says of it
  *   out  `refused ID REASON`             it could not be made, and nothing is left of it
  *   out  `held ID LENGTH`                the limits as they are now, and whatever else was to be read
  *   out  `failed ID ERRNO`               they could not all be set
@@ -44,9 +45,11 @@ static void take_request(const struct configuration *configuration, const char *
     unsigned long limits[LIMITS];
     unsigned root;
     int length = 0;
-    if (sscanf(line, "cell %63[0-9a-f-] %u%n", request.id, &root, &length) == 2) {
+    request.has_tools = !strncmp(line, "tools ", 6);
+    if (sscanf(line, request.has_tools ? "tools %63[0-9a-f-] %u%n" : "cell %63[0-9a-f-] %u%n", request.id, &root, &length) == 2) {
         request.root = root;
         enum kind kind = configuration->library == NULL ? EXECUTED : COPIED;
+        if (kind == COPIED && request.has_tools) fail("no copy of the template has tools");
         if (cell_count < CELLS_MAX) make_cell(configuration, kind, &request, line + length);
         else answer("refused %s there are too many cells\n", request.id);
         return;

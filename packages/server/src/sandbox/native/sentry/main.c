@@ -1,13 +1,15 @@
 /*
- * svc-sentry BUNDLE ID ROOT_UID ROOTFS [SOURCE DESTINATION FLAGS]... -- RUNSC FLAG...
+ * svc-sentry BUNDLE ID ROOT_UID ROOTFS TOOLS [SOURCE DESTINATION FLAGS]... -- RUNSC FLAG...
  *
  * The binds are those of config.json in the directory BUNDLE, in its order. Standard input, output and error are the
- * cell's. This process lives as long as the cell, and both processes end with it.
+ * cell's, and so are 3 and 4 if TOOLS is `tools` and not `-`. This process lives as long as the cell, and both processes
+ * end with it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,9 +37,10 @@ static void say_log(void)
 
 static struct cell read_arguments(int count, char **words)
 {
-    if (count < 7) fail("too few words");
+    if (count < 8) fail("too few words");
     struct cell cell = { .bundle = words[1], .id = words[2], .root = number(words[3]), .rootfs = words[4] };
-    int at = 5;
+    cell.has_tools = !strcmp(words[5], "tools");
+    int at = 6;
     for (; at + 2 < count && strcmp(words[at], "--"); at += 3) {
         if (cell.bind_count == BINDS_MAX) fail("too many binds");
         cell.binds[cell.bind_count++] = (struct bind){ words[at], words[at + 1], number(words[at + 2]) };
@@ -150,6 +153,10 @@ static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int 
     add_word(&kernel.command, "--pass-fd=%d:%d", ended, ENDED);
     for (int stream = 0; stream < 3; stream++)
         give(&kernel.command, "stdio-fds", fcntl(stream, F_DUPFD_CLOEXEC, 3));
+    for (int tool = 0; tool < 2 && cell->has_tools; tool++) {
+        must(fcntl(TOOLS + tool, F_SETFD, 0), "pass a descriptor");
+        add_word(&kernel.command, "--pass-fd=%d:%d", TOOLS + tool, TOOLS + tool);
+    }
     add_word(&kernel.command, "--total-memory=%llu", (unsigned long long)host.totalram * host.mem_unit);
     add_word(&kernel.command, "--total-host-memory=%llu", (unsigned long long)host.totalram * host.mem_unit);
     add_word(&kernel.command, "--attached");
@@ -166,7 +173,9 @@ int main(int count, char **words)
     struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
     speaker = "svc-sentry: ", say_more = say_log;
     struct cell cell = read_arguments(count, words);
-    close_range(3, ~0u, 0);
+    close_range(cell.has_tools ? TOOLS + 2 : TOOLS, ~0u, 0);
+    /* Only the kernel gets them. */
+    if (cell.has_tools) close_range(TOOLS, TOOLS + 1, CLOSE_RANGE_CLOEXEC);
     must(chdir(cell.bundle), "enter %s", cell.bundle);
     must(setgroups(0, NULL), "leave all groups");
     /* runsc locks memory for a moment when it takes much at once. It also works without. */
@@ -179,6 +188,7 @@ int main(int count, char **words)
     pid_t gofer = start_gofer(&cell, &gofer_ends, executable);
     pid_t kernel = start_kernel(&cell, &kernel_ends, executable, server, ready[1], ended[1]);
     close(ended[1]);
+    if (cell.has_tools) close_range(TOOLS, TOOLS + 1, 0);
     /* The kernel alone has it now, so that its end also ends the connection. */
     close(server);
     start_program(client, cell.id);

@@ -32,6 +32,9 @@ enum { REPORT_BYTES = 64 };
 /* The descriptor on which process 1 signals that it has reported the end. */
 enum { ENDED = 9 };
 
+/* Where a cell has tools, this descriptor and the next are passed to process 1. */
+enum { TOOLS = 3 };
+
 /* A directory or a file of the host and where the gofer serves it. `flags` are those of mount(2) beside MS_BIND. */
 struct bind {
     const char *source, *destination;
@@ -46,6 +49,7 @@ struct cell {
     const char *rootfs;
     struct bind binds[BINDS_MAX];
     int bind_count;
+    int has_tools;
     char **runsc;
     int runsc_count;
 };

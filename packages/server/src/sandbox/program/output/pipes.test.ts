@@ -8,7 +8,11 @@ const SUPERVISE = fileURLToPath(new URL('../../classes/subprocess/supervise.pl',
 /** A shell with real pipes, which waits for a line before it runs this. */
 async function started(script: string): Promise<Pipes> {
   const words = ['/bin/sh', '-c', `read line; ${script}`];
-  return await spawnWithPipes([PERL, SUPERVISE, ...words], { env: {}, extra: ['pipe', 'pipe', 'pipe'] }).pipes;
+  return await spawnWithPipes([PERL, SUPERVISE, '3', ...words], {
+    env: {},
+    extra: ['pipe', 'pipe', 'pipe'],
+    hasTools: false,
+  }).pipes;
 }
 
 test('a flood passes through one buffer, however long it is', async () => {

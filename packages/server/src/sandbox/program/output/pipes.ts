@@ -1,7 +1,8 @@
 /**
- * Starts a process with real pipes for stdin, stdout and stderr. Node's own `stdio: 'pipe'` is a socket pair, which a
- * program cannot open again as `/dev/stdin` or `/dev/stderr`. The child makes the pipes itself (`native/stage.c`, and
- * `pipes.pl` for a subprocess), and continues only when the service has opened its ends through `/proc/PID/fd`.
+ * Starts a process with real pipes for stdin, stdout and stderr, and for its tools if it has some. Node's own `stdio: 'pipe'`
+ * is a socket pair, which a program cannot open again as `/dev/stdin` or `/dev/stderr`. The child makes the pipes itself
+ * (`native/stage.c`, and `pipes.pl` for a subprocess), and continues only when the service has opened its ends through
+ * `/proc/PID/fd`.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -12,16 +13,24 @@ import { PipeInput } from './pipe-input.ts';
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const DIAGNOSTICS_CHARS_MAX = 4096;
 /** Descriptors of our ends inside the child, as `pipes.pl` numbers them. */
-const OURS = { stdin: 20, stdout: 21, stderr: 22 } as const;
+const OURS = { stdin: 20, stdout: 21, stderr: 22, answers: 28, calls: 29 } as const;
 
 /** Our ends of a child's standard streams. Chunks of both outputs are valid until their listener returns. */
 export interface Pipes {
   readonly stdin: PipeInput;
   readonly stdout: Socket;
   readonly stderr: Socket;
-  /** Resolves once both outputs were destroyed or have ended. They end when no process has them open any more. */
+  /** Of a program that may call tools. */
+  readonly tools: ToolPipes | null;
+  /** Resolves once the outputs and the calls were destroyed or have ended. They end when no process has them open any more. */
   readonly drained: Promise<void>;
   destroy(): void;
+}
+
+/** Our ends of the two pipes of a program's tools. Chunks of calls are valid until their listener returns. */
+export interface ToolPipes {
+  readonly answers: PipeInput;
+  readonly calls: Socket;
 }
 
 /** A started process. */
@@ -39,9 +48,12 @@ export interface PipedProcess {
  */
 export function spawnWithPipes(
   command: readonly string[],
-  options: Pick<SpawnOptions, 'cwd' | 'env' | 'uid' | 'gid'> & { readonly extra?: readonly 'pipe'[] },
+  options: Pick<SpawnOptions, 'cwd' | 'env' | 'uid' | 'gid'> & {
+    readonly extra?: readonly 'pipe'[];
+    readonly hasTools: boolean;
+  },
 ): PipedProcess {
-  const { extra = [], ...rest } = options;
+  const { extra = [], hasTools, ...rest } = options;
   const [file, ...args] = command as [string, ...string[]];
   const child = spawn(file, args, { ...rest, stdio: ['pipe', 'pipe', 'pipe', ...extra], detached: true });
   const { stdin: input, stderr: errors } = child as ChildProcessWithoutNullStreams;
@@ -50,14 +62,20 @@ export function spawnWithPipes(
   errors.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(0, DIAGNOSTICS_CHARS_MAX);
   });
-  return { child, pipes: takeOurEnds(child, () => said.trim()), said: () => said.trim() };
+  const ready = { hasTools, said: () => said.trim() };
+  return { child, pipes: takeOurEnds(child, ready), said: ready.said };
 }
 
-async function takeOurEnds(child: ChildProcess, said: () => string): Promise<Pipes> {
+interface Offer {
+  readonly hasTools: boolean;
+  readonly said: () => string;
+}
+
+async function takeOurEnds(child: ChildProcess, { hasTools, said }: Offer): Promise<Pipes> {
   const { stdin: input, stdout: output } = child as ChildProcessWithoutNullStreams;
   const end = endOf(child, said);
   await Promise.race([offered(output), end]);
-  const ends = openEnds(child) ?? (await end);
+  const ends = openEnds(child, hasTools) ?? (await end);
   input.end('\n');
   return streamsOf(ends);
 }
@@ -76,16 +94,18 @@ function endOf(child: ChildProcess, said: () => string): Promise<never> {
   return promise;
 }
 
-type Ends = Readonly<Record<keyof typeof OURS, number>>;
+type Ends = Readonly<Record<'stdin' | 'stdout' | 'stderr', number>> & {
+  readonly tools: Readonly<Record<'answers' | 'calls', number>> | null;
+};
 
 /**
  * Null if the child has ended meanwhile. No other process can have its id yet: the event loop reaps it only after this
  * function returns.
  */
-function openEnds(child: ChildProcess): Ends | null {
+function openEnds(child: ChildProcess, hasTools: boolean): Ends | null {
   if (child.exitCode !== null || child.signalCode !== null) return null;
   try {
-    return openEndsOf(child.pid as number);
+    return openEndsOf(child.pid as number, hasTools);
   } catch (error) {
     child.kill('SIGKILL');
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
@@ -94,11 +114,11 @@ function openEnds(child: ChildProcess): Ends | null {
 }
 
 /** The pipes that a process offers at their known numbers. Throws if it has ended or has none. */
-export function openPipesOf(pid: number): Pipes {
-  return streamsOf(openEndsOf(pid));
+export function openPipesOf(pid: number, { hasTools }: { readonly hasTools: boolean }): Pipes {
+  return streamsOf(openEndsOf(pid, hasTools));
 }
 
-function openEndsOf(pid: number): Ends {
+function openEndsOf(pid: number, hasTools: boolean): Ends {
   const opened: number[] = [];
   const open = (end: number, flags: number): number => {
     opened.push(openSync(`/proc/${pid}/fd/${end}`, flags | O_NONBLOCK));
@@ -109,6 +129,7 @@ function openEndsOf(pid: number): Ends {
       stdin: open(OURS.stdin, O_WRONLY),
       stdout: open(OURS.stdout, O_RDONLY),
       stderr: open(OURS.stderr, O_RDONLY),
+      tools: hasTools ? { answers: open(OURS.answers, O_WRONLY), calls: open(OURS.calls, O_RDONLY) } : null,
     };
   } catch (error) {
     for (const descriptor of opened) closeSync(descriptor);
@@ -120,13 +141,19 @@ function streamsOf(descriptors: Ends): Pipes {
   const stdin = new PipeInput(descriptors.stdin);
   const stdout = readInPlace(descriptors.stdout);
   const stderr = readInPlace(descriptors.stderr);
+  const tools = descriptors.tools && {
+    answers: new PipeInput(descriptors.tools.answers),
+    // Flows from now on, because a cell that gets no program closes it too. Before the release nothing comes.
+    calls: readInPlace(descriptors.tools.calls).resume(),
+  };
   return {
     stdin,
     stdout,
     stderr,
-    drained: Promise.all([closed(stdout), closed(stderr)]).then(() => undefined),
+    tools,
+    drained: Promise.all([stdout, stderr, ...(tools === null ? [] : [tools.calls])].map(closed)).then(() => undefined),
     destroy() {
-      for (const end of [stdin, stdout, stderr]) end.destroy();
+      for (const end of [stdin, stdout, stderr, tools?.answers, tools?.calls]) end?.destroy();
     },
   };
 }

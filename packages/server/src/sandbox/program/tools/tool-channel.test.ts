@@ -1,0 +1,230 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Language, LIMIT_DEFAULTS, outputText, TOOL_LIMIT_DEFAULTS, type ToolLimits } from '@vouchbox/protocol';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PreflightOptions } from '../../classes/candidate.ts';
+import { openProvider } from '../../prove/preflight.ts';
+import type { Collection, Provider, ToolCall, ToolOutcome } from '../../sandbox.ts';
+
+/** Every way in which a cell is made. */
+const WAYS = {
+  'a forked cell': { choice: 'namespace', namespaceLauncher: 'fork' },
+  'a cell of crun': { choice: 'namespace', namespaceLauncher: 'crun' },
+  'a gVisor cell that is started directly': { choice: 'gvisor', gvisorStarter: 'direct' },
+  'a gVisor cell of runsc': { choice: 'gvisor', gvisorStarter: 'runsc' },
+  'a subprocess': { choice: 'subprocess' },
+} as const satisfies Readonly<Record<string, Partial<PreflightOptions>>>;
+type Way = keyof typeof WAYS;
+
+const open = new Map<Way, Provider>();
+const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-tools-test-'));
+
+beforeAll(async () => {
+  for (const [way, chosen] of Object.entries(WAYS)) {
+    const instance = join(dataDirectory, way.replaceAll(' ', '-'));
+    const options = { packsDirectory: null, workBytes: 16 * 1024 * 1024, hostPostureSha256: null, instance, ...chosen };
+    open.set(way as Way, (await openProvider(options)).provider);
+  }
+}, 120_000);
+
+afterAll(async () => {
+  for (const provider of open.values()) await provider[Symbol.asyncDispose]();
+  rmSync(dataDirectory, { recursive: true });
+});
+
+interface Run extends Collection {
+  readonly stdout: string;
+  readonly calls: readonly ToolCall[];
+}
+
+interface RunOptions {
+  readonly limits?: Partial<ToolLimits>;
+  readonly mem_mb?: number;
+  /** Answers a call. By default its arguments come back. */
+  readonly tool?: (call: ToolCall, answer: (call: number, outcome: ToolOutcome) => void) => void;
+}
+
+async function run(way: Way, language: Language, code: string, options: RunOptions = {}): Promise<Run> {
+  const { limits, mem_mb, tool = ({ call, ...rest }, answer) => answer(call, { result: rest.arguments }) } = options;
+  await using cell = await (open.get(way) as Provider).prepare({ language, runtime: null, hasTools: true });
+  const calls: ToolCall[] = [];
+  let answer: (call: number, outcome: ToolOutcome) => void = () => {};
+  const loaded = await cell.handOver({
+    ...{ language, code, stdin: null, args: [], env: {}, files: [], outputs: [] },
+    limits: { ...LIMIT_DEFAULTS, wall_seconds: 20, cpu_seconds: 20, ...(mem_mb !== undefined && { mem_mb }) },
+    tools: {
+      limits: { ...TOOL_LIMIT_DEFAULTS, ...limits },
+      begin(begun) {
+        answer = begun;
+      },
+      called(call) {
+        calls.push(call);
+        tool(call, answer);
+      },
+    },
+  });
+  let stdout = '';
+  const running = loaded.release((stream, records) => {
+    if (stream === 'stdout') for (const record of records) stdout += outputText(record);
+  });
+  return { ...(await running.collect()), stdout, calls };
+}
+
+const exited = { kind: 'exited', exit_code: 0 };
+
+/** Calls one tool and prints the line that comes back. */
+const ONCE = {
+  python: `
+import os
+os.write(31, b'{"call": 7, "tool": "echo", "arguments": {"text": "\\\\u00e9"}}\\n')
+print(os.fdopen(30).readline(), end="")`,
+  node: `
+const fs = require('node:fs');
+fs.writeSync(31, JSON.stringify({ call: 7, tool: 'echo', arguments: { text: 'é' } }) + '\\n');
+const line = Buffer.alloc(200);
+process.stdout.write(line.subarray(0, fs.readSync(30, line)));`,
+  bash: `
+echo '{"call": 7, "tool": "echo", "arguments": {"text": "é"}}' >&31
+read -r line <&30
+echo "$line"`,
+  typescript: `
+import fs from 'node:fs';
+fs.writeSync(31, JSON.stringify({ call: 7, tool: 'echo', arguments: { text: 'é' } }) + '\\n');
+const line: Buffer = Buffer.alloc(200);
+process.stdout.write(line.subarray(0, fs.readSync(30, line)));`,
+} as const;
+
+describe.each(Object.keys(WAYS) as Way[])('in %s', (way) => {
+  it.each(Object.keys(ONCE) as (keyof typeof ONCE)[])(
+    'a program in %s calls a tool and reads its answer',
+    async (language) => {
+      const { stdout, calls, ending } = await run(way, language, ONCE[language]);
+      expect({ stdout, calls, ending }).toEqual({
+        stdout: '{"call":7,"result":{"text":"é"}}\n',
+        calls: [{ call: 7, tool: 'echo', arguments: { text: 'é' } }],
+        ending: exited,
+      });
+    },
+  );
+
+  it('another size of the heap loses no descriptor', async () => {
+    const { stdout, ending } = await run(way, 'node', ONCE.node, { mem_mb: 512 });
+    expect({ stdout, ending }).toEqual({ stdout: '{"call":7,"result":{"text":"é"}}\n', ending: exited });
+  });
+
+  it('calls may be open at once, and are answered in any order', async () => {
+    const waiting: ToolCall[] = [];
+    const code = `
+import os
+for n in range(300):
+    os.write(31, b'{"call": %d, "tool": "t"}\\n' % n)
+answers = os.fdopen(30)
+print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] == list(range(299, -1, -1)))`;
+    const { stdout, ending } = await run(way, 'python', code, {
+      limits: { calls: 300 },
+      tool(call, answer) {
+        waiting.push(call);
+        if (waiting.length === 300) for (const { call: n } of waiting.reverse()) answer(n, { result: null });
+      },
+    });
+    expect({ stdout, ending }).toEqual({ stdout: 'True\n', ending: exited });
+  });
+
+  it('a call that nobody waits for was made all the same', async () => {
+    const { calls, ending } = await run(way, 'bash', `echo '{"call": 0, "tool": "log"}' >&31`);
+    expect({ calls, ending }).toEqual({ calls: [{ call: 0, tool: 'log', arguments: {} }], ending: exited });
+  });
+
+  it('a child of the program has the descriptors too, and no end of the pipes is left behind', async () => {
+    const { calls, ending } = await run(
+      way,
+      'bash',
+      `bash -c 'echo "{\\"call\\": 1, \\"tool\\": \\"t\\"}" >&31' & wait`,
+    );
+    expect({ calls: calls.length, ending }).toEqual({ calls: 1, ending: exited });
+  });
+
+  it.each([
+    [
+      'one call more than it may make',
+      { calls: 2 },
+      'for i in 1 2 3; do echo "{\\"call\\":$i,\\"tool\\":\\"t\\"}" >&31; done',
+      2,
+      'tool_calls',
+    ],
+    ['a call with one byte too many', { call_bytes: 24 }, `echo '{"call":1, "tool":"tool"}' >&31`, 0, 'tool_call_size'],
+    ['a line that never ends', {}, 'head -c 1000000 /dev/zero >&31', 0, 'tool_call_size'],
+    [
+      'more bytes than all may have',
+      { total_bytes: 40 },
+      'for i in 1 2; do echo "{\\"call\\":$i, \\"tool\\":\\"tool\\"}" >&31; done',
+      1,
+      'tool_total_size',
+    ],
+    ['something that is no call', {}, 'echo hello >&31', 0, 'tool_protocol'],
+  ] as const)('a program that writes %s is ended for it', async (_, limits, script, calls, type) => {
+    const found = await run(way, 'bash', `${script}; read -r line <&30`, { limits, tool: () => {} });
+    expect(found.ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
+    expect({ calls: found.calls.length, violations: found.violations.map(({ type: each }) => each) }).toEqual({
+      calls,
+      violations: [type],
+    });
+  });
+
+  it('a call of exactly as many bytes as it may have is taken', async () => {
+    const script = `echo '{"call":1, "tool":"tool"}' >&31; read -r line <&30`;
+    const { calls, ending } = await run(way, 'bash', script, { limits: { call_bytes: 25, total_bytes: 25 } });
+    expect({ calls: calls.length, ending }).toEqual({ calls: 1, ending: exited });
+  });
+
+  it('a cell that is given up before a program came closes its pipes', async () => {
+    const provider = open.get(way) as Provider;
+    const kind = { language: 'bash', runtime: null, hasTools: true } as const;
+    await using cell = await provider.prepare(kind);
+    expect(provider.originOf(kind)).toBeNull();
+    expect(cell.isWhole()).toBe(true);
+  });
+
+  it('a program without tools finds none of their descriptors', async () => {
+    await using cell = await (open.get(way) as Provider).prepare({ language: 'bash', runtime: null });
+    const code = 'for n in 28 29 30 31; do [ -e /proc/self/fd/$n ] && echo $n; done; echo none';
+    const program = { language: 'bash', code, stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
+    const loaded = await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
+    let stdout = '';
+    const running = loaded.release((_, records) => {
+      for (const record of records) stdout += outputText(record);
+    });
+    await running.collect();
+    expect(stdout).toBe('none\n');
+  });
+});
+
+describe('what is no call', () => {
+  it.each([
+    ['[]', 'is no JSON object'],
+    ['{"call": 1, "call": 2, "tool": "t"}', 'names a member twice'],
+    ['{"call": "1", "tool": "t"}', 'has no whole number as its "call"'],
+    ['{"call": 1.5, "tool": "t"}', 'has no whole number as its "call"'],
+    ['{"call": 1, "tool": 2}', 'has no name of a tool as its "tool"'],
+    ['{"call": 1, "tool": "t", "result": 2}', 'has members beside'],
+    ['{"call": 1, "tool": "t", "arguments": "\\ud800"}', 'holds a lone surrogate'],
+    ['{"call": 1, "tool": "t", "arguments": 12345678901234567890123}', 'that a double cannot hold'],
+    [`{"call": 1, "tool": "t", "arguments": ${'['.repeat(40)}${']'.repeat(40)}}`, 'nests deeper than'],
+    ['\xff', 'is not UTF-8'],
+  ])('%s is told as what it is', async (line, problem) => {
+    const bytes = [...Buffer.from(line, line === '\xff' ? 'latin1' : 'utf8')]
+      .map((byte) => `\\x${byte.toString(16)}`)
+      .join('');
+    const found = await run('a forked cell', 'bash', `printf '${bytes}\\n' >&31; read -r line <&30`);
+    expect(found.violations.map(({ type }) => type)).toEqual(['tool_protocol']);
+    expect(found.violations[0]?.message).toContain(problem);
+  });
+
+  it('a member that is named __proto__ is a member like any other', async () => {
+    const line = `{"call": 1, "tool": "t", "arguments": {"__proto__": {"polluted": true}}}`;
+    const { stdout } = await run('a forked cell', 'bash', `echo '${line}' >&31; read -r line <&30; echo "$line"`);
+    expect(stdout).toBe('{"call":1,"result":{"__proto__":{"polluted":true}}}\n');
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+});
