@@ -146,7 +146,7 @@ export class Rig {
     await this.service.stop();
     const left = leftoversOf(this.dataDir);
     const strangers = readdirSync(this.dataDir).filter(
-      (name) => !/^(svc\.db|instance-id$|attestation-keys$)/.test(name),
+      (name) => !/^(svc\.db|instance-id$|log-mark$|attestation-keys$)/.test(name),
     );
     if (dataDir === 'removed') rmSync(this.dataDir, { recursive: true });
     return [...left, ...strangers.map((name) => `file ${name} in the data directory`)];

@@ -61,6 +61,8 @@ export interface Config extends LoadBounds {
   readonly logCounter: SettingValues['SERVICE_LOG_COUNTER'];
   /** The host after which the log is named; null if none is kept. */
   readonly logHost: string | null;
+  /** A file; null if the log has no witnesses. */
+  readonly logWitnesses: string | null;
   /** Null if jobs are kept forever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
@@ -155,6 +157,10 @@ function fits(value: string | number, { type, enum: words, pattern, minimum = 0,
   return (words?.includes(value) ?? true) && (pattern === undefined || new RegExp(pattern, 'u').test(value));
 }
 
+function logOf(values: SettingValues): Pick<Config, 'logHost' | 'logWitnesses'> {
+  return { logHost: values.SERVICE_LOG_HOST ?? null, logWitnesses: values.SERVICE_LOG_WITNESSES ?? null };
+}
+
 function configOf(values: SettingValues): Config {
   const concurrentMemMbMax = values.SERVICE_CONCURRENT_MEM_MB_MAX ?? hostMemoryShareMb();
   const memMbCeiling = values.SERVICE_CEILING_MEM_MB ?? Math.min(LIMIT_CEILINGS.mem_mb, concurrentMemMbMax);
@@ -191,7 +197,7 @@ function configOf(values: SettingValues): Config {
     tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
     attestationMode: values.SERVICE_ATTESTATION_MODE,
     logCounter: values.SERVICE_LOG_COUNTER,
-    logHost: values.SERVICE_LOG_HOST ?? null,
+    ...logOf(values),
     retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
     concurrency,
     tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,

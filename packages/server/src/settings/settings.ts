@@ -23,6 +23,7 @@ const count = (fallback: number, description: string) => ({ ...number, default: 
 const bound = (description: string) => ({ ...number, description }) as const;
 const onUnless = (description: string) =>
   ({ type: 'string', enum: ['on', 'off'], default: 'on', description }) as const;
+const text = (description: string) => ({ type: 'string', description }) as const;
 const clampNotice = (limit: LimitName) => `What a larger \`limits.${limit}\` of a job is clamped to.`;
 const ceiling = (limit: LimitName) =>
   ({
@@ -92,27 +93,17 @@ const SHAPES = {
   },
   SERVICE_RUNTIME_PACKS_DIR: { type: 'string', description: 'Directory of runtime packs.' },
   SERVICE_LEGACY_KEYS: { type: 'string', description: 'Keys with every scope, as `tenant=key`, separated by commas.' },
-  SERVICE_JWT_ISSUER: {
-    type: 'string',
-    description: 'The `iss` of RFC 9068 access tokens to accept. Without it, none are accepted.',
-  },
-  SERVICE_JWT_AUDIENCE: {
-    type: 'string',
-    description: 'The `aud` that access tokens must name. Needed with the issuer.',
-  },
-  SERVICE_JWT_JWKS: {
-    type: 'string',
-    description: "The issuer's JWK set: a path or an https address. Needed with the issuer.",
-  },
+  SERVICE_JWT_ISSUER: text('The `iss` of RFC 9068 access tokens to accept. Without it, none are accepted.'),
+  SERVICE_JWT_AUDIENCE: text('The `aud` that access tokens must name. Needed with the issuer.'),
+  SERVICE_JWT_JWKS: text("The issuer's JWK set: a path or an https address. Needed with the issuer."),
   SERVICE_JWT_TENANT_CLAIM: {
     type: 'string',
     default: 'tenant_id',
     description: 'The claim of access tokens that names the tenant.',
   },
-  SERVICE_ALLOWED_ORIGINS: {
-    type: 'string',
-    description: "Origins whose pages may open streams, separated by commas, beside that of the service's own host.",
-  },
+  SERVICE_ALLOWED_ORIGINS: text(
+    "Origins whose pages may open streams, separated by commas, beside that of the service's own host.",
+  ),
   SERVICE_METRICS_TOKEN: {
     type: 'string',
     pattern: '^[\\x21-\\x7e]{1,512}$',
@@ -131,6 +122,9 @@ const SHAPES = {
     ...({ type: 'string', pattern: '^[A-Za-z0-9.-]{1,200}$' } as const),
     description: 'Keeps a public log of what is signed, under this host. How many jobs there are is then public.',
   },
+  SERVICE_LOG_WITNESSES: text(
+    'File with the witnesses of the log, one a line: the key as `NAME+HINT+BASE64`, and the address.',
+  ),
   SERVICE_RETENTION_DAYS: {
     type: 'number',
     minimum: 0.001,

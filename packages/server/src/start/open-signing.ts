@@ -2,6 +2,7 @@
 
 import { StartError } from '../ground/start-error.ts';
 import { LogKeeper } from '../job/log/log-keeper.ts';
+import { readWitnesses } from '../job/log/witnesses.ts';
 import type { Nudges } from '../job/nudges.ts';
 import { Attestor } from '../job/sign/attestor.ts';
 import type { SigningKey } from '../job/sign/keys/key-files.ts';
@@ -13,7 +14,7 @@ import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
 export interface OpenSigningOptions {
-  readonly config: Pick<Config, 'attestationMode' | 'dataDir' | 'roles' | 'logHost'>;
+  readonly config: Pick<Config, 'attestationMode' | 'dataDir' | 'roles' | 'logHost' | 'logWitnesses'>;
   readonly store: Store;
   readonly nudges: Nudges;
   readonly log: Log;
@@ -45,7 +46,8 @@ export async function openSigning({ config, ...options }: OpenSigningOptions): P
     const retired = knownKeys(config.dataDir).filter(({ isCurrent }) => !isCurrent);
     const keys = fleet === null ? own : await agreedKeys(own, fleet, retired);
     const { dataDir, logHost: host } = config;
-    const logKeeper = host === null ? null : new LogKeeper({ ...options, dataDir, host, keys });
+    const witnesses = config.logWitnesses === null ? [] : readWitnesses(config.logWitnesses);
+    const logKeeper = host === null ? null : new LogKeeper({ ...options, dataDir, host, keys, witnesses });
     return { keys, attestor: new Attestor({ ...options, keys, isLogged: logKeeper !== null }), logKeeper };
   } catch (error) {
     if (!(error instanceof SigningKeyError)) throw error;

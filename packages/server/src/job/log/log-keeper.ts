@@ -1,7 +1,7 @@
 /**
  * Gives signed statements their positions in the log and signs its heads, once a second for all that came, on the node whose
- * turn it is to sign. A head is signed once its tree is committed, so a crash between the two leaves one tree whose next head
- * has more. Of two nodes that try at once, the store lets one give positions.
+ * turn it is to sign. A head is signed once its tree is committed, then shown to witnesses, and then stored and served. So a
+ * crash in between leaves one tree whose next head has more. Of two nodes that try at once, the store lets one give positions.
  */
 import { type LogName, originOfLog } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';
@@ -16,6 +16,9 @@ import type { SigningKey } from '../sign/keys/key-files.ts';
 import { openLogKey } from '../sign/keys/log-key.ts';
 import { SigningKeyError } from '../sign/keys/signing-key-error.ts';
 import { logOpening, signedHead } from './heads.ts';
+import { LogGuard } from './log-guard.ts';
+import { LogStopped } from './log-stopped.ts';
+import { type WitnessAddress, Witnesses, type WitnessStanding } from './witnesses.ts';
 
 export interface LogKeeperOptions {
   readonly store: Pick<Store, 'logState' | 'openLog' | 'sequenceLog' | 'storeLogHead' | 'logRanges'>;
@@ -23,17 +26,13 @@ export interface LogKeeperOptions {
   /** The host of which the log has its name. */
   readonly host: string;
   readonly keys: { readonly current: () => SigningKey };
+  readonly witnesses?: readonly WitnessAddress[];
   readonly nudges: Nudges;
   readonly log: Log;
   /** Whether this node is the one that signs. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
   /** Called when logging begins to fail, and when it works again. */
   readonly onProblemChange?: () => void;
-}
-
-/** Nothing can be logged until an operator changes something. Any caller may read the message, so it names no path. */
-export class LogStopped extends Error {
-  override readonly name = 'LogStopped';
 }
 
 /** The time from one head to the next. */
@@ -45,11 +44,20 @@ const sequencedMax = 2000;
 
 export class LogKeeper implements AsyncDisposable {
   readonly #options: LogKeeperOptions;
+  readonly #witnesses: Witnesses | null;
+  readonly #guard: LogGuard;
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
   #problem: SigningProblem | null = null;
 
   constructor(options: LogKeeperOptions) {
     this.#options = options;
+    const { store, dataDir, witnesses: addresses = [], log } = options;
+    const onChange = ({ name, state, reason }: WitnessStanding) =>
+      state === 'signs'
+        ? log.info(`the witness ${name} signs the heads of the log`)
+        : log.warn({ reason }, `the witness ${name} ${state === 'silent' ? 'does not answer' : 'disagrees'}`);
+    this.#witnesses = addresses.length === 0 ? null : new Witnesses({ addresses, onChange });
+    this.#guard = new LogGuard({ store, dataDir, witnesses: this.#witnesses });
   }
 
   start(): void {
@@ -61,6 +69,11 @@ export class LogKeeper implements AsyncDisposable {
     return this.#problem;
   }
 
+  /** What each witness said last. */
+  get witnesses(): readonly WitnessStanding[] {
+    return this.#witnesses?.standings ?? [];
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]();
   }
@@ -70,6 +83,7 @@ export class LogKeeper implements AsyncDisposable {
     using nudge = nudges.next('log', signal);
     try {
       if (isOurTurn()) await this.logWhatWaits();
+      else this.#guard.lostTurn();
       this.#note(null);
     } catch (error) {
       const message = publicReasonOf(error);
@@ -93,6 +107,7 @@ export class LogKeeper implements AsyncDisposable {
     let state = (await store.logState()) ?? (await this.#open());
     if (state.host !== this.#options.host)
       throw new LogStopped(`the log is that of ${state.host}, and the service is told to be ${this.#options.host}`);
+    await this.#guard.refuseOlder(state);
     for (;;) {
       const size = await store.sequenceLog({ size: state.size, most: sequencedMax });
       // Another node was first: it signs the head.
@@ -111,7 +126,7 @@ export class LogKeeper implements AsyncDisposable {
     const { size } = state;
     const [root] = await store.logRanges([{ start: 0, end: size }]);
     if (root === undefined) throw new Error('the store has no root');
-    await store.storeLogHead(signedHead(state, { size, root }, key));
+    await store.storeLogHead(await this.#guard.guarded(signedHead(state, { size, root }, key), state));
   }
 
   async #open(): Promise<LogState> {

@@ -1,0 +1,133 @@
+/**
+ * Keeps a log from being taken back: nothing is logged into a store that is older than what this node signed, or than what
+ * its witnesses know. Only a head that the key of the log signed stops the log. docs/decisions/0067.
+ */
+import {
+  type Checkpoint,
+  checkpointText,
+  consistencyRanges,
+  equalHashes,
+  headProblem,
+  logNameOf,
+  type NoteKey,
+  noteText,
+  originOfLog,
+  parseCheckpoint,
+  parseNoteKey,
+  treeKeyOf,
+} from '@vouchbox/evidence';
+import type { LogHead, LogState } from '../../store/records/log.ts';
+import type { Store } from '../../store/store.ts';
+import { readLogMark, writeLogMark } from './log-mark.ts';
+import { LogStopped } from './log-stopped.ts';
+import type { OwnLog, Witnesses } from './witnesses.ts';
+
+export interface LogGuardOptions {
+  readonly store: Pick<Store, 'logState' | 'logRanges'>;
+  readonly dataDir: string;
+  /** Null if the log has none. */
+  readonly witnesses: Witnesses | null;
+}
+
+export class LogGuard {
+  readonly #options: LogGuardOptions;
+  /** Undefined until it was read. */
+  #mark: Checkpoint | null | undefined;
+  /** The tree of which the store was compared with what witnesses know, since it is our turn. */
+  #compared: string | null = null;
+
+  constructor(options: LogGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Another node may change the store now: what witnesses know is to be asked again. */
+  lostTurn(): void {
+    this.#compared = null;
+  }
+
+  /** @throws LogStopped if the store is older than the log */
+  async refuseOlder(state: LogState): Promise<void> {
+    const origin = originOfLog(state);
+    const isNew = this.#compared !== origin;
+    await this.#refuseBehindMark(state, { isWhole: isNew });
+    if (!isNew) return;
+    if (state.head !== null) await this.#witnessed(checkpointOf(state.head), state);
+    this.#compared = origin;
+  }
+
+  /**
+   * The head with the lines of witnesses that signed it in time. It is marked before they see it.
+   * @throws LogStopped if the tree does not go on from the mark, or a witness shows that it does not
+   */
+  async guarded(head: LogHead, state: LogState): Promise<LogHead> {
+    await this.#refuseBehindMark(state, { isWhole: true });
+    const checkpoint = checkpointOf(head);
+    await this.#keep(checkpoint);
+    const { lines } = await this.#witnessed(checkpoint, state);
+    const { text, signatures } = checkpoint.note;
+    return { ...head, checkpoint: noteText({ text, signatures: [...signatures, ...lines] }) };
+  }
+
+  /** `isWhole`: the tree is compared too, and not its size alone. */
+  async #refuseBehindMark(state: LogState, { isWhole }: { readonly isWhole: boolean }): Promise<void> {
+    this.#mark ??= await readLogMark(this.#options.dataDir);
+    const mark = this.#mark;
+    const name = mark === null ? null : logNameOf(mark.origin);
+    if (mark === null || name?.host !== state.host || name.tree < state.tree) return;
+    const key = treeKeyOf(ownKey(state), mark.origin);
+    if (key === null || (await headProblem(mark, key)) !== null)
+      throw new LogStopped('the mark of the log is not signed by its key: restore log-key.pem, or remove log-mark');
+    if (name.tree > state.tree) throw takenBack(state, mark);
+    if (mark.size > state.size || (isWhole && !(await this.#has(mark)))) throw takenBack(state, mark);
+  }
+
+  async #witnessed(head: Checkpoint, state: LogState) {
+    const { witnesses, store } = this.#options;
+    if (witnesses === null) return { lines: [] };
+    const own: OwnLog = {
+      key: ownKey(state),
+      proof: (old, size) => store.logRanges(consistencyRanges(old, size)),
+      has: (other) => this.#has(other),
+    };
+    const answered = await witnesses.ask(head, own);
+    if (answered.missed === null) return answered;
+    // It is kept as if this node had signed it, so that the log stays closed when no witness can be reached.
+    await this.#keep(answered.missed);
+    throw takenBack(state, answered.missed);
+  }
+
+  /** Whether the tree, as the store has it now, begins with a head's. */
+  async #has({ origin, size, root }: Checkpoint): Promise<boolean> {
+    const { store } = this.#options;
+    const state = await store.logState();
+    if (state === null || originOfLog(state) !== origin || state.size < size) return false;
+    const [own] = await store.logRanges([{ start: 0, end: size }]);
+    return own !== undefined && equalHashes(own, root);
+  }
+
+  async #keep(head: Checkpoint): Promise<void> {
+    await writeLogMark(this.#options.dataDir, head);
+    this.#mark = head;
+  }
+}
+
+function takenBack({ size, tree }: LogState, { origin, size: signed, root }: Checkpoint): LogStopped {
+  const [, leaves, hash] = checkpointText(origin, { size: signed, root }).split('\n');
+  const has = logNameOf(origin)?.tree === tree ? `has ${size} leaves, or others` : `has tree ${tree}`;
+  return new LogStopped(
+    `the store is older than the log: a head of ${origin} with ${leaves} leaves (${hash}) was signed, and the store ${has}. ` +
+      'Results are signed, and not logged until `vouchbox log reopen` opens the next tree',
+  );
+}
+
+function ownKey({ log_key }: LogState): NoteKey {
+  const parsed = parseNoteKey(log_key);
+  if (parsed.kind === 'refused') throw new Error(`the store has no key of the log: ${parsed.reason}`);
+  return parsed.key;
+}
+
+function checkpointOf({ checkpoint }: LogHead): Checkpoint {
+  const parsed = parseCheckpoint(checkpoint);
+  if (parsed.kind === 'refused') throw new Error(`the store's head of the log is refused: ${parsed.reason}`);
+  return parsed.checkpoint;
+}

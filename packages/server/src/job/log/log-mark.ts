@@ -1,0 +1,37 @@
+/**
+ * The last head that this node knows to be signed by the key of the log, in the file `log-mark` of the data directory. It is
+ * on disk before anybody gets the head, so a store that was taken back is missed, as `svc.db-mark` misses a lost end of the
+ * store's own log. It is no part of a backup.
+ */
+import { open, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Checkpoint, noteText, parseCheckpoint } from '@vouchbox/evidence';
+
+const pathIn = (dataDir: string) => join(dataDir, 'log-mark');
+
+/** Null if there is none. @throws if it cannot be read, or has no head */
+export async function readLogMark(dataDir: string): Promise<Checkpoint | null> {
+  let text: string;
+  try {
+    text = await readFile(pathIn(dataDir), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const parsed = parseCheckpoint(text);
+  if (parsed.kind === 'refused') throw new Error(`log-mark has no head: ${parsed.reason}`);
+  return parsed.checkpoint;
+}
+
+/** Keeps a head in place of the one before. A crash leaves one of both; it is durable when this resolves. */
+export async function writeLogMark(dataDir: string, { note }: Checkpoint): Promise<void> {
+  const path = pathIn(dataDir);
+  {
+    await using fresh = await open(`${path}.new`, 'w', 0o600);
+    await fresh.writeFile(noteText(note));
+    await fresh.sync();
+  }
+  await rename(`${path}.new`, path);
+  await using directory = await open(dataDir, 'r');
+  await directory.sync();
+}

@@ -1,0 +1,219 @@
+/**
+ * Asks the witnesses of the log to sign a head: all at once, for a bounded time, and each only with what its own key proves.
+ * What they answer is hostile. A witness that knows a head which the key of the log signed, and which our tree does not begin
+ * with, shows that our store was taken back. Whatever else it says is its own opinion. https://c2sp.org/tlog-witness.
+ */
+import { readFileSync } from 'node:fs';
+import {
+  type Checkpoint,
+  consistencyText,
+  cosignedAt,
+  decimalOf,
+  type Hash,
+  headProblem,
+  type NoteKey,
+  type NoteSignature,
+  noteBytesMax,
+  noteText,
+  parseCheckpoint,
+  parseNoteKey,
+  parseSignatureLines,
+} from '@vouchbox/evidence';
+import { StartError } from '../../ground/start-error.ts';
+
+export interface WitnessAddress {
+  /** Of type `cosignature`. */
+  readonly key: NoteKey;
+  /** Without a slash at its end. */
+  readonly url: string;
+}
+
+const witnessesMax = 16;
+
+/** The witnesses in a file, one a line: its key as `NAME+HINT+BASE64`, and its address. @throws StartError */
+export function readWitnesses(path: string): readonly WitnessAddress[] {
+  const refuse = (reason: string, cause?: unknown) => new StartError(`the witnesses in ${path}: ${reason}`, { cause });
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw refuse('the file cannot be read', cause);
+  }
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  if (lines.length > witnessesMax) throw refuse(`there are more than ${witnessesMax}`);
+  return lines.map((line, at) => {
+    const [key = '', url = '', ...rest] = line.trim().split(/\s+/);
+    const parsed = parseNoteKey(key);
+    const isAddress = /^https?:$/.test(URL.parse(url)?.protocol ?? '') && rest.length === 0;
+    if (parsed.kind === 'refused') throw refuse(`entry ${at + 1} has no key: ${parsed.reason}`);
+    if (parsed.key.type !== 'cosignature') throw refuse(`entry ${at + 1} has the key of a log, not of a witness`);
+    if (!isAddress) throw refuse(`entry ${at + 1} is not a key and an http or https address`);
+    return { key: parsed.key, url: url.replace(/\/+$/, '') };
+  });
+}
+
+/** What is asked about our own log. */
+export interface OwnLog {
+  readonly key: NoteKey;
+  /** The hashes by which a tree of `size` is proven to begin with one of `old`. */
+  readonly proof: (old: number, size: number) => Promise<readonly Hash[]>;
+  /** Whether our tree, as it is now, begins with the head's. */
+  readonly has: (head: Checkpoint) => Promise<boolean>;
+}
+
+export interface Witnessing {
+  /** Of the head that was asked about. */
+  readonly lines: readonly NoteSignature[];
+  /** A head that our own key signed, and that our tree does not begin with; null if no witness showed one. */
+  readonly missed: Checkpoint | null;
+}
+
+/** What a witness said last. `silent`: it could not be reached, or failed. */
+export interface WitnessStanding {
+  readonly name: string;
+  readonly state: 'signs' | 'disagrees' | 'silent' | 'not_asked';
+  readonly reason: string | null;
+}
+
+interface Witness extends WitnessAddress {
+  /** How much of the log it has, as far as is known. */
+  known: { readonly origin: string; readonly size: number };
+  standing: WitnessStanding;
+  failures: number;
+  restsUntil: number;
+}
+
+export interface WitnessesOptions {
+  readonly addresses: readonly WitnessAddress[];
+  /** How long a head waits for its witnesses. */
+  readonly milliseconds?: number;
+  readonly onChange?: (standing: WitnessStanding) => void;
+}
+
+const patienceMilliseconds = 2000;
+const firstRest = 5000;
+const longestRest = 300_000;
+
+export class Witnesses {
+  readonly #witnesses: readonly Witness[];
+  readonly #options: WitnessesOptions;
+
+  constructor(options: WitnessesOptions) {
+    this.#options = options;
+    this.#witnesses = options.addresses.map((address) => ({
+      ...address,
+      known: { origin: '', size: 0 },
+      standing: { name: address.key.name, state: 'not_asked', reason: null },
+      failures: 0,
+      restsUntil: 0,
+    }));
+  }
+
+  get standings(): readonly WitnessStanding[] {
+    return this.#witnesses.map(({ standing }) => standing);
+  }
+
+  /** Resolves within the time, with what was answered until then. One that failed is not asked again for a while. */
+  async ask(head: Checkpoint, own: OwnLog): Promise<Witnessing> {
+    const awake = this.#witnesses.filter(({ restsUntil }) => restsUntil <= performance.now());
+    const answers = await Promise.all(awake.map((witness) => this.#answerOf(witness, head, own)));
+    const missed = answers.flatMap((answer) => (answer.kind === 'missed' ? [answer.head] : []));
+    return {
+      lines: answers.flatMap((answer) => (answer.kind === 'signs' ? answer.lines : [])),
+      missed: missed.sort((one, other) => other.size - one.size)[0] ?? null,
+    };
+  }
+
+  async #answerOf(witness: Witness, head: Checkpoint, own: OwnLog): Promise<Answer> {
+    const { milliseconds = patienceMilliseconds } = this.#options;
+    const answer = await askOne(witness, head, { own, signal: AbortSignal.timeout(milliseconds) }).catch(
+      (error: unknown): Answer => ({ kind: 'silent', reason: (error as Error).message }),
+    );
+    if (answer.kind === 'signs') witness.known = { origin: head.origin, size: head.size };
+    if (answer.kind !== 'late') this.#note(witness, answer);
+    return answer;
+  }
+
+  #note(witness: Witness, answer: Exclude<Answer, { kind: 'late' }>): void {
+    witness.failures = answer.kind === 'silent' ? witness.failures + 1 : 0;
+    const rest = Math.min(longestRest, firstRest * 2 ** Math.min(witness.failures - 1, 10));
+    if (answer.kind === 'silent') witness.restsUntil = performance.now() + rest;
+    const state = answer.kind === 'missed' ? 'disagrees' : answer.kind;
+    const before = witness.standing.state;
+    const reason = answer.kind === 'missed' ? `it knows ${answer.head.size} leaves` : (answer.reason ?? null);
+    witness.standing = { name: witness.key.name, state, reason };
+    if (before !== state) this.#options.onChange?.(witness.standing);
+  }
+}
+
+type Answer =
+  | { readonly kind: 'signs'; readonly lines: readonly NoteSignature[]; readonly reason?: never }
+  | { readonly kind: 'missed'; readonly head: Checkpoint }
+  | { readonly kind: 'disagrees' | 'silent'; readonly reason: string }
+  /** Another node showed it a later head of ours. */
+  | { readonly kind: 'late' };
+
+interface Asking {
+  readonly own: OwnLog;
+  readonly signal: AbortSignal;
+}
+
+async function askOne(witness: Witness, head: Checkpoint, asking: Asking): Promise<Answer> {
+  const { own } = asking;
+  let old = witness.known.origin === head.origin ? Math.min(witness.known.size, head.size) : 0;
+  let answer = await addCheckpoint(witness, { head, old }, asking);
+  const size = answer.status === 409 ? decimalOf(answer.text.trim()) : null;
+  if (size !== null && size !== old && size <= head.size) {
+    old = size;
+    answer = await addCheckpoint(witness, { head, old }, asking);
+  }
+  if (answer.status === 200) return await signedBy(witness, head, answer.text);
+  if (answer.status >= 500 || answer.status === 429) return { kind: 'silent', reason: `it answered ${answer.status}` };
+  const shown = await headOf(witness, head.origin, asking).catch(() => null);
+  if (shown !== null && (await headProblem(shown, own.key)) === null) {
+    if (!(await own.has(shown))) return { kind: 'missed', head: shown };
+    if (shown.size > head.size) return { kind: 'late' };
+  }
+  return { kind: 'disagrees', reason: `it answered ${answer.status}` };
+}
+
+async function addCheckpoint(
+  { url }: WitnessAddress,
+  { head, old }: { readonly head: Checkpoint; readonly old: number },
+  { own, signal }: Asking,
+): Promise<HttpAnswer> {
+  const body = consistencyText(old, await own.proof(old, head.size), noteText(head.note));
+  return await exchange(`${url}/add-checkpoint`, { method: 'POST', body, signal });
+}
+
+async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string): Promise<Answer> {
+  const lines = (parseSignatureLines(text) ?? []).filter(({ name }) => name === key.name);
+  const time = await cosignedAt({ text: head.note.text, signatures: lines }, key);
+  if (typeof time !== 'number') return { kind: 'disagrees', reason: 'what it answered is not signed by its key' };
+  // Only lines of the pinned key: another one under its name would say nothing to a reader.
+  return { kind: 'signs', lines: lines.filter(({ hint }) => hint.every((byte, at) => byte === key.hint[at])) };
+}
+
+/** The head that a witness of ours shows of a log; null if it shows none. Other programs need not have it. */
+async function headOf({ url }: WitnessAddress, origin: string, { signal }: Asking): Promise<Checkpoint | null> {
+  const answer = await exchange(`${url}/checkpoint?origin=${encodeURIComponent(origin)}`, { signal });
+  const parsed = answer.status === 200 ? parseCheckpoint(answer.text) : null;
+  return parsed?.kind === 'checkpoint' ? parsed.checkpoint : null;
+}
+
+interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function exchange(url: string, request: RequestInit): Promise<HttpAnswer> {
+  const response = await fetch(url, { ...request, redirect: 'error' });
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += piece.length;
+    if (bytes > noteBytesMax) throw new Error('its answer is too long');
+    pieces.push(piece);
+  }
+  return { status: response.status, text: Buffer.concat(pieces).toString('utf8') };
+}

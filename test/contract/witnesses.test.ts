@@ -1,0 +1,166 @@
+/**
+ * A log and its witnesses over real HTTP: a good one signs its heads among others that hang, lie, flood and redirect. A store
+ * that was taken back is missed by what they know, and then signs results and logs nothing. docs/decisions/0067.
+ */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serviceVerify } from '@vouchbox/verifier/command';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Command, vouchbox } from '../rig/command.ts';
+import { Rig } from '../rig/rig.ts';
+
+const SETTINGS = { provider: 'subprocess', 'attestation-mode': 'on', 'log-host': 'log.example' };
+const python = { language: 'python', code: 'print("hi")' } as const;
+
+/** What a witness of bad will, or none at all, does. */
+const HOSTILE: readonly RequestListener[] = [
+  () => {},
+  (_, response) => {
+    const piece = Buffer.alloc(1 << 16, 'a');
+    const pour = () => {
+      while (!response.destroyed && response.write(piece));
+    };
+    response.on('drain', pour);
+    pour();
+  },
+  (_, response) => response.writeHead(302, { location: `${witnessUrl}/add-checkpoint` }).end(),
+  (_, response) => response.end(`— witness.example ${Buffer.alloc(76).toString('base64')}\n`),
+  (_, response) => response.writeHead(409).end('999999999\n'),
+  (_, response) => response.writeHead(422).end('no'),
+];
+
+let scratch: string;
+let servers: Server[];
+let witness: Command;
+let witnessUrl: string;
+let witnessKey: string;
+let logKey: string;
+beforeAll(async () => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-witnesses-'));
+  const rig = await Rig.start(SETTINGS, join(scratch, 'data'));
+  const { job_id } = await rig.alpha.client.run(python);
+  await proofOf(rig, job_id);
+  logKey = file(
+    'log.key',
+    ((await (await fetch(`${rig.service.url}/log/keys`)).json()) as { log_key: string }).log_key,
+  );
+  expect(await rig.stop('kept')).toEqual([]);
+  cpSync(join(scratch, 'data'), join(scratch, 'older'), { recursive: true });
+  await startWitness('0');
+  servers = await Promise.all(HOSTILE.map(listening));
+  const hostile = servers.map((server) => `${witnessKey} http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  file('witnesses', `# those of the test\n${witnessKey} ${witnessUrl}/\n${hostile.join('\n')}\n`);
+});
+afterAll(async () => {
+  await witness[Symbol.asyncDispose]();
+  for (const server of servers) server.closeAllConnections();
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+async function startWitness(port: string): Promise<void> {
+  const words = ['--state', join(scratch, 'witness.json'), '--name', 'witness.example', '--port', port];
+  witness = new Command(['witness', ...words, '--log-key', logKey]);
+  [, witnessUrl = '', witnessKey = ''] = await witness.shows(/listening on (\S+)\n(\S+)\n/);
+}
+
+function listening(answer: RequestListener): Promise<Server> {
+  const { promise, resolve } = Promise.withResolvers<Server>();
+  const server = createServer(answer).listen(0, '127.0.0.1', () => resolve(server));
+  return promise;
+}
+
+function file(name: string, content: string | Uint8Array): string {
+  const path = join(scratch, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** The proof of a job, once the log has it. */
+const proofOf = async (rig: Rig, job_id: string) =>
+  (await vi.waitFor(() => rig.alpha.client.logProof(job_id), { timeout: 20_000, interval: 50 })).bytes;
+
+const witnessed = {
+  ...SETTINGS,
+  get 'log-witnesses'() {
+    return join(scratch, 'witnesses');
+  },
+};
+
+async function attestedThough(rig: Rig): Promise<string> {
+  const { job_id } = await rig.alpha.client.run(python);
+  await expect
+    .poll(
+      () =>
+        rig.alpha.client.attestation(job_id).then(
+          () => 'signed',
+          () => 'not yet',
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe('signed');
+  return job_id;
+}
+
+const problemOf = async (rig: Rig) => (await rig.alpha.client.status()).log?.last_error ?? '';
+
+test('a good witness among hostile ones signs each head, also after it was killed', { tags: ['Log-7'] }, async () => {
+  const rig = await Rig.start(witnessed, join(scratch, 'data'));
+  for (let turn = 0; turn < 2; turn++) {
+    const { job_id } = await rig.alpha.client.run(python);
+    const proof = file('proof', await proofOf(rig, job_id));
+    const { client } = rig.alpha;
+    const [envelope, result, key] = [
+      await client.attestation(job_id),
+      await client.resultArtifact(job_id),
+      await client.publicKey(),
+    ];
+    const verified = await serviceVerify([
+      ...['verify', '--envelope', file('envelope', envelope.bytes), '--subject', file('result', result.bytes)],
+      ...['--public-key', file('key', key.public_key_pem), '--tenant', 'alpha'],
+      ...['--subject-name', `svc://jobs/${job_id}/result`, '--log-key', logKey, '--log-proof', proof],
+      ...['--witness', file('witness.key', witnessKey)],
+    ]);
+    expect(verified.stdout).toContain('WITNESSED by witness.example');
+    expect(await problemOf(rig)).toBe('');
+    witness.kill('SIGKILL');
+    await witness.ended();
+    await startWitness(new URL(witnessUrl).port);
+  }
+  expect(await rig.stop('kept')).toEqual([]);
+});
+
+test('a store that was taken back signs results, logs nothing and says so, also without its witnesses', {
+  tags: ['Log-8'],
+}, async () => {
+  const older = join(scratch, 'older');
+  const rig = await Rig.start(witnessed, older);
+  const job_id = await attestedThough(rig);
+  await expect.poll(() => problemOf(rig), { timeout: 20_000 }).toMatch(/the store is older than the log/);
+  await expect(rig.alpha.client.logProof(job_id)).rejects.toMatchObject({ code: 'log_proof_unavailable' });
+  expect(await rig.stop('kept')).toEqual([]);
+  const alone = await Rig.start(SETTINGS, older);
+  await attestedThough(alone);
+  await expect.poll(() => problemOf(alone), { timeout: 20_000 }).toMatch(/the store is older than the log/);
+  expect(await alone.stop('kept')).toEqual([]);
+});
+
+test('a store that is older than its own mark logs nothing', { tags: ['Log-8'] }, async () => {
+  const dataDir = join(scratch, 'marked');
+  cpSync(join(scratch, 'older'), dataDir, { recursive: true });
+  writeFileSync(join(dataDir, 'log-mark'), readFileSync(join(scratch, 'data/log-mark')));
+  const rig = await Rig.start(SETTINGS, dataDir);
+  await attestedThough(rig);
+  await expect.poll(() => problemOf(rig), { timeout: 20_000 }).toMatch(/the store is older than the log/);
+  expect(await rig.stop('kept')).toEqual([]);
+});
+
+test('a file of witnesses that has none is refused at the start', async () => {
+  const words = ['serve', '--port', '0', '--provider', 'subprocess', '--log-host', 'log.example'];
+  const bad = file('bad', `${readFileSync(logKey, 'utf8')} http://127.0.0.1:1\n`);
+  const refused = await vouchbox([...words, '--data-dir', join(scratch, 'other'), '--log-witnesses', bad]);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the key of a log, not of a witness') });
+});
