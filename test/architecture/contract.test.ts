@@ -85,7 +85,7 @@ const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44', 
 );
 /** The statements that name the members of each body. */
 const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>> = {
-  JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4', 'Submission-49'],
+  JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4', 'Submission-49', 'Promise-1'],
   Interactor: [...PROGRAM_STATEMENTS, 'Submission-49'],
   Interaction: ['Interaction-1'],
   InputFile: ['Submission-5'],
@@ -132,6 +132,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
     'Submission-8',
     'Submission-47',
     'Submission-49',
+    'Promise-1',
     ...LIMIT_STATEMENTS,
   ],
   RequestedLimits: LIMIT_STATEMENTS,
@@ -163,6 +164,8 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   StreamTicket: ['Ticket-2'],
   EndFrame: ['Stream-3f'],
   DsseEnvelope: ['Artifact-11'],
+  PendingStatement: ['Promise-5'],
+  PendingStatements: ['Promise-5'],
   ResultArtifact: ['Artifact-10'],
   PublicKey: ['Bodies-4'],
   Capabilities: ['Bodies-8a'],

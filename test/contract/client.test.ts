@@ -41,6 +41,8 @@ const METHODS = {
   getAttestation: ['attestation'],
   getResultArtifact: ['resultArtifact'],
   getLogProof: ['logProof'],
+  getPromise: ['promise'],
+  getPending: ['pending'],
   getPublicKey: ['publicKey'],
   getCapabilities: ['capabilities'],
   getWhoami: ['whoami'],

@@ -154,6 +154,14 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
     await using server = await openServer();
     return await raw(server.port, head(`GET /v1/jobs/${JOB}/log-proof`, '', KEY_OF_ACME));
   },
+  // A promise is signed within milliseconds; `promise.test.ts` has one that is not.
+  async promise_unavailable() {
+    const early = new ServiceError('promise_unavailable', 'Not yet.', { retryAfterSeconds: 1 });
+    await using server = await openServer({ jobs: { promise: () => Promise.reject(early) } });
+    return await raw(server.port, head(`GET /v1/jobs/${JOB}/promise`, '', KEY_OF_ACME));
+  },
+  not_promised: async () => told(await rig().request(`/v1/jobs/${running}/promise`)),
+  promise_not_offered: async () => told(await rig().post({ ...bash, promise: true })),
   // A key that is in no directory provokes it; `attestation.test.ts` of `job/view` has one.
   async signing_key_unknown() {
     const gone = new ServiceError('signing_key_unknown', 'No key.');

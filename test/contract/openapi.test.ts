@@ -190,7 +190,10 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   attestation_disabled: refusing('attestation_disabled', 'attestation'),
   log_proof_unavailable: refusing('log_proof_unavailable', 'logProof'),
   not_logged: refusing('not_logged', 'logProof'),
-  signing_key_unknown: refusing('signing_key_unknown', 'attestation'),
+  promise_unavailable: refusing('promise_unavailable', 'promise'),
+  not_promised: refusing('not_promised', 'promise', 'pending'),
+  promise_not_offered: { server: { jobs: { submit: refusalOf('promise_not_offered') } } },
+  signing_key_unknown: refusing('signing_key_unknown', 'attestation', 'promise'),
   body_timeout: { server: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
   job_not_terminal: refusing('job_not_terminal', 'attestation', 'logProof'),
   payload_too_large: { headers: `Content-Length: ${blobBytesMax + 1}\r\n`, body: '{' },
@@ -255,7 +258,7 @@ function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: Contract
   if (code === 'attestation_disabled' && id === 'getPublicKey') return PLAIN;
   return change;
 }
-const WAITING = ['submitJob', 'getResult', 'replayEvents', 'getGrading', 'gradingEvents'];
+const WAITING = ['submitJob', 'getResult', 'replayEvents', 'getPromise', 'getGrading', 'gradingEvents'];
 const WITHOUT_QUERY: Change = { ...PROVOCATIONS.shutting_down, query: '' };
 const WITHOUT_BODY: Change = { ...PROVOCATIONS.tenant_capacity_exhausted, body: '' };
 const BY_TICKET: Change = { ...PROVOCATIONS.insufficient_storage, key: null, query: `ticket=${'T'.repeat(43)}` };

@@ -79,6 +79,7 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   interactor: 'pair',
   build: 'built',
   product: 'built',
+  promise: 'test/contract/promise.test.ts',
 };
 
 /** Every language is in a row, or in the tests of the packs. */
@@ -162,6 +163,8 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   getAttestation: 'key_rotated',
   getResultArtifact: 'key_rotated',
   getLogProof: 'test/contract/log.test.ts',
+  getPromise: 'test/contract/promise.test.ts',
+  getPending: 'test/contract/promise.test.ts',
   getPublicKey: 'key_rotated',
   listJobs: 'repeated',
   getHealth: 'test/contract/service.test.ts',

@@ -153,6 +153,16 @@ export const SECTIONS: readonly Section[] = [
         command: call('"$url/v1/jobs/$job/log-proof"'),
         job: 'ended',
       },
+      getPromise: {
+        title: 'Fetch the promise of a job',
+        command: call('"$url/v1/jobs/$job/promise?wait_seconds=20"'),
+        job: 'ended',
+      },
+      getPending: {
+        title: 'Read what the log says of a job that waits',
+        command: call('"$url/v1/jobs/$job/pending"'),
+        job: 'ended',
+      },
       getPublicKey: { title: 'Read the signing key', command: call('"$url/v1/attestation/public-key"') },
     },
   },

@@ -33,6 +33,7 @@ const SHOWN_HEADERS = [
 export async function recordExchanges(): Promise<Exchanges> {
   process.env['SERVICE_METRICS_TOKEN'] = METRICS_TOKEN;
   process.env['SERVICE_LOG_HOST'] = 'log.example';
+  process.env['SERVICE_LOG_PROMISES'] = 'all';
   await using service = await openEmbeddedService({ signing: 'on' });
   await using recorder = await Recorder.open(service);
   for (const { operations } of SECTIONS) {

@@ -23,7 +23,7 @@ def can_isolate() -> bool:
 class Service:
     """A running service. Stop it: a killed one could not clean up."""
 
-    def __init__(self) -> None:
+    def __init__(self, **more: str) -> None:
         self._directory = tempfile.mkdtemp(prefix="vouchbox-python-")
         settings = {
             "SERVICE_PORT": "0",
@@ -32,6 +32,7 @@ class Service:
             "SERVICE_LEGACY_KEYS": ",".join(f"{tenant}=key-of-{tenant}" for tenant in TENANTS),
             "SERVICE_LOG_LEVEL": "silent",
             "SERVICE_FREE_SPACE_RESERVE_MB": "0",
+            **more,
         }
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         self._process = subprocess.Popen(

@@ -17,6 +17,7 @@ BODIES = [
     *["InputFile", "UploadedFile", "OutputFile", "OutputName", "StoredBlob", "LimitsInput", "JobSubmission"],
     *["Interactor", "Interaction"],
     *["Violation", "ReplayPage", "EndingPage", "AttestationMember", "EffectiveSpec"],
+    *["PendingStatement", "PendingStatements"],
     *["JobDetail", "CancellationAnswer", "JobListItem", "Capabilities", "PublicKey", "Whoami"],
 ]
 

@@ -29,6 +29,8 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   readonly withInputs?: true;
   /** A new file for the proof of the log: beside the directory, because older verifiers refuse a file that they do not know. */
   readonly logProof?: string;
+  /** A new file for the promise of the job, beside the directory for the same reason. */
+  readonly promise?: string;
   readonly dataDir?: string;
   readonly databaseUrl?: string;
   readonly tenant?: string;
@@ -68,8 +70,9 @@ interface Written {
 function written(job_id: string, options: ExportOptions, signal: AbortSignal): Promise<Written> {
   const target = options.output ?? job_id;
   checkSource(options);
-  if (options.withInputs && options.logProof !== undefined)
-    throw new UsageError('--log-proof is of one job: export the jobs of a graph one by one for theirs');
+  const ofOne = [options.logProof && '--log-proof', options.promise && '--promise'].find((flag) => flag);
+  if (options.withInputs && ofOne)
+    throw new UsageError(`${ofOne} is of one job: export the jobs of a graph one by one for theirs`);
   const reading = { ...options, signal };
   if (options.withInputs)
     return writeDirectory(target, (directory) => writtenGraph(directory, target, job_id, reading));
@@ -77,6 +80,7 @@ function written(job_id: string, options: ExportOptions, signal: AbortSignal): P
     withOrigin(job_id, reading, async (origin) => {
       const choice = { program: options.evidenceOnly ? 'left_out' : 'kept' } as const;
       if (options.logProof !== undefined) writeNew(options.logProof, await origin.logProof(), '--log-proof');
+      if (options.promise !== undefined) writeNew(options.promise, await origin.promise(), '--promise');
       const { missing } = await writeExport(directory, origin, choice);
       return { target, tenant: origin.source.tenant, missing, graph: null };
     }),
@@ -168,10 +172,11 @@ async function fromDataDir<Result>(
 ): Promise<Result> {
   const { loadConfig, withStoredJob } = await import('@vouchbox/server/administration');
   const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
-  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob, logProof }) =>
+  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob, logProof, promise }) =>
     use({
       source: job,
       logProof,
+      promise,
       readBlob: async (name, read) => {
         const pieces = await blob(name);
         return pieces === null ? null : await read(untilAborted(pieces, signal));

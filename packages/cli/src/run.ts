@@ -2,12 +2,13 @@
  * `vouchbox run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit
  * code.
  */
-import type { ServiceClient } from '@vouchbox/client';
+import type { ServiceClient, Submitted } from '@vouchbox/client';
 import type { EventData, JobSubmission } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT, exitCodeOf } from './failures/exit-code.ts';
 import { UsageError } from './failures/usage-error.ts';
 import { fetchOutputs, fetchStdout } from './files/large-output-files.ts';
+import { writeNew } from './files/new-file.ts';
 import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
 import { withUploads } from './files/upload-files.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service/service-access.ts';
@@ -26,6 +27,10 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   /** Starts a service for this run, even where another is named. */
   readonly local?: true;
   readonly allowMissing?: true;
+  /** Runs nothing that is not promised to be in the log. */
+  readonly promise?: true;
+  /** A new file for the promise, which is then asked for, too. */
+  readonly promiseFile?: string;
   /** Says what happens, also where stderr is not a terminal. */
   readonly verbose?: true;
 }
@@ -41,7 +46,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   await using service = serviceNamedBy(options) ?? (await ownService(options));
   const { client } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
-  const { job_id, interaction } = await submitted(submission, client).catch(async (error: unknown) => {
+  const { job_id, interaction } = await submitted(submission, client, options).catch(async (error: unknown) => {
     throw await refusalInFlags(error, { file, options }, client);
   });
   if (options.verbose) note(`job ${job_id}`);
@@ -50,8 +55,26 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   return await finish({ client, job_id, peer, options, limits: submission.limits });
 }
 
-async function submitted(submission: JobSubmission, client: ServiceClient) {
-  return await client.submit(await withUploads(submission, client));
+async function submitted(submission: JobSubmission, client: ServiceClient, options: RunOptions) {
+  const body = await withUploads(submission, client);
+  const { promise, promiseFile } = options;
+  if (!promise && promiseFile === undefined) return await client.submit(body);
+  return await promised(body, client, promiseFile);
+}
+
+/** A job without its promise is cancelled: nobody waits for it. */
+async function promised(body: JobSubmission, client: ServiceClient, file: string | undefined): Promise<Submitted> {
+  let job_id: string | null = null;
+  try {
+    const accepted = await client.submit(body, { promise: 'required' });
+    ({ job_id } = accepted);
+    if (file !== undefined && accepted.promise !== null) writeNew(file, accepted.promise.bytes, '--promise-file');
+    return accepted;
+  } catch (error) {
+    job_id ??= (error as { readonly job_id?: string | null }).job_id ?? null;
+    if (job_id !== null) await client.cancel(job_id).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** What is piped to this command is the program's input, unless it is the program, or an option gives another. */

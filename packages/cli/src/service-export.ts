@@ -59,6 +59,7 @@ export async function readFromService(
   return {
     source,
     logProof: async () => (await whenThere('log_proof_unavailable', () => client.logProof(job_id, call), call)).bytes,
+    promise: async () => (await whenThere('promise_unavailable', () => client.promise(job_id, call), call)).bytes,
     readBlob: async (blob, read) => {
       const output = inputsOf(detail.requested_spec).find((file) => 'from' in file && file.blob === blob);
       if (output === undefined || !('from' in output)) return readBlob(client, blob, { read, call });

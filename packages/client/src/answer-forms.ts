@@ -88,6 +88,7 @@ const REQUESTED_SPEC = {
   'limits?': { 'wall_seconds?': 'n', 'cpu_seconds?': 'n', 'mem_mb?': 'n', 'max_pids?': 'n', 'max_file_mb?': 'n' },
   'reproducible?': 'b',
   'interaction?': { peer: 'j', role: 's' },
+  'promise?': 'b',
 } as const;
 const RECEIPT = {
   'schema_version?': 'i',
@@ -312,6 +313,16 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
       },
     ],
     next_cursor: 'iz',
+  },
+  'GET /v1/jobs/{id}/pending': {
+    items: [
+      {
+        stated_at: 's',
+        answer_by: 's',
+        envelope: { payload: 's', payloadType: 's', signatures: [{ keyid: 's', sig: 's' }] },
+        log_proof: 'sz',
+      },
+    ],
   },
   'GET /v1/attestation/public-key': { key_id: 's', algorithm: 's', public_key_pem: 's', trust_notice: 's' },
   'GET /v1/capabilities': {

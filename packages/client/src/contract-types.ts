@@ -84,6 +84,8 @@ export type ErrorCode =
   | 'attestation_disabled'
   | 'log_proof_unavailable'
   | 'not_logged'
+  | 'promise_unavailable'
+  | 'not_promised'
   | 'signing_key_unknown'
   | 'method_not_allowed'
   | 'body_timeout'
@@ -93,6 +95,7 @@ export type ErrorCode =
   | 'expectation_failed'
   | 'runtime_unavailable'
   | 'minimum_isolation_unsatisfied'
+  | 'promise_not_offered'
   | 'blob_unavailable'
   | 'input_unavailable'
   | 'digest_mismatch'
@@ -199,6 +202,8 @@ export interface JobSubmission {
    * becomes a job of its own, and the submission then has no `stdin`.
    */
   interactor?: Interactor;
+  /** Asks for a promise that the log answers for the job in time. */
+  promise?: boolean;
 }
 
 export interface Interactor {
@@ -771,6 +776,7 @@ export interface StoredSpec {
   };
   reproducible?: true;
   interaction?: Interaction;
+  promise?: true;
 }
 
 export interface RequestedLimits {
@@ -994,6 +1000,20 @@ export interface DsseEnvelope {
     keyid: string;
     sig: string;
   }>;
+}
+
+export interface PendingStatement {
+  /** UTC with milliseconds. */
+  stated_at: string;
+  /** UTC with milliseconds. */
+  answer_by: string;
+  envelope: DsseEnvelope;
+  /** As `log-proof` of a job has it; null until the log has it. */
+  log_proof: string | null;
+}
+
+export interface PendingStatements {
+  items: Array<PendingStatement>;
 }
 
 export interface ResultArtifact {

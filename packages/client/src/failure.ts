@@ -4,6 +4,7 @@
  * message text.
  */
 import type { ErrorCode } from './contract-types.ts';
+import type { JobPromise } from './job-promise.ts';
 
 export interface ServiceFailureFields {
   readonly code: ErrorCode | (string & {});
@@ -26,6 +27,8 @@ export class ServiceFailure extends Error implements ServiceFailureFields {
   declare readonly retryAfterSeconds: number | null;
   /** The job that was accepted before a run failed; null if none was, or it was not a run. */
   job_id: string | null = null;
+  /** The promise of that job, if it was fetched. */
+  promise: JobPromise | null = null;
 
   constructor(message: string, fields: ServiceFailureFields) {
     super(message);
@@ -57,6 +60,8 @@ export class TransportFailure extends Error {
   declare readonly retryAfterSeconds: number | null;
   /** The job that was accepted before a run failed; null if none was, or it was not a run. */
   job_id: string | null = null;
+  /** The promise of that job, if it was fetched. */
+  promise: JobPromise | null = null;
 
   constructor(reason: TransportFailureReason, message: string, options: TransportFailureOptions = {}) {
     super(message, options);
@@ -67,7 +72,7 @@ export class TransportFailure extends Error {
 
 /**
  * What is wrong with a record: the receipt, the end, the output, the files, the workspace they belong to, or the event
- * `seq` of the chain.
+ * `seq` of the chain; or the promise of a job.
  */
 export type EvidenceCheck =
   | 'receipt'
@@ -76,6 +81,7 @@ export type EvidenceCheck =
   | 'output'
   | 'artifacts'
   | 'workspace'
+  | 'promise'
   | 'sequence'
   | 'job'
   | 'hash_version'
@@ -87,6 +93,10 @@ export class EvidenceFailure extends Error {
   declare readonly check: EvidenceCheck;
   /** The number of the first wrong event; null if it is not about one. */
   declare readonly seq: number | null;
+  /** The job that was accepted before a run failed; null if none was, or it was not a run. */
+  job_id: string | null = null;
+  /** The promise of that job, if it was fetched. */
+  promise: JobPromise | null = null;
 
   constructor(check: EvidenceCheck, message: string, seq: number | null = null) {
     super(message);

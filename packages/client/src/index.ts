@@ -30,6 +30,7 @@ export type {
   Submitted,
   WaitOptions,
 } from './job-options.ts';
+export type { JobPromise, PromiseWish } from './job-promise.ts';
 export type { LegacyJobDetail, LegacyReceipt } from './older-route.ts';
 export type { OnText, RunOptions, RunResult } from './run.ts';
 export { createServiceClient, type MetricsOptions, type MetricsText, type ServiceClient } from './service-client.ts';

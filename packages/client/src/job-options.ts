@@ -1,5 +1,6 @@
 /** What the calls about jobs take, and what a submission gives. */
 import type { JobStatus, Language, SubmissionAnswer, SubmissionInclude } from './contract-types.ts';
+import type { JobPromise, PromiseWish } from './job-promise.ts';
 import type { ProgramOptions } from './submission.ts';
 
 export interface CallOptions {
@@ -16,6 +17,11 @@ export interface SubmitOptions extends CallOptions, ProgramOptions {
   readonly waitSeconds?: number | undefined;
   /** What else the answer is to have, of services that name `submission_include` in their features. */
   readonly include?: readonly SubmissionInclude[] | undefined;
+  /**
+   * Whether a promise is asked for and fetched, of services that name `job_promises` in their features. Where it is
+   * `required`, a submission without one fails.
+   */
+  readonly promise?: PromiseWish | undefined;
 }
 
 /** A stored job. `result` is there if the service waited for it and the job ended in time. */
@@ -24,6 +30,8 @@ export interface Submitted extends SubmissionAnswer {
   readonly replayed: boolean;
   /** The key that was sent; null if none was. */
   readonly idempotencyKey: string | null;
+  /** Null if none was asked for, or none came. */
+  readonly promise: JobPromise | null;
 }
 
 /** A page of at most `limit` jobs, of these statuses and this language, after the page whose `next_cursor` it was. */

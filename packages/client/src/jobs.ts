@@ -18,15 +18,20 @@ const historyEventsMax = 100_000;
 export async function submit(
   session: Session,
   program: string | JobSubmission,
-  { idempotencyKey = randomKey(), waitSeconds, include, signal, ...options }: SubmitOptions,
+  { idempotencyKey = randomKey(), waitSeconds, include, promise = false, signal, ...options }: SubmitOptions,
 ): Promise<Submitted> {
-  const body = await submissionOf(program, options);
+  const fetch = promise === false ? null : await (await promises()).promising(session, promise, signal);
+  const body = { ...(await submissionOf(program, options)), ...(fetch && { promise: true }) };
   const send = idempotencyKey === null ? once : repeated;
   const call = { body, query: { wait_seconds: waitSeconds, include }, idempotencyKey, signal };
-  const answer = await send(session, 'POST /v1/jobs', call);
-  const replayed = answer.headers.get('idempotency-replayed') === 'true';
-  return { ...(await answerCheck()).checkSubmission(decodeJson(answer)), replayed, idempotencyKey };
+  const sent = await send(session, 'POST /v1/jobs', call);
+  const replayed = sent.headers.get('idempotency-replayed') === 'true';
+  const answer = (await answerCheck()).checkSubmission(decodeJson(sent));
+  return { ...answer, replayed, idempotencyKey, promise: fetch && (await fetch({ body, answer, replayed })) };
 }
+
+/** A page loads it with the first promise. */
+export const promises = () => import('./promise.ts');
 
 /** Every job of the tenant, newest first, page by page. */
 export async function* listAll(

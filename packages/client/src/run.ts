@@ -17,10 +17,11 @@ import type {
   Violation,
 } from './contract-types.ts';
 import { randomKey } from './digest.ts';
-import { ServiceFailure, TransportFailure } from './failure.ts';
+import { EvidenceFailure, ServiceFailure, TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
-import type { CallOptions } from './job-options.ts';
-import { storedEvents, submit, waitForResult } from './jobs.ts';
+import type { CallOptions, Submitted } from './job-options.ts';
+import type { JobPromise, PromiseWish } from './job-promise.ts';
+import { promises, storedEvents, submit, waitForResult } from './jobs.ts';
 import { answerCheck, factsOf, once, read, supports } from './operation.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
@@ -37,6 +38,11 @@ export interface RunOptions extends CallOptions, ProgramOptions, Pick<FollowOpti
   readonly onStderr?: OnText | undefined;
   /** Takes each event of the job, while it runs. */
   readonly onEvent?: ((event: JobEvent) => unknown) | undefined;
+  /**
+   * Whether a promise is asked for, and kept with the result. Where it is `required`, a run counts as accepted only with one:
+   * without it, or if the service keeps no log, the job is cancelled and the run fails.
+   */
+  readonly promise?: PromiseWish | undefined;
   /** Whether the result is to have every event of the job. */
   readonly history?: boolean | undefined;
   /**
@@ -61,6 +67,8 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   /** The digest of the job's receipt. */
   readonly receipt_sha256: string;
   readonly receipt: Receipt;
+  /** The signed promise of the job; null if none was asked for, or none came. */
+  readonly promise: JobPromise | null;
   /** Every event, where the call asked for them. */
   readonly history?: readonly JobEvent[];
 }
@@ -95,6 +103,7 @@ async function runInTurn(
     onEvent,
     onState,
     history = false,
+    promise = false,
     signal,
     ...options
   }: RunOptions,
@@ -104,17 +113,17 @@ async function runInTurn(
   const tellsMore = await supports(session, 'submission_include', signal);
   const tellsEnd = hears && (await supports(session, 'stream_include', signal));
   const streams = tellsEnd && globalThis.WebSocket !== undefined;
-  const submission = await submissionOf(program, options);
-  // What a build brings back is its product.
-  const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
-  if (mayName) submission.outputs ??= ['output/**'];
+  const submission = await submissionOfRun(session, program, { ...options, promise, signal });
   signal?.throwIfAborted();
-  let job_id: string | null = null;
+  let stored: Pick<Submitted, 'job_id' | 'promise'> | null = null;
   try {
-    const waitSeconds = isHeld && !hears ? waitSecondsAtOnce : undefined;
-    const include = includeOf({ tellsMore, hears, streams, history });
-    const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, include, signal });
-    job_id = submitted.job_id;
+    // A promise is worth something before the end is known, so it is fetched first.
+    const isDeferred = hears || submission.promise === true;
+    const waitSeconds = isHeld && !isDeferred ? waitSecondsAtOnce : undefined;
+    const include = includeOf({ tellsMore, isDeferred, streams, history });
+    const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, include, promise, signal });
+    const { job_id } = submitted;
+    stored = submitted;
     let told: EndFrame = submitted;
     const onEnd = (frame: EndFrame) => {
       told = frame;
@@ -127,32 +136,60 @@ async function runInTurn(
         stream_url,
         onEnd: tellsEnd ? onEnd : undefined,
       })) {
-        await onEvent?.(event);
-        if (event.kind === 'stdout') await onStdout?.(outputText(event.data));
-        if (event.kind === 'stderr') await onStderr?.(outputText(event.data));
+        await passOn(event, { onEvent, onStdout, onStderr });
       }
       (await answerCheck()).checkSubmission({ ...told, job_id, status: '' });
     }
     const ended = told.result ?? (await waitForResult(session, job_id, { signal }));
-    const result = await runResultOf(session, ended, { asked: submission.limits, receipt: told.receipt });
+    const folded = await runResultOf(session, ended, { asked: submission.limits, receipt: told.receipt });
+    const result = { ...folded, promise: submitted.promise };
     if (!history) return result;
     const events = submitted.history?.events ?? (await Array.fromAsync(storedEvents(session, job_id, { signal })));
     return { ...result, history: events };
   } catch (error) {
-    const wasRefused = error instanceof ServiceFailure || error instanceof TransportFailure;
+    const tells = isTelling(error);
+    const job_id = stored?.job_id ?? (tells ? error.job_id : null);
     // This error says more than a failure to end the job would. The job's limits end it.
-    if (job_id !== null || !wasRefused) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
-    if (wasRefused) error.job_id = job_id;
+    if (job_id !== null || !tells) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
+    if (tells) Object.assign(error, { job_id, promise: stored?.promise ?? null });
     throw error;
   }
 }
 
+async function passOn(
+  event: JobEvent,
+  { onEvent, onStdout, onStderr }: Pick<RunOptions, 'onEvent' | 'onStdout' | 'onStderr'>,
+) {
+  await onEvent?.(event);
+  if (event.kind === 'stdout') await onStdout?.(outputText(event.data));
+  if (event.kind === 'stderr') await onStderr?.(outputText(event.data));
+}
+
+/** Whether an error of a run says which job was accepted, if one was. */
+function isTelling(error: unknown): error is ServiceFailure | TransportFailure | EvidenceFailure {
+  return [ServiceFailure, TransportFailure, EvidenceFailure].some((kind) => error instanceof kind);
+}
+
+async function submissionOfRun(
+  session: Session,
+  program: string | JobSubmission,
+  { promise, signal, ...options }: ProgramOptions & CallOptions & { readonly promise: PromiseWish },
+): Promise<JobSubmission> {
+  const submission = await submissionOf(program, options);
+  // What a build brings back is its product.
+  const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
+  if (mayName) submission.outputs ??= ['output/**'];
+  // Whoever ends the job sends the same submission again.
+  if (promise !== false && (await (await promises()).promising(session, promise, signal))) submission.promise = true;
+  return submission;
+}
+
 /** What the submission is to bring, so that nothing has to be asked for after it, or after the stream. */
-function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
+function includeOf(asked: Readonly<Record<'tellsMore' | 'isDeferred' | 'streams' | 'history', boolean>>) {
   const words: SubmissionInclude[] = [];
   if (asked.streams) words.push('stream_ticket');
-  if (asked.tellsMore && !asked.hears) words.push('receipt');
-  if (asked.tellsMore && !asked.hears && asked.history) words.push('history');
+  if (asked.tellsMore && !asked.isDeferred) words.push('receipt');
+  if (asked.tellsMore && !asked.isDeferred && asked.history) words.push('history');
   return words.length === 0 ? undefined : words;
 }
 
@@ -192,6 +229,7 @@ export async function runResultOf(
     lost: folded.violations.filter(({ type }) => type.startsWith('output_')),
     receipt_sha256,
     receipt,
+    promise: null,
   };
 }
 

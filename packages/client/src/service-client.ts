@@ -22,6 +22,7 @@ import type {
   JobList,
   JobListItem,
   JobSubmission,
+  PendingStatements,
   PublicKey,
   Readiness,
   ServiceStatus,
@@ -35,7 +36,7 @@ import { type FollowOptions, followJob } from './follow.ts';
 import type { GradeOptions, GradeResult, GradingClient } from './grade.ts';
 import type { SubmitGradingOptions, SubmittedGrading } from './gradings.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
-import { listAll, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
+import { listAll, promises, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import { orOlder, tooOld } from './older-route.ts';
 import { answerCheck, read, repeated, saidOfItself } from './operation.ts';
 import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
@@ -104,6 +105,10 @@ export interface ServiceClient {
   attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The canonical result artifact, compared with its digest header. */
   resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
+  /** The signed promise that the log answers for the job, once it is signed; after at most `waitSeconds` (0–300). */
+  promise(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<ExactBytes>;
+  /** What the log says of a promised job that waited longer than was promised. */
+  pending(job_id: string, options?: CallOptions): Promise<PendingStatements>;
   /** The proof that the log has the envelope, of the latest head. */
   logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /**
@@ -206,6 +211,8 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     attestation: (job_id, reading) => exactBytes('attestation', job_id, reading),
     resultArtifact: (job_id, reading) => exactBytes('result-artifact', job_id, reading),
     logProof: (job_id, reading) => exactBytes('log-proof', job_id, reading),
+    promise: async (job_id, asking = {}) => (await promises()).signedPromise(session, job_id, asking),
+    pending: (job_id, { signal } = {}) => read(session, 'GET /v1/jobs/{id}/pending', { job_id, signal }),
     upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
     download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
     downloadPieces: async (blob, sending) => (await import('./blobs.ts')).pieces(session, blob, sending),

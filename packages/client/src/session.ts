@@ -34,6 +34,15 @@ export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   /** The last whole answer about the service itself. */
   said: Answer | null;
   readonly turns: Turns;
+  readonly promised: Promised;
+}
+
+/** What promises are compared with. */
+export interface Promised {
+  /** Whose credential it is, once a promise was compared with it. */
+  tenant: string | null;
+  /** The largest number of a job that was promised to this client. */
+  highestNumber: number;
 }
 
 /**
@@ -59,5 +68,6 @@ export function openSession(options: ClientOptions): Session {
     facts: null,
     said: null,
     turns: new Turns(),
+    promised: { tenant: null, highestNumber: 0 },
   };
 }

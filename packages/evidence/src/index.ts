@@ -17,6 +17,7 @@ export * from './log/note.ts';
 export * from './log/tree.ts';
 export * from './output.ts';
 export * from './predicate.ts';
+export * from './promise.ts';
 export * from './public-key.ts';
 export * from './receipt.ts';
 export * from './result-artifact.ts';

@@ -31,6 +31,8 @@ export const ENDPOINTS = {
   getAttestation: { method: 'GET', path: '/v1/jobs/{id}/attestation' },
   getResultArtifact: { method: 'GET', path: '/v1/jobs/{id}/result-artifact' },
   getLogProof: { method: 'GET', path: '/v1/jobs/{id}/log-proof' },
+  getPromise: { method: 'GET', path: '/v1/jobs/{id}/promise' },
+  getPending: { method: 'GET', path: '/v1/jobs/{id}/pending' },
   getPublicKey: { method: 'GET', path: '/v1/attestation/public-key' },
   getCapabilities: { method: 'GET', path: '/v1/capabilities' },
   getWhoami: { method: 'GET', path: '/v1/whoami' },

@@ -18,6 +18,8 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
       'signing_key_unknown',
       'log_proof_unavailable',
       'not_logged',
+      'promise_unavailable',
+      'not_promised',
     ],
   ],
   [405, ['method_not_allowed']],
@@ -31,6 +33,7 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
     [
       'runtime_unavailable',
       'minimum_isolation_unsatisfied',
+      'promise_not_offered',
       'blob_unavailable',
       'input_unavailable',
       'digest_mismatch',

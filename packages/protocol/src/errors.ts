@@ -30,6 +30,8 @@ export const ERRORS = {
   attestation_disabled: { status: 404, retryable: false, meaning: 'The operator has turned signing off.' },
   log_proof_unavailable: { status: 404, retryable: true, meaning: 'The log does not have the job yet.' },
   not_logged: { status: 404, retryable: false, meaning: 'No log is kept, or none was when the job was signed.' },
+  promise_unavailable: { status: 404, retryable: true, meaning: 'The promise is not signed yet.' },
+  not_promised: { status: 404, retryable: false, meaning: 'The job was accepted without a promise.' },
   signing_key_unknown: {
     status: 404,
     retryable: false,
@@ -50,6 +52,11 @@ export const ERRORS = {
     status: 422,
     retryable: false,
     meaning: 'This service isolates less than was demanded.',
+  },
+  promise_not_offered: {
+    status: 422,
+    retryable: false,
+    meaning: 'The service keeps no log, so it promises nothing.',
   },
   blob_unavailable: {
     status: 422,

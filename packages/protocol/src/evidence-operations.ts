@@ -1,10 +1,11 @@
 /** The operations on signed evidence, rows of the table in `operations.ts`. */
 import { json, storedBytes } from './answers.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import { DsseEnvelope, LogProof, ResultArtifact } from './evidence.ts';
+import { DsseEnvelope, LogProof, PendingStatements, ResultArtifact } from './evidence.ts';
 import { ENVELOPE_MEDIA_TYPE, LOG_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
 import { JOB_ERRORS, SCOPED_ERRORS, STORED_BYTES_ERRORS } from './operation-errors.ts';
+import { PromiseQuery } from './queries.ts';
 import { PublicKey } from './service.ts';
 
 export const EVIDENCE_OPERATIONS = {
@@ -37,6 +38,38 @@ export const EVIDENCE_OPERATIONS = {
     access: 'jobs:read',
     answers: { 200: storedBytes('The proof.', LOG_MEDIA_TYPE, LogProof) },
     errors: [...JOB_ERRORS, 'job_not_terminal', 'attestation_unavailable', 'log_proof_unavailable', 'not_logged'],
+    capacity: ['connection'],
+  },
+  getPromise: {
+    ...ENDPOINTS.getPromise,
+    tag: 'evidence',
+    summary: 'Fetch the signed promise that the log answers for the job.',
+    description:
+      'It says which job of its tenant it is, the digests of what was submitted, and by when the log has its result or says ' +
+      'that it waits. It comes a moment after the job was accepted: with `wait_seconds`, as soon as it is signed.',
+    access: 'jobs:read',
+    query: PromiseQuery,
+    answers: { 200: storedBytes('The envelope, byte for byte as it was stored.', ENVELOPE_MEDIA_TYPE, DsseEnvelope) },
+    errors: [
+      ...JOB_ERRORS,
+      'promise_unavailable',
+      'not_promised',
+      'signing_key_unknown',
+      'tenant_capacity_exhausted',
+      'shutting_down',
+    ],
+    capacity: ['connection', 'wait', 'response'],
+  },
+  getPending: {
+    ...ENDPOINTS.getPending,
+    tag: 'evidence',
+    summary: 'Read what the log says of a promised job that waited too long.',
+    description:
+      'Where a promised job has no result in the log in time, the log gets a signed statement that it waits, with a new ' +
+      'time. Each is here with its proof, the newest last, and at most fifty of them.',
+    access: 'jobs:read',
+    answers: { 200: json('The statements; none if the job did not wait so long.', PendingStatements) },
+    errors: [...JOB_ERRORS, 'not_promised'],
     capacity: ['connection'],
   },
   getPublicKey: {

@@ -4,8 +4,8 @@
  */
 import { Violation } from './events.ts';
 import { endMembers } from './receipt.ts';
-import { Sha256 } from './spellings.ts';
-import { Type } from './type.ts';
+import { Sha256, Timestamp } from './spellings.ts';
+import { Nullable, type Static, Type } from './type.ts';
 
 /** DSSE v1.0.2. The payload is an in-toto Statement v1 as base64. */
 export const DsseEnvelope = Type.Object({
@@ -16,6 +16,21 @@ export const DsseEnvelope = Type.Object({
 
 /** Text of https://c2sp.org/tlog-proof. */
 export const LogProof = Type.String();
+
+/** A statement that the log has of a job that waited longer than was promised. */
+export const PendingStatement = Type.Object({
+  stated_at: Timestamp,
+  /** Until when the log answers again. */
+  answer_by: Timestamp,
+  /** In the canonical form (RFC 8785) of this object, it is what was signed and logged. */
+  envelope: DsseEnvelope,
+  log_proof: Nullable(Type.String({ description: 'As `log-proof` of a job has it; null until the log has it.' })),
+});
+export type PendingStatement = Static<typeof PendingStatement>;
+
+/** Oldest first. */
+export const PendingStatements = Type.Object({ items: Type.Array(PendingStatement) });
+export type PendingStatements = Static<typeof PendingStatements>;
 
 export const ResultArtifact = Type.Object({
   _type: Type.String(),

@@ -1,6 +1,8 @@
 export * from './blob.ts';
+export * from './builds.ts';
 export * from './error-envelope.ts';
 export * from './events.ts';
+export { PendingStatement, PendingStatements } from './evidence.ts';
 export * from './gradings.ts';
 export * from './job.ts';
 export { fits, type Misfit, misfitOf } from './misfit.ts';

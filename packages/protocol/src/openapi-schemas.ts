@@ -3,7 +3,7 @@
 import { StoredBlob } from './blob.ts';
 import { ErrorEnvelope } from './error-envelope.ts';
 import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events.ts';
-import { DsseEnvelope, ResultArtifact } from './evidence.ts';
+import { DsseEnvelope, PendingStatement, PendingStatements, ResultArtifact } from './evidence.ts';
 import {
   GradingAnswer,
   GradingCancellation,
@@ -115,6 +115,8 @@ export const COMPONENT_SCHEMAS = {
   StreamTicket,
   EndFrame,
   DsseEnvelope,
+  PendingStatement,
+  PendingStatements,
   ResultArtifact,
   PublicKey,
   Capabilities,

@@ -86,7 +86,7 @@ export const OPERATIONS = {
         headers: ['Location', 'Idempotency-Replayed'],
       },
     },
-    errors: ADMISSION_ERRORS,
+    errors: [...ADMISSION_ERRORS, 'promise_not_offered'],
     capacity: ['connection', 'body', 'queue', 'wait', 'response'],
   },
   listJobs: {

@@ -101,6 +101,9 @@ function lastParts(description: string) {
   return withDefault([], Type.Array(Type.Enum(['result', 'receipt']), { minItems: 1, description }));
 }
 
+export const PromiseQuery = Type.Object({ wait_seconds: waitSeconds('the signature, if the promise has none yet') });
+export type PromiseQuery = Static<typeof PromiseQuery>;
+
 export const ReplayQuery = Type.Object({
   after,
   limit: withDefault(

@@ -1,5 +1,6 @@
 /** The receipt of a job: what was observed, digested. Spec § Receipt. */
 
+import { StoredBuild, StoredProduct } from './builds.ts';
 import { ArtifactRecord, EffectiveLimitsSchema } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LIMIT_NAMES } from './limits.ts';
@@ -7,7 +8,7 @@ import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { type OBSERVED_MEMBERS, OUTPUT_ENCODING } from './receipt-format.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
-import { Interaction, RequestedLimitsSchema, StoredBuild, StoredProduct } from './submission.ts';
+import { Interaction, RequestedLimitsSchema } from './submission.ts';
 import { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 
 export const LimitEnforcementSchema = Type.Object(

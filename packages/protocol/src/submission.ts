@@ -1,12 +1,11 @@
 /** The body of POST /v1/jobs, and the complete specification that is stored. Spec § Job submission. */
 
 import { BlobName } from './blob.ts';
-import { BUILD_OPTIONS } from './build-options.ts';
+import { Build, Product, StoredBuild, StoredProduct } from './builds.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LANGUAGES } from './languages.ts';
 import {
   argsMax,
-  buildOptionsMax,
   envMax,
   filesMax,
   LIMIT_CEILINGS,
@@ -17,7 +16,6 @@ import {
   pathBytesMax,
   runtimeNameCharsMax,
   variableNameCharsMax,
-  wordBytesMax,
 } from './limits.ts';
 import { JobId } from './spellings.ts';
 import { Nullable, type Static, Type } from './type.ts';
@@ -157,42 +155,6 @@ export const StoredLargeOutputs = Type.Object({
 });
 export type StoredLargeOutputs = Static<typeof StoredLargeOutputs>;
 
-/** Compiles the program, and does not run it. What comes of it is a product, which other jobs start. */
-export const Build = Type.Object(
-  {
-    options: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: wordBytesMax }), {
-        maxItems: buildOptionsMax,
-        description: `Options of the compiler, of which these are taken. ${BUILD_OPTIONS}`,
-      }),
-    ),
-  },
-  {
-    ...strict,
-    description:
-      'Only compiles the program, in `c`, `cpp` or `java`. The product comes back as the large output `output/product`.',
-  },
-);
-export type Build = Static<typeof Build>;
-
-/** A build as it is stored. */
-export const StoredBuild = Type.Object({ options: Type.Array(Type.String()) });
-
-/** The product that a job starts in place of a compiler. */
-export const Product = Type.Object(
-  { job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Of a build that has succeeded.' }) },
-  {
-    ...strict,
-    description:
-      'Starts what a build of the same code made, without a compiler. The build was of the same language and runtime.',
-  },
-);
-export type Product = Static<typeof Product>;
-
-/** A product as it is stored. A node starts it only with the runtime pack of this digest, which has built it. */
-export const StoredProduct = Type.Object({ job_id: Type.String(), pack_digest: Type.String() });
-export type StoredProduct = Static<typeof StoredProduct>;
-
 /** Words after the program's name: `sys.argv[1:]`, `process.argv.slice(2)`, `"$@"`. */
 export const ProgramArguments = Type.Array(Type.String(), {
   maxItems: argsMax,
@@ -318,6 +280,9 @@ export const JobSubmission = Type.Object(
     ),
     build: Type.Optional(Build),
     interactor: Type.Optional(Interactor),
+    promise: Type.Optional(
+      Type.Boolean({ description: 'Asks for a promise that the log answers for the job in time.' }),
+    ),
   },
   strict,
 );
@@ -358,6 +323,8 @@ export const RequestedSpec = Type.Object({
   limits: RequestedLimitsSchema,
   reproducible: Type.Optional(Type.Literal(true)),
   interaction: Type.Optional(Interaction),
+  /** Only where the submission asked for a promise. */
+  promise: Type.Optional(Type.Literal(true)),
 });
 export type RequestedSpec = Static<typeof RequestedSpec>;
 

@@ -149,6 +149,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     queue,
     blobBytesMax: config.blobs.bytesPerTenant,
     isNumbered: config.logCounter === 'on',
+    promises: config.promises,
     others,
     checkFreeSpace,
     shutdown: parts.stopping,

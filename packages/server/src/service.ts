@@ -108,6 +108,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const signing = await openSigning({ config, store, nudges, log, ...membership.signingTurns });
   parts.use(signing?.logKeeper);
   parts.use(signing?.attestor);
+  parts.use(signing?.promiseKeeper);
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
   const removals = openRemovals({ ...ground, nudges, isOurTurn: () => membership.isFirst('api') });
   for (const loop of removals) parts.use(loop);
@@ -127,8 +128,8 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   grading.start();
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for cells that no job takes.
-  for (const loop of [isEmbedded ? null : cells?.parked, signing?.attestor, signing?.logKeeper, ...removals])
-    loop?.start();
+  const signers = [signing?.attestor, signing?.logKeeper, signing?.promiseKeeper];
+  for (const loop of [isEmbedded ? null : cells?.parked, ...signers, ...removals]) loop?.start();
   const { backend = null, isolation_class = null } = cells?.provider ?? {};
   log.info({ url, version: VERSION, roles: config.roles, backend, isolation_class }, 'started');
   const stop = stopOnce(parts.move(), { stopping, log });

@@ -103,6 +103,7 @@ export class JobRig implements AsyncDisposable {
       queue: { total: 100, perTenant: 100 },
       blobBytesMax: 2 ** 20,
       isNumbered: true,
+      promises: null,
       checkFreeSpace,
       keys: { publicKey: () => null },
       isSigning: false,

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type AgreeOptions, compareDirectories } from './agree-directories.ts';
 import { collect, type OutputOptions, once, type Stage, tell, tellMade, withKeys, withTrust } from './command-line.ts';
 import { compareHeads, type HeadOptions } from './head.ts';
+import { type PromiseOptions, verifyPromise } from './promise.ts';
 import { compareResults, type SameOptions } from './same.ts';
 import { showJson, showText } from './show-report.ts';
 import { type TenantOptions, verifyTenant } from './tenant.ts';
@@ -14,6 +15,7 @@ export function addLogCommands(program: Command, stage: Stage): void {
   addSame(program, stage);
   addAgree(program, stage);
   addTenant(program, stage);
+  addPromise(program, stage);
 }
 
 function addTrustedRoot(program: Command, stage: Stage): void {
@@ -84,4 +86,23 @@ function wholeNumber(text: string, earlier: number | undefined): number {
   if (earlier !== undefined) throw new InvalidArgumentError('It is given twice.');
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
   return Number(text);
+}
+
+function addPromise(program: Command, stage: Stage): void {
+  const command = program
+    .command('promise')
+    .description('was this promise of an accepted job signed by a pinned key, and was it kept?')
+    .argument('<file>', 'the promise, as served');
+  withTrust(command)
+    .option('--job <job_id>', 'the job you expect; without it, whichever was promised', once)
+    .option('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
+    .option('--witness <file>', 'the key of a witness of the log, as NAME+HINT+BASE64; may be repeated', collect, [])
+    .option('--envelope <file>', 'the DSSE envelope of the result, as served', once)
+    .option('--log-proof <file>', 'the proof that the log has the envelope', once)
+    .option('--pending <file>', 'what the service says of the job while it waits', once)
+    .option('--head <file>', 'a head of the log that a witness saw; may be repeated', collect, [])
+    .option('--require <requirement>', 'kept: fail with 5 where the promise is not kept yet', collect, [])
+    .action(async (file: string, options: PromiseOptions & OutputOptions) => {
+      tell(stage, options, await verifyPromise(file, options));
+    });
 }

@@ -45,7 +45,8 @@ export async function timeChecks(
   return [checked('log_time', time * 1000 - end > delay ? `BACKDATED OR LATE: it says that ${found}` : null, found)];
 }
 
-async function witnessTimes({ note }: Checkpoint, witnesses: readonly NoteKey[]): Promise<Witnessed[] | string> {
+/** When each pinned witness says that it saw a head, or which one did not sign what it should have. */
+export async function witnessTimes({ note }: Checkpoint, witnesses: readonly NoteKey[]): Promise<Witnessed[] | string> {
   const times: Witnessed[] = [];
   for (const witness of witnesses) {
     const time = await cosignedAt(note, witness);

@@ -62,7 +62,10 @@ from .failures import (
     MinimumIsolationUnsatisfied,
     NetworkNotAllowed,
     NotLogged,
+    NotPromised,
     PayloadTooLarge,
+    PromiseNotOffered,
+    PromiseUnavailable,
     QueueFull,
     RateLimited,
     RouteNotFound,
@@ -82,6 +85,7 @@ from .failures import (
 from .grade import GradeResult
 from .grade_input import Checker, GradeTest
 from .outcome import ExactBytes, Result, RunResult, Submitted
+from .promise import JobPromise
 from .record import Verified, receipt_sha256, verify_record
 from .workspace import Step
 
@@ -128,6 +132,7 @@ __all__ = [
     "JobListItem",
     "JobNotFound",
     "JobNotTerminal",
+    "JobPromise",
     "JobStatus",
     "JobSubmission",
     "LimitsInput",
@@ -136,9 +141,12 @@ __all__ = [
     "MinimumIsolationUnsatisfied",
     "NetworkNotAllowed",
     "NotLogged",
+    "NotPromised",
     "OutputContent",
     "OutputName",
     "PayloadTooLarge",
+    "PromiseNotOffered",
+    "PromiseUnavailable",
     "PublicKey",
     "QueueFull",
     "RateLimited",

@@ -191,6 +191,8 @@ class AsyncClient(_Driver[Session]):
     attestation = _awaiting(_jobs.attestation)
     result_artifact = _awaiting(_jobs.result_artifact)
     log_proof = _awaiting(_jobs.log_proof)
+    promise = _awaiting(_jobs.promise)
+    pending = _awaiting(_jobs.pending)
     public_key = _awaiting(_jobs.public_key)
     grade = _awaiting(_grade.grade)
     capabilities = _awaiting(_jobs.capabilities)

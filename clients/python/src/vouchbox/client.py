@@ -168,6 +168,8 @@ class Client(_Driver[Session]):
     attestation = _blocking(_jobs.attestation)
     result_artifact = _blocking(_jobs.result_artifact)
     log_proof = _blocking(_jobs.log_proof)
+    promise = _blocking(_jobs.promise)
+    pending = _blocking(_jobs.pending)
     public_key = _blocking(_jobs.public_key)
     grade = _blocking(_grade.grade)
     capabilities = _blocking(_jobs.capabilities)

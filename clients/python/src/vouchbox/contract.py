@@ -45,6 +45,29 @@ OutputContent = TypedDict("OutputContent", {"from": OutputName})
 """Stands for an output of another job: `{"from": {"job_id": …, "path": "output/…"}}`."""
 
 
+class Envelope(TypedDict):
+    """A DSSE envelope, whose payload is base64."""
+
+    payload: str
+    payloadType: str
+    signatures: list[dict[str, str]]
+
+
+class PendingStatement(TypedDict):
+    """A statement that the log has of a job that waited longer than was promised."""
+
+    stated_at: str
+    answer_by: str
+    envelope: Envelope
+    log_proof: str | None
+
+
+class PendingStatements(TypedDict):
+    """Oldest first."""
+
+    items: list[PendingStatement]
+
+
 class StoredBlob(TypedDict):
     """An uploaded file. Submissions may name it until `expires_at`, and each that does gives it more time."""
 
@@ -115,6 +138,7 @@ class JobSubmission(Interactor):
     stdin: NotRequired[str | None]
     build: NotRequired[Build]
     interactor: NotRequired[Interactor]
+    promise: NotRequired[bool]
 
 
 class Interaction(TypedDict):

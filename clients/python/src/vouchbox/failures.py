@@ -7,7 +7,10 @@ and on `reason`; the text of a message may change.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from .promise import JobPromise
 
 
 class VouchboxError(Exception):
@@ -39,6 +42,8 @@ class ServiceFailure(VouchboxError):
         """Seconds of `Retry-After`; None if the service named none."""
         self.job_id: str | None = None
         """The job that was accepted before a run failed; None if none was, or it was not a run."""
+        self.promise: JobPromise | None = None
+        """The promise of that job, if it was fetched."""
 
     def __str__(self) -> str:
         return f"{self.code}: {self.args[0]}"
@@ -112,6 +117,14 @@ class NotLogged(ServiceFailure):
     """No log is kept, or none was when the job was signed."""
 
 
+class PromiseUnavailable(ServiceFailure):
+    """The promise is not signed yet."""
+
+
+class NotPromised(ServiceFailure):
+    """The job was accepted without a promise."""
+
+
 class SigningKeyUnknown(ServiceFailure):
     """The job was signed with a key that the service does not have."""
 
@@ -146,6 +159,10 @@ class RuntimeUnavailable(ServiceFailure):
 
 class MinimumIsolationUnsatisfied(ServiceFailure):
     """This service isolates less than was demanded."""
+
+
+class PromiseNotOffered(ServiceFailure):
+    """The service keeps no log, so it promises nothing."""
 
 
 class IdempotencyKeyReused(ServiceFailure):
@@ -238,6 +255,8 @@ class TransportFailure(VouchboxError):
         """Seconds of `Retry-After`, if there were any: proxies send it too."""
         self.job_id: str | None = None
         """The job that was accepted before a run failed; None if none was, or it was not a run."""
+        self.promise: JobPromise | None = None
+        """The promise of that job, if it was fetched."""
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.args[0]}"
@@ -249,9 +268,13 @@ class EvidenceFailure(VouchboxError):
     def __init__(self, check: str, message: str, *, seq: int | None = None) -> None:
         super().__init__(message)
         self.check = check
-        """Which check failed: a fault of the chain, `receipt`, `finished`, `output`, `artifacts` or `workspace`."""
+        """Which check failed: a fault of the chain, `receipt`, `finished`, `output`, `artifacts`, `workspace` or `promise`."""
         self.seq = seq
         """The first event that is wrong, where it is one."""
+        self.job_id: str | None = None
+        """The job that was accepted before a run failed; None if none was, or it was not a run."""
+        self.promise: JobPromise | None = None
+        """The promise of that job, if it was fetched."""
 
     def __str__(self) -> str:
         return f"{self.check}: {self.args[0]}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, cast
 from urllib.parse import quote
 
@@ -25,14 +25,16 @@ from .contract import (
     JobStatus,
     JobSubmission,
     LimitsInput,
+    PendingStatements,
     PublicKey,
     StoredBlob,
     Whoami,
 )
 from .effects import Answer, Emit, Flow, Pause, Request, Stream
-from .failures import TransportFailure
+from .failures import EvidenceFailure, ServiceFailure, TransportFailure
 from .outcome import ExactBytes, Result, Submitted, is_terminal, parse_result, parse_submitted
-from .session import Session, call, decode, job_path, path_of, read, said_of_itself
+from .promise import Accepted, PromiseWish, kept_promise, makes_promises, signed_promise
+from .session import Session, call, decode, exact_bytes, job_path, path_of, read, said_of_itself
 from .submission import body_of, bytes_of, submission_of
 
 WAIT_SECONDS = 50.0
@@ -54,6 +56,7 @@ def submit(
     limits: LimitsInput | None = None,
     reproducible: bool | None = None,
     idempotency_key: str | None = None,
+    promise: PromiseWish = False,
 ) -> Flow[Submitted]:
     """Stores a job and does not wait for it.
 
@@ -62,6 +65,9 @@ def submit(
     in all. A larger file is uploaded before, and what `upload` gave stands for its content.
 
     A lost answer does no harm: the request is repeated with the same `idempotency_key` and names the same job.
+
+    With `promise`, a promise is asked for and fetched, where the service names `job_promises` in its features. Where it is
+    `"required"`, a submission without one fails.
     """
     submission = submission_of(
         program,
@@ -77,7 +83,29 @@ def submit(
         reproducible=reproducible,
     )
     key = idempotency_key or random_key()
-    return submitted_of((yield from call(session, submission_request(submission, key))), key)
+    return (yield from submitted_with(session, submission, key, promise))
+
+
+def submitted_with(session: Session, submission: JobSubmission, key: str, wish: PromiseWish) -> Flow[Submitted]:
+    """Stores a job and fetches its promise, if one is wished for. An error names the job that was accepted."""
+    is_promised = yield from makes_promises(session, wish)
+    body = cast(JobSubmission, {**submission, "promise": True}) if is_promised else submission
+    above = session.highest_number
+    submitted = submitted_of((yield from call(session, submission_request(body, key))), key)
+    if not is_promised:
+        return submitted
+    accepted = Accepted(
+        submission=body,
+        job_id=submitted.job_id,
+        created_at=submitted.created_at,
+        replayed=submitted.replayed,
+        above=above,
+    )
+    try:
+        return replace(submitted, promise=(yield from kept_promise(session, accepted, wish)))
+    except (ServiceFailure, TransportFailure, EvidenceFailure) as failure:
+        failure.job_id = submitted.job_id
+        raise
 
 
 def random_key() -> str:
@@ -205,17 +233,28 @@ def public_key(session: Session) -> Flow[PublicKey]:
 
 def attestation(session: Session, job_id: str) -> Flow[ExactBytes]:
     """The signed DSSE envelope, byte for byte. Signing comes shortly after the end: until then `AttestationUnavailable`."""
-    return (yield from _exact_bytes(session, job_id, "attestation"))
+    return (yield from _evidence(session, job_id, "attestation"))
 
 
 def result_artifact(session: Session, job_id: str) -> Flow[ExactBytes]:
     """The result that the attestation is about, byte for byte."""
-    return (yield from _exact_bytes(session, job_id, "result-artifact"))
+    return (yield from _evidence(session, job_id, "result-artifact"))
 
 
 def log_proof(session: Session, job_id: str) -> Flow[ExactBytes]:
     """The proof that the log has the envelope, of the latest head. `LogProofUnavailable` until the log has it."""
-    return (yield from _exact_bytes(session, job_id, "log-proof"))
+    return (yield from _evidence(session, job_id, "log-proof"))
+
+
+def promise(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[ExactBytes]:
+    """The signed promise that the log answers for the job. `PromiseUnavailable` if it is not signed within `wait_seconds`."""
+    return (yield from signed_promise(session, job_id, wait_seconds))
+
+
+def pending(session: Session, job_id: str) -> Flow[PendingStatements]:
+    """What the log says of a promised job that waited longer than was promised."""
+    route = "GET /v1/jobs/{id}/pending"
+    return cast(PendingStatements, (yield from read(session, job_path(job_id, "/pending"), route=route)))
 
 
 def upload(session: Session, content: bytes | str) -> Flow[StoredBlob]:
@@ -246,12 +285,5 @@ def _blob_path(sha256: str) -> str:
     return f"/v1/blobs/sha256/{quote(sha256, safe='')}"
 
 
-def _exact_bytes(session: Session, job_id: str, name: Literal["attestation", "result-artifact", "log-proof"]) -> Flow[ExactBytes]:
-    """Bytes with a missing, malformed or different `X-Content-Sha256` are refused."""
-    answer = yield from call(session, Request("GET", job_path(job_id, f"/{name}"), {"accept": "*/*"}))
-    declared = answer.headers.get("x-content-sha256", "")
-    if not re.fullmatch("[0-9a-f]{64}", declared):
-        raise TransportFailure("digest", "X-Content-Sha256 is missing or malformed")
-    if sha256_hex(answer.body) != declared:
-        raise TransportFailure("digest", "X-Content-Sha256 is of other bytes")
-    return ExactBytes(data=answer.body, sha256=declared, media_type=answer.headers.get("content-type", ""))
+def _evidence(session: Session, job_id: str, name: Literal["attestation", "result-artifact", "log-proof"]) -> Flow[ExactBytes]:
+    return (yield from exact_bytes(session, job_path(job_id, f"/{name}")))

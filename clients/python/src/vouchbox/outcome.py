@@ -5,11 +5,14 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .canonical_json import sha256_hex
 from .contract import ArtifactRecord, Interaction, JobStatus, LimitsInput, Violation
 from .failures import TransportFailure
+
+if TYPE_CHECKING:
+    from .promise import JobPromise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,8 @@ class RunResult(Result):
     receipt_sha256: str
     """The digest of the job's receipt."""
     receipt: Mapping[str, Any] = field(repr=False)
+    promise: JobPromise | None = None
+    """The signed promise of the job; None if none was asked for, or none came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +81,8 @@ class Submitted:
     """The interactor's job, where the submission has an interactor."""
     receipt: Mapping[str, Any] | None = field(default=None, repr=False)
     """The receipt, where it was asked for with the result."""
+    promise: JobPromise | None = None
+    """The signed promise; None if none was asked for, or none came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

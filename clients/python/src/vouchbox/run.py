@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .contract import Event, FileContent, IsolationClass, JobSubmission, LimitsInput
 from .effects import Call, Flow, TakeTurn
-from .failures import ServiceFailure, TransportFailure, VouchboxError
+from .failures import EvidenceFailure, ServiceFailure, TransportFailure, VouchboxError
 from .follow import Follower
-from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_request, submitted_of, wait
+from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_request, submitted_of, submitted_with, wait
 from .outcome import Result, RunResult, Submitted, parse_result, run_result_of
+from .promise import PromiseWish, makes_promises
 from .session import Session, call, exchange, facts_of, supports
 from .submission import EVERY_OUTPUT, submission_of
 
@@ -39,6 +40,7 @@ def run(
     idempotency_key: str | None = None,
     on_stdout: OnText | None = None,
     on_stderr: OnText | None = None,
+    promise: PromiseWish = False,
 ) -> Flow[RunResult]:
     """Runs a program and returns its result. A program that fails is a result, not an error.
 
@@ -50,6 +52,9 @@ def run(
 
     `on_stdout` and `on_stderr` take output while the program runs. Ctrl-C, the cancellation of the task, and whatever the
     callbacks raise cancel the job and are then raised here.
+
+    With `promise`, a promise is asked for and kept with the result. Where it is `"required"`, a run counts as accepted only
+    with one: without it, or if the service keeps no log, the job is cancelled and the run fails.
     """
     submission = submission_of(
         program,
@@ -66,19 +71,24 @@ def run(
     )
     if "build" not in submission:  # What a build brings back is its product.
         submission.setdefault("outputs", list(EVERY_OUTPUT))
-    running = _Run(session, submission, idempotency_key or random_key(), on_stdout, on_stderr)
+    is_promised = yield from makes_promises(session, promise)
+    if is_promised:  # Whoever ends the job sends the same submission again.
+        submission["promise"] = True
+    wish = promise if is_promised else False
+    running = _Run(session, submission, idempotency_key or random_key(), on_stdout, on_stderr, wish)
     yield from take_turn(session)
     try:
         ended = yield from running.result()
         receipt = running.receipt
         if receipt is None:
             receipt = (yield from detail(session, ended.job_id)).get("receipt")
-        return run_result_of(ended, receipt, submission.get("limits"))
+        kept = None if running.submitted is None else running.submitted.promise
+        return replace(run_result_of(ended, receipt, submission.get("limits")), promise=kept)
     except GeneratorExit:
         raise
     except BaseException as failure:
-        if isinstance(failure, ServiceFailure | TransportFailure) and running.submitted is not None:
-            failure.job_id = running.submitted.job_id
+        if isinstance(failure, ServiceFailure | TransportFailure | EvidenceFailure) and running.submitted is not None:
+            failure.job_id, failure.promise = running.submitted.job_id, running.submitted.promise
         yield from running.abandon()
         raise
     finally:
@@ -98,7 +108,9 @@ class _Run:
     idempotency_key: str
     on_stdout: OnText | None
     on_stderr: OnText | None
+    promise: PromiseWish
     submitted: Submitted | None = None
+    job_id: str | None = None
     receipt: Mapping[str, Any] | None = None
     """The receipt, where it came with the result."""
     was_refused: bool = False
@@ -118,6 +130,8 @@ class _Run:
 
     def _waited(self) -> Flow[Result]:
         """Uses one request, if the service can wait and tell the receipt in it."""
+        if self.promise is not False:  # It is worth something before the end is known.
+            return (yield from wait(self.session, (yield from self._submit(None)).job_id))
         is_held = yield from supports(self.session, "submission_wait")
         tells_more = yield from supports(self.session, "submission_include")
         submitted = yield from self._submit(WAIT_SECONDS if is_held else None, "receipt" if tells_more else None)
@@ -127,14 +141,20 @@ class _Run:
         return (yield from wait(self.session, submitted.job_id))
 
     def _submit(self, wait_seconds: float | None, include: str | None = None) -> Flow[Submitted]:
-        request = submission_request(self.submission, self.idempotency_key, wait_seconds, include)
         try:
-            answer = yield from call(self.session, request)
-        except VouchboxError:
-            self.was_refused = True
+            self.submitted = yield from self._stored(wait_seconds, include)
+        except (ServiceFailure, TransportFailure, EvidenceFailure) as failure:
+            self.job_id = failure.job_id
+            self.was_refused = failure.job_id is None
             raise
-        self.submitted = submitted_of(answer, self.idempotency_key)
+        self.job_id = self.submitted.job_id
         return self.submitted
+
+    def _stored(self, wait_seconds: float | None, include: str | None) -> Flow[Submitted]:
+        if self.promise is not False:
+            return (yield from submitted_with(self.session, self.submission, self.idempotency_key, self.promise))
+        request = submission_request(self.submission, self.idempotency_key, wait_seconds, include)
+        return submitted_of((yield from call(self.session, request)), self.idempotency_key)
 
     def _pass_on(self, event: Event) -> Flow[None]:
         if event["kind"] == "stdout" or event["kind"] == "stderr":
@@ -148,10 +168,10 @@ class _Run:
         if self.was_refused:
             return
         try:
-            if self.submitted is None:
+            if self.job_id is None:
                 again = yield from exchange(submission_request(self.submission, self.idempotency_key))
-                self.submitted = submitted_of(again, self.idempotency_key)
-            yield from exchange(cancel_request(self.submitted.job_id))
+                self.job_id = submitted_of(again, self.idempotency_key).job_id
+            yield from exchange(cancel_request(self.job_id))
         except VouchboxError:
             # This error says more than a failure to end the job would. The job's limits end it.
             return

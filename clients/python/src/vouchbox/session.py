@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +13,10 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from .answer_check import check_answer, check_facts
 from .backoff import Retry, delay_seconds, is_put_off, is_worth_retrying
+from .canonical_json import sha256_hex
 from .effects import Answer, Flow, Pause, Request, TakeTurn, send
 from .failures import FAILURES_BY_CODE, ServiceFailure, TransportFailure
+from .outcome import ExactBytes
 from .strict_json import parse_strict
 from .turns import Turns
 
@@ -43,6 +46,10 @@ class Session:
     asking: Turns = field(default_factory=Turns)
     """The turn to ask for the service's own description: one caller asks, and the rest wait for the answer."""
     runs: Turns = field(default_factory=Turns)
+    tenant: str | None = None
+    """Whose credential it is, once a promise was compared with it."""
+    highest_number: int = 0
+    """The largest number of a job that was promised to this client."""
 
     def __post_init__(self) -> None:
         self.base_url = _checked_base_url(self.base_url)
@@ -110,6 +117,17 @@ def read(
     if route is not None:
         check_answer(route, body, job_id)
     return body
+
+
+def exact_bytes(session: Session, path: str, *, wait_seconds: float = 0.0) -> Flow[ExactBytes]:
+    """Reads bytes as they are stored. A missing, malformed or different `X-Content-Sha256` is refused."""
+    answer = yield from call(session, Request("GET", path, {"accept": "*/*"}, wait_seconds=wait_seconds))
+    declared = answer.headers.get("x-content-sha256", "")
+    if not re.fullmatch("[0-9a-f]{64}", declared):
+        raise TransportFailure("digest", "X-Content-Sha256 is missing or malformed")
+    if sha256_hex(answer.body) != declared:
+        raise TransportFailure("digest", "X-Content-Sha256 is of other bytes")
+    return ExactBytes(data=answer.body, sha256=declared, media_type=answer.headers.get("content-type", ""))
 
 
 def decode(answer: Answer) -> dict[str, Any]:

@@ -36,6 +36,8 @@ export function addRun(program: Command): void {
     )
     .option('--reproducible', 'fix the hash seeds of Python and Perl, so that a set has one order at every run')
     .option('--whole-stdout <path>', 'a file for all of stdout, as bytes, also beyond what a result has of it')
+    .option('--promise', 'only where the service signs a promise that its log answers for the job in time')
+    .option('--promise-file <file>', 'the same, and keeps the promise in a new file, for service-verify promise')
     .option('--allow-missing', 'a requested output that is missing, too large or no file is not a failure')
     .option('--raw', "pass the program's output to a terminal unescaped, control characters included")
     .option('--local', 'start a service for this run, even where another is named')

@@ -22,6 +22,8 @@ export interface ExportOrigin {
   readonly readBlob: (blob: string, read: BlobReader) => Promise<FileDigest | null>;
   /** The proof that the log has the envelope. Fails if the log does not. */
   readonly logProof: () => Promise<Uint8Array>;
+  /** The signed promise of the job. Fails if it has none. */
+  readonly promise: () => Promise<Uint8Array>;
 }
 
 /** Takes a file in pieces, and says what it was. */
@@ -41,7 +43,7 @@ export interface Exported {
  */
 export async function writeExport(
   directory: NewDirectory,
-  { source, readBlob }: Omit<ExportOrigin, 'logProof'>,
+  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise'>,
   { prefix = '', ...choice }: ExportChoice & { readonly prefix?: string },
 ): Promise<Exported> {
   const found = await readUploads({ source, readBlob }, choice, (path, pieces) =>
@@ -62,7 +64,7 @@ export interface Uploads extends Pick<Exported, 'missing'> {
 
 /** Gives each uploaded file of the export to a reader, once its path is known to be that of an input file. */
 export async function readUploads(
-  { source, readBlob }: Omit<ExportOrigin, 'logProof'>,
+  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise'>,
   choice: ExportChoice,
   read: (path: string, pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>,
 ): Promise<Uploads> {

@@ -129,7 +129,7 @@ function canSign({ facts }: LiveNode): boolean {
 /** Whom to tell of a topic beside this process; null if nobody. Each topic concerns one node, or those that follow it. */
 export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fleet, 'node' | 'nodes'>) {
   if (topic === 'queue') return executorFor(spec, fleet);
-  if (topic === 'outbox' || topic === 'log') return signingNode(fleet);
+  if (topic === 'outbox' || topic === 'log' || topic === 'promises') return signingNode(fleet);
   if (topic === 'contents' || topic === 'objects' || topic === 'gradings') return firstWith('api', fleet);
   return topic.startsWith('stop ') ? (node ?? null) : 'followers';
 }

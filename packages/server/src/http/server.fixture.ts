@@ -230,14 +230,8 @@ function memoryJobs(submissions: Submission[]): Jobs {
     throw new ServiceError(code, 'There is none.');
   };
   const event: JobEvent = {
-    job_id: JOB,
-    seq: 1,
-    timestamp: '2026-01-01T00:00:00.000Z',
-    kind: 'queued',
-    data: {},
-    hash_version: 1,
-    prev_hash: null,
-    event_hash: null,
+    ...{ job_id: JOB, seq: 1, timestamp: '2026-01-01T00:00:00.000Z', kind: 'queued', data: {} },
+    ...{ hash_version: 1, prev_hash: null, event_hash: null },
   };
   return {
     submit: async (_caller, submission) => {
@@ -263,6 +257,8 @@ function memoryJobs(submissions: Submission[]): Jobs {
       return { isEmpty: false, body: bodyOf(new LongJson(textOf<ReplayPage>({ events: [event], next_cursor: 1 }))) };
     },
     logProof: async (caller, job_id) => refuse(caller, job_id, 'not_logged'),
+    promise: async (caller, job_id) => owned(caller, job_id) ?? { bytes: Uint8Array.of(123, 125), sha256: BLOB },
+    pending: async (caller, job_id) => owned(caller, job_id) ?? { items: [] },
     attestation: async (caller, job_id) => refuse(caller, job_id, 'attestation_disabled'),
     async *tail(caller, job_id) {
       owned(caller, job_id);

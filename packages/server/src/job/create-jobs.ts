@@ -12,6 +12,7 @@ import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
 import type { Jobs } from './jobs.ts';
 import { logProofOfJob } from './log/read-log.ts';
+import { pendingStatements, promiseBytes } from './log/read-promise.ts';
 import type { Nudges } from './nudges.ts';
 import type { ObjectContents } from './object-contents.ts';
 import { jobNotFound } from './refusals.ts';
@@ -62,6 +63,8 @@ export function createJobs(options: JobsOptions): Jobs {
     },
     attestation: (caller, job_id, part) => answered(attestationBytes(keyOf(caller, job_id), part, options)),
     logProof: (caller, job_id) => answered(logProofOfJob(keyOf(caller, job_id), options)),
+    promise: (caller, job_id, wait) => answered(promiseBytes(keyOf(caller, job_id), wait, options)),
+    pending: (caller, job_id) => answered(pendingStatements(keyOf(caller, job_id), options)),
     tail: (caller, job_id, { after, signal }) =>
       history.tail(keyOf(caller, job_id), { after, signal: AbortSignal.any([signal, shutdown]) }),
   };

@@ -49,6 +49,7 @@ export function createHistory(store: Store, nudges: Nudges): History {
     async admit(input) {
       const result = await store.admit(input);
       if (result.kind === 'created') nudges.send('queue', { spec: input.requested_spec });
+      if (result.kind === 'created' && input.promise !== undefined) nudges.send('promises');
       return result;
     },
     async start(input) {

@@ -10,6 +10,7 @@ import type {
   JobDetail,
   JobEvent,
   JobList,
+  PendingStatements,
   SubmissionAnswer,
 } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
@@ -49,6 +50,13 @@ export interface Jobs {
   attestation(caller: Caller, job_id: string, part: 'envelope' | 'result_artifact'): Promise<ExactBytes>;
   /** The proof that the log has its envelope. Refused as `not_logged`, or for a moment as `log_proof_unavailable`. */
   logProof(caller: Caller, job_id: string): Promise<ExactBytes>;
+  /**
+   * The exact bytes of the signed promise, after at most `waitSeconds`. Refused as `not_promised`, or until it is signed as
+   * `promise_unavailable`.
+   */
+  promise(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ExactBytes>;
+  /** The statements that the log has of a promised job that waits. Refused as `not_promised`. */
+  pending(caller: Caller, job_id: string): Promise<PendingStatements>;
   /** Stored events after a cursor, then live ones, in pages; ends after `finished` or when `signal` aborts. */
   tail(
     caller: Caller,

@@ -8,9 +8,12 @@ import { ServiceError } from '../ground/service-error.ts';
 import { artifactPieces } from '../job/artifact-content.ts';
 import { blobContent } from '../job/blob-content.ts';
 import { logProofOfJob } from '../job/log/read-log.ts';
+import { promiseBytes } from '../job/log/read-promise.ts';
+import { createNudges } from '../job/nudges.ts';
 import { createObjectContents, type ObjectContents } from '../job/object-contents.ts';
 import { attestationProblem } from '../job/sign/attestation-problem.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
+import type { ExactBytes } from '../job/view/attestation.ts';
 import { ObjectError } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-object-store.ts';
 import type { Config } from '../settings/config.ts';
@@ -44,6 +47,8 @@ export interface OpenStoredJob {
   readonly blob: (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
   /** The proof that the log has it. @throws OperatorError if it does not */
   readonly logProof: () => Promise<Uint8Array>;
+  /** Its signed promise. @throws OperatorError if it has none */
+  readonly promise: () => Promise<Uint8Array>;
 }
 
 /**
@@ -65,7 +70,8 @@ export async function withStoredJob<Result>(
     return await use({
       job,
       blob: (name) => storedBlob(name, job, { store, objects }),
-      logProof: () => storedProof(key, store),
+      logProof: () => answeredOf(key, async () => await logProofOfJob(key, { store })),
+      promise: () => answeredOf(key, async () => await storedPromise(key, store, options)),
     });
   } catch (error) {
     if (error instanceof ObjectError) throw unreadable(error, key, options);
@@ -75,13 +81,22 @@ export async function withStoredJob<Result>(
   }
 }
 
-async function storedProof(key: JobKey, store: Store): Promise<Uint8Array> {
+/** What the service would answer, or why it would not. */
+async function answeredOf({ job_id }: JobKey, ask: () => Promise<ExactBytes>): Promise<Uint8Array> {
   try {
-    return (await logProofOfJob(key, { store })).bytes;
+    return (await ask()).bytes;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw new OperatorError(`the job ${key.job_id} cannot be proved: ${error.message}`, { cause: error });
+    throw new OperatorError(`the evidence of ${job_id} is not complete: ${error.message}`, { cause: error });
   }
+}
+
+function storedPromise(key: JobKey, store: Store, { dataDir }: Pick<Config, 'dataDir'>): Promise<ExactBytes> {
+  const keys = new Map(knownKeys(dataDir).map((known) => [known.key_id, known.pinned]));
+  const { signal } = new AbortController();
+  const wait = { waitSeconds: 0, signal };
+  const publicKey = (key_id: string) => keys.get(key_id) ?? null;
+  return promiseBytes(key, wait, { store, nudges: createNudges(), shutdown: signal, keys: { publicKey } });
 }
 
 async function storedBlob(

@@ -63,6 +63,8 @@ export interface Config extends LoadBounds {
   readonly logHost: string | null;
   /** A file; null if the log has no witnesses. */
   readonly logWitnesses: string | null;
+  /** What is promised of jobs, and by when the log answers; null if nothing is. */
+  readonly promises: { readonly forAll: boolean; readonly seconds: number } | null;
   /** Null if jobs are kept forever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
@@ -157,10 +159,6 @@ function fits(value: string | number, { type, enum: words, pattern, minimum = 0,
   return (words?.includes(value) ?? true) && (pattern === undefined || new RegExp(pattern, 'u').test(value));
 }
 
-function logOf(values: SettingValues): Pick<Config, 'logHost' | 'logWitnesses'> {
-  return { logHost: values.SERVICE_LOG_HOST ?? null, logWitnesses: values.SERVICE_LOG_WITNESSES ?? null };
-}
-
 function configOf(values: SettingValues): Config {
   const concurrentMemMbMax = values.SERVICE_CONCURRENT_MEM_MB_MAX ?? hostMemoryShareMb();
   const memMbCeiling = values.SERVICE_CEILING_MEM_MB ?? Math.min(LIMIT_CEILINGS.mem_mb, concurrentMemMbMax);
@@ -196,7 +194,6 @@ function configOf(values: SettingValues): Config {
     metricsToken,
     tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
     attestationMode: values.SERVICE_ATTESTATION_MODE,
-    logCounter: values.SERVICE_LOG_COUNTER,
     ...logOf(values),
     retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
     concurrency,
@@ -219,6 +216,22 @@ function configOf(values: SettingValues): Config {
     },
     drainSeconds: values.SERVICE_DRAIN_SECONDS,
     logLevel: values.SERVICE_LOG_LEVEL,
+  };
+}
+
+function logOf(values: SettingValues): Pick<Config, 'logCounter' | 'logHost' | 'logWitnesses' | 'promises'> {
+  const forAll = values.SERVICE_LOG_PROMISES === 'all';
+  const isKept = values.SERVICE_LOG_HOST !== undefined && values.SERVICE_ATTESTATION_MODE === 'on';
+  if (!isKept && forAll) {
+    throw new StartError('SERVICE_LOG_PROMISES is all, and no log is kept', {
+      hint: 'name the log by SERVICE_LOG_HOST, and leave signing on',
+    });
+  }
+  return {
+    logCounter: values.SERVICE_LOG_COUNTER,
+    logHost: values.SERVICE_LOG_HOST ?? null,
+    logWitnesses: values.SERVICE_LOG_WITNESSES ?? null,
+    promises: isKept ? { forAll, seconds: values.SERVICE_LOG_PROMISE_SECONDS } : null,
   };
 }
 

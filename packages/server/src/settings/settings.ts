@@ -4,6 +4,7 @@
  */
 import { BACKENDS, FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { LOAD_DEFAULTS } from './load-bounds.ts';
+import { LOG_SHAPES, onUnless } from './log-settings.ts';
 
 /** The values of one setting, in the words of JSON Schema. Bounds are inclusive. */
 export interface SettingShape {
@@ -21,8 +22,6 @@ export interface SettingShape {
 const number = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 const count = (fallback: number, description: string) => ({ ...number, default: fallback, description }) as const;
 const bound = (description: string) => ({ ...number, description }) as const;
-const onUnless = (description: string) =>
-  ({ type: 'string', enum: ['on', 'off'], default: 'on', description }) as const;
 const text = (description: string) => ({ type: 'string', description }) as const;
 const clampNotice = (limit: LimitName) => `What a larger \`limits.${limit}\` of a job is clamped to.`;
 const ceiling = (limit: LimitName) =>
@@ -115,16 +114,7 @@ const SHAPES = {
     description: 'Base address of an OpenTelemetry collector: traces go to its /v1/traces. Without it there are none.',
   },
   SERVICE_ATTESTATION_MODE: onUnless('Whether results are signed. `off` produces no signatures.'),
-  SERVICE_LOG_COUNTER: onUnless(
-    'Whether a signed statement says which job of its tenant it is. Whoever reads one then knows how many jobs the tenant had.',
-  ),
-  SERVICE_LOG_HOST: {
-    ...({ type: 'string', pattern: '^[A-Za-z0-9.-]{1,200}$' } as const),
-    description: 'Keeps a public log of what is signed, under this host. How many jobs there are is then public.',
-  },
-  SERVICE_LOG_WITNESSES: text(
-    'File with the witnesses of the log, one a line: the key as `NAME+HINT+BASE64`, and the address.',
-  ),
+  ...LOG_SHAPES,
   SERVICE_RETENTION_DAYS: {
     type: 'number',
     minimum: 0.001,

@@ -9,12 +9,13 @@ import type { SigningKey } from '../job/sign/keys/key-files.ts';
 import { agreedKeys, refuseSecondKey } from '../job/sign/keys/shared-keys.ts';
 import { SigningKeyError } from '../job/sign/keys/signing-key-error.ts';
 import { type KnownKey, knownKeys, openSigningKeys, type SigningKeys } from '../job/sign/keys/signing-keys.ts';
+import { PromiseKeeper } from '../job/sign/promise-keeper.ts';
 import type { Config } from '../settings/config.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
 export interface OpenSigningOptions {
-  readonly config: Pick<Config, 'attestationMode' | 'dataDir' | 'roles' | 'logHost' | 'logWitnesses'>;
+  readonly config: Pick<Config, 'attestationMode' | 'dataDir' | 'roles' | 'logHost' | 'logWitnesses' | 'promises'>;
   readonly store: Store;
   readonly nudges: Nudges;
   readonly log: Log;
@@ -29,6 +30,8 @@ export interface OpenSigning {
   readonly attestor: Attestor;
   /** Null if no log is kept. It is not started yet. */
   readonly logKeeper: LogKeeper | null;
+  /** Null if nothing is promised. It is not started yet, and signs by the attestor's thread. */
+  readonly promiseKeeper: PromiseKeeper | null;
 }
 
 /**
@@ -48,7 +51,10 @@ export async function openSigning({ config, ...options }: OpenSigningOptions): P
     const { dataDir, logHost: host } = config;
     const witnesses = config.logWitnesses === null ? [] : readWitnesses(config.logWitnesses);
     const logKeeper = host === null ? null : new LogKeeper({ ...options, dataDir, host, keys, witnesses });
-    return { keys, attestor: new Attestor({ ...options, keys, isLogged: logKeeper !== null }), logKeeper };
+    const attestor = new Attestor({ ...options, keys, isLogged: logKeeper !== null });
+    const { promises } = config;
+    const promiseKeeper = promises && new PromiseKeeper({ ...options, ...promises, keys, signer: attestor.signer });
+    return { keys, attestor, logKeeper, promiseKeeper };
   } catch (error) {
     if (!(error instanceof SigningKeyError)) throw error;
     throw new StartError(error.message, { cause: error, ...(error.hint !== null && { hint: error.hint }) });

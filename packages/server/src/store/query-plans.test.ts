@@ -33,6 +33,9 @@ const MAY_BE_READ_THROUGH = [
   /^SCAN credentials$/,
   // Statements that wait for a place, few at a time.
   /^SCAN log_entries USING INDEX log_entries_waiting$/,
+  // The same of promises, and those that are due next.
+  /^SCAN job_promises USING (COVERING )?INDEX job_promises_(unsigned|due)$/,
+  /^SCAN log_pending USING INDEX log_pending_(unsigned|waiting)$/,
   // Contents that are to be moved out of the store, until they are.
   /^SCAN (artifacts|attestations) USING (COVERING )?INDEX (artifacts|attestations)_large$/,
   // A tenant has a bounded number of blobs.
@@ -229,6 +232,19 @@ function everyCommand(): [string, unknown][] {
     ['logPosition', new Uint8Array(32)],
     ['logRanges', [{ start: 0, end: 1 }]],
     ['logTile', { level: 0, index: 0, width: 2 }],
+    ['unsignedPromises', { limit: 9 }],
+    ['storePromises', { promises: [{ ...key, key_id: 'k', envelope: new Uint8Array(1) }] }],
+    ['jobPromise', key],
+    ['nextPromiseDue', null],
+    ['drawPending', { now: at(9_999), answer_by: at(1), due_at: at(1), limit: 9 }],
+    ['unsignedPending', { limit: 9 }],
+    [
+      'storePending',
+      {
+        statements: [{ ...key, statement: 1, key_id: 'k', envelope: new Uint8Array(1), leaf_hash: new Uint8Array(32) }],
+      },
+    ],
+    ['pendingOf', { key, limit: 9 }],
     ['attestation', { key, part: 'envelope' }],
     ['attestation', { key, part: 'result_artifact' }],
     ['resultOf', { stored: new Uint8Array(), row: attestation }],

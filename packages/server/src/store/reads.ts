@@ -30,6 +30,7 @@ export { job, jobSummary, receiptOf, runningJobs } from './jobs/jobs.ts';
 export { queuedJobs } from './jobs/queue.ts';
 export { specDigest } from './jobs/spec-digest.ts';
 export { logState } from './log/log-state.ts';
+export { jobPromise, nextPromiseDue, pendingOf, unsignedPending, unsignedPromises } from './log/promises.ts';
 export { logCounts, logPlace, logPosition, logRanges, logTile } from './log/reading.ts';
 export { contentHere, contentsHere, objectCounts, objectOf, objectOfArtifact } from './objects/objects.ts';
 export { jobDetail } from './reading/job-detail.ts';

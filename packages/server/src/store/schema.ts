@@ -47,6 +47,8 @@ export interface Tables {
   log_state: LogStateTable;
   log_hashes: LogHashTable;
   log_entries: LogEntryTable;
+  job_promises: JobPromiseTable;
+  log_pending: LogPendingTable;
 }
 
 interface GradingKeyColumns {
@@ -251,6 +253,29 @@ export interface LogHashTable {
 export interface LogEntryTable extends JobKeyColumns {
   leaf_hash: Uint8Array;
   position: number | null;
+}
+
+/** What was promised of a job when it was accepted. */
+export interface JobPromiseTable extends JobKeyColumns {
+  answer_by: string;
+  /** When a statement that the job waits is made, unless the log has its result. Null once it has. */
+  due_at: string | null;
+  /** Of the signature; null before it, as the envelope is. */
+  key_id: string | null;
+  envelope: Uint8Array | null;
+}
+
+/** A statement that a promised job waits. All but the signature is drawn in one transaction. */
+export interface LogPendingTable extends JobKeyColumns {
+  /** From 1. */
+  statement: number;
+  stated_at: string;
+  answer_by: string;
+  salt: string;
+  key_id: string | null;
+  leaf_hash: Uint8Array | null;
+  position: number | null;
+  envelope: Uint8Array | null;
 }
 
 export interface IdempotencyKeyTable extends JobKeyColumns {

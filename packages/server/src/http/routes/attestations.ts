@@ -5,12 +5,18 @@ import type { ExactBytes } from '../../job/view/attestation.ts';
 import type { Handlers } from '../call/call.ts';
 import { sendBytes, sendJson } from '../call/respond.ts';
 import type { RouteContext } from './context.ts';
+import { Waiting } from './waiting.ts';
+
+type EvidenceOperation =
+  | 'getAttestation'
+  | 'getResultArtifact'
+  | 'getLogProof'
+  | 'getPromise'
+  | 'getPending'
+  | 'getPublicKey';
 
 /** Stored bytes are sent unchanged, never decoded, under the same bounds as the detail of a job. */
-export function attestationHandlers({
-  jobs,
-  service,
-}: RouteContext): Handlers<'getAttestation' | 'getResultArtifact' | 'getLogProof' | 'getPublicKey'> {
+export function attestationHandlers({ jobs, service }: RouteContext): Handlers<EvidenceOperation> {
   return {
     getAttestation: async (call) => {
       call.holdWatched('response');
@@ -26,6 +32,16 @@ export function attestationHandlers({
       const proof = await jobs.logProof(call.caller, call.job_id);
       return sendBytes(call, 200, { mediaType: LOG_MEDIA_TYPE, bytes: viewOf(proof) }, digestOf(proof));
     },
+    async getPromise(call) {
+      const { wait_seconds: waitSeconds } = call.readQuery();
+      const waiting = new Waiting(call, waitSeconds);
+      const promise = await waiting.ask(
+        (signal) => jobs.promise(call.caller, call.job_id, { waitSeconds, signal }),
+        () => true,
+      );
+      return sendBytes(call, 200, { mediaType: ENVELOPE_MEDIA_TYPE, bytes: viewOf(promise) }, digestOf(promise));
+    },
+    getPending: async (call) => sendJson(call, 200, await jobs.pending(call.caller, call.job_id)),
     getPublicKey: async (call) => {
       const key = service.publicKey();
       if (key === null) throw new ServiceError('attestation_disabled', 'The operator has turned signing off.');

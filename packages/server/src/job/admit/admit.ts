@@ -36,6 +36,7 @@ import {
 } from './named-inputs.ts';
 import { nextPlace } from './next-place.ts';
 import { clampLimits, type ProviderFacts } from './policy.ts';
+import { notOffered, type PromiseSettings, promised } from './promised.ts';
 import { INTERACTOR, type ParsedProgram, parseSubmission } from './submission.ts';
 
 export interface AdmitOptions extends CopyOptions {
@@ -56,6 +57,8 @@ export interface AdmitOptions extends CopyOptions {
   readonly blobBytesMax: number;
   /** Whether statements tell which job of its tenant each is. */
   readonly isNumbered: boolean;
+  /** Of which jobs promises are made, and how long the log may take; null where no log is kept. */
+  readonly promises: PromiseSettings | null;
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
   readonly checkFreeSpace: () => void;
   /** Aborts when the service stops. */
@@ -96,6 +99,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     if (!(await isSame(asked, { idempotency, earlier }, options))) throw keyReused();
     return { answer: answerOf(earlier.job, earlier.peer), replayed: true };
   }
+  if (program.spec.promise && options.promises === null) throw notOffered();
   const limited = withFittingLimits({ program: program.spec, interactor: interactor?.spec ?? null }, options);
   options.checkFreeSpace();
   await copyAll(asked, options);
@@ -113,6 +117,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     tenantQueueMax: options.queue.perTenant,
     blobBytesMax: options.blobBytesMax,
     isNumbered: options.isNumbered,
+    ...promised(limited.program, now, options),
   });
   if (result.kind === 'grading_over') throw new Error('no grading makes this job');
   return admitted(result, 'interactor' in jobs ? jobs.interactor.job_id : null);
@@ -136,7 +141,7 @@ export async function admitGraded(
   { tenant, spec, interactor, graded }: GradedSubmission,
   options: Pick<
     AdmitOptions,
-    'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'isNumbered' | 'checkFreeSpace'
+    'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'isNumbered' | 'promises' | 'checkFreeSpace'
   > & {
     readonly store: Pick<Store, 'specDigest'>;
   },
@@ -156,6 +161,7 @@ export async function admitGraded(
     tenantQueueMax: Number.MAX_SAFE_INTEGER,
     blobBytesMax: options.blobBytesMax,
     isNumbered: options.isNumbered,
+    ...promised(limited.program, now, options),
   });
   if (result.kind === 'full' && result.of === 'kept blobs') throw new NoRoom(NO_ROOM);
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;

@@ -62,11 +62,12 @@ export interface ParsedSubmission extends ParsedProgram {
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
 export function parseSubmission(body: unknown): ParsedSubmission {
-  const { interactor, build, stdin = null, ...submission } = fitting(body);
+  const { interactor, build, promise = false, stdin = null, ...submission } = fitting(body);
   if (stdin !== null && interactor !== undefined)
     throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
-  if (build !== undefined) return buildOf(build, { ...submission, stdin, interactor });
-  const program = { ...parsedProgram(submission, ''), ...checkedStdin(stdin) };
+  const asked = promise ? { promise } : {};
+  if (build !== undefined) return { ...buildOf(build, { ...submission, stdin, interactor }), ...asked };
+  const program = { ...parsedProgram(submission, ''), ...checkedStdin(stdin), ...asked };
   if (interactor === undefined) return program;
   const pair = { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
   for (const [at, { large_outputs }] of [['', pair] as const, [INTERACTOR, pair.interactor] as const]) {

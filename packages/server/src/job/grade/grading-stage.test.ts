@@ -39,6 +39,7 @@ function stageOf(
     ...{ store, history, nudges, ownNudges: nudges, dispatcher, blobs, log, checkFreeSpace, shutdown: shutdown.signal },
     ...{ objects: createObjectContents(null, log), ceilings: LIMIT_CEILINGS, blobBytesMax: 2 ** 20, others: () => [] },
     isNumbered: true,
+    promises: null,
     own: { provider: rig.provider, health: cells, room: { concurrency: 2, concurrentMemMbMax: 4096 } },
     queue: { total: 9, perTenant: 9 },
     slots: () => 2,

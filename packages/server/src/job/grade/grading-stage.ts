@@ -29,7 +29,7 @@ import { type StepSpecs, stepSpecs } from './step-jobs.ts';
 
 export interface GradingStageOptions
   extends Omit<GradedJobsOptions, 'store' | 'history'>,
-    Pick<AdmitOptions, 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'isNumbered' | 'checkFreeSpace'> {
+    Pick<AdmitOptions, 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'isNumbered' | 'promises' | 'checkFreeSpace'> {
   readonly store: Store;
   readonly history: History;
   readonly dispatcher: Pick<Dispatching, 'admit' | 'stop'>;

@@ -60,6 +60,11 @@ export class Attestor implements AsyncDisposable {
     this.#loop.start(() => this.#attempt(() => this.#options.store.resumeAttestations(new Date().toISOString())));
   }
 
+  /** Its thread, for other statements of the same key. It ends with the attestor. */
+  get signer(): Pick<Signer, 'sign'> {
+    return this.#signer;
+  }
+
   /** Null if signing works. Single jobs may still be postponed. */
   get problem(): SigningProblem | null {
     return this.#problem;

@@ -3,6 +3,7 @@
  * lost, and the next record starts another thread.
  */
 import { Worker } from 'node:worker_threads';
+import type { Signed, Unsigned } from '@vouchbox/evidence';
 import type { TerminalRecord } from '../../store/records/answers.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
@@ -17,23 +18,40 @@ export class SignerError extends Error {
 
 /** Signs records on a separate thread. Disposing ends the thread and rejects the calls that still wait. */
 export class Signer implements AsyncDisposable {
-  readonly #waiting = new Map<number, PromiseWithResolvers<readonly SigningResult[]>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<SigningAnswer>>();
   #worker: Worker | null = null;
   #lastId = 0;
 
   /** The result for each record, in their order. Rejects if the thread died. No records show that it lives. */
-  attest(
+  async attest(
     records: readonly TerminalRecord[],
     key: SigningKey,
     { isLogged = false }: { readonly isLogged?: boolean } = {},
   ): Promise<readonly SigningResult[]> {
+    return (await this.#ask({ records, statements: [] }, key, isLogged)).results;
+  }
+
+  /** Each statement with its signature, in their order, and its leaf if it is to be logged. Rejects if the thread died. */
+  async sign(
+    statements: readonly Unsigned[],
+    key: SigningKey,
+    { isLogged }: { readonly isLogged: boolean },
+  ): Promise<readonly Signed[]> {
+    return (await this.#ask({ records: [], statements }, key, isLogged)).signed;
+  }
+
+  #ask(
+    work: Pick<SigningRequest, 'records' | 'statements'>,
+    key: SigningKey,
+    isLogged: boolean,
+  ): Promise<SigningAnswer> {
     this.#worker ??= this.#startWorker();
     const id = ++this.#lastId;
-    const answer = Promise.withResolvers<readonly SigningResult[]>();
+    const answer = Promise.withResolvers<SigningAnswer>();
     this.#waiting.set(id, answer);
     const { key_id, privateKey, pinned } = key;
     const loggedKey = isLogged ? pinned : null;
-    this.#worker.postMessage({ id, key: { key_id, privateKey }, loggedKey, records } satisfies SigningRequest);
+    this.#worker.postMessage({ id, key: { key_id, privateKey }, loggedKey, ...work } satisfies SigningRequest);
     return answer.promise;
   }
 
@@ -45,13 +63,13 @@ export class Signer implements AsyncDisposable {
     const worker = new Worker(new URL('./signing-thread.ts', import.meta.url), {
       resourceLimits: { maxYoungGenerationSizeMb: newObjectsMb },
     });
-    worker.on('message', ({ id, results }: SigningAnswer) => this.#take(id)?.resolve(results));
+    worker.on('message', (answer: SigningAnswer) => this.#take(answer.id)?.resolve(answer));
     worker.on('error', (cause) => this.#lose(worker, new SignerError('the thread that signs died', { cause })));
     worker.on('exit', () => this.#lose(worker, new SignerError('the thread that signs ended')));
     return worker;
   }
 
-  #take(id: number): PromiseWithResolvers<readonly SigningResult[]> | undefined {
+  #take(id: number): PromiseWithResolvers<SigningAnswer> | undefined {
     const answer = this.#waiting.get(id);
     this.#waiting.delete(id);
     return answer;

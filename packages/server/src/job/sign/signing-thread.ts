@@ -5,7 +5,7 @@
 import assert from 'node:assert';
 import { sign } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
-import type { AttestResult, EnvelopeSigner } from '@vouchbox/evidence';
+import { type AttestResult, type EnvelopeSigner, signStatement } from '@vouchbox/evidence';
 import { giveBack } from '../../ground/give-back.ts';
 import { IdleMemory } from '../../ground/idle-memory.ts';
 import { compressed } from '../../store/history/compressed.ts';
@@ -19,14 +19,15 @@ new IdleMemory();
 const port = parentPort;
 assert(port !== null, 'the signer runs as a thread');
 
-port.on('message', ({ id, key, loggedKey, records }: SigningRequest) => {
+port.on('message', ({ id, key, loggedKey, records, statements }: SigningRequest) => {
   const signer: EnvelopeSigner = {
     key_id: key.key_id,
     loggedKey,
     sign: (message) => new Uint8Array(sign(null, message, key.privateKey)),
   };
   const results = records.map((record) => resultOf(record, signer));
-  port.postMessage({ id, results } satisfies SigningAnswer);
+  const signed = statements.map((statement) => signStatement(statement, signer));
+  port.postMessage({ id, results, signed } satisfies SigningAnswer);
 });
 
 /** The result is compressed here, so that only one large result is held uncompressed at a time. */

@@ -54,18 +54,31 @@ function attested(db: StoreDatabase, step: Step) {
 }
 
 function logged(db: StoreDatabase, step: Step) {
-  return attested(db, step).where((row) =>
-    row.not(
-      row.exists(
-        row
-          .selectFrom('log_entries')
-          .select('log_entries.job_id')
-          .whereRef('log_entries.tenant', '=', 'jobs.tenant')
-          .whereRef('log_entries.job_id', '=', 'jobs.job_id')
-          .where('log_entries.position', 'is', null),
+  return attested(db, step)
+    .where((row) =>
+      row.not(
+        row.exists(
+          row
+            .selectFrom('log_entries')
+            .select('log_entries.job_id')
+            .whereRef('log_entries.tenant', '=', 'jobs.tenant')
+            .whereRef('log_entries.job_id', '=', 'jobs.job_id')
+            .where('log_entries.position', 'is', null),
+        ),
       ),
-    ),
-  );
+    )
+    .where((row) =>
+      row.not(
+        row.exists(
+          row
+            .selectFrom('log_pending')
+            .select('log_pending.job_id')
+            .whereRef('log_pending.tenant', '=', 'jobs.tenant')
+            .whereRef('log_pending.job_id', '=', 'jobs.job_id')
+            .where('log_pending.position', 'is', null),
+        ),
+      ),
+    );
 }
 
 const selectEnded = { removed: prepared(ended), kept: prepared(attested), logged: prepared(logged) };

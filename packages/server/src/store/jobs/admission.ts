@@ -20,6 +20,7 @@ import { claim } from './claims.ts';
 import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { PAIR, peerOf } from './pairs.ts';
+import { recordPromise } from './promised.ts';
 import { enqueue } from './queue.ts';
 import { submissionEvidence } from './submission-evidence.ts';
 import { joinedQueue, nextNumber, queuedCounts, startedAtOnce } from './tenants.ts';
@@ -98,7 +99,10 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
   if (interactor !== undefined)
     accept(
       db,
-      { tenant, created_at, isNumbered: input.isNumbered, idempotency: null, isInteractor: true, ...interactor },
+      {
+        ...{ tenant, created_at, isNumbered: input.isNumbered, idempotency: null, isInteractor: true, ...interactor },
+        ...(input.promise !== undefined && { promise: input.promise }),
+      },
       blobs,
     );
   return { kind: 'created', job: freshSummary(input) };
@@ -194,6 +198,7 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
     if (input.build_sha256 !== undefined) recordBuild(db, { ...key, build_sha256: input.build_sha256 });
     if (graded !== undefined) recordGraded(db, { ...key, ...graded });
+    if (input.promise !== undefined) recordPromise(db, { ...key, ...input.promise });
     insertEvents(db, linked);
     if (start !== undefined) startedAtOnce(db, tenant);
     else if (input.isInteractor) joinedQueue(db, tenant);

@@ -6,6 +6,7 @@ import assert from 'node:assert';
 import { type Hash, leafHash, nodeHash, tileHashes } from '@vouchbox/evidence';
 import { prepared } from '../prepared.ts';
 import type { LogHead, LogOpening, LogState } from '../records/log.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 /** There is one row. */
@@ -66,6 +67,25 @@ const selectWaiting = prepared((db, { most }: { most: number }) =>
     .limit(most),
 );
 
+const selectPending = prepared((db, { most }: { most: number }) =>
+  db
+    .selectFrom('log_pending')
+    .select(['tenant', 'job_id', 'statement', 'leaf_hash'])
+    .where('position', 'is', null)
+    .where('leaf_hash', 'is not', null)
+    .orderBy('stated_at')
+    .limit(most),
+);
+
+const placePending = prepared((db, row: { tenant: string; job_id: string; statement: number; position: number }) =>
+  db
+    .updateTable('log_pending')
+    .set({ position: row.position })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id)
+    .where('statement', '=', row.statement),
+);
+
 const place = prepared((db, row: { tenant: string; job_id: string; position: number }) =>
   db
     .updateTable('log_entries')
@@ -97,16 +117,34 @@ export async function sequenceLog(
   db: StoreDatabase,
   { size, most }: { readonly size: number; readonly most: number },
 ): Promise<number | null> {
-  const waiting = await selectWaiting.all(db, { most });
+  const waiting = await waitingFor(db, most);
   if (waiting.length === 0) return size;
   const next = size + waiting.length;
   if ((await advance.run(db, { from: size, to: next })) === 0) return null;
-  for (const [at, { tenant, job_id, leaf_hash }] of waiting.entries()) {
-    insertHash.send(db, { level: 0, position: size + at, hash: leaf_hash });
-    place.send(db, { tenant, job_id, position: size + at });
+  for (const [at, { tenant, job_id, leaf_hash, statement }] of waiting.entries()) {
+    const position = size + at;
+    insertHash.send(db, { level: 0, position, hash: leaf_hash });
+    if (statement === null) place.send(db, { tenant, job_id, position });
+    else placePending.send(db, { tenant, job_id, statement, position });
   }
   await fillLevels(db, size, next);
   return next;
+}
+
+/** Statements that wait for a place: that jobs wait, which are told until a time, and results. */
+async function waitingFor(db: StoreDatabase, most: number): Promise<readonly Waiting[]> {
+  const pending = await selectPending.all(db, { most });
+  const results = await selectWaiting.all(db, { most: most - pending.length });
+  return [
+    ...pending.map((row) => ({ ...row, leaf_hash: row.leaf_hash as Uint8Array })),
+    ...results.map((row) => ({ ...row, statement: null })),
+  ];
+}
+
+interface Waiting extends JobKey {
+  readonly leaf_hash: Uint8Array;
+  /** The number of the statement that the job waits; null for its result. */
+  readonly statement: number | null;
 }
 
 /** Adds the hash of each tile that became full. */

@@ -37,8 +37,17 @@ export interface AdmitInput extends JobKey {
   readonly blobBytesMax: number;
   /** Whether the statement about the job will tell which of its tenant it is. It is counted in any case. */
   readonly isNumbered: boolean;
+  /** Given if a promise is made of the job. */
+  readonly promise?: PromiseTimes;
   /** Given if a slot and a cell are free for the job: the transaction that accepts it also starts it. */
   readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
+}
+
+export interface PromiseTimes {
+  /** By when the log answers. */
+  readonly answer_by: string;
+  /** When it is told that the job waits, a little before. */
+  readonly due_at: string;
 }
 
 /** What a job is to its grading: what it does for which program, and for which time. */

@@ -9,6 +9,7 @@ import { largeOutputsIn } from '../../migrations/0004-with-whole-outputs.ts';
 import { buildsIn } from '../../migrations/0004-with-whole-programs.ts';
 import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
 import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
+import { promiseTablesIn } from '../../migrations/0004-without-lost-promises.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
@@ -42,6 +43,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-with-whole-statements', kind: 'expand', sql: statementsIn(spelling) },
   { name: '0004-with-wide-fleets', kind: 'expand', sql: wideFleets },
   { name: '0004-with-written-log', kind: 'expand', sql: logTablesIn(spelling) },
+  { name: '0004-without-lost-promises', kind: 'expand', sql: promiseTablesIn(spelling) },
 ];
 
 const UNRELEASED = [

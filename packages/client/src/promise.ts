@@ -1,0 +1,176 @@
+/**
+ * The promise of a job: fetched once the job is accepted, and compared with what was submitted. It is kept as it was signed.
+ * Whether the pinned key signed it is for `service-verify promise`; here it must be of this very submission, of this tenant,
+ * and with a number above those of earlier jobs. Loaded when it is first used.
+ */
+import { canonicalJson } from './canonical-json.ts';
+import type { JobSubmission, SubmissionAnswer } from './contract-types.ts';
+import type { Sha256 } from './digest.ts';
+import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
+import { EvidenceFailure, refuse, ServiceFailure, TransportFailure } from './failure.ts';
+import type { CallOptions } from './job-options.ts';
+import type { JobPromise, PromiseWish } from './job-promise.ts';
+import { read, repeated, supports } from './operation.ts';
+import type { Session } from './session.ts';
+
+const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
+const STATEMENT_MEDIA_TYPE = 'application/vnd.in-toto+json';
+/** Signing takes milliseconds, and longer only where the node that signs is away. */
+const signingSecondsMax = 20;
+
+export async function signedPromise(
+  session: Session,
+  job_id: string,
+  { waitSeconds, signal }: CallOptions & { readonly waitSeconds?: number | undefined },
+): Promise<ExactBytes> {
+  const query = { wait_seconds: waitSeconds };
+  const route = 'GET /v1/jobs/{id}/promise';
+  return checkExactBytes(await repeated(session, route, { job_id, accept: '*/*', query, signal }), session.sha256);
+}
+
+/** What was submitted, and what came of it. */
+export interface Accepted {
+  readonly body: JobSubmission;
+  readonly answer: SubmissionAnswer;
+  /** Whether the service had the job before. */
+  readonly replayed: boolean;
+}
+
+/**
+ * Fetches the promise of the job that is submitted next, and compares it. Null if there is nothing to ask for: an older service
+ * would refuse to be asked. What it fetches is null where a promise is not required and does not come.
+ *
+ * @throws EvidenceFailure `promise` if one is required of a service that makes none, or it is not that of the submission
+ */
+export async function promising(
+  session: Session,
+  wish: PromiseWish,
+  signal: AbortSignal | undefined,
+): Promise<((accepted: Accepted) => Promise<JobPromise | null>) | null> {
+  if (!(await supports(session, 'job_promises', signal))) {
+    if (wish === 'required') refuse('promise', 'the service keeps no log, so it promises nothing');
+    return null;
+  }
+  const above = session.promised.highestNumber;
+  return async (accepted) => {
+    const { job_id } = accepted.answer;
+    try {
+      const exact = await signedPromise(session, job_id, { waitSeconds: signingSecondsMax, signal });
+      return await fitting(session, exact, { ...accepted, above }, signal);
+    } catch (error) {
+      if (wish !== 'required' && error instanceof ServiceFailure && MISSING.has(error.code)) return null;
+      const isTelling = [ServiceFailure, TransportFailure, EvidenceFailure].some((kind) => error instanceof kind);
+      throw isTelling ? Object.assign(error as Error, { job_id }) : error;
+    }
+  };
+}
+
+const MISSING: ReadonlySet<string> = new Set(['promise_unavailable', 'not_promised']);
+
+async function fitting(
+  session: Session,
+  exact: ExactBytes,
+  { body, answer, replayed, above }: Accepted & { readonly above: number },
+  signal: AbortSignal | undefined,
+): Promise<JobPromise> {
+  const { submission, ...promise } = statedIn(exact);
+  const { promised } = session;
+  promised.tenant ??= (await read(session, 'GET /v1/whoami', { signal })).tenant;
+  same('job', promise.job_id, answer.job_id);
+  same('tenant', promise.tenant, promised.tenant);
+  same('time', promise.accepted_at, answer.created_at);
+  for (const [name, digest] of Object.entries(await expectedOf(body, session.sha256)))
+    same(name, submission[name], digest);
+  for (const file of body.files ?? []) await checkFile(file, submission['input_artifacts'], session.sha256);
+  const { tenant_job_number: number } = promise;
+  if (number !== null && number <= above && !replayed)
+    refuse('promise', `the promise has the number ${number}, and an earlier job of the tenant had ${above}`);
+  if (number !== null) promised.highestNumber = Math.max(promised.highestNumber, number);
+  return { ...exact, ...promise };
+}
+
+/** What the receipt, too, will say of a submission. What the service adds is not known here. */
+async function expectedOf(
+  { language, runtime = null, code, stdin = null, args = [], env = {} }: JobSubmission,
+  sha256: Sha256,
+): Promise<Readonly<Record<string, unknown>>> {
+  const digest = (text: string) => sha256(new TextEncoder().encode(text));
+  return {
+    language,
+    runtime,
+    code_sha256: await digest(code),
+    ...(typeof stdin === 'string' && { stdin_sha256: await digest(stdin) }),
+    ...(stdin === null && { stdin_sha256: null }),
+    args_sha256: args.length === 0 ? null : await digest(canonicalJson(args)),
+    env_sha256: Object.keys(env).length === 0 ? null : await digest(canonicalJson(env)),
+  };
+}
+
+type SubmittedFile = NonNullable<JobSubmission['files']>[number];
+
+async function checkFile(file: SubmittedFile, promised: unknown, sha256: Sha256): Promise<void> {
+  const artifacts = Array.isArray(promised)
+    ? (promised as { readonly path?: unknown; readonly sha256?: unknown }[])
+    : [];
+  const found = artifacts.find(({ path }) => path === file.path);
+  if (found === undefined) refuse('promise', `the promise lacks the file ${file.path}`);
+  if ('content_base64' in file) {
+    const bytes = Uint8Array.from(atob(file.content_base64), (character) => character.charCodeAt(0));
+    same(file.path, found.sha256, await sha256(bytes));
+  } else if (file.blob !== undefined) same(file.path, `sha256:${String(found.sha256)}`, file.blob);
+}
+
+function same(what: string, promised: unknown, expected: unknown): void {
+  if (promised !== expected) refuse('promise', `the promise has another ${what} than the submission`);
+}
+
+type Stated = Omit<JobPromise, keyof ExactBytes> & { readonly submission: Readonly<Record<string, unknown>> };
+
+/** What the envelope says. Its signature is not looked at here. */
+function statedIn({ bytes }: ExactBytes): Stated {
+  const { predicate, predicateType } = payloadOf(bytes);
+  const {
+    jobId,
+    tenant,
+    tenantJobNumber = null,
+    acceptedAt,
+    answerBy,
+    logOrigin,
+    logKey,
+    submission,
+  } = objectOf(predicate);
+  const texts = [jobId, tenant, acceptedAt, answerBy, logOrigin, logKey];
+  const isNumber = tenantJobNumber === null || (Number.isSafeInteger(tenantJobNumber) && Number(tenantJobNumber) > 0);
+  const isDated = !Number.isNaN(Date.parse(String(answerBy)));
+  if (predicateType !== PROMISE_TYPE || !texts.every((text) => typeof text === 'string') || !isNumber || !isDated)
+    return refuse('promise', 'the answer is not a promise of an accepted job');
+  return {
+    job_id: jobId as string,
+    tenant: tenant as string,
+    tenant_job_number: tenantJobNumber as number | null,
+    accepted_at: acceptedAt as string,
+    answer_by: answerBy as string,
+    log_origin: logOrigin as string,
+    log_key: logKey as string,
+    submission: objectOf(submission),
+  };
+}
+
+function payloadOf(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const { payload, payloadType, signatures } = objectOf(JSON.parse(new TextDecoder().decode(bytes)));
+    const isSigned = payloadType === STATEMENT_MEDIA_TYPE && Array.isArray(signatures) && signatures.length > 0;
+    if (!isSigned) return refuse('promise', 'the promise is not a signed statement');
+    const text = Uint8Array.from(atob(String(payload)), (character) => character.charCodeAt(0));
+    return objectOf(JSON.parse(new TextDecoder().decode(text)));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof DOMException)
+      return refuse('promise', 'the promise cannot be read');
+    throw error;
+  }
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return refuse('promise', 'the promise lacks a member');
+  return value as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,131 @@
+/**
+ * What a service that keeps a log promises when it accepts a job: which job of its tenant it is, what was submitted, and by
+ * when the log answers. Where the job still waits then, the log has a statement that says so, with a new time. Both are
+ * in-toto statements that the key of results signs. docs/decisions/0066.
+ */
+import { sha256Hex } from '#sha256';
+import { type EnvelopeSigner, signedEnvelope } from './attest.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { encodeEnvelope } from './dsse.ts';
+import { logLeaf } from './log/log-entry.ts';
+import type { Hash } from './log/tree.ts';
+import { saltBytes } from './predicate.ts';
+import { STATEMENT_TYPE, type Statement } from './statement.ts';
+import { isJsonObject, type Refused, refused } from './strict-json.ts';
+
+export const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
+export const PENDING_TYPE = 'urn:svc:predicate:job-pending:v1';
+
+/** What both statements say. Member names are in lowerCamelCase, as in-toto asks. */
+interface PromisedJob {
+  readonly tenant: string;
+  readonly jobId: string;
+  /** Which job of its tenant it is, from 1, in the order of acceptance. Absent where it is not told. */
+  readonly tenantJobNumber?: number;
+  /** By when the log has the result, or a statement that the job waits. */
+  readonly answerBy: string;
+  /** The log that answers, as its heads name it, and its key as `NAME+HINT+BASE64`. */
+  readonly logOrigin: string;
+  readonly logKey: string;
+}
+
+export interface PromisePredicate extends PromisedJob {
+  readonly acceptedAt: string;
+  /** What the receipt will say of the submission, under the receipt's own names. */
+  readonly submission: Readonly<Record<string, unknown>>;
+}
+
+export interface PendingPredicate extends PromisedJob {
+  readonly statedAt: string;
+  /** Of the envelope of the promise. */
+  readonly promiseSha256: string;
+  /** 16 random bytes in hex, so that nobody who guesses the rest can tell it from a leaf. */
+  readonly salt: string;
+}
+
+/** A statement that is to be signed. */
+export type Unsigned = Pick<Statement, 'subject' | 'predicateType'> & { readonly predicate: object };
+
+/** A signed statement as it is stored; `leaf_hash` is null if it is not to be logged. */
+export interface Signed {
+  readonly envelope: Uint8Array<ArrayBuffer>;
+  readonly leaf_hash: Hash | null;
+}
+
+export function promiseStatement(predicate: PromisePredicate): Unsigned {
+  const sha256 = sha256Hex(canonicalJson(predicate.submission));
+  return { predicate, predicateType: PROMISE_TYPE, subject: [subjectOf(predicate, 'submission', sha256)] };
+}
+
+export function pendingStatement(predicate: PendingPredicate): Unsigned {
+  const subject = [subjectOf(predicate, 'promise', predicate.promiseSha256)];
+  return { predicate, predicateType: PENDING_TYPE, subject };
+}
+
+function subjectOf({ jobId }: PromisedJob, what: 'submission' | 'promise', sha256: string) {
+  return { digest: { sha256 }, name: `svc://jobs/${jobId}/${what}` };
+}
+
+/** Signs a statement in canonical form. The leaf is that of the log, if the signer's key is one whose statements are logged. */
+export function signStatement(statement: Unsigned, signer: EnvelopeSigner): Signed {
+  const payload = new TextEncoder().encode(canonicalJson({ _type: STATEMENT_TYPE, ...statement }));
+  const signed = signedEnvelope(payload, signer);
+  const envelope = encodeEnvelope(signed);
+  const [signature] = signed.signatures;
+  const { loggedKey: key } = signer;
+  return { envelope, leaf_hash: key == null ? null : logLeaf({ bytes: envelope, envelope: signed, signature, key }) };
+}
+
+export type PromiseResult = { readonly kind: 'promise'; readonly predicate: PromisePredicate } | Refused;
+export type PendingResult = { readonly kind: 'pending'; readonly predicate: PendingPredicate } | Refused;
+
+/** Reads a signed promise: every member well-formed, and the subject that of the submission. */
+export function readPromise({ predicateType, predicate, subject }: Statement): PromiseResult {
+  if (predicateType !== PROMISE_TYPE) return refused(`the predicate type is not ${PROMISE_TYPE}`);
+  const problem = malformed(predicate, { ...JOB_FORMS, acceptedAt: isTime, submission: isJsonObject });
+  if (problem !== null) return refused(problem);
+  const promise = predicate as unknown as PromisePredicate;
+  return subject[0]?.digest['sha256'] === sha256Hex(canonicalJson(promise.submission))
+    ? { kind: 'promise', predicate: promise }
+    : refused('its subject is not the submission that it states');
+}
+
+/** Reads a signed statement that a job waits. */
+export function readPending({ predicateType, predicate, subject }: Statement): PendingResult {
+  if (predicateType !== PENDING_TYPE) return refused(`the predicate type is not ${PENDING_TYPE}`);
+  const problem = malformed(predicate, { ...JOB_FORMS, statedAt: isTime, promiseSha256: isSha256, salt: isSalt });
+  if (problem !== null) return refused(problem);
+  const pending = predicate as unknown as PendingPredicate;
+  return subject[0]?.digest['sha256'] === pending.promiseSha256
+    ? { kind: 'pending', predicate: pending }
+    : refused('its subject is not the promise that it states');
+}
+
+type Forms = Readonly<Record<string, (value: unknown) => boolean>>;
+
+function malformed(predicate: Readonly<Record<string, unknown>>, forms: Forms): string | null {
+  for (const [name, isRight] of Object.entries(forms)) {
+    if (!Object.hasOwn(predicate, name) || !isRight(predicate[name])) return `its ${name} is missing or malformed`;
+  }
+  const { tenantJobNumber: number } = predicate;
+  const isNumber = number === undefined || (Number.isSafeInteger(number) && (number as number) > 0);
+  return isNumber ? null : 'its tenantJobNumber is malformed';
+}
+
+const isText = (value: unknown) => typeof value === 'string' && value !== '';
+const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+const SALT = new RegExp(`^[0-9a-f]{${2 * saltBytes}}$`);
+const isSalt = (value: unknown) => typeof value === 'string' && SALT.test(value);
+/** As the service writes it, so that times can be compared as texts. */
+const isTime = (value: unknown) =>
+  typeof value === 'string' &&
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
+  !Number.isNaN(Date.parse(value));
+
+const JOB_FORMS: Forms = {
+  tenant: isText,
+  jobId: isText,
+  answerBy: isTime,
+  logOrigin: isText,
+  logKey: isText,
+};

@@ -1,0 +1,42 @@
+/** A program that is compiled once, and what comes of it. Spec § Builds. */
+import { BUILD_OPTIONS } from './build-options.ts';
+import { buildOptionsMax, wordBytesMax } from './limits.ts';
+import { type Static, Type } from './type.ts';
+
+const strict = { additionalProperties: false } as const;
+
+/** Compiles the program, and does not run it. What comes of it is a product, which other jobs start. */
+export const Build = Type.Object(
+  {
+    options: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: wordBytesMax }), {
+        maxItems: buildOptionsMax,
+        description: `Options of the compiler, of which these are taken. ${BUILD_OPTIONS}`,
+      }),
+    ),
+  },
+  {
+    ...strict,
+    description:
+      'Only compiles the program, in `c`, `cpp` or `java`. The product comes back as the large output `output/product`.',
+  },
+);
+export type Build = Static<typeof Build>;
+
+/** A build as it is stored. */
+export const StoredBuild = Type.Object({ options: Type.Array(Type.String()) });
+
+/** The product that a job starts in place of a compiler. */
+export const Product = Type.Object(
+  { job_id: Type.String({ pattern: '^[!-~]{1,128}$', description: 'Of a build that has succeeded.' }) },
+  {
+    ...strict,
+    description:
+      'Starts what a build of the same code made, without a compiler. The build was of the same language and runtime.',
+  },
+);
+export type Product = Static<typeof Product>;
+
+/** A product as it is stored. A node starts it only with the runtime pack of this digest, which has built it. */
+export const StoredProduct = Type.Object({ job_id: Type.String(), pack_digest: Type.String() });
+export type StoredProduct = Static<typeof StoredProduct>;

@@ -1,0 +1,26 @@
+/** What is promised of a job when it is accepted: nothing where no log is kept. docs/decisions/0066. */
+import type { RequestedSpec } from '@vouchbox/protocol';
+import type { ServiceError } from '../../ground/service-error.ts';
+import type { AdmitInput } from '../../store/records/inputs.ts';
+import { promiseTimes } from '../promise-times.ts';
+import { refusal } from './refuse.ts';
+
+export interface PromiseSettings {
+  /** How long the log may take. */
+  readonly seconds: number;
+  /** Whether promises are made of all jobs, or of those alone that ask. */
+  readonly forAll: boolean;
+}
+
+export function promised(
+  { promise }: Pick<RequestedSpec, 'promise'>,
+  now: number,
+  { promises }: { readonly promises: PromiseSettings | null },
+): Pick<AdmitInput, 'promise'> {
+  const isPromised = promises !== null && (promises.forAll || promise === true);
+  return isPromised ? { promise: promiseTimes(now, promises.seconds) } : {};
+}
+
+export function notOffered(): ServiceError {
+  return refusal('promise_not_offered', '/promise', 'cannot be kept: this service keeps no log');
+}

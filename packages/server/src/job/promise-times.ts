@@ -1,0 +1,11 @@
+/** By when the log answers for a job, and when it is told that the job waits: early enough to be in a head by then. */
+import type { PromiseTimes } from '../store/records/inputs.ts';
+
+/** Signing, a place and a head take about two seconds; a failover of the node that signs takes longer. */
+const leadMillisecondsMax = 30_000;
+
+export function promiseTimes(from: number, seconds: number): PromiseTimes {
+  const answerBy = from + seconds * 1000;
+  const lead = Math.min(leadMillisecondsMax, (seconds * 1000) / 2);
+  return { answer_by: new Date(answerBy).toISOString(), due_at: new Date(answerBy - lead).toISOString() };
+}

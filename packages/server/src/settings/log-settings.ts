@@ -1,0 +1,32 @@
+/** The settings of the log of what is signed. `SERVICE_LOG_LEVEL` is about the lines that a process writes. */
+
+/** A setting that is on, or off where the operator says so. */
+export const onUnless = (description: string) =>
+  ({ type: 'string', enum: ['on', 'off'], default: 'on', description }) as const;
+
+export const LOG_SHAPES = {
+  SERVICE_LOG_COUNTER: onUnless(
+    'Whether a signed statement says which job of its tenant it is. Whoever reads one then knows how many jobs the tenant had.',
+  ),
+  SERVICE_LOG_HOST: {
+    ...({ type: 'string', pattern: '^[A-Za-z0-9.-]{1,200}$' } as const),
+    description: 'Keeps a public log of what is signed, under this host. How many jobs there are is then public.',
+  },
+  SERVICE_LOG_PROMISES: {
+    type: 'string',
+    enum: ['asked', 'all'],
+    default: 'asked',
+    description: 'Of which jobs a promise is signed that the log answers in time: those that ask, or all.',
+  },
+  SERVICE_LOG_PROMISE_SECONDS: {
+    type: 'integer',
+    minimum: 10,
+    maximum: 31_536_000,
+    default: 600,
+    description: 'Within how many seconds the log has the result of a promised job, or a statement that it waits.',
+  },
+  SERVICE_LOG_WITNESSES: {
+    type: 'string',
+    description: 'File with the witnesses of the log, one a line: the key as `NAME+HINT+BASE64`, and the address.',
+  },
+} as const;

@@ -1,0 +1,253 @@
+/**
+ * Promises of accepted jobs, and statements that a promised job waits. What they say is drawn here, each in one transaction,
+ * and signed outside of the store: two that sign make the same bytes, and the first is kept. docs/decisions/0066.
+ */
+import { randomBytes } from 'node:crypto';
+import { saltBytes } from '@vouchbox/evidence';
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { PromiseTimes } from '../records/inputs.ts';
+import type {
+  PendingRow,
+  PromiseRow,
+  SignedPending,
+  SignedPromise,
+  UnsignedPending,
+  UnsignedPromise,
+} from '../records/promises.ts';
+import type { JobKey } from '../records/rows.ts';
+import type { LogPendingTable, StoreDatabase } from '../schema.ts';
+
+const selectUnsigned = prepared((db, { limit }: { limit: number }) =>
+  db
+    .selectFrom('job_promises')
+    .innerJoin('jobs', (join) =>
+      join.onRef('jobs.tenant', '=', 'job_promises.tenant').onRef('jobs.job_id', '=', 'job_promises.job_id'),
+    )
+    .innerJoin('job_specs', (join) =>
+      join.onRef('job_specs.tenant', '=', 'job_promises.tenant').onRef('job_specs.job_id', '=', 'job_promises.job_id'),
+    )
+    .select([
+      'job_promises.tenant',
+      'job_promises.job_id',
+      'job_promises.answer_by',
+      'jobs.created_at',
+      'jobs.tenant_number',
+      'job_specs.evidence',
+    ])
+    .where('job_promises.envelope', 'is', null)
+    .orderBy('job_promises.job_id')
+    .limit(limit),
+);
+
+const signPromise = prepared((db, row: SignedPromise) =>
+  db
+    .updateTable('job_promises')
+    .set({ key_id: row.key_id, envelope: row.envelope })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id)
+    .where('envelope', 'is', null),
+);
+
+const selectPromise = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('job_promises')
+    .select(['envelope', 'key_id'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+const selectNextDue = prepared((db) =>
+  db
+    .selectFrom('job_promises')
+    .select('due_at')
+    .where('due_at', 'is not', null)
+    .where('envelope', 'is not', null)
+    .orderBy('due_at')
+    .limit(sql.lit(1)),
+);
+
+/** The log has the results of these jobs, so nothing more is due. */
+const settle = prepared((db, { now }: { now: string }) =>
+  db
+    .updateTable('job_promises')
+    .set({ due_at: null })
+    .where('due_at', '<=', now)
+    .where((row) =>
+      row.exists(
+        row
+          .selectFrom('log_entries')
+          .select('log_entries.job_id')
+          .whereRef('log_entries.tenant', '=', 'job_promises.tenant')
+          .whereRef('log_entries.job_id', '=', 'job_promises.job_id')
+          .where('log_entries.position', 'is not', null),
+      ),
+    ),
+);
+
+const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) =>
+  db
+    .selectFrom('job_promises')
+    .select(['tenant', 'job_id', 'due_at'])
+    .where('due_at', '<=', now)
+    .where('envelope', 'is not', null)
+    .orderBy('due_at')
+    .limit(limit),
+);
+
+const postpone = prepared((db, row: JobKey & { from: string | null; due_at: string }) =>
+  db
+    .updateTable('job_promises')
+    .set({ due_at: row.due_at })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id)
+    .where('due_at', '=', row.from),
+);
+
+const selectLast = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('log_pending')
+    .select('statement')
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .orderBy('statement', 'desc')
+    .limit(sql.lit(1)),
+);
+
+type Drawn = Omit<LogPendingTable, 'key_id' | 'leaf_hash' | 'position' | 'envelope'>;
+
+const insertPending = prepared((db, row: Drawn) =>
+  db.insertInto('log_pending').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    statement: row.statement,
+    stated_at: row.stated_at,
+    answer_by: row.answer_by,
+    salt: row.salt,
+    key_id: null,
+    leaf_hash: null,
+    position: null,
+    envelope: null,
+  }),
+);
+
+const selectUnsignedPending = prepared((db, { limit }: { limit: number }) =>
+  db
+    .selectFrom('log_pending')
+    .innerJoin('job_promises', (join) =>
+      join
+        .onRef('job_promises.tenant', '=', 'log_pending.tenant')
+        .onRef('job_promises.job_id', '=', 'log_pending.job_id'),
+    )
+    .innerJoin('jobs', (join) =>
+      join.onRef('jobs.tenant', '=', 'log_pending.tenant').onRef('jobs.job_id', '=', 'log_pending.job_id'),
+    )
+    .select([
+      'log_pending.tenant',
+      'log_pending.job_id',
+      'log_pending.statement',
+      'log_pending.stated_at',
+      'log_pending.answer_by',
+      'log_pending.salt',
+      'jobs.tenant_number',
+      'job_promises.envelope as promise',
+    ])
+    .where('log_pending.envelope', 'is', null)
+    .orderBy('log_pending.stated_at')
+    .limit(limit),
+);
+
+const signPending = prepared((db, row: SignedPending) =>
+  db
+    .updateTable('log_pending')
+    .set({ key_id: row.key_id, envelope: row.envelope, leaf_hash: row.leaf_hash })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id)
+    .where('statement', '=', row.statement)
+    .where('envelope', 'is', null),
+);
+
+const selectPending = prepared((db, { tenant, job_id, limit }: JobKey & { limit: number }) =>
+  db
+    .selectFrom('log_pending')
+    .select(['stated_at', 'answer_by', 'position', 'envelope'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('envelope', 'is not', null)
+    .orderBy('statement', 'desc')
+    .limit(limit),
+);
+
+/** Promises that wait for their signature, the oldest jobs first. */
+export async function unsignedPromises(
+  db: StoreDatabase,
+  asked: { readonly limit: number },
+): Promise<readonly UnsignedPromise[]> {
+  const rows = await selectUnsigned.all(db, asked);
+  return rows.flatMap(({ evidence, ...row }) => (evidence === null ? [] : [{ ...row, evidence }]));
+}
+
+/** Keeps signatures of promises that have none yet. */
+export async function storePromises(
+  db: StoreDatabase,
+  { promises }: { readonly promises: readonly SignedPromise[] },
+): Promise<void> {
+  signPromise.sendEach(db, promises);
+}
+
+/** What was promised of a job; null if nothing was, or the tenant has no such job. */
+export function jobPromise(db: StoreDatabase, key: JobKey): Promise<PromiseRow | null> {
+  return selectPromise.first(db, key);
+}
+
+/** When the next promise is due; null if none is. */
+export async function nextPromiseDue(db: StoreDatabase): Promise<string | null> {
+  return (await selectNextDue.first(db, {}))?.due_at ?? null;
+}
+
+/**
+ * Draws a statement for each signed promise that is due and whose job has no result in the log, at most `limit`. Each gets a
+ * new time. Returns how many; 0 means that none is left.
+ */
+export async function drawPending(
+  db: StoreDatabase,
+  { now, limit, ...times }: PromiseTimes & { readonly now: string; readonly limit: number },
+): Promise<number> {
+  await settle.run(db, { now });
+  let drawn = 0;
+  for (const { due_at, ...key } of await selectDue.all(db, { now, limit })) {
+    // Of two nodes that draw, one finds it as it was read.
+    if ((await postpone.run(db, { ...key, from: due_at, due_at: times.due_at })) === 0) continue;
+    const statement = ((await selectLast.first(db, key))?.statement ?? 0) + 1;
+    const salt = randomBytes(saltBytes).toString('hex');
+    insertPending.send(db, { ...key, statement, stated_at: now, answer_by: times.answer_by, salt });
+    drawn++;
+  }
+  return drawn;
+}
+
+/** Statements that wait for their signature, oldest first. */
+export async function unsignedPending(
+  db: StoreDatabase,
+  asked: { readonly limit: number },
+): Promise<readonly UnsignedPending[]> {
+  const rows = await selectUnsignedPending.all(db, asked);
+  return rows.flatMap(({ promise, ...row }) => (promise === null ? [] : [{ ...row, promise }]));
+}
+
+/** Keeps signatures of statements that have none yet. They then wait for their places in the log. */
+export async function storePending(
+  db: StoreDatabase,
+  { statements }: { readonly statements: readonly SignedPending[] },
+): Promise<void> {
+  signPending.sendEach(db, statements);
+}
+
+/** The newest statements that a job waits, oldest first. */
+export async function pendingOf(
+  db: StoreDatabase,
+  { key, limit }: { readonly key: JobKey; readonly limit: number },
+): Promise<readonly PendingRow[]> {
+  const rows = await selectPending.all(db, { ...key, limit });
+  return rows.flatMap(({ envelope, ...row }) => (envelope === null ? [] : [{ ...row, envelope }])).toReversed();
+}

@@ -1,0 +1,45 @@
+/** Promises as the store keeps them. docs/decisions/0066. */
+import type { JobKey } from './rows.ts';
+
+/** A promise that waits for its signature, with what it says. */
+export interface UnsignedPromise extends JobKey {
+  readonly created_at: string;
+  readonly answer_by: string;
+  /** Null if it is not told. */
+  readonly tenant_number: number | null;
+  /** What a receipt will say about the submission: JSON. */
+  readonly evidence: string;
+}
+
+export interface SignedPromise extends JobKey {
+  readonly key_id: string;
+  readonly envelope: Uint8Array;
+}
+
+/** A statement that a job waits, before its signature. */
+export interface UnsignedPending extends JobKey {
+  /** From 1. */
+  readonly statement: number;
+  readonly stated_at: string;
+  readonly answer_by: string;
+  readonly salt: string;
+  readonly tenant_number: number | null;
+  /** The envelope of the promise. */
+  readonly promise: Uint8Array;
+}
+
+export interface SignedPending extends SignedPromise, Pick<UnsignedPending, 'statement'> {
+  readonly leaf_hash: Uint8Array;
+}
+
+/** A promise as it is served; `envelope` and `key_id` are null until it is signed. */
+export interface PromiseRow {
+  readonly envelope: Uint8Array | null;
+  readonly key_id: string | null;
+}
+
+/** A signed statement that a job waits; `position` is null until it has its place in the log. */
+export interface PendingRow extends Pick<UnsignedPending, 'stated_at' | 'answer_by'> {
+  readonly envelope: Uint8Array;
+  readonly position: number | null;
+}

@@ -1,0 +1,77 @@
+/** `service-verify promise`: checks in files whether the holder of a pinned key promised a job, and kept it. */
+import { logProofBytesMax, parseStrictJson } from '@vouchbox/evidence';
+import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
+import { EXIT } from './exit-code.ts';
+import { readLog, readLogFile, readLogProof } from './log-files.ts';
+import { pendingIn, promiseStanding } from './promise-standing.ts';
+import { readBounded } from './read-file.ts';
+import { failed, passed, type Report } from './report.ts';
+import { UsageError } from './usage-error.ts';
+import { readPublicKey } from './verify.ts';
+
+/** Paths of files, and what is expected. */
+export interface PromiseOptions {
+  readonly publicKey: readonly string[];
+  readonly tenant: string;
+  readonly job?: string;
+  readonly logKey?: string;
+  readonly witness?: readonly string[];
+  /** The signed envelope of the result. */
+  readonly envelope?: string;
+  readonly logProof?: string;
+  readonly pending?: string;
+  readonly head?: readonly string[];
+  readonly require?: readonly string[];
+}
+
+/** Fifty statements, each with its proof: far more than the service answers. */
+const pendingBytesMax = 64 * logProofBytesMax;
+
+const NOTICE =
+  'This shows what the holder of the pinned key promised, and what the files say of it. It does not show that nothing else ' +
+  'is in the log: ask the service for the proof before you say that a promise was broken.';
+
+export async function verifyPromise(file: string, options: PromiseOptions): Promise<Report> {
+  const { publicKey, tenant, job, logKey, witness = [], envelope, logProof, pending, head = [] } = options;
+  const demands = options.require ?? [];
+  const unknown = demands.find((demand) => demand !== 'kept');
+  if (unknown !== undefined) throw new UsageError(`unknown requirement ${unknown}; of a promise, kept can be required`);
+  const ofLog = [envelope, logProof, pending, ...head].some((path) => path !== undefined);
+  if (ofLog && logKey === undefined)
+    throw new UsageError('what is said of the log needs --log-key, the key of the log');
+  const { keys } = readLog({ ...(logKey !== undefined && { logKey }), witness });
+  const { exitCode, checks, word, facts } = await promiseStanding({
+    promise: readWhole(file, envelopeBytesMax),
+    publicKeys: publicKey.map(readPublicKey),
+    tenant,
+    job,
+    log: keys,
+    result: envelope === undefined ? null : readWhole(envelope, envelopeBytesMax),
+    logProof: readLogProof(logProof),
+    pending: pending === undefined ? [] : readPendingFile(pending),
+    heads: head.map(readLogFile),
+  });
+  if (exitCode !== EXIT.good || demands.length === 0)
+    return { exitCode, checks, facts, notice: exitCode === EXIT.good ? NOTICE : null };
+  const isKept = word === 'KEPT';
+  const demanded = isKept ? passed('kept', 'KEPT') : failed('kept', `it is ${word}`);
+  return {
+    exitCode: isKept ? EXIT.good : EXIT.policy,
+    checks: [...checks, demanded],
+    facts,
+    notice: isKept ? NOTICE : null,
+  };
+}
+
+function readPendingFile(path: string) {
+  const json = parseStrictJson(readWhole(path, pendingBytesMax));
+  const pending = json.kind === 'value' ? pendingIn(json.value) : null;
+  if (pending === null) throw new UsageError(`${path} is not an answer of GET /v1/jobs/{id}/pending`);
+  return pending;
+}
+
+function readWhole(path: string, bytesMax: number): Uint8Array<ArrayBuffer> {
+  const bytes = readBounded(path, bytesMax);
+  if (bytes === null) throw new UsageError(`${path} is larger than ${sizeText(bytesMax)}`);
+  return bytes;
+}
