@@ -67,10 +67,19 @@ export class TestLog {
   readonly #leaves: Hash[] = [];
 
   /** With an opening leaf. */
-  constructor(name: LogName = { host: 'log.example', tree: 1 }) {
+  constructor(name: LogName = { host: 'log.example', tree: 1 }, key = testNoteKey(originOfLog(name), 'note')) {
     this.#name = name;
-    this.key = testNoteKey(originOfLog(name), 'note');
+    this.key = key;
     this.append(new TextEncoder().encode('the opening statement'));
+  }
+
+  /** The next tree of this log, with the same key under its new name. */
+  reopened(): TestLog {
+    const { host, tree } = this.#name;
+    const name = { host, tree: tree + 1 };
+    const made = noteKey(originOfLog(name), 'note', this.key.noteKey.key.raw);
+    if (made.kind === 'refused') throw new Error(made.reason);
+    return new TestLog(name, { ...this.key, noteKey: made.key, text: noteKeyText(made.key) });
   }
 
   get size(): number {

@@ -12,14 +12,15 @@ export interface LogOptions {
   readonly logKey?: string;
   readonly witness?: readonly string[];
   readonly logState?: string;
+  readonly acceptReopened?: boolean;
   readonly logConsistency?: readonly string[];
   readonly afterHead?: readonly string[];
   readonly logDelay?: string;
 }
 
 /** Reads them. What cannot be read, or is no key, is a `UsageError`. */
-export function readLog({ logKey, witness = [], logState, logConsistency, ...times }: LogOptions): LogExpectation {
-  const { afterHead = [], logDelay } = times;
+export function readLog({ logKey, witness = [], logState, logConsistency, ...more }: LogOptions): LogExpectation {
+  const { afterHead = [], logDelay, acceptReopened = false } = more;
   const given = [logState, ...(logConsistency ?? []), ...witness, ...afterHead].some((path) => path !== undefined);
   if (logKey === undefined && given)
     throw new UsageError('what is said of the log needs --log-key, the key of the log');
@@ -30,6 +31,7 @@ export function readLog({ logKey, witness = [], logState, logConsistency, ...tim
     remembered: logState === undefined ? null : rememberedHead(logState),
     consistency: readConsistency(logConsistency),
     after: afterHead.map(readLogFile),
+    acceptReopened,
     ...(logDelay !== undefined && { delay: parseDuration(logDelay) }),
   };
 }

@@ -246,3 +246,47 @@ test.each([
   const verdict = await verify(log.proof(index), ...words);
   expect(verdict).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(problem) });
 });
+
+describe('a log that was opened again', () => {
+  const next = log.reopened();
+  const place = next.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
+  const nextKey = file(next.key.text);
+  const seen = () => file(log.checkpoint());
+
+  test('is told, and not taken for the log that was pinned', async () => {
+    const refused = await verify(next.proof(place), '--log-key', logKey);
+    expect(refused).toMatchObject({
+      exitCode: 6,
+      failed: [expect.stringMatching(/^log_head: REOPENED: .*log\/2.*--accept-reopened/)],
+    });
+    expect(await verify(next.proof(place), '--log-key', logKey, '--accept-reopened')).toMatchObject({
+      exitCode: 0,
+      failed: [],
+    });
+  });
+
+  test('fails whoever remembers a head of the tree before, until that is accepted', async () => {
+    const state = seen();
+    const before = readFileSync(state, 'utf8');
+    const lost = `REOPENED: ${log.size} leaves up to the head of log.example/log/1 are no longer provable`;
+    const words = ['--log-key', nextKey, '--log-state', state];
+    expect(await verify(next.proof(place), ...words)).toMatchObject({
+      exitCode: 6,
+      failed: [expect.stringContaining(lost)],
+    });
+    expect(readFileSync(state, 'utf8')).toBe(before);
+    const accepted = await verify(next.proof(place), ...words, '--accept-reopened');
+    expect(accepted).toMatchObject({ exitCode: 0, failed: [], log: expect.stringContaining(lost) });
+    expect(readFileSync(state, 'utf8')).toContain('log.example/log/2\n');
+    expect(await verify(next.proof(place), ...words)).toMatchObject({ exitCode: 0, failed: [] });
+  });
+
+  test.each([
+    ['an earlier tree than the pinned one', log.proof(index), nextKey],
+    ['another host', new TestLog({ host: 'else.example', tree: 2 }).proof(0), logKey],
+    ['another key under the next name', new TestLog({ host: 'log.example', tree: 2 }).proof(0), logKey],
+  ])('of %s is refused, whatever is accepted', async (_what, proof, key) => {
+    const found = await verify(proof, '--log-key', key, '--accept-reopened');
+    expect(found).toMatchObject({ exitCode: 6, failed: [expect.stringMatching(/^log_head: /)] });
+  });
+});

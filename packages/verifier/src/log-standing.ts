@@ -7,10 +7,13 @@ import {
   type Checkpoint,
   type LogKeys,
   logLeaf,
+  logNameOf,
   type NoteKey,
   noteText,
+  parseCheckpoint,
   parseLogProof,
   type SignedStatement,
+  treeKeyOf,
   verifyLogProof,
   type Witnessed,
 } from '@vouchbox/evidence';
@@ -30,6 +33,8 @@ export interface LogExpectation {
   readonly after?: readonly Uint8Array[];
   /** How long after its end a job may reach the log, in milliseconds. */
   readonly delay?: number;
+  /** Whether a later tree of the pinned log is taken, though what the earlier ones had is no longer provable. */
+  readonly acceptReopened?: boolean;
 }
 
 export interface LogStanding {
@@ -53,18 +58,24 @@ export const notLogged: LogStanding = { word: NOT_LOGGED, isLogged: false, witne
 export async function logStanding(
   statement: SignedStatement,
   proof: Uint8Array | null,
-  { keys, ...seen }: LogExpectation,
+  { keys: pinned, ...seen }: LogExpectation,
 ): Promise<LogStanding> {
   if (proof === null) return notLogged;
-  if (keys === null)
+  if (pinned === null)
     return { ...notLogged, word: `${NOT_LOGGED}: its proof was not checked, for no log key is pinned` };
   const parsed = parseLogProof(proof);
   if (parsed.kind === 'refused') return refusedAt('log_entry', `the proof is refused: ${parsed.reason}`);
+  const { origin } = parsed.proof.checkpoint;
+  const log = isLaterTree(pinned.log, origin) ? treeKeyOf(pinned.log, origin) : null;
+  if (log !== null && !seen.acceptReopened) return refusedAt('log_head', reopenedFrom(pinned.log.name, origin));
+  const keys = log === null ? pinned : { ...pinned, log };
   const verdict = await verifyLogProof(parsed.proof, logLeaf(statement), keys);
   if (verdict.kind === 'failed') return refusedAt(verdict.check, verdict.reason);
   const { index, checkpoint, witnessed } = verdict;
   const earlier = await headsBefore(keys.log, seen);
   if (typeof earlier === 'string') return refusedAt('log_consistency', earlier);
+  const ofThisTree = earlier.filter(({ head }) => head.origin === keys.log.name);
+  const lost = earlier.find((head) => !ofThisTree.includes(head));
   const grown = await knownLog(checkpoint, earlier, { log: keys.log, ...seen });
   if ('problem' in grown) return refusedAt('log_consistency', grown.problem);
   const { delay = logDelayDefault } = seen;
@@ -72,10 +83,11 @@ export async function logStanding(
     passed('log_head', `${checkpoint.size} statements, signed by ${checkpoint.origin}`),
     passed('log_inclusion', `statement ${index}`),
     ...witnessed.map(({ name, time }) => passed('witness', `${name} at ${timeText(time)}`)),
-    ...(seen.remembered == null ? [] : [passed('log_consistency', 'the log only grew since it was seen before')]),
-    ...(await timeChecks({ statement, index }, earlier, { witnesses: keys.witnesses, delay })),
+    ...(seen.remembered == null ? [] : [passed('log_consistency', grownText(lost))]),
+    ...(await timeChecks({ statement, index }, ofThisTree, { witnesses: keys.witnesses, delay })),
   ];
-  return { word: wordOf(witnessed), isLogged: true, witnessed, checks, head: noteText(grown.newest.note) };
+  const word = lost === undefined ? wordOf(witnessed) : `${wordOf(witnessed)}. ${lostText(lost)}`;
+  return { word, isLogged: true, witnessed, checks, head: noteText(grown.newest.note) };
 }
 
 function refusedAt(check: string, reason: string): LogStanding {
@@ -87,15 +99,39 @@ function wordOf(witnessed: readonly Witnessed[]): string {
   return `WITNESSED by ${witnessed.map(({ name, time }) => `${name} at ${timeText(time)}`).join(' and by ')}`;
 }
 
+/** Whether the origin is of the same host, and of a tree that was opened after the pinned one. */
+function isLaterTree({ name }: NoteKey, origin: string): boolean {
+  const [own, other] = [logNameOf(name), logNameOf(origin)];
+  return own !== null && own.host === other?.host && own.tree < other.tree;
+}
+
+const ACCEPT = 'pin the key of the new tree, or accept it with --accept-reopened';
+
+function reopenedFrom(before: string, origin: string): string {
+  return `REOPENED: the log goes on as ${origin}, and what ${before} had is no longer provable: ${ACCEPT}`;
+}
+
+function lostText({ head: { origin, size } }: EarlierHead): string {
+  return `REOPENED: ${size} leaves up to the head of ${origin} are no longer provable`;
+}
+
+function grownText(lost: EarlierHead | undefined): string {
+  return lost === undefined ? 'the log only grew since it was seen before' : lostText(lost);
+}
+
 type Seen = Omit<LogExpectation, 'keys'>;
 
 /** The heads that were seen before, which the log must have signed; or what is wrong with one. */
-async function headsBefore(log: NoteKey, { remembered = null, after = [] }: Seen): Promise<EarlierHead[] | string> {
+async function headsBefore(log: NoteKey, seen: Seen): Promise<EarlierHead[] | string> {
+  const { remembered = null, after = [], acceptReopened = false } = seen;
   const heads: EarlierHead[] = [];
   if (remembered !== null) {
-    const head = await signedHead(new TextEncoder().encode(remembered), log);
+    const ofTree = treeBefore(log, remembered);
+    const head = await signedHead(new TextEncoder().encode(remembered), ofTree ?? log);
     if (typeof head === 'string') return `the remembered head is refused: ${head}`;
-    heads.push({ head, isDemanded: false });
+    const earlier = { head, isDemanded: false };
+    if (ofTree !== null && !acceptReopened) return `${lostText(earlier)}: accept that with --accept-reopened`;
+    heads.push(earlier);
   }
   for (const bytes of after) {
     const head = await signedHead(bytes, log);
@@ -105,6 +141,14 @@ async function headsBefore(log: NoteKey, { remembered = null, after = [] }: Seen
   return heads;
 }
 
+/** The log's key as an earlier tree names it, if the head is of one; else null. */
+function treeBefore(log: NoteKey, remembered: string): NoteKey | null {
+  const parsed = parseCheckpoint(remembered);
+  const origin = parsed.kind === 'checkpoint' ? parsed.checkpoint.origin : log.name;
+  const key = treeKeyOf(log, origin);
+  return key !== null && isLaterTree(key, log.name) ? key : null;
+}
+
 /** Whether the head is of the log that was seen before, and the largest head of it that is known now. */
 async function knownLog(
   found: Checkpoint,
@@ -112,7 +156,7 @@ async function knownLog(
   { consistency = [], log }: Seen & { readonly log: NoteKey },
 ): Promise<{ readonly newest: Checkpoint } | { readonly problem: string }> {
   const before = earlier.find(({ isDemanded }) => !isDemanded)?.head;
-  if (before === undefined) return { newest: found };
+  if (before === undefined || before.origin !== found.origin) return { newest: found };
   const proofs = await signedProofs(consistency, log);
   return 'problem' in proofs ? proofs : relationOf([before, found], proofs.proofs);
 }

@@ -193,6 +193,7 @@ function withLog(command: Command): Command {
     .option('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64', once)
     .option('--witness <file>', 'the key of a witness of the log, as NAME+HINT+BASE64; may be repeated', collect, [])
     .option('--log-state <file>', 'remember the largest head of the log here, and demand that the log only grows', once)
+    .option('--accept-reopened', 'take a later tree of the log, though what the earlier one had is no longer provable')
     .option('--log-consistency <file>', 'a proof that it does; may be repeated', collect, [])
     .option(
       '--after-head <file>',
