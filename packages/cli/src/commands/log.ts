@@ -1,7 +1,31 @@
 /** The commands about logs of signed results, in the table of commands. */
 import type { Command } from 'commander';
+import { MONITOR_EXIT } from '../failures/exit-code.ts';
+import type { MonitorOptions } from '../monitor/monitor.ts';
 import type { WitnessOptions } from '../witness/witness.ts';
-import { collect, ending, port, withJson } from './options.ts';
+import { collect, ending, port, seconds, withJson } from './options.ts';
+
+/** `vouchbox monitor`. */
+export function addMonitor(program: Command): void {
+  program
+    .command('monitor')
+    .description('follow a log, and end with the first head that did not grow from the one before; needs no credential')
+    .argument('<url...>', 'addresses of the service that keeps it: what each shows is compared')
+    .requiredOption('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64')
+    .requiredOption('--state <file>', 'remembers the largest head that was seen')
+    .option('--witness <file>', 'the key of a witness of the log; may be given several times', collect, [])
+    .option('--accept-reopened', 'go on with a later tree of the log')
+    .option('--every <seconds>', 'how long to wait from one look to the next', seconds, 60)
+    .option('--once', 'look once')
+    .option('--json', 'a line of JSON for each look')
+    .addHelpText(
+      'after',
+      `\nExit codes: ${MONITOR_EXIT.cheated} the log contradicts what was seen of it, ${MONITOR_EXIT.unanswered} an address does not answer.`,
+    )
+    .action(async (urls: readonly string[], options: MonitorOptions) =>
+      ending((await import('../monitor/monitor.ts')).monitor(urls, options)),
+    );
+}
 
 /** `vouchbox witness`. */
 export function addWitness(program: Command): void {

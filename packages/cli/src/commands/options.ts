@@ -18,6 +18,12 @@ export function port(text: string): number {
   return Number(text);
 }
 
+/** For an option that takes a whole number of seconds, at least one. */
+export function seconds(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It is not a number of seconds.');
+  return Number(text);
+}
+
 /** `--limit`, `--runtime` and `--minimum-isolation`, for a command that runs programs. */
 export function withDemands(command: Command): Command {
   return command

@@ -37,6 +37,17 @@ export const EXPORT_EXIT = {
   cancelled: 130,
 } as const;
 
+/** The exit codes of `vouchbox monitor`, as far as it ends by itself. docs/COMMAND.md. */
+export const MONITOR_EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  /** An address of the last round did not answer. */
+  unanswered: 4,
+  /** The log contradicts what was seen of it: the number with which `service-verify` says so. */
+  cheated: 6,
+} as const;
+
 /** How a job ended, from its detail. */
 export interface Ended {
   readonly status: JobStatus;

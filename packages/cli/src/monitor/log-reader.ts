@@ -1,0 +1,34 @@
+/** Reads what a log shows to anyone, as text. Nothing of it is believed here. */
+import { CommandFailure } from '../failures/command-failure.ts';
+
+/** Above the length of any head, and of any proof between two. */
+const answerBytesMax = 64 * 1024;
+const answerMilliseconds = 30_000;
+
+/** The text at a path below `/log/`; null where the log answers that it has none. @throws CommandFailure without an answer */
+export async function readOfLog(url: string, path: string, signal: AbortSignal): Promise<string | null> {
+  const address = `${url.replace(/\/$/, '')}/log/${path}`;
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(answerMilliseconds)]);
+  try {
+    const response = await fetch(address, { redirect: 'error', signal: patience });
+    const text = await boundedText(response);
+    if (response.ok) return text;
+    if (response.status === 404) return null;
+    throw new CommandFailure(`${address} answers ${response.status}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof CommandFailure) throw error;
+    throw new CommandFailure(`${address} does not answer`, { cause: error });
+  }
+}
+
+async function boundedText({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, bytes] = ['', 0];
+  for await (const piece of body ?? []) {
+    bytes += piece.length;
+    if (bytes > answerBytesMax) throw new CommandFailure('the log answers with more than a head or a proof has');
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text;
+}

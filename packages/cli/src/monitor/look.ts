@@ -1,0 +1,95 @@
+/** One look at a log: whether the head that an address shows is one that only grew from the head that was seen before. */
+import {
+  type Checkpoint,
+  cosignedAt,
+  headProblem,
+  type LogKeys,
+  logNameOf,
+  noteText,
+  parseCheckpoint,
+  treeKeyOf,
+} from '@vouchbox/evidence';
+import { relationOf, signedProofs } from '@vouchbox/verifier';
+import { CommandFailure } from '../failures/command-failure.ts';
+import { readOfLog } from './log-reader.ts';
+
+/** What a look found. Of a `cheat`, `shown` is the head that does not fit, as the log signed it; null if it signed none. */
+export type Look =
+  | { readonly kind: 'fine'; readonly head: Checkpoint; readonly witnesses: readonly string[]; readonly text: string }
+  | { readonly kind: 'cheat'; readonly word: string; readonly text: string; readonly shown: string | null };
+
+export interface LookOptions {
+  readonly keys: LogKeys;
+  /** The largest head that was seen; null for the first look. */
+  readonly seen: Checkpoint | null;
+  /** Whether a later tree of the log is taken. */
+  readonly acceptReopened: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** @throws CommandFailure if the log does not answer, or shows no proof: that is seen, and proves nothing against it */
+export async function lookAt(url: string, { keys, seen, acceptReopened, signal }: LookOptions): Promise<Look> {
+  const text = await readOfLog(url, 'checkpoint', signal);
+  if (text === null) throw new CommandFailure(`${url} shows no log`);
+  const head = await signedHead(text, keys);
+  if (typeof head === 'string')
+    return { kind: 'cheat', word: 'NOT SIGNED', text: `the head is refused: ${head}`, shown: null };
+  const before = seen ?? firstOf(keys);
+  if (treeOf(head.origin) < treeOf(before.origin)) {
+    const text = `it shows ${head.origin}, and ${before.origin} was opened since`;
+    return { kind: 'cheat', word: 'ROLLED BACK', text, shown: noteText(head.note) };
+  }
+  if (before.origin !== head.origin) {
+    const lost = `REOPENED: ${before.size} leaves up to the head of ${before.origin} are no longer provable`;
+    if (acceptReopened) return await fine(head, keys, lost);
+    const how = 'if the operator told you why, go on with --accept-reopened';
+    return { kind: 'cheat', word: 'REOPENED', text: `${lost}: ${how}`, shown: noteText(head.note) };
+  }
+  if (seen === null) return await fine(head, keys, `${head.size} statements, seen for the first time`);
+  return await beside(seen, head, { url, keys, signal });
+}
+
+const treeOf = (origin: string) => logNameOf(origin)?.tree ?? 0;
+
+/** What nobody has seen yet has no statement. */
+function firstOf({ log }: LogKeys): Pick<Checkpoint, 'origin' | 'size'> {
+  return { origin: log.name, size: 0 };
+}
+
+async function fine(head: Checkpoint, { witnesses }: LogKeys, text: string): Promise<Look> {
+  const times = await Promise.all(witnesses.map((witness) => cosignedAt(head.note, witness)));
+  const signed = witnesses.filter((_, at) => typeof times[at] === 'number');
+  return { kind: 'fine', head, witnesses: signed.map(({ name }) => name), text };
+}
+
+/** The head, or why it is no word of the log: its key, under the name of one of its trees, did not sign it. */
+export async function signedHead(text: string, { log }: LogKeys): Promise<Checkpoint | string> {
+  const parsed = parseCheckpoint(text);
+  if (parsed.kind === 'refused') return parsed.reason;
+  const key = treeKeyOf(log, parsed.checkpoint.origin) ?? log;
+  return (await headProblem(parsed.checkpoint, key)) ?? parsed.checkpoint;
+}
+
+const WORDS = { forked: 'FORKED', changed: 'CHANGED' } as const;
+
+async function beside(
+  seen: Checkpoint,
+  head: Checkpoint,
+  { url, keys, signal }: Pick<LookOptions, 'keys' | 'signal'> & { readonly url: string },
+): Promise<Look> {
+  const shown = noteText(head.note);
+  if (head.size < seen.size) {
+    const text = `it shows ${head.size} statements, and ${seen.size} were seen`;
+    return { kind: 'cheat', word: 'ROLLED BACK', text, shown };
+  }
+  const proof = head.size === seen.size ? null : await readOfLog(url, `consistency?old=${seen.size}`, signal);
+  const log = treeKeyOf(keys.log, head.origin) ?? keys.log;
+  const proofs = await signedProofs(proof === null ? [] : [new TextEncoder().encode(proof)], log);
+  if ('problem' in proofs) throw new CommandFailure(`${url}: ${proofs.problem}`);
+  const relation = relationOf([seen, head], proofs.proofs);
+  if (relation.kind === 'not_shown') throw new CommandFailure(`${url}: ${relation.problem}`);
+  if (relation.kind !== 'one_log') return { kind: 'cheat', word: WORDS[relation.kind], text: relation.problem, shown };
+  const grown = relation.newest.size - seen.size;
+  const text = grown === 0 ? `${head.size} statements, as before` : `${relation.newest.size} statements, ${grown} more`;
+  return await fine(relation.newest, keys, text);
+}

@@ -1,0 +1,121 @@
+/** `vouchbox monitor` over real HTTP: what it says of a log that grows, and of each that does not. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serviceVerify } from '@vouchbox/verifier/command';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { Command, vouchbox } from '../rig/command.ts';
+import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'svc-monitor-'));
+const servers: Server[] = [];
+afterAll(async () => {
+  for (const server of servers) server.closeAllConnections();
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  rmSync(scratch, { recursive: true });
+});
+
+const log = grownBy(new TestLog(), 9, 'statement');
+const witness = testNoteKey('witness.example', 'cosignature');
+let written = 0;
+let state: string;
+beforeEach(() => {
+  state = join(scratch, `state-${++written}`);
+});
+
+function file(content: string): string {
+  const path = join(scratch, `file-${++written}`);
+  writeFileSync(path, content);
+  return path;
+}
+
+function grownBy(from: TestLog, count: number, word: string): TestLog {
+  for (let at = 0; at < count; at++) from.append(new TextEncoder().encode(`${word} ${at}`));
+  return from;
+}
+
+/** The address of a service that shows this log, and answers what `says` has in place of it. */
+async function showing(shown: TestLog, says: Readonly<Record<string, string>> = {}): Promise<string> {
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://log');
+    const own = says[pathname];
+    if (own !== undefined) response.end(own);
+    else if (pathname === '/log/checkpoint')
+      response.end(shown.checkpoint(shown.size, testCosignature(witness, shown.headText(), 1_800_000_000)));
+    else if (pathname === '/log/consistency') response.end(shown.consistency(Number(searchParams.get('old'))));
+    else response.writeHead(404).end();
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const words = () => ['--log-key', file(log.key.text), '--witness', file(witness.text), '--state', state];
+const looked = (url: string, ...more: string[]) => vouchbox(['monitor', url, ...words(), '--once', ...more]);
+
+test('a log that grew is remembered, with its witnesses', async () => {
+  const first = await looked(await showing(log));
+  expect([first.code, first.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^WITNESSED by witness\.example .*: 10 statements, seen for the first time\n$/),
+  ]);
+  const grown = await looked(await showing(grownBy(log.fork(), 5, 'more')));
+  expect([grown.code, grown.stdout]).toEqual([0, expect.stringContaining('15 statements, 5 more')]);
+  expect(readFileSync(state, 'utf8')).toContain('log.example/log/1\n15\n');
+  const same = await looked(await showing(grownBy(log.fork(), 5, 'more')), '--json');
+  expect(JSON.parse(same.stdout)).toMatchObject({ word: 'WITNESSED by witness.example', size: 15 });
+});
+
+test.each([
+  ['ROLLED BACK', grownBy(new TestLog(undefined, log.key), 3, 'statement'), {}],
+  ['FORKED', grownBy(new TestLog(undefined, log.key), 9, 'another'), {}],
+  ['CHANGED', grownBy(new TestLog(undefined, log.key), 20, 'another'), {}],
+  ['REOPENED', log.reopened(), {}],
+  ['NOT SIGNED', new TestLog(), {}],
+  ['NOT SIGNED', log, { '/log/checkpoint': 'garbage' }],
+])('a log is told as %s, and the monitor ends', async (word, shown, says) => {
+  await looked(await showing(log));
+  const before = readFileSync(state, 'utf8');
+  const ended = await vouchbox(['monitor', await showing(shown, says), ...words()]);
+  expect([ended.code, ended.stdout]).toEqual([6, expect.stringMatching(new RegExp(`^${word} `))]);
+  expect(readFileSync(state, 'utf8')).toBe(before);
+});
+
+test('two addresses that show two logs are compared, and the proof against them is kept for anyone', async () => {
+  const forked = grownBy(new TestLog(undefined, log.key), 9, 'another');
+  const ended = await vouchbox(['monitor', await showing(log), await showing(forked), ...words()]);
+  expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
+  const shown = await serviceVerify(['head', state, `${state}.shown`, '--log-key', file(log.key.text)]);
+  expect([shown.exitCode, shown.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
+});
+
+test('the next tree is followed once that is accepted', async () => {
+  await looked(await showing(log));
+  const next = grownBy(log.reopened(), 4, 'statement');
+  const accepted = await looked(await showing(next), '--accept-reopened');
+  expect([accepted.code, accepted.stdout]).toEqual([0, expect.stringContaining('REOPENED: 10 leaves up to')]);
+  expect(await looked(await showing(next))).toMatchObject({ code: 0 });
+  expect(await looked(await showing(log))).toMatchObject({ code: 6, stdout: expect.stringMatching(/^ROLLED BACK/) });
+});
+
+test.each([
+  ['does not answer', 'http://127.0.0.1:1'],
+  ['answers with too much', { '/log/checkpoint': 'A'.repeat(200_000) }],
+  ['shows no proof that it grew', { '/log/consistency': 'garbage' }],
+])('a log that %s proves nothing, and is told', async (_what, says) => {
+  await looked(await showing(log));
+  const url = typeof says === 'string' ? says : await showing(grownBy(log.fork(), 5, 'more'), says);
+  expect(await looked(url)).toMatchObject({ code: 4, stdout: expect.stringMatching(/^NO ANSWER/) });
+});
+
+test('a monitor goes on until it is interrupted', async () => {
+  const shown = log.fork();
+  await using monitor = new Command(['monitor', await showing(shown), ...words(), '--every', '1']);
+  await monitor.shows(/seen for the first time/);
+  grownBy(shown, 2, 'more');
+  await monitor.shows(/2 more/);
+  monitor.kill('SIGINT');
+  expect(await monitor.ended()).toMatchObject({ code: 0 });
+});
