@@ -3,7 +3,7 @@ const STORE = 'packages/server/src/store';
 
 /** What `npm test` runs on PostgreSQL: all of the store, and of the contract what depends most on it. */
 export const ON_POSTGRES = [
-  `${STORE}/{access,blobs,copying,evidence,gradings,history,jobs,log,objects,reading,postgres}/**/*.test.ts`,
+  `${STORE}/{access,blobs,copying,evidence,gradings,history,jobs,log,objects,reading,tools,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
   'test/contract/{cancellation,database-gone,gradings-nodes,idempotency,list,nodes,replay,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',

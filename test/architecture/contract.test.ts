@@ -133,6 +133,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
     'Submission-47',
     'Submission-49',
     'Promise-1',
+    'Events-4i',
     ...LIMIT_STATEMENTS,
   ],
   RequestedLimits: LIMIT_STATEMENTS,

@@ -89,6 +89,7 @@ const REQUESTED_SPEC = {
   'reproducible?': 'b',
   'interaction?': { peer: 'j', role: 's' },
   'promise?': 'b',
+  'tools?': { names: ['s'], answered_by: ['s'], limits: { calls: 'i', call_bytes: 'i', total_bytes: 'i' } },
 } as const;
 const RECEIPT = {
   'schema_version?': 'i',
@@ -405,5 +406,7 @@ export const EVENT_FORMS: Readonly<Record<string, Form>> = {
     'limit_bytes?': 'i',
     'limit_records?': 'i',
   },
+  tool_call: { 'call?': 'i', 'tool?': 's', 'arguments?': '', 'refused?': 's' },
+  tool_result: { 'call_seq?': 'i', 'result?': '', 'error?': 's', 'principal?': 's' },
   finished: { 'status?': 's', 'exit_code?': 'iz', 'signal?': 'sz', 'terminal_reason?': 's', 'duration_ms?': 'iz' },
 };

@@ -777,6 +777,15 @@ export interface StoredSpec {
   reproducible?: true;
   interaction?: Interaction;
   promise?: true;
+  tools?: {
+    names: Array<string>;
+    answered_by: Array<string>;
+    limits: {
+      calls: number;
+      call_bytes: number;
+      total_bytes: number;
+    };
+  };
 }
 
 export interface RequestedLimits {
@@ -1255,6 +1264,18 @@ export interface EventData {
   large_output: ArtifactRecord;
   violation: Violation;
   truncated: Truncation;
+  tool_call: {
+    call: number;
+    tool: string;
+    arguments: unknown;
+    refused?: string;
+  };
+  tool_result: {
+    call_seq: number;
+    result?: unknown;
+    error?: string;
+    principal: string;
+  };
   finished: {
     status: TerminalStatus;
     exit_code: number | null;

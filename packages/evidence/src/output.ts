@@ -25,6 +25,8 @@ const PARTS: Readonly<Record<EventKind, ResultPart | null>> = {
   large_output: null,
   violation: 'violations',
   truncated: null,
+  tool_call: null,
+  tool_result: null,
   finished: null,
 };
 

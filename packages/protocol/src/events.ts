@@ -81,6 +81,27 @@ export const Truncation = Type.Object({
 });
 export type Truncation = Static<typeof Truncation>;
 
+/** A call of a tool, as the program wrote it. The number of its event is its name outside of the cell. */
+export const ToolCallRecord = Type.Object({
+  /** The program's own number. */
+  call: Type.Integer({ minimum: 0 }),
+  tool: Type.String(),
+  arguments: Type.Unknown(),
+  /** Why the service refused it, which the program was told. Nobody can answer it then. */
+  refused: Type.Optional(Type.String()),
+});
+export type ToolCallRecord = Static<typeof ToolCallRecord>;
+
+/** What a caller answered, which has exactly one of `result` and `error`. */
+export const ToolResultRecord = Type.Object({
+  /** The number of the event of the call. */
+  call_seq: Type.Integer({ minimum: 1 }),
+  result: Type.Optional(Type.Unknown()),
+  error: Type.Optional(Type.String()),
+  principal: Type.String(),
+});
+export type ToolResultRecord = Static<typeof ToolResultRecord>;
+
 /** The data of each kind of event. */
 export const EVENT_DATA = {
   queued: Type.Object({
@@ -102,6 +123,8 @@ export const EVENT_DATA = {
   large_output: ArtifactRecord,
   violation: Violation,
   truncated: Truncation,
+  tool_call: ToolCallRecord,
+  tool_result: ToolResultRecord,
   finished: Type.Object({
     status: Type.Enum([...TERMINAL_STATUSES]),
     exit_code: Nullable(Type.Integer()),

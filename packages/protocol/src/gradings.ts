@@ -14,15 +14,9 @@ import {
   gradingValidatorsMax,
   runtimeNameCharsMax,
 } from './limits.ts';
+import { ProgramArguments, ProgramVariables } from './program-words.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
-import {
-  LanguageName,
-  LimitsInput,
-  ProgramArguments,
-  ProgramVariables,
-  Requirements,
-  SubmittedFile,
-} from './submission.ts';
+import { LanguageName, LimitsInput, Requirements, SubmittedFile } from './submission.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 const strict = { additionalProperties: false } as const;

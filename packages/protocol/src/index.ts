@@ -12,6 +12,7 @@ export * from './operation.ts';
 export type * from './operation-types.ts';
 export * from './operations.ts';
 export * from './pages.ts';
+export * from './program-words.ts';
 export * from './queries.ts';
 export * from './receipt.ts';
 export * from './service.ts';

@@ -47,9 +47,6 @@ export const LIMIT_CEILINGS: Readonly<RequestedLimits> = {
 /** The bounds of a job's calls of tools: their number, and the bytes of one and of all as they were written. */
 export type ToolLimits = Record<'calls' | 'call_bytes' | 'total_bytes', number>;
 
-/** The value of one that is omitted. */
-export const TOOL_LIMIT_DEFAULTS: Readonly<ToolLimits> = { calls: 256, call_bytes: 256 * KIB, total_bytes: 4 * MIB };
-
 /** The limits that a submission asks for and that hold otherwise, each with what was asked for and what holds. */
 export function clampedLimits(
   asked: Readonly<Partial<Record<LimitName, number>>>,

@@ -5,8 +5,6 @@ import { Build, Product, StoredBuild, StoredProduct } from './builds.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LANGUAGES } from './languages.ts';
 import {
-  argsMax,
-  envMax,
   filesMax,
   LIMIT_CEILINGS,
   LIMIT_DEFAULTS,
@@ -15,11 +13,11 @@ import {
   largeOutputsBytesMax,
   pathBytesMax,
   runtimeNameCharsMax,
-  variableNameCharsMax,
 } from './limits.ts';
+import { ProgramArguments, ProgramVariables } from './program-words.ts';
 import { JobId } from './spellings.ts';
+import { StoredTools } from './tools.ts';
 import { Nullable, type Static, Type } from './type.ts';
-import { REFUSED_VARIABLES } from './variables.ts';
 
 export const LanguageName = Type.Enum([...LANGUAGES]);
 
@@ -154,25 +152,6 @@ export const StoredLargeOutputs = Type.Object({
   max_bytes: Type.Integer(),
 });
 export type StoredLargeOutputs = Static<typeof StoredLargeOutputs>;
-
-/** Words after the program's name: `sys.argv[1:]`, `process.argv.slice(2)`, `"$@"`. */
-export const ProgramArguments = Type.Array(Type.String(), {
-  maxItems: argsMax,
-  description: 'Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL.',
-});
-
-/** Variables that the program gets beside the fixed ones. `variableProblem` says which names are refused. */
-export const ProgramVariables = Type.Record(
-  Type.String({ pattern: `^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,${variableNameCharsMax - 1}}$` }),
-  Type.String(),
-  {
-    maxProperties: envMax,
-    additionalProperties: false,
-    description:
-      'Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones cannot be set, ' +
-      `nor those that a loader or an interpreter reads at its start: ${REFUSED_VARIABLES.join(', ')}.`,
-  },
-);
 
 export const Requirements = Type.Object(
   {
@@ -325,6 +304,8 @@ export const RequestedSpec = Type.Object({
   interaction: Type.Optional(Interaction),
   /** Only where the submission asked for a promise. */
   promise: Type.Optional(Type.Literal(true)),
+  /** Only where the program may call tools. */
+  tools: Type.Optional(StoredTools),
 });
 export type RequestedSpec = Static<typeof RequestedSpec>;
 

@@ -251,6 +251,16 @@ class TruncatedEvent(_EventMembers):
     data: dict[str, Any]
 
 
+class ToolCallEvent(_EventMembers):
+    kind: Literal["tool_call"]
+    data: dict[str, Any]
+
+
+class ToolResultEvent(_EventMembers):
+    kind: Literal["tool_result"]
+    data: dict[str, Any]
+
+
 class Finished(TypedDict):
     status: TerminalStatus
     exit_code: int | None
@@ -274,6 +284,8 @@ Event: TypeAlias = (
     | LargeOutputEvent
     | ViolationEvent
     | TruncatedEvent
+    | ToolCallEvent
+    | ToolResultEvent
     | FinishedEvent
 )
 """One event of a job's history; `kind` says which. An event of a kind that is not listed here comes unchanged, too."""

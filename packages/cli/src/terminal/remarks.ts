@@ -79,6 +79,8 @@ export class Remarks {
       case 'stdout':
       case 'artifact':
       case 'large_output':
+      case 'tool_call':
+      case 'tool_result':
         return [];
       default:
         // A kind that a newer service added.

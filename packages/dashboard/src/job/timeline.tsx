@@ -36,6 +36,10 @@ function stepWords(event: StepEvent): string {
       return `Violation: ${event.data.type}`;
     case 'truncated':
       return `Output of ${event.data.stream} cut: ${sizeOf(event.data.bytes_stored)} of ${sizeOf(event.data.bytes_seen)} kept`;
+    case 'tool_call':
+      return `Called ${printable(event.data.tool, 80)}${event.data.refused === undefined ? '' : ', which was refused'}`;
+    case 'tool_result':
+      return `Call ${event.data.call_seq} answered${event.data.error === undefined ? '' : ' with an error'} by ${printable(event.data.principal, 80)}`;
     case 'finished':
       return `Finished: ${event.data.status}, ${event.data.terminal_reason}`;
     default:

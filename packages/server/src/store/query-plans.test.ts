@@ -129,6 +129,10 @@ function everyCommand(): [string, unknown][] {
     tenantQueueMax: 9,
   };
   const graded = { grading_id: 'g', program: 0, name: 'test 0', attempt: 1 };
+  const calling = newKey();
+  const tools = { names: ['t'], answered_by: ['p'], limits: { calls: 1, call_bytes: 99, total_bytes: 99 } };
+  const call = { call: 1, tool: 't', arguments: {} };
+  const answer = { ...calling, seq: 3, outcome: { result: 1 }, principal: 'p', at: at(1) };
   const large = newKey();
   const large_outputs = { paths: ['output/l'], stdout: null, max_bytes: 9 };
   const kept = { path: 'output/l', size_bytes: 1, sha256: 'e'.repeat(64), place: 0 };
@@ -180,6 +184,13 @@ function everyCommand(): [string, unknown][] {
     ['currentJobs', 'acme'],
     ['start', startOf(key)],
     ['append', { key, events: [stdout('a'), ...partsOf(Array.from({ length: 16 }, () => stdout('b')))] }],
+    ['admit', admission({ ...calling, requested_spec: { ...SPEC, tools } })],
+    ['start', startOf(calling)],
+    ['append', { key: calling, events: [{ kind: 'tool_call', timestamp: at(1), data: call }] }],
+    ['openToolCalls', { ...calling, after: 0 }],
+    ['answerToolCall', answer],
+    ['answerToolCall', answer],
+    ['toolAnswers', { ...calling, after: 0 }],
     ['runningJobs', null],
     ['requestCancel', { ...key, principal: 'p', at: at(1) }],
     ['requestCancel', { ...other, principal: 'p', at: at(1) }],

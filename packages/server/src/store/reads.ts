@@ -36,4 +36,6 @@ export { contentHere, contentsHere, objectCounts, objectOf, objectOfArtifact } f
 export { jobDetail } from './reading/job-detail.ts';
 export { list } from './reading/listing.ts';
 export { artifactPiece, artifactRecords, textExtent, textPiece } from './reading/long-texts.ts';
+
 export { terminalRecords } from './reading/terminal-records.ts';
+export { openToolCalls, toolAnswers } from './tools/tool-calls.ts';

@@ -7,6 +7,7 @@
  */
 import type { AuthMethod, GradingStatus, JobStatus, Language, ProgramStatus, TerminalReason } from '@vouchbox/protocol';
 import type { Generated, Kysely } from 'kysely';
+import type { JobToolsTable, ToolCallTable } from './schema-of-tools.ts';
 
 /** A connection, or a transaction on one, on which the functions of the store run their queries. */
 export type StoreDatabase = Kysely<Tables>;
@@ -49,6 +50,8 @@ export interface Tables {
   log_entries: LogEntryTable;
   job_promises: JobPromiseTable;
   log_pending: LogPendingTable;
+  job_tools: JobToolsTable;
+  tool_calls: ToolCallTable;
 }
 
 interface GradingKeyColumns {

@@ -11,6 +11,7 @@ import type { EventPage } from '../records/answers.ts';
 import type { HistoryPart } from '../records/inputs.ts';
 import { EVENT_COLUMNS, type JobKey } from '../records/rows.ts';
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
+import { noteCalls } from './noted-calls.ts';
 import { isOutputRun } from './output-run.ts';
 import { eventsInRange, type HistoryRange, storedPages } from './stored-history.ts';
 import { isRun, linkedRun } from './stored-runs.ts';
@@ -98,11 +99,12 @@ export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): v
 }
 
 /** Links events to the tail of a job's chain, stores them and moves the tail. */
-export function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly HistoryPart[]): void {
+export function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly HistoryPart[]): LinkedEvents {
   const linked = linkBehind(job, parts);
   insertEvents(db, linked);
   moveTail.send(db, linked.tail);
   if (linked.isTruncated) markTruncated.send(db, linked.tail);
+  return linked;
 }
 
 /** Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored. */
@@ -116,7 +118,7 @@ export async function append(
   );
   const job = await chainOf.first(db, key);
   if (job?.status !== 'running') return false;
-  if (events.length > 0) extendChain(db, job, events);
+  if (events.length > 0) noteCalls(db, events, extendChain(db, job, events).rows);
   return true;
 }
 

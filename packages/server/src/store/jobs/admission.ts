@@ -15,6 +15,7 @@ import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput, GradedJob } from '../records/inputs.ts';
 import { exactPack, type JobKey, type JobSummary, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
+import { admitTools } from './admitted-tools.ts';
 import { madeBefore, recordBuild } from './builds.ts';
 import { claim } from './claims.ts';
 import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
@@ -195,6 +196,7 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
     if (spec.large_outputs !== undefined) reserveRoom(db, key, { large: spec.large_outputs, at: created_at });
+    if (spec.tools !== undefined) admitTools(db, key, spec.tools);
     if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
     if (input.build_sha256 !== undefined) recordBuild(db, { ...key, build_sha256: input.build_sha256 });
     if (graded !== undefined) recordGraded(db, { ...key, ...graded });

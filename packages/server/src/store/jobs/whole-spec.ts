@@ -26,6 +26,7 @@ export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): Re
     limits,
     reproducible,
     interaction,
+    tools,
   } = requested_spec;
   // Every version keeps the program, so a row without it is damaged, and nothing else may run in its place.
   if (code === undefined) throw new Error('the row of a queued job has no program');
@@ -46,5 +47,6 @@ export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): Re
     limits: { ...LIMIT_DEFAULTS, ...limits },
     ...(reproducible !== undefined && { reproducible }),
     ...(interaction !== undefined && { interaction }),
+    ...(tools !== undefined && { tools }),
   };
 }

@@ -66,6 +66,34 @@ export type CancelResult =
   /** It runs. The request is recorded, and the dispatcher must be told: of which node, if several share the store. */
   | { readonly kind: 'running'; readonly peer?: string; readonly node: number | null };
 
+export type ToolAnswerResult =
+  | { readonly kind: 'not_found' }
+  /** The job has no such call, or the service refused it. */
+  | { readonly kind: 'no_call' }
+  | { readonly kind: 'not_allowed' }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'too_large'; readonly bytesMax: number }
+  /** Another answer was taken before. */
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'same'; readonly answer_seq: number }
+  /** Its program can be told: on which node, if several share the store. */
+  | { readonly kind: 'taken'; readonly answer_seq: number; readonly node: number | null };
+
+/** A call that nobody has answered, by the number of its event. */
+export interface OpenToolCall {
+  readonly seq: number;
+  readonly timestamp: string;
+  readonly tool: string;
+  readonly arguments: unknown;
+}
+
+/** An answer that was stored, with the program's number of its call. */
+export interface GivenAnswer {
+  readonly answer_seq: number;
+  readonly call: number;
+  readonly outcome: { readonly result: unknown } | { readonly error: string };
+}
+
 export interface ListPage {
   readonly items: JsonText<JobListItem[]>;
   /** The place of the last of them if more jobs follow. */

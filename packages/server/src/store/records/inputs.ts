@@ -152,6 +152,14 @@ export interface CancelInput extends JobKey {
   readonly at: string;
 }
 
+/** An answer to the call whose event has this number. `principal` is who answers; `at` is when. */
+export interface ToolAnswerInput extends JobKey {
+  readonly seq: number;
+  readonly outcome: { readonly result: unknown } | { readonly error: string };
+  readonly principal: string;
+  readonly at: string;
+}
+
 export interface ListInput {
   readonly tenant: string;
   /** Jobs on a page. */

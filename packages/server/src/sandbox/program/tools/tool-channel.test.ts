@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS, outputText, TOOL_LIMIT_DEFAULTS, type ToolLimits } from '@vouchbox/protocol';
+import { type Language, LIMIT_DEFAULTS, outputText, type ToolLimits } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PreflightOptions } from '../../classes/candidate.ts';
 import { openProvider } from '../../prove/preflight.ts';
@@ -16,6 +16,8 @@ const WAYS = {
   'a subprocess': { choice: 'subprocess' },
 } as const satisfies Readonly<Record<string, Partial<PreflightOptions>>>;
 type Way = keyof typeof WAYS;
+
+const LIMITS: ToolLimits = { calls: 256, call_bytes: 256 * 1024, total_bytes: 4 * 1024 * 1024 };
 
 const open = new Map<Way, Provider>();
 const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-tools-test-'));
@@ -54,7 +56,7 @@ async function run(way: Way, language: Language, code: string, options: RunOptio
     ...{ language, code, stdin: null, args: [], env: {}, files: [], outputs: [] },
     limits: { ...LIMIT_DEFAULTS, wall_seconds: 20, cpu_seconds: 20, ...(mem_mb !== undefined && { mem_mb }) },
     tools: {
-      limits: { ...TOOL_LIMIT_DEFAULTS, ...limits },
+      limits: { ...LIMITS, ...limits },
       begin(begun) {
         answer = begun;
       },

@@ -7,6 +7,7 @@ import type { Call } from '../../threads/messages.ts';
 
 /** These changes read and change rows of one job, and add to the counts of its tenant. */
 const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
+  'answerToolCall',
   'append',
   'finish',
   'postponeAttestation',

@@ -1,0 +1,20 @@
+/** The rows of calls of tools that can be answered, made with the events of the calls. */
+import { prepared } from '../prepared.ts';
+import type { HistoryPart } from '../records/inputs.ts';
+import type { EventTable, StoreDatabase } from '../schema.ts';
+import type { ToolCallTable } from '../schema-of-tools.ts';
+
+const insertCall = prepared((db, row: Omit<ToolCallTable, 'answer_seq'>) =>
+  db.insertInto('tool_calls').values({ tenant: row.tenant, job_id: row.job_id, seq: row.seq, call: row.call }),
+);
+
+/** Notes the calls among events that were linked; part of the transaction that stores them. */
+export function noteCalls(db: StoreDatabase, parts: readonly HistoryPart[], rows: readonly EventTable[]): void {
+  const calls = parts.flatMap((part) => ('kind' in part && part.kind === 'tool_call' ? [part.data] : []));
+  if (calls.length === 0) return;
+  const placed = rows.filter(({ kind }) => kind === 'tool_call');
+  for (const [at, { call, refused }] of calls.entries()) {
+    const { tenant, job_id, seq } = placed[at] as EventTable;
+    if (refused === undefined) insertCall.send(db, { tenant, job_id, seq, call });
+  }
+}

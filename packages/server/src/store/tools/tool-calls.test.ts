@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JobKey } from '../records/rows.ts';
+import { at, finishOf, runJob, SPEC, stdout, TestStore } from '../store.fixture.ts';
+import type { Store } from '../store.ts';
+
+let testStore: TestStore;
+beforeAll(async () => {
+  testStore = await TestStore.open();
+});
+afterAll(() => testStore[Symbol.asyncDispose]());
+
+const limits = { calls: 256, call_bytes: 100, total_bytes: 150 };
+const tools = { names: ['search'], answered_by: ['alice', 'helper'], limits };
+
+/** A running job whose program made these calls, which are events 3, 4 and so on. */
+async function calling(store: Store, calls: readonly number[], changes: { readonly refused?: string } = {}) {
+  const key = await runJob(store, { requested_spec: { ...SPEC, tools } });
+  const data = calls.map((call) => ({ call, tool: 'search', arguments: { query: `n${call}` }, ...changes }));
+  await store.append(
+    key,
+    data.map((each) => ({ kind: 'tool_call' as const, timestamp: at(20), data: each })),
+  );
+  return key;
+}
+
+const answerOf = (key: JobKey, seq: number, changes: object = {}) => ({
+  ...key,
+  seq,
+  outcome: { result: { found: seq } },
+  principal: 'alice',
+  at: at(25),
+  ...changes,
+});
+
+async function eventsOf(store: Store, key: JobKey) {
+  return (await store.events({ key, after: 2, limit: 100 }))?.events ?? [];
+}
+
+describe('a call of a tool', () => {
+  test('is open until it is answered, and its answer is an event', { tags: ['Events-4i'] }, async () => {
+    const { store } = testStore;
+    const key = await calling(store, [7, 7]);
+    expect(await store.openToolCalls({ ...key, after: 0 })).toEqual([
+      { seq: 3, timestamp: at(20), tool: 'search', arguments: { query: 'n7' } },
+      { seq: 4, timestamp: at(20), tool: 'search', arguments: { query: 'n7' } },
+    ]);
+    expect(await store.answerToolCall(answerOf(key, 4))).toEqual({
+      kind: 'taken',
+      answer_seq: 5,
+      node: expect.toSatisfy((node) => node === null || Number.isSafeInteger(node)) as unknown,
+    });
+    expect((await store.openToolCalls({ ...key, after: 0 })).map(({ seq }) => seq)).toEqual([3]);
+    expect(await store.openToolCalls({ ...key, after: 3 })).toEqual([]);
+    expect((await eventsOf(store, key)).map(({ kind, data }) => ({ kind, data }))).toEqual([
+      { kind: 'tool_call', data: { call: 7, tool: 'search', arguments: { query: 'n7' } } },
+      { kind: 'tool_call', data: { call: 7, tool: 'search', arguments: { query: 'n7' } } },
+      { kind: 'tool_result', data: { call_seq: 4, result: { found: 4 }, principal: 'alice' } },
+    ]);
+  });
+
+  test('has one answer: the same again is the same, another is a conflict', { tags: ['Events-4i'] }, async () => {
+    const { store } = testStore;
+    const key = await calling(store, [1]);
+    await store.answerToolCall(answerOf(key, 3));
+    expect(await store.answerToolCall(answerOf(key, 3, { principal: 'helper' }))).toEqual({
+      kind: 'same',
+      answer_seq: 4,
+    });
+    expect(await store.answerToolCall(answerOf(key, 3, { outcome: { error: 'none' } }))).toEqual({ kind: 'conflict' });
+    expect((await eventsOf(store, key)).length).toBe(2);
+  });
+
+  test('is answered once where many answer at the same time', async () => {
+    const { store } = testStore;
+    const key = await calling(store, [1]);
+    const answers = Array.from({ length: 20 }, (_, at) => answerOf(key, 3, { outcome: { result: at } }));
+    const kinds = (await Promise.all(answers.map((answer) => store.answerToolCall(answer)))).map(({ kind }) => kind);
+    expect(kinds.toSorted()).toEqual([...Array<string>(19).fill('conflict'), 'taken']);
+  });
+
+  test('that the service refused is in the history, and nobody can answer it', async () => {
+    const { store } = testStore;
+    const key = await calling(store, [1], { refused: 'there is no such tool' });
+    expect(await store.openToolCalls({ ...key, after: 0 })).toEqual([]);
+    expect(await store.answerToolCall(answerOf(key, 3))).toEqual({ kind: 'no_call' });
+  });
+});
+
+describe('an answer', () => {
+  test.each([
+    ['of somebody whom the submission does not name', { principal: 'mallory' }, 'not_allowed'],
+    ['to an event that is no call', { seq: 2 }, 'no_call'],
+    ['to a call that was not made', { seq: 99 }, 'no_call'],
+    ['to a job of another tenant', { tenant: 'other' }, 'not_found'],
+    ['to a job that does not exist', { job_id: 'job_none' }, 'not_found'],
+    ['of one byte more than one may have', { outcome: { result: 'x'.repeat(88) } }, 'too_large'],
+  ])('%s is not taken', async (_, changes, kind) => {
+    const { store } = testStore;
+    const key = await calling(store, [1]);
+    expect(await store.answerToolCall(answerOf(key, 3, changes))).toMatchObject({ kind });
+    expect((await eventsOf(store, key)).length).toBe(1);
+  });
+
+  test('may have exactly as many bytes as one and as all may', async () => {
+    const { store } = testStore;
+    const key = await calling(store, [1, 2, 3]);
+    const ofBytes = (seq: number, bytes: number) => answerOf(key, seq, { outcome: { result: 'x'.repeat(bytes - 13) } });
+    expect(await store.answerToolCall(ofBytes(3, 100))).toMatchObject({ kind: 'taken' });
+    expect(await store.answerToolCall(ofBytes(4, 51))).toEqual({ kind: 'too_large', bytesMax: 50 });
+    expect(await store.answerToolCall(ofBytes(4, 50))).toMatchObject({ kind: 'taken' });
+    expect(await store.answerToolCall(ofBytes(5, 14))).toEqual({ kind: 'too_large', bytesMax: 0 });
+  });
+
+  test('to a job without tools finds no call', async () => {
+    const { store } = testStore;
+    const key = await runJob(store);
+    expect(await store.answerToolCall(answerOf(key, 2))).toEqual({ kind: 'no_call' });
+  });
+
+  test('that comes too late is not taken, and changes no receipt', async () => {
+    const { store } = testStore;
+    const key = await calling(store, [1]);
+    await store.finish(finishOf(key));
+    const before = (await store.job(key))?.receipt_sha256;
+    expect(await store.answerToolCall(answerOf(key, 3))).toEqual({ kind: 'ended' });
+    expect((await store.job(key))?.receipt_sha256).toBe(before);
+    expect((await eventsOf(store, key)).map(({ kind }) => kind)).toEqual(['tool_call', 'finished']);
+  });
+
+  test('is no earlier than the event before it, even if the clock was set back', async () => {
+    const { store } = testStore;
+    const key = await calling(store, [1]);
+    await store.answerToolCall(answerOf(key, 3, { at: at(-86_400_000) }));
+    expect((await eventsOf(store, key)).map(({ timestamp }) => timestamp)).toEqual([at(20), at(20)]);
+  });
+
+  test('keeps members with any name, and terminal sequences, as they are', async () => {
+    const { store } = testStore;
+    const key = await calling(store, [1]);
+    const result = JSON.parse('{"__proto__":{"a":1},"constructor":"\\u001b[2J","z":"\\u2028"}') as unknown;
+    await store.answerToolCall(answerOf(key, 3, { outcome: { result } }));
+    const [given] = await store.toolAnswers({ ...key, after: 0 });
+    expect(JSON.stringify(given?.outcome)).toBe(JSON.stringify({ result }));
+  });
+});
+
+test('answers are given in the order in which they were taken, with the number of the program', async () => {
+  const { store } = testStore;
+  const key = await calling(store, [10, 11, 12]);
+  await store.answerToolCall(answerOf(key, 5, { outcome: { error: 'no' } }));
+  await store.append(key, [stdout('between')]);
+  await store.answerToolCall(answerOf(key, 3, { outcome: { result: null } }));
+  expect(await store.toolAnswers({ ...key, after: 0 })).toEqual([
+    { answer_seq: 6, call: 12, outcome: { error: 'no' } },
+    { answer_seq: 8, call: 10, outcome: { result: null } },
+  ]);
+  expect(await store.toolAnswers({ ...key, after: 6 })).toMatchObject([{ answer_seq: 8 }]);
+  expect(await store.toolAnswers({ ...key, tenant: 'other', after: 0 })).toEqual([]);
+});

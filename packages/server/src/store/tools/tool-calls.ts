@@ -1,0 +1,152 @@
+/**
+ * Calls of tools and their answers. What was asked and answered is in the events; the rows here say which call is open, who may
+ * answer, and which answers the program was not given yet. An answer is taken once, whichever node takes it.
+ */
+import { canonicalJson } from '@vouchbox/evidence';
+import type { ToolCallRecord, ToolResultRecord } from '@vouchbox/protocol';
+import { sql } from 'kysely';
+import { type ChainedJob, extendChain, storedEvents } from '../history/events.ts';
+import { claimantOf } from '../jobs/claims.ts';
+import { prepared } from '../prepared.ts';
+import type { GivenAnswer, OpenToolCall, ToolAnswerResult } from '../records/answers.ts';
+import type { ToolAnswerInput } from '../records/inputs.ts';
+import type { JobKey } from '../records/rows.ts';
+import type { StoreDatabase } from '../schema.ts';
+
+const selectAsked = prepared((db, { tenant, job_id, seq }: JobKey & { seq: number }) =>
+  db
+    .selectFrom('jobs')
+    .leftJoin('job_tools', (join) =>
+      join.onRef('job_tools.tenant', '=', 'jobs.tenant').onRef('job_tools.job_id', '=', 'jobs.job_id'),
+    )
+    .leftJoin('tool_calls', (join) =>
+      join
+        .onRef('tool_calls.tenant', '=', 'jobs.tenant')
+        .onRef('tool_calls.job_id', '=', 'jobs.job_id')
+        .on('tool_calls.seq', '=', seq),
+    )
+    .select(['jobs.tenant', 'jobs.job_id', 'jobs.status', 'jobs.chain_seq', 'jobs.chain_head'])
+    .select(['job_tools.answered_by', 'job_tools.call_bytes', 'job_tools.bytes_left'])
+    .select(['tool_calls.seq', 'tool_calls.answer_seq'])
+    .where('jobs.tenant', '=', tenant)
+    .where('jobs.job_id', '=', job_id),
+);
+
+const noteAnswer = prepared((db, row: JobKey & { seq: number; answer_seq: number }) =>
+  db
+    .updateTable('tool_calls')
+    .set({ answer_seq: row.answer_seq })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id)
+    .where('seq', '=', row.seq),
+);
+
+const takeBytes = prepared((db, row: JobKey & { bytes: number }) =>
+  db
+    .updateTable('job_tools')
+    .set({ bytes_left: sql<number>`bytes_left - ${row.bytes}` })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id),
+);
+
+const selectOpen = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
+  db
+    .selectFrom('tool_calls')
+    .innerJoin('events', (join) =>
+      join
+        .onRef('events.tenant', '=', 'tool_calls.tenant')
+        .onRef('events.job_id', '=', 'tool_calls.job_id')
+        .onRef('events.seq', '=', 'tool_calls.seq'),
+    )
+    .select(['events.seq', 'events.timestamp', 'events.data'])
+    .where('tool_calls.tenant', '=', tenant)
+    .where('tool_calls.job_id', '=', job_id)
+    .where('tool_calls.answer_seq', 'is', null)
+    .where('tool_calls.seq', '>', after)
+    .orderBy('tool_calls.seq'),
+);
+
+const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
+  db
+    .selectFrom('tool_calls')
+    .innerJoin('events', (join) =>
+      join
+        .onRef('events.tenant', '=', 'tool_calls.tenant')
+        .onRef('events.job_id', '=', 'tool_calls.job_id')
+        .onRef('events.seq', '=', 'tool_calls.answer_seq'),
+    )
+    .select(['events.seq', 'events.data', 'tool_calls.call'])
+    .where('tool_calls.tenant', '=', tenant)
+    .where('tool_calls.job_id', '=', job_id)
+    .where('tool_calls.answer_seq', '>', after)
+    .orderBy('tool_calls.answer_seq'),
+);
+
+/** Stores the answer to a call, as an event. The same answer again changes nothing. */
+export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
+  const { principal, outcome } = input;
+  const asked = await selectAsked.first(db, input);
+  if (asked === null) return { kind: 'not_found' };
+  if (asked.answered_by === null) return { kind: 'no_call' };
+  if (!(JSON.parse(asked.answered_by) as string[]).includes(principal)) return { kind: 'not_allowed' };
+  if (asked.seq === null) return { kind: 'no_call' };
+  const text = canonicalJson(outcome);
+  if (asked.answer_seq !== null) return await takenBefore(db, { ...input, answer_seq: asked.answer_seq }, text);
+  if (asked.status !== 'running') return { kind: 'ended' };
+  const bytes = Buffer.byteLength(text);
+  const bytesMax = Math.min(asked.call_bytes ?? 0, asked.bytes_left ?? 0);
+  if (bytes > bytesMax) return { kind: 'too_large', bytesMax };
+  const answer_seq = await extendWithAnswer(db, asked, { ...input, seq: asked.seq });
+  noteAnswer.send(db, { ...input, seq: asked.seq, answer_seq });
+  takeBytes.send(db, { ...input, bytes });
+  return { kind: 'taken', answer_seq, node: await claimantOf(db, input) };
+}
+
+async function takenBefore(
+  db: StoreDatabase,
+  { tenant, job_id, answer_seq }: JobKey & { readonly answer_seq: number },
+  text: string,
+): Promise<ToolAnswerResult> {
+  const [stored] = await storedEvents(db, { tenant, job_id, after: answer_seq - 1, until: answer_seq });
+  const same = canonicalJson(outcomeOf(stored?.data as ToolResultRecord)) === text;
+  return same ? { kind: 'same', answer_seq } : { kind: 'conflict' };
+}
+
+/** The clock may have been set back, but no event is earlier than the one before it. */
+async function extendWithAnswer(db: StoreDatabase, job: ChainedJob, input: ToolAnswerInput): Promise<number> {
+  const { tenant, job_id, chain_seq } = job;
+  const [last] = await storedEvents(db, { tenant, job_id, after: chain_seq - 1, until: chain_seq });
+  const timestamp = [last?.timestamp ?? '', input.at].toSorted().at(-1) ?? input.at;
+  const data = { call_seq: input.seq, ...input.outcome, principal: input.principal };
+  extendChain(db, job, [{ kind: 'tool_result', timestamp, data }]);
+  return chain_seq + 1;
+}
+
+function outcomeOf({ result, error }: ToolResultRecord): GivenAnswer['outcome'] {
+  return error === undefined ? { result } : { error };
+}
+
+/** Calls of a job that nobody has answered, after a number, in order. */
+export async function openToolCalls(
+  db: StoreDatabase,
+  input: JobKey & { readonly after: number },
+): Promise<readonly OpenToolCall[]> {
+  const rows = await selectOpen.all(db, input);
+  return rows.map(({ seq, timestamp, data }) => {
+    const { tool, arguments: given } = JSON.parse(data) as ToolCallRecord;
+    return { seq, timestamp, tool, arguments: given };
+  });
+}
+
+/** Answers that were stored after a number, in the order in which they were, with the program's numbers of their calls. */
+export async function toolAnswers(
+  db: StoreDatabase,
+  input: JobKey & { readonly after: number },
+): Promise<readonly GivenAnswer[]> {
+  const rows = await selectAnswers.all(db, input);
+  return rows.map(({ seq, data, call }) => ({
+    answer_seq: seq,
+    call,
+    outcome: outcomeOf(JSON.parse(data) as ToolResultRecord),
+  }));
+}
