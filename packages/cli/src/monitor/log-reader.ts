@@ -25,7 +25,7 @@ export async function readOfLog(url: string, path: string, signal: AbortSignal):
 async function boundedText({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let [text, bytes] = ['', 0];
-  for await (const piece of body ?? []) {
+  for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += piece.length;
     if (bytes > answerBytesMax) throw new CommandFailure('the log answers with more than a head or a proof has');
     text += decoder.decode(piece, { stream: true });
