@@ -1,5 +1,5 @@
 /** What a running service serves of its log. */
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Rig } from '../rig/rig.ts';
 
 /** The proof of a job, once the log has it. */
@@ -8,9 +8,14 @@ export async function proofOf({ alpha }: Rig, job_id: string): Promise<string> {
   return new TextDecoder().decode(bytes);
 }
 
-/** As its readers pin it. */
+/** As its readers pin it, once the log has a head. */
 export async function keyOfLog(rig: Rig): Promise<string> {
-  return ((await rig.request('/log/keys', { key: null })).json as { readonly log_key: string }).log_key;
+  const keys = async () => {
+    const { status, json } = await rig.request('/log/keys', { key: null });
+    expect(status).toBe(200);
+    return json as { readonly log_key: string };
+  };
+  return (await vi.waitFor(keys, { timeout: 20_000, interval: 50 })).log_key;
 }
 
 export async function servedLog(rig: Rig, path: string): Promise<string> {

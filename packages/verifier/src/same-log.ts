@@ -1,10 +1,15 @@
 /** Whether a promise is of the log whose key the reader pinned. */
-import { type NoteKey, noteKeyText, type PromisePredicate } from '@vouchbox/evidence';
+import { logNameOf, type NoteKey, noteKeyText, type PromisePredicate, treeKeyOf } from '@vouchbox/evidence';
 
-/** The origin and the key are those that the promise names: a log under the same name with another key is another log. */
+/**
+ * The origin and the key are those that the promise names: a log under the same name with another key is another log. A log
+ * that was opened again since owes what its earlier trees promised.
+ */
 export function isSameLog(
   { logOrigin, logKey }: Pick<PromisePredicate, 'logOrigin' | 'logKey'>,
   pinned: NoteKey,
 ): boolean {
-  return logOrigin === pinned.name && logKey === noteKeyText(pinned);
+  const promised = treeKeyOf(pinned, logOrigin);
+  if (promised === null || noteKeyText(promised) !== logKey) return false;
+  return (logNameOf(logOrigin)?.tree ?? 0) <= (logNameOf(pinned.name)?.tree ?? 0);
 }

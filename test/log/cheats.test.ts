@@ -1,0 +1,19 @@
+/** Each cheat of an operator is caught by the tool that the documents name, or the documents say that nothing catches it. */
+import { describe, expect, test } from 'vitest';
+import { CHEATS, documentText } from './cheats.ts';
+import { Operator } from './operator.ts';
+
+const caught = CHEATS.filter(({ tool }) => tool !== null);
+
+describe('an operator who', () => {
+  test.each(caught)('$what is caught by $tool', async ({ told, tried }) => {
+    using operator = new Operator();
+    if (told === undefined || tried === undefined) throw new Error('this row is not tried');
+    const said = await tried(operator);
+    expect([said.code, said.text]).toEqual([told[0], expect.stringMatching(told[1])]);
+  });
+});
+
+test.each(CHEATS)('docs/LOG.md says of an operator who $what whether it is caught', ({ document }) => {
+  expect(documentText()).toContain(document);
+});

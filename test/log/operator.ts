@@ -1,0 +1,109 @@
+/**
+ * A scripted operator who has every key of a service: the one that signs results, and that of the log. What it makes is made
+ * by the code that the service uses, and is handed to the tools of those whom it cheats as files.
+ */
+import { sign } from 'node:crypto';
+import {
+  type EnvelopeSigner,
+  EXPORT_MANIFEST,
+  exportManifest,
+  type PromisePredicate,
+  promiseStatement,
+  signStatement,
+} from '@vouchbox/evidence';
+import { serviceVerify } from '@vouchbox/verifier/command';
+import {
+  type AttestedJob,
+  attestedJob,
+  type JobOptions,
+  Scratch,
+  type SigningKey,
+  signingKey,
+} from '../../packages/verifier/test/attested-job.ts';
+import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
+
+export const TENANT = 'acme';
+/** What the witness's clock says, in seconds since the epoch, at one hour of the day of all this. */
+export const at = (hour: number, minute = 0) => Date.UTC(2026, 0, 1, hour, minute) / 1000;
+export const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
+
+/** How a tool ended, and what it printed. */
+export interface Said {
+  readonly code: number | null;
+  readonly text: string;
+}
+
+export class Operator implements Disposable {
+  readonly key: SigningKey = signingKey();
+  readonly log = new TestLog();
+  /** Somebody else's. */
+  readonly witness = testNoteKey('witness.example', 'cosignature');
+  readonly #scratch = new Scratch();
+  #written = 0;
+  #jobs = 0;
+
+  file(content: string | Uint8Array): string {
+    return this.#scratch.write(`file-${++this.#written}`, content);
+  }
+
+  /** A result that this operator signed, of the tenant's next job unless another number is said. */
+  result(options: JobOptions = {}): AttestedJob {
+    const number = options.tenant_number ?? ++this.#jobs;
+    const job_id = `job_0197c0de-0000-7000-8000-${String(number).padStart(12, '0')}`;
+    return attestedJob({ tenant: TENANT, job_id, key: this.key, tenant_number: number, ...options });
+  }
+
+  /** What is exported of a job. */
+  directory(job: AttestedJob): string {
+    const manifest = exportManifest(job, job.files);
+    return this.#scratch.writeAll(`export-${++this.#written}`, new Map([...job.files, [EXPORT_MANIFEST, manifest]]));
+  }
+
+  /** Puts a result into a log; its place. */
+  logged(job: AttestedJob, log = this.log): number {
+    return log.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
+  }
+
+  /** More that is logged meanwhile. */
+  grow(count: number, log = this.log, word = 'other'): void {
+    for (let each = 0; each < count; each++) log.append(new TextEncoder().encode(`${word} ${log.size}`));
+  }
+
+  /** The promise of a job, which the log answers by a time. */
+  promise({ tenant, job_id, receipt }: AttestedJob, answerBy: number, tenantJobNumber: number): string {
+    const { code_sha256, language, args_sha256 } = receipt;
+    const predicate: PromisePredicate = {
+      ...{ tenant, jobId: job_id, tenantJobNumber, acceptedAt: timeOf(at(9)), answerBy: timeOf(answerBy) },
+      ...{ logOrigin: 'log.example/log/1', logKey: this.log.key.text },
+      submission: { code_sha256, language, args_sha256 },
+    };
+    return this.file(signStatement(promiseStatement(predicate), this.#signer).envelope);
+  }
+
+  /** The head of a log that the witness signed at a time. */
+  witnessed(time: number, log = this.log): string {
+    const { size } = log;
+    return this.file(log.checkpoint(size, testCosignature(this.witness, log.headText(size), time)));
+  }
+
+  /** Runs `service-verify` as somebody who pinned the keys of this operator and of the witness. */
+  async verify(command: string, files: readonly string[], more: readonly string[] = []): Promise<Said> {
+    const trust = ['--public-key', this.file(this.key.publicKeyPem)];
+    const words = command === 'head' ? [] : command === 'same' ? trust : [...trust, '--tenant', TENANT];
+    const { exitCode, stdout, stderr } = await serviceVerify([command, ...files, ...words, ...more]);
+    return { code: exitCode, text: stdout + stderr };
+  }
+
+  get pinned(): readonly string[] {
+    return ['--log-key', this.file(this.log.key.text), '--witness', this.file(this.witness.text)];
+  }
+
+  readonly #signer: EnvelopeSigner = {
+    key_id: this.key.key_id,
+    sign: (message) => new Uint8Array(sign(null, message, this.key.privateKey)),
+  };
+
+  [Symbol.dispose](): void {
+    this.#scratch[Symbol.dispose]();
+  }
+}
