@@ -21,6 +21,7 @@ import {
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
+import { databaseOf } from '../rig/database.ts';
 import { Rig } from '../rig/rig.ts';
 
 const SIGNED = { provider: 'subprocess', 'attestation-mode': 'on' };
@@ -206,18 +207,9 @@ test('the data of a stopped service proves a job, too', async () => {
   const key = file((await rig.alpha.client.publicKey()).public_key_pem);
   expect(await rig.stop('kept')).toEqual([]);
   const [directory, proof] = [join(scratch, 'stored'), join(scratch, 'stored.tlog-proof')];
-  const words = [
-    'export',
-    first,
-    '--data-dir',
-    dataDir,
-    '--tenant',
-    'alpha',
-    '--output',
-    directory,
-    '--log-proof',
-    proof,
-  ];
+  const url = await databaseOf(dataDir);
+  const stored = ['--data-dir', dataDir, ...(url === null ? [] : ['--database-url', url]), '--tenant', 'alpha'];
+  const words = ['export', first, ...stored, '--output', directory, '--log-proof', proof];
   expect(await vouchbox(words)).toMatchObject({ code: 0 });
   const checked = ['directory', directory, '--public-key', key, '--tenant', 'alpha', '--require', 'logged'];
   expect(await serviceVerify([...checked, '--log-key', file(log_key), '--log-proof', proof])).toMatchObject({
