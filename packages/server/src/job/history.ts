@@ -6,7 +6,7 @@ import { isTerminal, type JobEvent } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
 import { within } from '../ground/waiting/within.ts';
 import { movedBytesMin } from '../store/objects/content-places.ts';
-import type { EventPage } from '../store/records/answers.ts';
+import type { EventPage, GivenAnswer } from '../store/records/answers.ts';
 import { eventText } from '../store/records/event-text.ts';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -16,7 +16,8 @@ import { jobNotFound } from './refusals.ts';
 /**
  * The store's writes to a job's history. Each also sends its nudges. They commit and answer as the store's methods do.
  */
-export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'finish' | 'requestCancel'> {
+export interface History
+  extends Pick<Store, 'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'answerToolCall'> {
   /**
    * Pages of stored events after a cursor, then of new ones as they come. Ends after the terminal event, or when `signal`
    * aborts. A slow consumer holds up only itself.
@@ -27,6 +28,8 @@ export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'fin
     key: JobKey,
     from: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncGenerator<readonly JsonText<JobEvent>[]>;
+  /** The answers to a running program's calls of tools, in the order in which they were stored, each once, until `signal` aborts. */
+  toolAnswers(key: JobKey, signal: AbortSignal): AsyncGenerator<readonly GivenAnswer[]>;
   /** Resolves once the job is terminal or `signal` aborts, and at once if there is no such job. */
   ended(key: JobKey, signal: AbortSignal): Promise<void>;
 }
@@ -79,6 +82,14 @@ export function createHistory(store: Store, nudges: Nudges): History {
       if (result.peer !== undefined) told({ ...input, job_id: result.peer });
       return result;
     },
+    async answerToolCall(input) {
+      const result = await store.answerToolCall(input);
+      if (result.kind !== 'taken') return result;
+      changed(input);
+      nudges.send(`answers ${input.job_id}`, { node: result.node });
+      return result;
+    },
+    toolAnswers: (key, signal) => answersOf({ store, nudges, key, signal }),
     tail: (key, from) => tail({ store, nudges, key, ...from }),
     ended: (key, signal) => waitForEnd({ store, nudges, key, signal }),
   };
@@ -114,6 +125,21 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
     }
     if (complete) return;
     if (last === undefined) await arrival(store, nudge, store.isUnderWay(key) ? null : topic);
+  }
+}
+
+async function* answersOf({ store, nudges, key, signal }: Follow) {
+  let after = 0;
+  while (!signal.aborted) {
+    using nudge = nudges.next(`answers ${key.job_id}`, signal);
+    const answers = await store.toolAnswers({ ...key, after });
+    const last = answers.at(-1);
+    if (last === undefined) {
+      await arrival(store, nudge, null);
+      continue;
+    }
+    after = last.answer_seq;
+    if (!signal.aborted) yield answers;
   }
 }
 

@@ -17,7 +17,11 @@ export interface Cells extends Pick<Provider, 'prepare'> {
 }
 
 /** The kind of cell that a job needs. */
-export function kindFor({ language, runtime, build, product, reproducible }: RequestedSpec, owner: string): CellKind {
+export function kindFor(
+  { language, runtime, build, product, reproducible, tools }: RequestedSpec,
+  owner: string,
+): CellKind {
   const ofProduct = product === undefined ? undefined : 'product';
-  return { language, runtime, owner, stage: build === undefined ? ofProduct : 'build', reproducible };
+  const stage = build === undefined ? ofProduct : 'build';
+  return { language, runtime, owner, stage, reproducible, ...(tools !== undefined && { hasTools: true }) };
 }

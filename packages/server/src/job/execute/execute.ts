@@ -27,7 +27,7 @@ export interface ExecuteOptions {
   readonly key: JobKey;
   readonly loaded: LoadedCell;
   /** Knows the program while it runs, so that others can stop it. */
-  readonly control: Pick<Control, 'running'>;
+  readonly control: Pick<Control, 'running' | 'tools'>;
   readonly clock: JobClock;
   readonly log: Log;
   /** Aborts when the process gives up on events that it could not store. */
@@ -38,10 +38,12 @@ export interface ExecuteOptions {
 export async function execute(options: ExecuteOptions): Promise<Execution> {
   const { clock, control } = options;
   const recorder = createRecorder({ ...options, onGap: () => control.running?.stop('server_shutdown') });
+  control.tools?.recordBy(recorder.record);
   const released = clock.elapsedMilliseconds();
   const { collection, failure } = await releasedAndCollected(options, recorder.sink);
   const duration_ms = Math.round(clock.elapsedMilliseconds() - released);
   const recording = await recorder.flush();
+  await control.tools?.over();
   return { collection, failure, recording, unstored: recorder.unstored(), duration_ms };
 }
 

@@ -25,6 +25,7 @@ import {
   runProgram,
   takeDown,
 } from './run-program.ts';
+import { ToolSession } from './tool-session.ts';
 import { endWithoutRun, type FailureBeforeRun, failureOf, unfitFor } from './without-run.ts';
 
 /** Takes a queued job into a slot. */
@@ -117,6 +118,8 @@ export async function loadedIn(
   if (control.cause !== null) return { unfit: null };
   const unfit = unfitFor(cell.posture, context);
   if (unfit !== null) return { unfit };
+  const { tools } = context.spec;
+  control.tools = tools === undefined ? null : new ToolSession(tools, context);
   const loaded = await taken(cell.handOver(programOf(context)));
   const unfitNow = unfitFor(loaded.posture, context);
   return unfitNow !== null || control.cause !== null ? { unfit: unfitNow } : { cell, loaded };

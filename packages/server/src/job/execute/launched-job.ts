@@ -2,6 +2,7 @@
 import type { RunningCell, StopCause } from '../../sandbox/sandbox.ts';
 import type { QueuedJob } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';
+import type { ToolSession } from './tool-session.ts';
 
 export interface LaunchedJob {
   readonly job: QueuedJob;
@@ -24,6 +25,8 @@ export interface Control {
   cause: StopCause | null;
   started: boolean;
   running: RunningCell | null;
+  /** Of a program that may call tools, from the hand-over on. */
+  tools: ToolSession | null;
   readonly unwanted: AbortController;
   /** Whether the cell is being taken down. */
   isLeaving: boolean;
@@ -39,6 +42,7 @@ export function launchedJob(job: QueuedJob, log: Log, run: (control: Control) =>
     cause: null,
     started: false,
     running: null,
+    tools: null,
     unwanted: new AbortController(),
     isLeaving: false,
     free() {

@@ -29,6 +29,8 @@ export type Recorded =
 
 export interface Recorder {
   readonly sink: OutputSink;
+  /** Records an event at once, after what came before it. `stored` is called once it is on disk, and never if that fails. */
+  record(event: EventBody, stored: () => void): void;
   /**
    * Call it when the program has ended. Resolves once no more events wait than can be stored with the end. Never
    * rejects.
@@ -59,18 +61,34 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let waiting: EventBody[] = [];
   let writing: Promise<void> | null = null;
   let outcome: Recorded = { kind: 'whole' };
-  const ended = new AbortController();
-  const isPending = () => waiting.length > (ended.signal.aborted ? appendEventsMax : 0);
+  let hasEnded = false;
+  /** What to do once an event is stored. */
+  const afterwards = new Map<EventBody, () => void>();
+  /** Aborts when what waits is to be stored at once. */
+  let gathering = new AbortController();
+  const isPending = () => waiting.length > (hasEnded ? appendEventsMax : 0);
+
+  function tellStored(event: EventBody): void {
+    afterwards.get(event)?.();
+    afterwards.delete(event);
+  }
+
+  async function gather(): Promise<void> {
+    if (waiting.length < appendEventsMax && !gathering.signal.aborted)
+      await pause(gatherMilliseconds, gathering.signal);
+    if (!hasEnded && gathering.signal.aborted) gathering = new AbortController();
+  }
 
   async function write(): Promise<void> {
     while (isPending()) {
-      if (waiting.length < appendEventsMax) await pause(gatherMilliseconds, ended.signal);
+      await gather();
       if (!isPending()) break;
       const batch = waiting.slice(0, batchLength(waiting));
       waiting = waiting.slice(batch.length);
       outcome = await appended(batch, options);
       if (outcome.kind === 'whole') {
         for (const event of unstored) if (batch.includes(event)) unstored.delete(event);
+        for (const event of batch) tellStored(event);
         continue;
       }
       waiting = [];
@@ -93,9 +111,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
       waiting.push(...events);
       if (waiting.length > 0) writing ??= write();
     },
+    record(event, stored) {
+      if (outcome.kind !== 'whole') return;
+      waiting.push(event);
+      afterwards.set(event, stored);
+      gathering.abort('it is to be stored at once');
+      writing ??= write();
+    },
     async flush() {
+      hasEnded = true;
       // Without a reason, each job would make an error with its stack.
-      ended.abort('the program has ended');
+      gathering.abort('the program has ended');
       while (writing !== null) await writing;
       return outcome;
     },

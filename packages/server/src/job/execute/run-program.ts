@@ -128,8 +128,8 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
  * The program of a job. A file that is named is read from the store while it is handed over, and a standard input that is
  * named while the program reads it.
  */
-export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Program {
-  const { spec, key, store, interaction } = context;
+export function programOf(context: Omit<JobContext, 'clock'>): Program {
+  const { spec, key, store, interaction, control } = context;
   const product = spec.product && productIn(spec.files);
   const contentOf = (file: StoredFile) =>
     isNamed(file) ? namedContent(store, key.tenant, file) : Buffer.from(file.content_base64, 'base64');
@@ -149,6 +149,7 @@ export function programOf(context: Omit<JobContext, 'control' | 'clock'>): Progr
     ...(spec.build !== undefined && { compilerOptions: spec.build.options }),
     ...(product !== undefined && { product: isNamed(product) ? productContent(context, product) : contentOf(product) }),
     ...(interaction !== undefined && { interaction }),
+    ...(control.tools !== null && { tools: control.tools }),
   };
 }
 

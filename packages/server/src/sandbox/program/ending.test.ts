@@ -23,7 +23,13 @@ const outOfTime = (exitCode: number): Partial<EndingFacts> => ({
   isCompiling: true,
   isCpuTimeUsedUp: true,
 });
-const counters = { wallMilliseconds: 1234.5678, cpuMilliseconds: 987.6543, processesRefused: 0, hasFullFile: false };
+const counters = {
+  wallMilliseconds: 1234.5678,
+  cpuMilliseconds: 987.6543,
+  processesRefused: 0,
+  callsOpen: 0,
+  hasFullFile: false,
+};
 
 describe('how a program ended', () => {
   it.each<[string, Partial<EndingFacts>, string]>([

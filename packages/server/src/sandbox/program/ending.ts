@@ -33,6 +33,8 @@ export interface Counters {
   readonly wallMilliseconds: number;
   readonly cpuMilliseconds: number;
   readonly processesRefused: number;
+  /** Calls of tools that nobody had answered. */
+  readonly callsOpen: number;
   /** Whether a file below `/work` is exactly as large as a file may become. */
   readonly hasFullFile: boolean;
 }
@@ -101,7 +103,7 @@ export function violationsOf(ending: Ending, counters: Counters, limits: Effecti
     const observed = counters.wallMilliseconds / 1000;
     add({
       type: 'wall_time',
-      message: 'the wall clock ran out',
+      message: `the wall clock ran out${openCalls(counters)}`,
       limit: limits.wall_seconds,
       observed: thousandths(observed),
     });
@@ -127,6 +129,11 @@ export function violationsOf(ending: Ending, counters: Counters, limits: Effecti
     add({ type: 'syscall', message: 'a system call was made through an entry point that is closed' });
   }
   return violations;
+}
+
+function openCalls({ callsOpen }: Counters): string {
+  if (callsOpen === 0) return '';
+  return callsOpen === 1 ? ' while a call of a tool was open' : ` while ${callsOpen} calls of tools were open`;
 }
 
 function thousandths(value: number): number {

@@ -103,6 +103,7 @@ export class ProgramRun implements RunningCell, Disposable {
       wallMilliseconds: this.#watch.wallMilliseconds(),
       cpuMilliseconds: cpuMilliseconds ?? 0,
       processesRefused: end.processesRefused,
+      callsOpen: this.#tools?.callsOpen ?? 0,
     };
     const interaction = await this.#side?.over(cpuMilliseconds);
     await this.#options.drained();

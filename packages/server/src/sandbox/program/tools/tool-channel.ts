@@ -22,6 +22,7 @@ export class ToolChannel {
   #parts: Buffer[] = [];
   #partBytes = 0;
   #calls = 0;
+  #answers = 0;
   #bytes = 0;
   /** Nothing more is taken: a bound was passed, or the program has ended. */
   #isOver = false;
@@ -36,6 +37,11 @@ export class ToolChannel {
     tools.begin((call, outcome) => this.#answer(call, outcome));
   }
 
+  /** Calls that were not answered. */
+  get callsOpen(): number {
+    return this.#calls - this.#answers;
+  }
+
   /** The program has ended, and all that it wrote was read. Returns the bound that it passed; null if it passed none. */
   over(): Violation | null {
     this.#isOver = true;
@@ -44,7 +50,9 @@ export class ToolChannel {
   }
 
   #answer(call: number, outcome: ToolOutcome): void {
-    if (!this.#isOver) this.#pipes.answers.write(`${JSON.stringify({ call, ...outcome })}\n`);
+    if (this.#isOver) return;
+    this.#answers += 1;
+    this.#pipes.answers.write(`${JSON.stringify({ call, ...outcome })}\n`);
   }
 
   #take(chunk: Buffer): void {
