@@ -28,7 +28,7 @@ export interface History
     key: JobKey,
     from: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncGenerator<readonly JsonText<JobEvent>[]>;
-  /** The answers to a running program's calls of tools, in the order in which they were stored, each once, until `signal` aborts. */
+  /** The answers to a program's calls of tools, in the order in which they were stored, each once, until `signal` aborts. */
   toolAnswers(key: JobKey, signal: AbortSignal): AsyncGenerator<readonly GivenAnswer[]>;
   /** Resolves once the job is terminal or `signal` aborts, and at once if there is no such job. */
   ended(key: JobKey, signal: AbortSignal): Promise<void>;

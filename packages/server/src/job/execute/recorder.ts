@@ -30,7 +30,7 @@ export type Recorded =
 export interface Recorder {
   readonly sink: OutputSink;
   /** Records an event at once, after what came before it. `stored` is called once it is on disk, and never if that fails. */
-  record(event: EventBody, stored: () => void): void;
+  readonly record: (event: EventBody, stored: () => void) => void;
   /**
    * Call it when the program has ended. Resolves once no more events wait than can be stored with the end. Never
    * rejects.
@@ -54,6 +54,33 @@ export interface RecorderOptions {
   readonly onGap: () => void;
 }
 
+/** The moment in which output waits for more output. Without a reason, each abort would make an error with its stack. */
+class Gathering {
+  #hurried = new AbortController();
+  #isOver = false;
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  async moment(): Promise<void> {
+    const { signal } = this.#hurried;
+    if (!signal.aborted) await pause(gatherMilliseconds, signal);
+    if (signal.aborted && !this.#isOver) this.#hurried = new AbortController();
+  }
+
+  /** What waits is to be stored at once. */
+  hurry(): void {
+    this.#hurried.abort('it is to be stored at once');
+  }
+
+  /** No more output comes. */
+  end(): void {
+    this.#isOver = true;
+    this.hurry();
+  }
+}
+
 /** A recorder for one run. After the first append that fails it stores nothing more. */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { clock, onGap } = options;
@@ -61,34 +88,21 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let waiting: EventBody[] = [];
   let writing: Promise<void> | null = null;
   let outcome: Recorded = { kind: 'whole' };
-  let hasEnded = false;
+  const gathering = new Gathering();
   /** What to do once an event is stored. */
   const afterwards = new Map<EventBody, () => void>();
-  /** Aborts when what waits is to be stored at once. */
-  let gathering = new AbortController();
-  const isPending = () => waiting.length > (hasEnded ? appendEventsMax : 0);
-
-  function tellStored(event: EventBody): void {
-    afterwards.get(event)?.();
-    afterwards.delete(event);
-  }
-
-  async function gather(): Promise<void> {
-    if (waiting.length < appendEventsMax && !gathering.signal.aborted)
-      await pause(gatherMilliseconds, gathering.signal);
-    if (!hasEnded && gathering.signal.aborted) gathering = new AbortController();
-  }
+  const isPending = () => waiting.length > (gathering.isOver ? appendEventsMax : 0);
 
   async function write(): Promise<void> {
     while (isPending()) {
-      await gather();
+      if (waiting.length < appendEventsMax) await gathering.moment();
       if (!isPending()) break;
       const batch = waiting.slice(0, batchLength(waiting));
       waiting = waiting.slice(batch.length);
       outcome = await appended(batch, options);
       if (outcome.kind === 'whole') {
         for (const event of unstored) if (batch.includes(event)) unstored.delete(event);
-        for (const event of batch) tellStored(event);
+        tellStored(batch, afterwards);
         continue;
       }
       waiting = [];
@@ -115,18 +129,23 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (outcome.kind !== 'whole') return;
       waiting.push(event);
       afterwards.set(event, stored);
-      gathering.abort('it is to be stored at once');
+      gathering.hurry();
       writing ??= write();
     },
     async flush() {
-      hasEnded = true;
-      // Without a reason, each job would make an error with its stack.
-      gathering.abort('the program has ended');
+      gathering.end();
       while (writing !== null) await writing;
       return outcome;
     },
     unstored: () => [...waiting, ...[...unstored].filter((event) => !waiting.includes(event))],
   };
+}
+
+function tellStored(batch: readonly EventBody[], afterwards: Map<EventBody, () => void>): void {
+  for (const event of batch) {
+    afterwards.get(event)?.();
+    afterwards.delete(event);
+  }
 }
 
 /** How many events the next append takes. A `truncated` event stays together with the records before it. */
