@@ -158,6 +158,63 @@ test('a store that is older than its own mark logs nothing', { tags: ['Log-8'] }
   expect(await rig.stop('kept')).toEqual([]);
 });
 
+interface KeysAnswer {
+  readonly origin: string;
+  readonly opening: { readonly payload: string };
+}
+
+/** Opens the next tree, and reads the statement that opened it. */
+async function reopened(
+  rig: Rig,
+): Promise<{ readonly stderr: string; readonly previous: string; readonly origin: string }> {
+  const { code, stderr } = await vouchbox(['log', 'reopen', '--yes', '--data-dir', rig.dataDir]);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const keys = await vi.waitFor(
+    async () => {
+      const answer = await fetch(`${rig.service.url}/log/keys`);
+      if (!answer.ok) throw new Error(`no head is signed yet: ${JSON.stringify((await rig.alpha.client.status()).log)}`);
+      const read = (await answer.json()) as KeysAnswer;
+      if (!read.origin.endsWith('/2')) throw new Error(`it is still ${read.origin}`);
+      return read;
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+  const { predicate } = JSON.parse(Buffer.from(keys.opening.payload, 'base64').toString()) as {
+    readonly predicate: { readonly previous: string };
+  };
+  return { stderr, origin: keys.origin, previous: predicate.previous };
+}
+
+test('the next tree begins with the last witnessed head, and has what waited', { tags: ['Log-9'] }, async () => {
+  const rig = await Rig.start(witnessed, join(scratch, 'older'));
+  const job_id = await attestedThough(rig);
+  await expect.poll(() => problemOf(rig), { timeout: 20_000 }).toMatch(/the store is older than the log/);
+  const unasked = await vouchbox(['log', 'reopen', '--data-dir', rig.dataDir]);
+  expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining('--yes') });
+  const { stderr, previous, origin } = await reopened(rig);
+  expect(stderr).toMatch(/REOPENED: \d+ leaves up to the last head of log.example\/log\/1 are no longer provable/);
+  expect(origin).toBe('log.example/log/2');
+  expect(previous).toMatch(/^log.example\/log\/1\n[\s\S]*\u2014 witness.example /);
+  const proof = new TextDecoder().decode(await proofOf(rig, job_id));
+  expect(proof).toMatch(/\nlog.example\/log\/2\n[\s\S]*\u2014 witness.example /);
+  expect(await problemOf(rig)).toBe('');
+  expect(await rig.stop('kept')).toEqual([]);
+});
+
+test('a restored store is closed for logging until its next tree is opened', { tags: ['Log-9'] }, async () => {
+  const [from, dataDir, backup] = [join(scratch, 'data'), join(scratch, 'restored'), join(scratch, 'backup')];
+  expect(await vouchbox(['backup', backup, '--data-dir', from])).toMatchObject({ code: 0 });
+  const keys = ['--attestation-keys', join(from, 'attestation-keys')];
+  expect(await vouchbox(['restore', backup, '--data-dir', dataDir, ...keys])).toMatchObject({ code: 0 });
+  const rig = await Rig.start(SETTINGS, dataDir);
+  const job_id = await attestedThough(rig);
+  await expect.poll(() => problemOf(rig), { timeout: 20_000 }).toMatch(/the log is closed/);
+  expect((await fetch(`${rig.service.url}/log/checkpoint`)).status).toBe(200);
+  expect((await reopened(rig)).previous).toMatch(/^log.example\/log\/1\n/);
+  await proofOf(rig, job_id);
+  expect(await rig.stop('kept')).toEqual([]);
+});
+
 test('a file of witnesses that has none is refused at the start', async () => {
   const words = ['serve', '--port', '0', '--provider', 'subprocess', '--log-host', 'log.example'];
   const bad = file('bad', `${readFileSync(logKey, 'utf8')} http://127.0.0.1:1\n`);

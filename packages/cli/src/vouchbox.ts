@@ -8,7 +8,7 @@ import { addDoctor, addPacks, addSetUp } from './commands/host.ts';
 import { addAdapter, addMcp } from './commands/interfaces.ts';
 import { addExport, addJobs, addVerifyPage } from './commands/jobs.ts';
 import { addAttestationKeys, addKeys } from './commands/keys.ts';
-import { addMonitor, addWitness } from './commands/log.ts';
+import { addLog, addMonitor, addWitness } from './commands/log.ts';
 import { addLogin, addLogout, addProfiles } from './commands/login.ts';
 import { addRun } from './commands/run.ts';
 import { addServe } from './commands/serve.ts';
@@ -58,6 +58,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   addKeys(program);
   addAttestationKeys(program);
   addWitness(program);
+  addLog(program);
   addMonitor(program);
   addBackup(program);
   addRestore(program);

@@ -14,7 +14,7 @@ export { OperatorError } from './operator/operator-error.ts';
 export { holdsData, requireData } from './operator/require-store.ts';
 export { restore } from './operator/restore.ts';
 export { announceService, type RunningService as FoundService, runningServices } from './operator/running-services.ts';
-export { offerNewPacks } from './operator/served.ts';
+export { offerNewPacks, reopenLog } from './operator/served.ts';
 export { withStoredJob } from './operator/stored-job.ts';
 export { enterUserNamespace } from './sandbox/kernel/user-namespace/enter-user-namespace.ts';
 export { nativeProblem, unusableNatives } from './sandbox/native/native.ts';

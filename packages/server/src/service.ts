@@ -8,6 +8,8 @@ import { StartError } from './ground/start-error.ts';
 import { VERSION } from './ground/version.ts';
 import type { StandingLoop } from './ground/waiting/standing-loop.ts';
 import { listen } from './http/connections/listener.ts';
+import type { LogKeeper, ReopenedLog } from './job/log/log-keeper.ts';
+import { LogStopped } from './job/log/log-stopped.ts';
 import type { Nudges } from './job/nudges.ts';
 import { createObjectContents, type ObjectContents } from './job/object-contents.ts';
 import { createObjectWork } from './job/objects/object-work.ts';
@@ -97,7 +99,9 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const membership = membershipIn(store);
   const { rows, nudges, ownNudges } = membership;
   const credentials = createCredentials(rows);
-  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, sandbox: sandbox ?? NO_SANDBOX, log }));
+  const opened: { logKeeper: LogKeeper | null } = { logKeeper: null };
+  const operated = { credentials, sandbox: sandbox ?? NO_SANDBOX, reopenLog: () => reopenedBy(opened.logKeeper), log };
+  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, ...operated }));
   const cells = sandbox === null ? null : openCells({ config, sandbox, nudges: ownNudges, log });
   if (cells !== null) parkNothingOnce(stopping.signal, parts.use(cells).parked);
   const outside = await openObjects({ config, nudges, log });
@@ -106,7 +110,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const ground = { config, store, cells, ...outside, membership, reserve, log, stopping: stopping.signal };
   const telemetry = parts.use(await openTelemetry({ ...ground, permits, fleetFigures: membership.fleetFigures }));
   const signing = await openSigning({ config, store, nudges, log, ...membership.signingTurns });
-  parts.use(signing?.logKeeper);
+  opened.logKeeper = parts.use(signing?.logKeeper) ?? null;
   parts.use(signing?.attestor);
   parts.use(signing?.promiseKeeper);
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
@@ -146,6 +150,17 @@ const NO_SANDBOX = {
   takePacks: () =>
     Promise.reject(new OperatorError('this node runs no programs', { hint: 'ask a node with the role executor' })),
 };
+
+/** @throws OperatorError if this node opens no tree */
+async function reopenedBy(logKeeper: LogKeeper | null): Promise<ReopenedLog> {
+  if (logKeeper === null)
+    throw new OperatorError('this node keeps no log', { hint: 'ask a node that signs, with SERVICE_LOG_HOST set' });
+  try {
+    return await logKeeper.reopen();
+  } catch (error) {
+    throw error instanceof LogStopped ? new OperatorError(error.message, { cause: error }) : error;
+  }
+}
 
 async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
   try {

@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import { MONITOR_EXIT } from '../failures/exit-code.ts';
 import type { MonitorOptions } from '../monitor/monitor.ts';
+import type { ReopenLogOptions } from '../operator/reopen-log.ts';
 import type { WitnessOptions } from '../witness/witness.ts';
-import { collect, ending, port, seconds, withJson } from './options.ts';
+import { collect, ending, port, seconds, withDataDirectory, withJson } from './options.ts';
 
 /** `vouchbox monitor`. */
 export function addMonitor(program: Command): void {
@@ -40,4 +41,15 @@ export function addWitness(program: Command): void {
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
     .action(async (options: WitnessOptions) => ending((await import('../witness/witness.ts')).witness(options)));
   withJson(command);
+}
+
+/** `vouchbox log` and its verb. */
+export function addLog(program: Command): void {
+  const log = program.command('log').description('open the next tree of a log of signed results');
+  const reopen = log
+    .command('reopen')
+    .description('open the next tree in the service that runs here, after its store was taken back, restored or copied')
+    .option('--yes', 'the present tree is given up')
+    .action(async (options: ReopenLogOptions) => ending((await import('../operator/reopen-log.ts')).reopen(options)));
+  withJson(withDataDirectory(reopen));
 }

@@ -86,7 +86,9 @@ function makeEmpty(directory: string): void {
 /** Opens the store as a service does, so that the next start accepts what this check accepts. */
 async function checkStore(dataDir: string, backup: string): Promise<void> {
   try {
-    await using _store = await openStore({ dataDir, check: 'full' });
+    await using store = await openStore({ dataDir, check: 'full' });
+    // What was logged since the backup is not in it: the next head would be a fork.
+    await store.closeLog();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     const reason = error.message.replace(`${join(dataDir, 'svc.db')}: `, '');
@@ -101,6 +103,7 @@ function copyKeys(source: string, dataDir: string): void {
   mkdirSync(to.directory, { mode: 0o700 });
   mkdirSync(to.publicKeys, { mode: 0o700 });
   copyDurably(from.privateKey, to.privateKey);
+  if (existsSync(from.logKey)) copyDurably(from.logKey, to.logKey);
   for (const name of existsSync(from.publicKeys) ? readdirSync(from.publicKeys) : []) {
     if (name.endsWith('.pem')) copyDurably(join(from.publicKeys, name), join(to.publicKeys, name));
   }
@@ -111,7 +114,11 @@ function copyKeys(source: string, dataDir: string): void {
 
 /** `source` has the content of `attestation-keys`, whatever its own name is. */
 function keyPathsOf(source: string) {
-  return { privateKey: join(source, 'signing-key.pem'), publicKeys: join(source, 'public-keys') };
+  return {
+    privateKey: join(source, 'signing-key.pem'),
+    logKey: join(source, 'log-key.pem'),
+    publicKeys: join(source, 'public-keys'),
+  };
 }
 
 function copyDurably(source: string, target: string): void {

@@ -1,4 +1,6 @@
 /** The credentials and the packs of a running service, asked over its operator's socket. */
+
+import type { ReopenedLog } from '../job/log/log-keeper.ts';
 import type { TakenPacks } from '../sandbox/packs/load-packs.ts';
 import type { Credentials } from './credentials.ts';
 import { askService, isServed } from './socket/ask-service.ts';
@@ -21,4 +23,12 @@ export async function servedCredentials(dataDir: string): Promise<Credentials | 
  */
 export async function offerNewPacks(dataDir: string): Promise<TakenPacks> {
   return (await askService(dataDir, { ask: 'takePacks', with: {} })) as TakenPacks;
+}
+
+/**
+ * The service of this data directory opens the next tree of its log.
+ * @throws OperatorError if none answers, or it cannot
+ */
+export async function reopenLog(dataDir: string): Promise<ReopenedLog> {
+  return (await askService(dataDir, { ask: 'reopenLog', with: {} })) as ReopenedLog;
 }

@@ -46,11 +46,16 @@ function signedNote(text: string, { name, hint }: NoteKey, { privateKey }: LogKe
   return noteText({ text, signatures: [{ name, hint, bytes }] });
 }
 
+interface OpenedBy {
+  readonly signer: SigningKey;
+  readonly log: LogKey;
+  readonly opened_at: string;
+  /** The last known head of the tree before, with the lines of its witnesses. */
+  readonly previous?: string | null;
+}
+
 /** What opens a log: the key that signs results states which key signs heads, and since when. */
-export function logOpening(
-  name: LogName,
-  { signer, log, opened_at }: { readonly signer: SigningKey; readonly log: LogKey; readonly opened_at: string },
-): LogOpening {
+export function logOpening(name: LogName, { signer, log, opened_at, previous = null }: OpenedBy): LogOpening {
   const log_key = noteKeyText(logNoteKey(name, log));
   const origin = originOfLog(name);
   const payload = new TextEncoder().encode(
@@ -58,7 +63,7 @@ export function logOpening(
       _type: STATEMENT_TYPE,
       subject: [{ name: origin, digest: { sha256: sha256Hex(log_key) } }],
       predicateType: OPENING_TYPE,
-      predicate: { origin, tree: name.tree, logKey: log_key, openedAt: opened_at, previous: null },
+      predicate: { origin, tree: name.tree, logKey: log_key, openedAt: opened_at, previous },
     }),
   );
   const envelope = signedEnvelope(payload, {

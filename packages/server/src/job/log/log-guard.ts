@@ -45,8 +45,27 @@ export class LogGuard {
     this.#compared = null;
   }
 
+  /** The largest head of the tree that its key signed, as the store, the mark or a witness has it, with the most lines. */
+  async lastHead(state: LogState): Promise<Checkpoint | null> {
+    const { dataDir, witnesses } = this.#options;
+    const key = ownKey(state);
+    const mark = await readLogMark(dataDir);
+    const isOurs = mark?.origin === key.name && (await headProblem(mark, key)) === null;
+    const known = [
+      ...(state.head === null ? [] : [checkpointOf(state.head)]),
+      ...(isOurs ? [mark] : []),
+      ...((await witnesses?.shown(key)) ?? []),
+    ];
+    const lines = ({ note }: Checkpoint) => note.signatures.length;
+    return known.sort((one, other) => other.size - one.size || lines(other) - lines(one))[0] ?? null;
+  }
+
   /** @throws LogStopped if the store is older than the log */
   async refuseOlder(state: LogState): Promise<void> {
+    if (state.size === 0)
+      throw new LogStopped(
+        'the log is closed, because the store was restored or copied: `vouchbox log reopen` opens its next tree',
+      );
     const origin = originOfLog(state);
     const isNew = this.#compared !== origin;
     await this.#refuseBehindMark(state, { isWhole: isNew });

@@ -3,7 +3,7 @@
  * turn it is to sign. A head is signed once its tree is committed, then shown to witnesses, and then stored and served. So a
  * crash in between leaves one tree whose next head has more. Of two nodes that try at once, the store lets one give positions.
  */
-import { type LogName, originOfLog } from '@vouchbox/evidence';
+import { type LogName, noteText, originOfLog } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
@@ -21,7 +21,7 @@ import { LogStopped } from './log-stopped.ts';
 import { type WitnessAddress, Witnesses, type WitnessStanding } from './witnesses.ts';
 
 export interface LogKeeperOptions {
-  readonly store: Pick<Store, 'logState' | 'openLog' | 'sequenceLog' | 'storeLogHead' | 'logRanges'>;
+  readonly store: Pick<Store, 'logState' | 'openLog' | 'reopenLog' | 'sequenceLog' | 'storeLogHead' | 'logRanges'>;
   readonly dataDir: string;
   /** The host of which the log has its name. */
   readonly host: string;
@@ -33,6 +33,16 @@ export interface LogKeeperOptions {
   readonly isOurTurn?: () => boolean;
   /** Called when logging begins to fail, and when it works again. */
   readonly onProblemChange?: () => void;
+}
+
+/** The tree that was opened, and what of the one before can no longer be proven. */
+export interface ReopenedLog {
+  readonly origin: string;
+  readonly log_key: string;
+  /** The last known head of the tree before; null if none was signed. */
+  readonly previous: string | null;
+  /** Its leaves. */
+  readonly lost: number;
 }
 
 /** The time from one head to the next. */
@@ -47,6 +57,7 @@ export class LogKeeper implements AsyncDisposable {
   readonly #witnesses: Witnesses | null;
   readonly #guard: LogGuard;
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
+  #turn: Promise<unknown> = Promise.resolve();
   #problem: SigningProblem | null = null;
 
   constructor(options: LogKeeperOptions) {
@@ -82,7 +93,7 @@ export class LogKeeper implements AsyncDisposable {
     const { nudges, log, isOurTurn = () => true } = this.#options;
     using nudge = nudges.next('log', signal);
     try {
-      if (isOurTurn()) await this.logWhatWaits();
+      if (isOurTurn()) await this.#alone(() => this.logWhatWaits());
       else this.#guard.lostTurn();
       this.#note(null);
     } catch (error) {
@@ -117,6 +128,45 @@ export class LogKeeper implements AsyncDisposable {
       if (isLast) break;
     }
     if (state.size > (state.head?.size ?? 0)) await this.#signHead(state);
+  }
+
+  /**
+   * Opens the next tree of the log, whose leaf 0 has the last known head of this one.
+   * @throws LogStopped if this node cannot
+   */
+  reopen(): Promise<ReopenedLog> {
+    const { isOurTurn = () => true } = this.#options;
+    if (!isOurTurn()) throw new LogStopped('another node logs: ask that one');
+    return this.#alone(() => this.#reopen());
+  }
+
+  async #reopen(): Promise<ReopenedLog> {
+    const { store, dataDir, keys, nudges, log } = this.#options;
+    const state = await store.logState();
+    const key = openLogKey(dataDir, { mayMake: true });
+    if (state === null || key === null) throw new LogStopped('no log was opened yet');
+    const last = await this.#guard.lastHead(state);
+    const previous = last === null ? null : noteText(last.note);
+    const name: LogName = { host: state.host, tree: state.tree + 1 };
+    const opening = logOpening(name, {
+      signer: keys.current(),
+      log: key,
+      opened_at: new Date().toISOString(),
+      previous,
+    });
+    if (!(await store.reopenLog({ from: state.tree, opening })))
+      throw new LogStopped('another node opened the next tree');
+    const reopened = { origin: originOfLog(name), log_key: opening.log_key, previous, lost: last?.size ?? 0 };
+    log.warn(reopened, `the log goes on as ${reopened.origin}`);
+    nudges.send('log');
+    return reopened;
+  }
+
+  /** One after the other. */
+  #alone<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    const answer = this.#turn.then(work);
+    this.#turn = answer.catch(() => {});
+    return answer;
   }
 
   async #signHead(state: LogState): Promise<void> {

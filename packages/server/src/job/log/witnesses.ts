@@ -124,6 +124,20 @@ export class Witnesses {
     };
   }
 
+  /** The heads of a tree of ours that witnesses show, signed by our key. Those of other programs need not show any. */
+  async shown(key: NoteKey): Promise<readonly Checkpoint[]> {
+    const { milliseconds = patienceMilliseconds } = this.#options;
+    const heads = await Promise.all(
+      this.#witnesses.map((one) =>
+        headOf(one, key.name, { signal: AbortSignal.timeout(milliseconds) }).catch(() => null),
+      ),
+    );
+    const signed = await Promise.all(
+      heads.map(async (head) => (head !== null && (await headProblem(head, key)) === null ? [head] : [])),
+    );
+    return signed.flat();
+  }
+
   async #answerOf(witness: Witness, head: Checkpoint, own: OwnLog): Promise<Answer> {
     const { milliseconds = patienceMilliseconds } = this.#options;
     const answer = await askOne(witness, head, { own, signal: AbortSignal.timeout(milliseconds) }).catch(
@@ -195,7 +209,11 @@ async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string)
 }
 
 /** The head that a witness of ours shows of a log; null if it shows none. Other programs need not have it. */
-async function headOf({ url }: WitnessAddress, origin: string, { signal }: Asking): Promise<Checkpoint | null> {
+async function headOf(
+  { url }: WitnessAddress,
+  origin: string,
+  { signal }: Pick<Asking, 'signal'>,
+): Promise<Checkpoint | null> {
   const answer = await exchange(`${url}/checkpoint?origin=${encodeURIComponent(origin)}`, { signal });
   const parsed = answer.status === 200 ? parseCheckpoint(answer.text) : null;
   return parsed?.kind === 'checkpoint' ? parsed.checkpoint : null;

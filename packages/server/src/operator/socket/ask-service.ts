@@ -44,6 +44,7 @@ async function exchange(dataDir: string, request: OperatorRequest): Promise<Oper
 }
 
 function hintFor({ ask }: OperatorRequest): string {
+  if (ask === 'reopenLog') return '`/log/keys` of the service shows which tree is open';
   return ask === 'takePacks'
     ? 'it offers the pack from its next start on; its log may say more'
     : '`vouchbox keys list` shows whether the change holds';

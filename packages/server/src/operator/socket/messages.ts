@@ -9,7 +9,7 @@ import type { Credentials } from '../credentials.ts';
 export const requestBytesMax = 64 * 1024;
 /** How long either end waits for the other. */
 export const patienceMilliseconds = 10_000;
-/** How long it may take to prove packs: each runs its canaries, and a compiler is slow. */
+/** How long it may take to prove packs, whose canaries and compilers are slow, or to give up the places of a long log. */
 const packsMilliseconds = 5 * 60_000;
 
 /** One request for each method of the credentials. */
@@ -23,11 +23,17 @@ interface PacksRequest {
   readonly with: Readonly<Record<string, never>>;
 }
 
-export type OperatorRequest = CredentialRequest | PacksRequest;
+/** The next tree of the log is to be opened. */
+interface LogRequest {
+  readonly ask: 'reopenLog';
+  readonly with: Readonly<Record<string, never>>;
+}
+
+export type OperatorRequest = CredentialRequest | PacksRequest | LogRequest;
 
 /** Milliseconds without a byte after which the connection of a request ends. */
 export function patienceOf({ ask }: OperatorRequest): number {
-  return ask === 'takePacks' ? packsMilliseconds : patienceMilliseconds;
+  return ask === 'takePacks' || ask === 'reopenLog' ? packsMilliseconds : patienceMilliseconds;
 }
 
 export type OperatorAnswer =

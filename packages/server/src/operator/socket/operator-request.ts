@@ -31,6 +31,7 @@ const request = Type.Union([
     exact,
   ),
   Type.Object({ ask: Type.Literal('takePacks'), with: Type.Object({}, exact) }, exact),
+  Type.Object({ ask: Type.Literal('reopenLog'), with: Type.Object({}, exact) }, exact),
   Type.Object({ ask: Type.Literal('revoke'), with: Type.Object({ credential_id: text() }, exact) }, exact),
 ]);
 

@@ -14,6 +14,7 @@ import { requestBytesMax } from './messages.ts';
 import { OperatorSocket } from './operator-socket.ts';
 
 const log = createLog('silent');
+const reopenLog = async () => null;
 const sandbox = { takePacks: async () => ({ offered: [], leftOut: [] }) };
 const plain = { tenant: 'acme', principal: null, scopes: null, expires_at: null };
 
@@ -33,7 +34,7 @@ afterAll(() => rm(scratch, { recursive: true }));
 async function serving(directory = dataDir, own?: Credentials): Promise<AsyncDisposable> {
   await using parts = new AsyncDisposableStack();
   const credentials = own ?? createCredentials(parts.use(await openTestStore(directory)));
-  parts.use(await OperatorSocket.open({ dataDir: directory, credentials, sandbox, log }));
+  parts.use(await OperatorSocket.open({ dataDir: directory, credentials, sandbox, reopenLog, log }));
   return parts.move();
 }
 
@@ -110,7 +111,7 @@ test('a socket that a killed service left is taken over, and one that answers is
   await using _service = await serving();
   expect(await (await served()).list({ tenant: null })).toEqual([]);
   const nothing = createCredentials({} as never);
-  await expect(OperatorSocket.open({ dataDir, credentials: nothing, sandbox, log })).rejects.toMatchObject({
+  await expect(OperatorSocket.open({ dataDir, credentials: nothing, sandbox, reopenLog, log })).rejects.toMatchObject({
     name: 'StartError',
     message: expect.stringContaining('another service') as string,
   });
@@ -121,7 +122,7 @@ test('a connection without a request is not logged, and one with half a line is'
   const credentials = createCredentials({} as never);
   const visited = createLog('debug', { write: (line: string) => lines.push(line) });
   {
-    await using _service = await OperatorSocket.open({ dataDir, credentials, sandbox, log: visited });
+    await using _service = await OperatorSocket.open({ dataDir, credentials, sandbox, reopenLog, log: visited });
     expect(await isServed(dataDir)).toBe(true);
     const silent = connect({ path: join(dataDir, 'operator.sock') });
     silent.end();

@@ -35,6 +35,8 @@ interface Operated {
     /** Looks at the runtime packs again. */
     takePacks(log: Log): Promise<TakenPacks>;
   };
+  /** Opens the next tree of the log. */
+  readonly reopenLog: () => Promise<unknown>;
   readonly log: Log;
 }
 
@@ -133,8 +135,10 @@ async function requestOf(line: Buffer): Promise<OperatorRequest> {
   return asked;
 }
 
-async function answerTo(asked: OperatorRequest, { credentials, sandbox, log }: Operated): Promise<OperatorAnswer> {
+async function answerTo(asked: OperatorRequest, operated: Operated): Promise<OperatorAnswer> {
+  const { credentials, sandbox, log } = operated;
   try {
+    if (asked.ask === 'reopenLog') return { answer: await operated.reopenLog() };
     if (asked.ask === 'takePacks') return { answer: await sandbox.takePacks(log) };
     const answer = await ask(credentials, asked);
     const { credential_id } = answer as { readonly credential_id?: string };

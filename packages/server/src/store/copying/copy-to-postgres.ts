@@ -54,6 +54,7 @@ async function copyTables(sides: Sides): Promise<CopiedSum[]> {
   target.begin();
   const sums: CopiedSum[] = [];
   for (const table of tables) sums.push(await copyTable(table, sides));
+  await target.closeLog();
   await target.commit();
   return sums;
 }

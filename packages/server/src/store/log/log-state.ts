@@ -177,6 +177,55 @@ export function foldedHash(hashes: readonly Hash[]): Hash {
   return foldedHash(above);
 }
 
+const replaceState = prepared((db, { from, opening }: { from: number; opening: Omit<LogOpening, 'body'> }) =>
+  db
+    .updateTable('log_state')
+    .set({
+      tree: opening.tree,
+      log_key: opening.log_key,
+      opening: opening.opening,
+      size: 1,
+      signed_size: 0,
+      checkpoint: null,
+      rekor_head: null,
+    })
+    .where('state_id', '=', STATE.state_id)
+    .where('tree', '=', from),
+);
+
+const deleteHashes = prepared((db) => db.deleteFrom('log_hashes'));
+
+const displaceAll = prepared((db) =>
+  db.updateTable('log_entries').set({ position: null }).where('position', 'is not', null),
+);
+
+const emptyState = prepared((db) =>
+  db.updateTable('log_state').set({ size: 0 }).where('state_id', '=', STATE.state_id),
+);
+
+/**
+ * Opens the next tree of the log in place of the tree `from`, of which no hash is kept. Every statement whose job is still
+ * there waits for a position again. False if the log has another tree already.
+ */
+export async function reopenLog(
+  db: StoreDatabase,
+  { from, opening: { body, ...opening } }: { readonly from: number; readonly opening: LogOpening },
+): Promise<boolean> {
+  if ((await replaceState.run(db, { from, opening })) === 0) return false;
+  await deleteHashes.run(db, {});
+  await displaceAll.run(db, {});
+  insertHash.send(db, { level: 0, position: 0, hash: leafHash(body) });
+  return true;
+}
+
+/**
+ * Closes the log of a store that was copied, until the next tree is opened. Its last head stays served. A log of no leaves
+ * is what no version of the service goes on from: place 0 is taken.
+ */
+export async function closeLog(db: StoreDatabase): Promise<boolean> {
+  return (await emptyState.run(db, {})) > 0;
+}
+
 /** Keeps a signed head, if it is larger than the one that is kept and the tree is that large. False if it is not. */
 export async function storeLogHead(db: StoreDatabase, head: LogHead): Promise<boolean> {
   return (await updateHead.run(db, head)) > 0;

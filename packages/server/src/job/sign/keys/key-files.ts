@@ -48,6 +48,7 @@ export function keyPaths(dataDir: string) {
   return {
     directory,
     privateKey: join(directory, 'signing-key.pem'),
+    logKey: join(directory, 'log-key.pem'),
     publicKeys: join(directory, 'public-keys'),
   };
 }

@@ -4,7 +4,6 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { keyPaths, makeKeyFile, openKeyDirectory, readKeyFile } from './key-files.ts';
 
 export interface LogKey {
@@ -19,7 +18,7 @@ export interface LogKey {
  */
 export function openLogKey(dataDir: string, { mayMake }: { readonly mayMake: boolean }): LogKey | null {
   openKeyDirectory(dataDir);
-  const path = join(keyPaths(dataDir).directory, 'log-key.pem');
+  const path = keyPaths(dataDir).logKey;
   if (!existsSync(path)) {
     if (!mayMake) return null;
     makeKeyFile(path);

@@ -1,0 +1,26 @@
+/** `vouchbox log reopen`: the next tree of a log that was taken back or closed, in a service that runs on this host. */
+import { OperatorError, reopenLog, requireData } from '@vouchbox/server/administration';
+import { EXIT } from '../failures/exit-code.ts';
+import { type JsonOption, note, printResult } from '../terminal/print.ts';
+import { administeredService, type DataOptions } from './administered-service.ts';
+
+export interface ReopenLogOptions extends DataOptions, JsonOption {
+  readonly yes?: boolean;
+}
+
+/** Opens it, prints its key, and says on stderr what can no longer be proven. */
+export async function reopen(options: ReopenLogOptions): Promise<number> {
+  const { dataDir } = await administeredService(options);
+  requireData(dataDir);
+  if (options.yes !== true)
+    throw new OperatorError('proofs of the present tree are then given no more, and this cannot be undone', {
+      hint: 'say --yes if the log is stopped or closed and its store cannot be brought back',
+    });
+  const reopened = await reopenLog(dataDir);
+  const { origin, log_key, previous, lost } = reopened;
+  const [before = 'no head'] = previous?.split('\n') ?? [];
+  note(`REOPENED: ${lost} leaves up to the last head of ${before} are no longer provable`);
+  note(`statements whose jobs are still there are logged again, in ${origin}; people pin its key:`);
+  printResult(options, `${log_key}\n`, reopened);
+  return EXIT.ok;
+}
