@@ -172,7 +172,8 @@ async function reopened(
   const keys = await vi.waitFor(
     async () => {
       const answer = await fetch(`${rig.service.url}/log/keys`);
-      if (!answer.ok) throw new Error(`no head is signed yet: ${JSON.stringify((await rig.alpha.client.status()).log)}`);
+      if (!answer.ok)
+        throw new Error(`no head is signed yet: ${JSON.stringify((await rig.alpha.client.status()).log)}`);
       const read = (await answer.json()) as KeysAnswer;
       if (!read.origin.endsWith('/2')) throw new Error(`it is still ${read.origin}`);
       return read;

@@ -1147,6 +1147,10 @@ export interface ServiceStatus {
     last_error: string | null;
     /** UTC with milliseconds. */
     last_error_at: string | null;
+    witnesses: Array<{
+      name: string;
+      state: string;
+    }>;
   } | null;
   provider: {
     backend: Backend | null;

@@ -124,6 +124,8 @@ export const ServiceStatus = Type.Object({
       /** Why nothing is logged at present; null if nothing prevents it. */
       last_error: Nullable(Type.String()),
       last_error_at: Nullable(Timestamp),
+      /** How each witness answered last: `signs`, `disagrees`, `silent` or `not_asked`. */
+      witnesses: Type.Array(Type.Object({ name: Type.String(), state: Type.String() })),
     }),
   ),
   provider: Type.Object({

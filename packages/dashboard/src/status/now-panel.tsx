@@ -22,6 +22,7 @@ export function NowPanel({ status }: { readonly status: ServiceStatus }) {
           ['Signing', signer.enabled ? `${amountOf(signer.outbox_depth, 'result')} to sign` : 'off'],
           ['Last error of signing', <LastError key="signing" of={signer} />],
           ['Log', logWords(log)],
+          ...(log === null || log.witnesses.length === 0 ? [] : [['Witnesses', witnessWords(log)] as const]),
           ...(log === null ? [] : [['Last error of the log', <LastError key="log" of={log} />] as const]),
         ]}
       />
@@ -45,6 +46,10 @@ function logWords(log: ServiceStatus['log']): string {
   if (log === null) return 'none is kept';
   const waiting = log.waiting === 0 ? '' : `, ${amountOf(log.waiting, 'statement')} wait`;
   return `${printable(log.origin)}: ${amountOf(log.signed_size, 'statement')} under the last head${waiting}`;
+}
+
+function witnessWords({ witnesses }: NonNullable<ServiceStatus['log']>): string {
+  return witnesses.map(({ name, state }) => `${printable(name)}: ${printable(state)}`).join(', ');
 }
 
 function queueWords({ depth, capacity, oldest_age_ms }: ServiceStatus['queue']): string {

@@ -18,7 +18,7 @@ import type { Abilities } from '../store/records/inputs.ts';
 import { exactPack } from '../store/records/rows.ts';
 import type { FleetFigures } from '../telemetry/service-metrics.ts';
 import type { ProviderHealth } from './provider-health.ts';
-import type { Signing } from './signer-facts.ts';
+import type { LogFacts, Signing } from './signer-facts.ts';
 
 export interface NodeParts {
   readonly config: Pick<Config, 'concurrency' | 'concurrentMemMbMax' | 'roles'>;
@@ -40,6 +40,7 @@ export function nodeFactsOf({ config, cells, signing, dispatcher }: NodeParts): 
     signs_with: signing?.keys.published()?.key_id ?? null,
     signing_problem: signing?.attestor.problem ?? null,
     log_problem: signing?.logKeeper?.problem ?? null,
+    log_witnesses: signing?.logKeeper?.witnesses ?? [],
   };
 }
 
@@ -112,10 +113,11 @@ export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | 
   return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);
 }
 
-/** Why nothing is logged: what the node that signs says. Null if it can, or if there is none. */
-export function logProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | null {
+/** What the node that signs says of the log; nothing if there is none. */
+export function logFactsOf(fleet: Pick<Fleet, 'nodes'>): LogFacts {
   const signing = signingNode(fleet);
-  return fleet.nodes().find(({ node }) => node === signing)?.facts?.log_problem ?? null;
+  const facts = fleet.nodes().find(({ node }) => node === signing)?.facts;
+  return { problem: facts?.log_problem ?? null, witnesses: facts?.log_witnesses ?? [] };
 }
 
 function signersOf(fleet: Pick<Fleet, 'nodes'>): readonly LiveNode[] {

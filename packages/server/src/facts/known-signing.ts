@@ -8,7 +8,7 @@ import { type OpenSigning, openFormerKeys, type PublicKeys } from '../start/open
 import type { Fleet } from '../store/fleet.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
-import { logProblemOf, signingProblemOf } from './fleet-facts.ts';
+import { logFactsOf, signingProblemOf } from './fleet-facts.ts';
 import type { Signing } from './signer-facts.ts';
 
 export interface KnownSigning {
@@ -38,7 +38,10 @@ export async function openKnownSigning({ config, store, signing, log }: KnownSig
   };
   const logKeeper = {
     get problem() {
-      return logProblemOf(fleet);
+      return logFactsOf(fleet).problem;
+    },
+    get witnesses() {
+      return logFactsOf(fleet).witnesses;
     },
   };
   return { known: { keys, attestor, logKeeper }, keys };

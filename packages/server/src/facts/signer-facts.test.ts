@@ -15,7 +15,11 @@ afterAll(() => rmSync(dataDir, { recursive: true }));
 
 const early = { message: 'early', at: '2026-01-01T00:00:00.000Z' };
 const late = { message: 'late', at: '2026-01-01T00:00:00.001Z' };
-const signing = (problem: typeof early | null) => ({ keys, attestor: { problem }, logKeeper: { problem } });
+const signing = (problem: typeof early | null) => ({
+  keys,
+  attestor: { problem },
+  logKeeper: { problem, witnesses: [{ name: 'w', state: 'signs' }] },
+});
 
 test.each([
   [null, null, null],
@@ -50,6 +54,7 @@ test('the status tells how far the log has come, and what prevents that it goes 
     waiting: 3,
     last_error: early.message,
     last_error_at: early.at,
+    witnesses: [{ name: 'w', state: 'signs' }],
   });
   expect(logStatus(signing(null), 'log.example', null)).toMatchObject({ origin: 'log.example/log/1', size: 0 });
   expect(logStatus(signing(null), null, null)).toBeNull();

@@ -1,7 +1,6 @@
 /** What the service says about its signing: which key, and what prevents signatures. Never a path of the host. */
 import { originOfLog } from '@vouchbox/evidence';
 import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
-import type { LogKeeper } from '../job/log/log-keeper.ts';
 import type { Attestor, SigningProblem } from '../job/sign/attestor.ts';
 import type { PublicKeys } from '../start/open-signing.ts';
 import type { StoreCounts } from '../store/records/answers.ts';
@@ -12,7 +11,13 @@ export interface Signing {
   readonly keys: Pick<PublicKeys, 'published'>;
   readonly attestor: Pick<Attestor, 'problem'>;
   /** Null if no log is kept. */
-  readonly logKeeper: Pick<LogKeeper, 'problem'> | null;
+  readonly logKeeper: LogFacts | null;
+}
+
+/** What prevents that statements are logged, and how the witnesses answered last. */
+export interface LogFacts {
+  readonly problem: SigningProblem | null;
+  readonly witnesses: readonly { readonly name: string; readonly state: string }[];
 }
 
 const ALGORITHM = 'Ed25519';
@@ -61,6 +66,7 @@ export function logStatus(
     waiting: counts?.waiting ?? 0,
     last_error: problem?.message ?? null,
     last_error_at: problem?.at ?? null,
+    witnesses: (signing?.logKeeper?.witnesses ?? []).map(({ name, state }) => ({ name, state })),
   };
 }
 

@@ -18,6 +18,8 @@ export interface NodeFacts {
   readonly signing_problem: { readonly message: string; readonly at: string } | null;
   /** Why it cannot log what is signed; null if it can or need not. Absent of a node of an earlier version. */
   readonly log_problem?: { readonly message: string; readonly at: string } | null;
+  /** How the witnesses of the log answered it last. Absent of a node of an earlier version. */
+  readonly log_witnesses?: readonly { readonly name: string; readonly state: string }[];
 }
 
 export interface ExecutorFacts {

@@ -31,6 +31,8 @@ const MAY_BE_READ_THROUGH = [
   /^(SCAN|SEARCH) queue USING COVERING INDEX queue_tests( \(tenant=\?\))?$/,
   /^SCAN attestation_outbox USING (COVERING )?INDEX/,
   /^SCAN credentials$/,
+  // An operator opens the log again: every statement waits for another place.
+  /^SCAN log_(entries|pending)$/,
   // Statements that wait for a place, few at a time.
   /^SCAN log_entries USING INDEX log_entries_waiting$/,
   // The same of promises, and those that are due next.
@@ -237,6 +239,11 @@ function everyCommand(): [string, unknown][] {
     ['openLog', { host: 'h', tree: 1, log_key: 'k', opening: new Uint8Array(), body: new Uint8Array() }],
     ['sequenceLog', { size: 1, most: 9 }],
     ['storeLogHead', { size: 2, checkpoint: 'c', rekor_head: 'r' }],
+    ['closeLog', null],
+    [
+      'reopenLog',
+      { from: 1, opening: { host: 'h', tree: 2, log_key: 'k', opening: new Uint8Array(), body: new Uint8Array() } },
+    ],
     ['logState', null],
     ['logCounts', null],
     ['logPlace', key],

@@ -177,13 +177,13 @@ export function foldedHash(hashes: readonly Hash[]): Hash {
   return foldedHash(above);
 }
 
-const replaceState = prepared((db, { from, opening }: { from: number; opening: Omit<LogOpening, 'body'> }) =>
+const replaceState = prepared((db, { from, tree, log_key, opening }: Omit<LogOpening, 'body'> & { from: number }) =>
   db
     .updateTable('log_state')
     .set({
-      tree: opening.tree,
-      log_key: opening.log_key,
-      opening: opening.opening,
+      tree,
+      log_key,
+      opening,
       size: 1,
       signed_size: 0,
       checkpoint: null,
@@ -199,6 +199,10 @@ const displaceAll = prepared((db) =>
   db.updateTable('log_entries').set({ position: null }).where('position', 'is not', null),
 );
 
+const displacePending = prepared((db) =>
+  db.updateTable('log_pending').set({ position: null }).where('position', 'is not', null),
+);
+
 const emptyState = prepared((db) =>
   db.updateTable('log_state').set({ size: 0 }).where('state_id', '=', STATE.state_id),
 );
@@ -211,9 +215,10 @@ export async function reopenLog(
   db: StoreDatabase,
   { from, opening: { body, ...opening } }: { readonly from: number; readonly opening: LogOpening },
 ): Promise<boolean> {
-  if ((await replaceState.run(db, { from, opening })) === 0) return false;
+  if ((await replaceState.run(db, { from, ...opening })) === 0) return false;
   await deleteHashes.run(db, {});
   await displaceAll.run(db, {});
+  await displacePending.run(db, {});
   insertHash.send(db, { level: 0, position: 0, hash: leafHash(body) });
   return true;
 }

@@ -37,6 +37,14 @@ const countWaiting = prepared((db) =>
     .where('position', 'is', null),
 );
 
+const countWaitingPending = prepared((db) =>
+  db
+    .selectFrom('log_pending')
+    .select((row) => row.fn.countAll<number>().as('entries'))
+    .where('position', 'is', null)
+    .where('leaf_hash', 'is not', null),
+);
+
 /** The hash of each range of a proof, all of whose leaves have a position. */
 export async function logRanges(db: StoreDatabase, ranges: readonly LeafRange[]): Promise<readonly Hash[]> {
   const hashes = new Map<string, Hash>();
@@ -67,7 +75,8 @@ export async function logTile(
 export async function logCounts(db: StoreDatabase): Promise<LogCounts | null> {
   const state = await selectCounts.first(db, {});
   if (state === null) return null;
-  return { ...state, waiting: Number((await countWaiting.first(db, {}))?.entries ?? 0) };
+  const waiting = [await countWaiting.first(db, {}), await countWaitingPending.first(db, {})];
+  return { ...state, waiting: waiting.reduce((sum, row) => sum + Number(row?.entries ?? 0), 0) };
 }
 
 /** Where the statement of a job stands; null if it is not of the log. */
