@@ -1,8 +1,9 @@
-/** `vouchbox jobs`, `export` and `verify-page` in the table of commands. */
+/** `vouchbox jobs`, `export`, `reproduce` and `verify-page` in the table of commands. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { type Command, Option } from 'commander';
 import type { ExportOptions } from '../export.ts';
 import type { JobOptions, ListOptions } from '../jobs.ts';
+import type { ReproduceOptions } from '../reproduce.ts';
 import type { JsonOption } from '../terminal/print.ts';
 import { collect, ending, withAccess, withJson } from './options.ts';
 
@@ -49,6 +50,20 @@ export function addExport(program: Command): void {
     .option('--tenant <tenant>', 'the tenant of the job, with --data-dir')
     .action(async (job: string, options: ExportOptions) =>
       ending((await import('../export.ts')).exportJob(job, options)),
+    );
+  withJson(withAccess(command));
+}
+
+/** `vouchbox reproduce`. */
+export function addReproduce(program: Command): void {
+  const command = program
+    .command('reproduce')
+    .description('run an exported job again at another operator’s service, export its answer and compare the two')
+    .argument('<directory>', 'the export of a job; what the job answered is not sent')
+    .option('--output <directory>', 'where the answer goes; default: beside the export, with -reproduced')
+    .option('--public-key <file>', 'a pinned key as PEM; give those of both operators', collect, [])
+    .action(async (directory: string, options: ReproduceOptions) =>
+      ending((await import('../reproduce.ts')).reproduce(directory, options)),
     );
   withJson(withAccess(command));
 }

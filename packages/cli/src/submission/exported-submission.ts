@@ -1,0 +1,101 @@
+/** The submission that an exported job was made of, from a directory of which every file was verified. */
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  canonicalJson,
+  EXPORT_FILES,
+  EXPORT_OPTIONAL_FILES,
+  type ExportManifest,
+  isJsonObject,
+  parseStrictJson,
+  sha256Hex,
+} from '@vouchbox/evidence';
+import type { JobSubmission } from '@vouchbox/protocol';
+import { type ExportedJob, wholeFile } from '@vouchbox/verifier';
+import { CommandFailure } from '../failures/command-failure.ts';
+
+/** The idempotency key under which a job is submitted again. Nothing in it follows from what the job answered. */
+export function keyFor({ tenant, job_id }: Pick<ExportManifest, 'tenant' | 'job_id'>, signer: string): string {
+  return `reproduce-${sha256Hex(canonicalJson([signer, tenant, job_id]))}`;
+}
+
+/**
+ * What is submitted again. The service that gets it judges the values.
+ * @throws CommandFailure naming what cannot be submitted again
+ */
+export function submissionIn(directory: string, exported: ExportedJob): JobSubmission {
+  const receipt = objectIn(exported, EXPORT_FILES.receipt);
+  const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
+  if (policy === null || receipt === null)
+    throw again('the export does not say what the job demanded: it has no policy.json');
+  if (receipt['interaction'] !== undefined) throw again('its program talked to that of another job');
+  if (policy['product'] !== undefined) throw again('it started the product of another job; reproduce that build');
+  const read = (path: string) => readAgain(directory, path, exported);
+  const { allow_network: _network, inputs: _inputs, build, large_outputs: large, ...demanded } = policy;
+  const { requirements, outputs, ...rest } = demanded;
+  const program = {
+    ...rest,
+    language: receipt['language'],
+    code: text(read(EXPORT_OPTIONAL_FILES.code), 'code'),
+    files: filesOf(receipt['input_artifacts'], read),
+    ...(isJsonObject(requirements) && requirements['minimum_isolation'] !== 'none' && { requirements }),
+  };
+  // What a build brings back is the service's to say.
+  if (build !== undefined) return { ...program, build } as unknown as JobSubmission;
+  const given = (name: 'stdin' | 'args' | 'env') => typeof receipt[`${name}_sha256`] === 'string';
+  return {
+    ...program,
+    outputs,
+    ...(large !== undefined && { large_outputs: large }),
+    ...(given('stdin') && { stdin: text(read(EXPORT_OPTIONAL_FILES.stdin), 'stdin') }),
+    ...(given('args') && { args: json(read(EXPORT_OPTIONAL_FILES.args)) }),
+    ...(given('env') && { env: json(read(EXPORT_OPTIONAL_FILES.env)) }),
+  } as unknown as JobSubmission;
+}
+
+function again(why: string): CommandFailure {
+  return new CommandFailure(`the job cannot be submitted again, and nothing was sent: ${why}`);
+}
+
+function filesOf(listed: unknown, read: (path: string) => Uint8Array): JobSubmission['files'] {
+  const artifacts: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  return artifacts.filter(isJsonObject).map((artifact) => {
+    const path = String(artifact['path']);
+    return { path, content_base64: Buffer.from(read(path)).toString('base64') };
+  });
+}
+
+/** The bytes of a file that the manifest lists, which may have been replaced since it was verified. */
+function readAgain(directory: string, path: string, { manifest }: ExportedJob): Uint8Array {
+  const listed = manifest.files.find((file) => file.path === path);
+  if (listed === undefined) throw again(`${path} is not in the export`);
+  const descriptor = openSync(join(directory, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const isSame = fstatSync(descriptor).isFile() && fstatSync(descriptor).size === listed.size_bytes;
+    const bytes = isSame ? readFileSync(descriptor) : null;
+    if (bytes !== null && sha256Hex(bytes) === listed.sha256) return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
+  throw again(`${path} was changed while it was read`);
+}
+
+function text(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw again(`${name} is not text`);
+  }
+}
+
+function json(bytes: Uint8Array): unknown {
+  const parsed = parseStrictJson(new Uint8Array(bytes));
+  if (parsed.kind === 'value') return parsed.value;
+  throw again('args.json or env.json cannot be read');
+}
+
+function objectIn({ files }: ExportedJob, path: string): Readonly<Record<string, unknown>> | null {
+  const bytes = wholeFile(files, path);
+  const parsed = bytes === undefined ? null : parseStrictJson(bytes);
+  return parsed?.kind === 'value' && isJsonObject(parsed.value) ? parsed.value : null;
+}
