@@ -87,7 +87,7 @@ describe('a job of one service', () => {
 });
 
 describe('nothing is sent', () => {
-  async function refused(directory: string, says: string, ...words: string[]): Promise<void> {
+  async function expectRefused(directory: string, says: string, ...words: string[]): Promise<void> {
     const before = await jobsOfOther();
     const { code, stderr } = await reproduce(directory, '--output', `of-${directory}`, ...words);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(says) });
@@ -98,23 +98,23 @@ describe('nothing is sent', () => {
     const changed = await exportOf(doubler, 'changed');
     const code = join(scratch, changed, 'code');
     writeFileSync(code, readFileSync(code, 'utf8').replace('* 2', '* 3'));
-    await refused(changed, 'code is not as it is listed', ...keys);
+    await expectRefused(changed, 'code is not as it is listed', ...keys);
   });
 
   test('of an export that no pinned key signed', async () => {
-    await refused('first', 'signature', '--public-key', 'other.pem');
+    await expectRefused('first', 'signature', '--public-key', 'other.pem');
   });
 
   test('of an export without its program', async () => {
-    await refused(await exportOf(doubler, 'bare', '--evidence-only'), 'it has no policy.json', ...keys);
+    await expectRefused(await exportOf(doubler, 'bare', '--evidence-only'), 'it has no policy.json', ...keys);
   });
 
   test('of a program that talked to another', async () => {
     const pair = { language: 'bash', code: 'echo 1', interactor: { language: 'bash', code: 'read x' } };
-    await refused(await exportOf(pair, 'pair'), 'talked to that of another job', ...keys);
+    await expectRefused(await exportOf(pair, 'pair'), 'talked to that of another job', ...keys);
   });
 
   test('of what is no export', async () => {
-    await refused('.', 'is no export', ...keys);
+    await expectRefused('.', 'is no export', ...keys);
   });
 });

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { EXPORT_FILES } from '@vouchbox/evidence';
 import { type AgreeReport, compareRuns, type ExportedJob, showText, verifyExport, wholeFile } from '@vouchbox/verifier';
-import { readExportDirectory } from '@vouchbox/verifier/export-directory';
+import { readExportDirectory } from '@vouchbox/verifier/command';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
 import { writeExport } from './files/export-origin.ts';

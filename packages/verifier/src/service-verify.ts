@@ -30,6 +30,7 @@ import { UsageError } from './usage-error.ts';
 import { type VerdictOptions, verifyVerdictDirectory } from './verdict-directory.ts';
 import { type AttestationFiles, verify, verifyPolicy } from './verify.ts';
 
+export { readExportDirectory } from './export-directory.ts';
 export { readLog, readNoteKey, rememberHead } from './log-files.ts';
 
 /** Runs one command line, without the names of the program, and returns how it ends. Only a bug throws. */
