@@ -43,6 +43,7 @@ const METHODS = {
   getLogProof: ['logProof'],
   getPromise: ['promise'],
   getPending: ['pending'],
+  getCanary: ['canary'],
   getPublicKey: ['publicKey'],
   getCapabilities: ['capabilities'],
   getWhoami: ['whoami'],

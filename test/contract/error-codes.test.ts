@@ -162,6 +162,10 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   not_promised: async () => told(await rig().request(`/v1/jobs/${running}/promise`)),
   promise_not_offered: async () => told(await rig().post({ ...bash, promise: true })),
+  async canary_not_found() {
+    await using server = await openServer();
+    return await raw(server.port, head(`GET /v1/jobs/${JOB}/canary`, '', KEY_OF_ACME));
+  },
   // A key that is in no directory provokes it; `attestation.test.ts` of `job/view` has one.
   async signing_key_unknown() {
     const gone = new ServiceError('signing_key_unknown', 'No key.');

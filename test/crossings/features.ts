@@ -165,6 +165,7 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   getLogProof: 'test/contract/log.test.ts',
   getPromise: 'test/contract/promise.test.ts',
   getPending: 'test/contract/promise.test.ts',
+  getCanary: 'test/contract/canaries.test.ts',
   getPublicKey: 'key_rotated',
   listJobs: 'repeated',
   getHealth: 'test/contract/service.test.ts',

@@ -60,6 +60,7 @@ const QUICK: RigSettings = {
   'tenant-queue-max': '1000',
   'free-space-reserve-mb': '0',
   'attestation-mode': 'off',
+  canaries: 'off',
   'log-level': 'silent',
 };
 

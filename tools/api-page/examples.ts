@@ -163,6 +163,7 @@ export const SECTIONS: readonly Section[] = [
         command: call('"$url/v1/jobs/$job/pending"'),
         job: 'ended',
       },
+      getCanary: { title: 'Fetch the canary that it names', command: call('"$url/v1/jobs/$job/canary"'), job: 'ended' },
       getPublicKey: { title: 'Read the signing key', command: call('"$url/v1/attestation/public-key"') },
     },
   },

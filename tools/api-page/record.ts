@@ -34,6 +34,7 @@ export async function recordExchanges(): Promise<Exchanges> {
   process.env['SERVICE_METRICS_TOKEN'] = METRICS_TOKEN;
   process.env['SERVICE_LOG_HOST'] = 'log.example';
   process.env['SERVICE_LOG_PROMISES'] = 'all';
+  process.env['SERVICE_CANARIES'] = 'on';
   await using service = await openEmbeddedService({ signing: 'on' });
   await using recorder = await Recorder.open(service);
   for (const { operations } of SECTIONS) {
@@ -65,6 +66,7 @@ class Recorder implements AsyncDisposable {
   async record(name: ExchangeName, example: Example): Promise<void> {
     if (example.job === 'ended') this.#environment['job'] = this.#ended;
     if (name === 'getLogProof') await this.#printed(LOGGED);
+    if (name === 'getCanary') this.#environment['job'] = await this.#jobWithCanary();
     if (example.job === 'running') this.#environment['job'] = await this.#startedJob();
     const isStream = name !== 'refusal' && 101 in operationOf(name).answers;
     const answer = isStream ? await this.#printed(example.command) : await this.#answered(example);
@@ -114,6 +116,20 @@ class Recorder implements AsyncDisposable {
     this.#ended = job_id;
     this.#environment['job'] = job_id;
     while (!(await this.#service.client.detail(job_id)).attestation.available) await setTimeout(20);
+  }
+
+  /** The first jobs end before the canary that the first of them sends. */
+  async #jobWithCanary(): Promise<string> {
+    const { client } = this.#service;
+    for (;;) {
+      const { job_id } = await client.run({ language: 'bash', code: 'true' });
+      while (!(await client.detail(job_id)).attestation.available) await setTimeout(20);
+      const names = await client.canary(job_id).then(
+        () => true,
+        () => false,
+      );
+      if (names) return job_id;
+    }
   }
 
   async #startedJob(): Promise<string> {

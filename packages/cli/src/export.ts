@@ -31,6 +31,8 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   readonly logProof?: string;
   /** A new file for the promise of the job, beside the directory for the same reason. */
   readonly promise?: string;
+  /** A new file for the envelope of the canary that the job names, for the same reason. */
+  readonly canary?: string;
   readonly dataDir?: string;
   readonly databaseUrl?: string;
   readonly tenant?: string;
@@ -73,6 +75,10 @@ function written(job_id: string, options: ExportOptions, signal: AbortSignal): P
   const ofOne = [options.logProof && '--log-proof', options.promise && '--promise'].find((flag) => flag);
   if (options.withInputs && ofOne)
     throw new UsageError(`${ofOne} is of one job: export the jobs of a graph one by one for theirs`);
+  for (const [flag, path] of [['--log-proof', options.logProof] as const, ['--canary', options.canary] as const]) {
+    if (options.withInputs && path !== undefined)
+      throw new UsageError(`${flag} is of one job: export the jobs of a graph one by one for theirs`);
+  }
   const reading = { ...options, signal };
   if (options.withInputs)
     return writeDirectory(target, (directory) => writtenGraph(directory, target, job_id, reading));
@@ -81,6 +87,7 @@ function written(job_id: string, options: ExportOptions, signal: AbortSignal): P
       const choice = { program: options.evidenceOnly ? 'left_out' : 'kept' } as const;
       if (options.logProof !== undefined) writeNew(options.logProof, await origin.logProof(), '--log-proof');
       if (options.promise !== undefined) writeNew(options.promise, await origin.promise(), '--promise');
+      if (options.canary !== undefined) writeNew(options.canary, await origin.canary(), '--canary');
       const { missing } = await writeExport(directory, origin, choice);
       return { target, tenant: origin.source.tenant, missing, graph: null };
     }),
@@ -120,8 +127,9 @@ function tell(job_id: string, { target, tenant, missing, graph }: Written, optio
   if (graph !== null) tellDisclosed(graph.jobs);
   const command = `${graph === null ? 'directory' : 'graph'} ${shellWord(target)}`;
   const log = options.logProof === undefined ? '' : ` --log-key LOG.key --log-proof ${shellWord(options.logProof)}`;
+  const canary = options.canary === undefined ? '' : ` --canary ${shellWord(options.canary)}`;
   note('it can be checked without the service, with a key that came another way:');
-  note(`npx --no service-verify ${command} --public-key PINNED.pem --tenant ${shellWord(tenant)}${log}`);
+  note(`npx --no service-verify ${command} --public-key PINNED.pem --tenant ${shellWord(tenant)}${log}${canary}`);
   return EXIT.ok;
 }
 
@@ -177,6 +185,11 @@ async function fromDataDir<Result>(
       source: job,
       logProof,
       promise,
+  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob, logProof, canary }) =>
+    use({
+      source: job,
+      logProof,
+      canary,
       readBlob: async (name, read) => {
         const pieces = await blob(name);
         return pieces === null ? null : await read(untilAborted(pieces, signal));

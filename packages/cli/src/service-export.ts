@@ -60,6 +60,7 @@ export async function readFromService(
     source,
     logProof: async () => (await whenThere('log_proof_unavailable', () => client.logProof(job_id, call), call)).bytes,
     promise: async () => (await whenThere('promise_unavailable', () => client.promise(job_id, call), call)).bytes,
+    canary: async () => (await client.canary(job_id, call)).bytes,
     readBlob: async (blob, read) => {
       const output = inputsOf(detail.requested_spec).find((file) => 'from' in file && file.blob === blob);
       if (output === undefined || !('from' in output)) return readBlob(client, blob, { read, call });

@@ -378,6 +378,9 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     provider: { backend: 'sz', isolation_class: 'sz', ready: 'b', passed_over: 'sz' },
     parked: { cells: 'i', mem_mb: 'i', mem_mb_max: 'i' },
     object_store: [{ reachable: 'b', to_move: 'i', to_remove: 'i', missing: 'i', damaged: 'i' }, null],
+    'canaries?': [
+      { isolation_class: 's', runtime_pack: 's', job_id: 'j', finished_at: 's', problem: 'sz', 'node?': 'i' },
+    ],
     'nodes?': [
       {
         node: 'i',

@@ -111,6 +111,8 @@ export interface ServiceClient {
   pending(job_id: string, options?: CallOptions): Promise<PendingStatements>;
   /** The proof that the log has the envelope, of the latest head. */
   logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
+  /** The DSSE envelope of the canary that the job's own envelope names. */
+  canary(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /**
    * Stores a file of at most 64 MiB, so that submissions name it by `blob` instead of sending it. It is removed once no job
    * named it for some time, which the capabilities say.
@@ -175,7 +177,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     throw tooOld('nothing is signed; the detail of a job has its receipt', missing);
   };
   const exactBytes = (
-    route: 'attestation' | 'result-artifact' | 'log-proof',
+    route: 'attestation' | 'result-artifact' | 'log-proof' | 'canary',
     job_id: string,
     { signal }: CallOptions = {},
   ) => {
@@ -210,6 +212,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     streamTicket: (job_id, { signal } = {}) => read(session, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal }),
     attestation: (job_id, reading) => exactBytes('attestation', job_id, reading),
     resultArtifact: (job_id, reading) => exactBytes('result-artifact', job_id, reading),
+    canary: (job_id, reading) => exactBytes('canary', job_id, reading),
     logProof: (job_id, reading) => exactBytes('log-proof', job_id, reading),
     promise: async (job_id, asking = {}) => (await promises()).signedPromise(session, job_id, asking),
     pending: (job_id, { signal } = {}) => read(session, 'GET /v1/jobs/{id}/pending', { job_id, signal }),

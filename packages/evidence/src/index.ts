@@ -1,6 +1,7 @@
 export { runningSha256, sha256Hex } from '#sha256';
 export * from './attest.ts';
 export * from './base64.ts';
+export * from './canary.ts';
 export * from './canonical-json.ts';
 export * from './chain.ts';
 export * from './dsse.ts';

@@ -7,7 +7,7 @@ import type { TerminalStatus } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
 import { verifyReceipt } from './receipt.ts';
 import type { TerminalJob } from './result-artifact.ts';
-import { isJsonObject, type Refused, refused } from './strict-json.ts';
+import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 
 /** Random bytes of a salt, which is written in hex. */
 export const saltBytes = 16;
@@ -46,22 +46,31 @@ export interface ExecutionPredicate {
 export interface KeptForPredicate {
   readonly salt: string | null;
   readonly tenant_number: number | null;
+  /** The members of `also`, as JSON. */
+  readonly also?: string | null;
 }
 
 /** Why what was kept cannot be stated; null if it can be. No digest covers it. */
-export function keptProblem({ salt, tenant_number }: KeptForPredicate): string | null {
+export function keptProblem({ salt, tenant_number, also = null }: KeptForPredicate): string | null {
   if (salt !== null && !OPTIONAL_FORMS.salt(salt)) return 'the salt is malformed';
+  if (also !== null && !isObjectText(also)) return 'what is said beside the receipt is malformed';
   return tenant_number === null || OPTIONAL_FORMS.tenantJobNumber(tenant_number) ? null : 'the number is malformed';
+}
+
+function isObjectText(text: string): boolean {
+  const json = parseStrictJson(new TextEncoder().encode(text));
+  return json.kind === 'value' && isJsonObject(json.value);
 }
 
 /** The predicate of a job whose result artifact has this many bytes. */
 export function executionPredicate(
   job: TerminalJob,
   receipt: StoredReceipt,
-  { resultSizeBytes, salt, tenant_number }: KeptForPredicate & { readonly resultSizeBytes: number },
+  { resultSizeBytes, salt, tenant_number, also = null }: KeptForPredicate & { readonly resultSizeBytes: number },
 ): ExecutionPredicate {
   const { isolationClass, networking, eventChainHead, eventCount } = observedOf(receipt);
   return {
+    ...(also !== null && { also: JSON.parse(also) as Readonly<Record<string, unknown>> }),
     eventChainHead,
     eventCount,
     exitCode: job.exit_code,

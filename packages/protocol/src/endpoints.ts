@@ -33,6 +33,7 @@ export const ENDPOINTS = {
   getLogProof: { method: 'GET', path: '/v1/jobs/{id}/log-proof' },
   getPromise: { method: 'GET', path: '/v1/jobs/{id}/promise' },
   getPending: { method: 'GET', path: '/v1/jobs/{id}/pending' },
+  getCanary: { method: 'GET', path: '/v1/jobs/{id}/canary' },
   getPublicKey: { method: 'GET', path: '/v1/attestation/public-key' },
   getCapabilities: { method: 'GET', path: '/v1/capabilities' },
   getWhoami: { method: 'GET', path: '/v1/whoami' },

@@ -20,6 +20,7 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
       'not_logged',
       'promise_unavailable',
       'not_promised',
+      'canary_not_found',
     ],
   ],
   [405, ['method_not_allowed']],

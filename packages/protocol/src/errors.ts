@@ -32,6 +32,11 @@ export const ERRORS = {
   not_logged: { status: 404, retryable: false, meaning: 'No log is kept, or none was when the job was signed.' },
   promise_unavailable: { status: 404, retryable: true, meaning: 'The promise is not signed yet.' },
   not_promised: { status: 404, retryable: false, meaning: 'The job was accepted without a promise.' },
+  canary_not_found: {
+    status: 404,
+    retryable: false,
+    meaning: 'What was signed of the job names no canary that is still kept.',
+  },
   signing_key_unknown: {
     status: 404,
     retryable: false,

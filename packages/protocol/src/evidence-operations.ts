@@ -71,6 +71,16 @@ export const EVIDENCE_OPERATIONS = {
     answers: { 200: json('The statements; none if the job did not wait so long.', PendingStatements) },
     errors: [...JOB_ERRORS, 'not_promised'],
     capacity: ['connection'],
+  getCanary: {
+    ...ENDPOINTS.getCanary,
+    tag: 'evidence',
+    summary: 'Fetch the signed envelope of the canary that the job names.',
+    description:
+      'A canary is a job of the service itself that tried, in a cell of the same class and pack on the same node, what cells must refuse. It shows how such cells were minutes before, and nothing of the cell of this job.',
+    access: 'jobs:read',
+    answers: { 200: storedBytes('The envelope, byte for byte as it was stored.', ENVELOPE_MEDIA_TYPE, DsseEnvelope) },
+    errors: [...STORED_BYTES_ERRORS, 'canary_not_found'],
+    capacity: ['connection', 'response'],
   },
   getPublicKey: {
     ...ENDPOINTS.getPublicKey,

@@ -5,7 +5,7 @@ import { librariesMax } from './limits.ts';
 import { BACKENDS } from './posture.ts';
 import { NODE_ROLES } from './roles.ts';
 import { SCOPES } from './scopes.ts';
-import { Timestamp } from './spellings.ts';
+import { JobId, Timestamp } from './spellings.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
@@ -97,6 +97,17 @@ const NodeStatus = Type.Object({
   last_beat_at: Nullable(Timestamp),
 });
 
+/** The newest canary of one class and pack, on the node that sent it. */
+export const CanaryStatus = Type.Object({
+  isolation_class: Type.Enum([...ISOLATION_CLASSES]),
+  runtime_pack: Type.String(),
+  job_id: JobId,
+  finished_at: Timestamp,
+  /** What its cell did not refuse, or why it shows nothing; null if everything was refused. */
+  problem: Nullable(Type.String()),
+});
+export type CanaryStatus = Static<typeof CanaryStatus>;
+
 export const ServiceStatus = Type.Object({
   status: Type.Enum(['ok', 'draining', 'unavailable']),
   version: Type.String(),
@@ -148,6 +159,12 @@ export const ServiceStatus = Type.Object({
       to_remove: Type.Integer(),
       missing: Type.Integer(),
       damaged: Type.Integer(),
+    }),
+  ),
+  /** What cells refused lately, of the packs that jobs use. An earlier version lacks it. */
+  canaries: Type.Optional(
+    Type.Array(Type.Object({ ...CanaryStatus.properties, node: Type.Optional(Type.Integer()) }), {
+      description: 'Empty if no canaries are sent, or none has ended yet.',
     }),
   ),
   /** The living nodes, the oldest first. Absent in a service that is alone. */

@@ -26,6 +26,11 @@ const LAUNCHER = named('launcher', [
 ]);
 const TEMPLATE = ['failure.c', ...named('launcher', ['template', 'move', 'executable', 'privileges', 'python'])];
 const STATIC = ['-static'];
+/** Without any library, so that it is small: each job that it is the program of keeps it. */
+const ALONE = [
+  ...['-static', '-nostdlib', '-ffreestanding', '-fno-stack-protector', '-U_FORTIFY_SOURCE', '-Os', '-s'],
+  ...['-Wl,--build-id=none', '-Wl,-z,noseparate-code', '-Wl,-z,norelro'],
+];
 const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2'];
 
 function named(folder, names) {
@@ -48,6 +53,7 @@ const TARGETS = [
   { file: 'svc-enter', sources: ['enter.c', 'failure.c'], flags: STATIC },
   { file: 'svc-init', sources: ['launcher/guest.c', ...PROCESS_ONE, ...SHARED], flags: STATIC },
   { file: 'svc-launcher', sources: [...LAUNCHER, ...PROCESS_ONE, ...SHARED], flags: [...STATIC, '-lseccomp'] },
+  { file: 'svc-canary', sources: ['canary.c'], flags: ALONE },
   { file: 'svc-launcher.so', sources: TEMPLATE, flags: ['-fPIC', '-shared', '-Wl,-z,now'] },
 ];
 

@@ -2,13 +2,14 @@
  * The differences between a service that is alone with its store and one whose nodes share it: two values of one shape, of
  * which the start makes one. Stages of a job ask `store.fleet` only for what one node does for the others.
  */
-import type { NodeRole, ServiceStatus } from '@vouchbox/protocol';
+import type { CanaryStatus, NodeRole, ServiceStatus } from '@vouchbox/protocol';
 import { type CredentialRows, rememberedRows, sharedRows } from './access/credential-rows.ts';
 import { createRateBudget, type RateBound, type RateBudget } from './capacity/rate.ts';
 import { type Others, sharedRate } from './capacity/shared-rate.ts';
 import {
   abilitiesOf,
   addresseeOf,
+  canariesOf,
   firstWith,
   fleetFiguresOf,
   freeExecutor,
@@ -49,6 +50,8 @@ export interface Membership {
   abilities(provider: Provider, memMbMax: number): Pick<DispatcherOptions, 'abilities'>;
   /** The part of the status that names the nodes. */
   nodes(): Pick<ServiceStatus, 'nodes'>;
+  /** What canaries found: those of this node, or those of all nodes. */
+  canaries(own: readonly CanaryStatus[]): NonNullable<ServiceStatus['canaries']>;
   /**
    * Begins to work with the other nodes. `lost` resolves once another has taken over what this node runs, which is then
    * ended. A promise in an object is not awaited with it.
@@ -77,6 +80,7 @@ function alone(store: Store): Membership {
     budget: (rate) => createRateBudget(rate),
     abilities: () => ({}),
     nodes: () => ({}),
+    canaries: (own) => [...own],
     join: async () => ({ lost: new Promise(() => {}) }),
   };
 }
@@ -98,6 +102,7 @@ function inFleet(store: Store, fleet: Fleet): Membership {
     budget: (rate, word) => sharedRate(createRateBudget(rate), othersWithBudgets(fleet), word),
     abilities: (provider, memMbMax) => ({ abilities: () => abilitiesOf(provider, memMbMax) }),
     nodes: () => ({ nodes: nodesOf(fleet) }),
+    canaries: () => canariesOf(fleet),
     async join(parts, work) {
       const anotherExecutor = () => freeExecutor(fleet);
       workInFleet({ fleet, nudges: ownNudges, onRecovered, anotherExecutor, ...work });

@@ -13,7 +13,9 @@ import { createServiceFacts } from './facts/service-facts.ts';
 import type { Signing } from './facts/signer-facts.ts';
 import type { createApp } from './http/app.ts';
 import type { OutputCopies, OutputKeeping } from './job/artifact-content.ts';
+import { type Beside, besideReceipts } from './job/beside.ts';
 import { type Blobs, createBlobs } from './job/blobs/blobs.ts';
+import { Canaries } from './job/canary/canaries.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { type Dispatching, queueOnly } from './job/dispatch/queue-only.ts';
@@ -28,6 +30,7 @@ import type { ObjectContents } from './job/object-contents.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
 import type { Membership } from './membership.ts';
 import type { ObjectStore } from './objects/object-store.ts';
+import type { BuildDigests } from './sandbox/native/build-digests.ts';
 import { ParkedCells } from './sandbox/parked/parked-cells.ts';
 import type { Config } from './settings/config.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
@@ -100,6 +103,8 @@ interface JobParts {
   readonly signing: Signing | null;
   readonly keys: PublicKeys;
   readonly telemetry: OpenTelemetry;
+  /** Of what this node was built; null until it is known. */
+  readonly build: () => BuildDigests | null;
   readonly log: Log;
   readonly stopping: AbortSignal;
 }
@@ -111,6 +116,9 @@ interface OpenJobs {
   readonly grading: GradingStage;
   readonly blobs: Blobs & OutputCopies;
   readonly dispatcher: Dispatching;
+  /** Null where this node sends none. */
+  readonly canaries: Canaries | null;
+  readonly startCanaries: () => void;
   readonly history: History;
 }
 
@@ -133,7 +141,10 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     received: uploadBudgetOf(config, membership),
     checkFreeSpace,
   });
-  const dispatcher = cells === null ? queueOnly(history) : openDispatcher(parts, cells, { history, blobs });
+  const canaries = openCanaries(parts);
+  const beside = besideReceipts({ canaries, build: parts.build });
+  const own = cells && openDispatcher(parts, cells, { history, blobs, beside });
+  const dispatcher = own ?? queueOnly(history);
   const shared = {
     store,
     blobs,
@@ -160,13 +171,26 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     slots: () => others().reduce((sum, { slots }) => sum + slots, cells === null ? 0 : config.concurrency),
     isOurTurn: () => membership.isFirst('api'),
   });
-  return { dispatcher, history, blobs, grading, jobs: createJobs(shared), gradings: createGradings(shared) };
+  const startCanaries = () => own && canaries?.start((input, prepare) => own.runBeside(input, prepare));
+  return {
+    ...{ dispatcher, canaries, startCanaries, history, blobs, grading },
+    ...{ jobs: createJobs(shared), gradings: createGradings(shared) },
+  };
+}
+
+/** What is not signed shows nothing to anyone, and a class that isolates nothing has nothing to refuse. */
+function openCanaries({ config, store, cells, log }: JobParts): Canaries | null {
+  if (cells === null || config.canaries === 'off' || config.attestationMode === 'off') return null;
+  const { provider, health } = cells;
+  if (provider.backend === 'subprocess') return null;
+  const isNumbered = config.logCounter === 'on';
+  return new Canaries({ store, provider, cells: health, ceilings: config.ceilings, isNumbered, log });
 }
 
 function openDispatcher(
   { config, store, reserve, membership, telemetry, log }: JobParts,
   { provider, health, parked }: OpenCells,
-  work: { readonly history: History; readonly blobs: OutputKeeping },
+  work: { readonly history: History; readonly blobs: OutputKeeping; readonly beside: Beside },
 ): Dispatcher {
   const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds } = config;
   const memory = new JobMemory({ concurrentMemMbMax, cellMemMb: provider.ownMemMb });
@@ -201,7 +225,7 @@ function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
 
 export type HttpApp = ReturnType<typeof createApp>;
 
-interface HttpParts extends JobParts, Pick<OpenJobs, 'jobs' | 'gradings' | 'blobs'> {
+interface HttpParts extends JobParts, Pick<OpenJobs, 'jobs' | 'gradings' | 'blobs' | 'canaries'> {
   readonly access: Access;
   readonly permits: Permits;
   readonly isEmbedded: boolean;
@@ -209,8 +233,21 @@ interface HttpParts extends JobParts, Pick<OpenJobs, 'jobs' | 'gradings' | 'blob
 
 export async function openHttp(parts: HttpParts): Promise<HttpApp> {
   const { createApp } = await import('./http/app.ts');
-  const { config, store, membership, telemetry, jobs, gradings, blobs, access, permits, isEmbedded, log, stopping } =
-    parts;
+  const {
+    config,
+    store,
+    membership,
+    telemetry,
+    jobs,
+    gradings,
+    blobs,
+    canaries,
+    access,
+    permits,
+    isEmbedded,
+    log,
+    stopping,
+  } = parts;
   return createApp({
     jobs,
     gradings,
@@ -218,7 +255,11 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
     access,
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: membership.budget(config.rate, 'spent') },
-    service: createServiceFacts({ ...parts, ...membership }),
+    service: createServiceFacts({
+      ...parts,
+      ...membership,
+      canaries: () => membership.canaries(canaries?.facts() ?? []),
+    }),
     publicLog: config.logHost === null ? null : publicLog({ store }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
     log,

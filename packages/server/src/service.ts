@@ -23,6 +23,7 @@ import { createCredentials } from './operator/credentials.ts';
 import { type Instance, openInstance } from './operator/instance.ts';
 import { OperatorError } from './operator/operator-error.ts';
 import { OperatorSocket } from './operator/socket/operator-socket.ts';
+import { type BuildDigests, readBuildDigests } from './sandbox/native/build-digests.ts';
 import { type HttpApp, openCells, openHttp, openJobs } from './service-parts.ts';
 import type { Config } from './settings/config.ts';
 import { checkStoreDirectory, openDataDirectory } from './settings/data-directory.ts';
@@ -118,18 +119,24 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   for (const loop of removals) parts.use(loop);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
-  const shared = { ...ground, signing: known, keys, telemetry };
-  const { jobs, gradings, blobs, dispatcher, grading, history } = await openJobs(shared);
+  const shared = { ...ground, signing: known, keys, telemetry, build: readingBuild(log) };
+  const { jobs, gradings, blobs, dispatcher, canaries, startCanaries, grading, history } = await openJobs(shared);
+  // The dispatcher ends a canary that runs.
+  parts.use(canaries);
   parts.use(dispatcher);
   parts.use(grading);
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
-  const app = await openHttp({ ...shared, jobs, gradings, blobs, access, permits, isEmbedded });
+  const app = await openHttp({ ...shared, jobs, gradings, blobs, canaries, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
-  const { lost } = await membership.join({ config, cells, signing, dispatcher }, { store, history, dispatcher, log });
+  const { lost } = await membership.join(
+    { config, cells, signing, dispatcher, canaries },
+    { store, history, dispatcher, log },
+  );
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   grading.start();
+  startCanaries();
   parts.use(new IdleMemory());
   // A command that starts the service for one program would only wait for cells that no job takes.
   const signers = [signing?.attestor, signing?.logKeeper, signing?.promiseKeeper];
@@ -138,6 +145,19 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   log.info({ url, version: VERSION, roles: config.roles, backend, isolation_class }, 'started');
   const stop = stopOnce(parts.move(), { stopping, log });
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
+}
+
+/** Nothing waits for it: jobs that end before are signed without it. */
+function readingBuild(log: Log): () => BuildDigests | null {
+  let read: BuildDigests | null = null;
+  readBuildDigests().then(
+    (digests) => {
+      read = digests;
+    },
+    (error: unknown) =>
+      log.warn({ err: error }, 'the files of this service cannot be read, so nothing signed has their digest'),
+  );
+  return () => read;
 }
 
 /** While the service drains, the end of a job starts no new parked cell. */

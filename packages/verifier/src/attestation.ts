@@ -13,8 +13,8 @@ import {
   verifyEnvelope,
 } from '@vouchbox/evidence';
 import { envelopeBytesMax, resultArtifactBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
+import type { Beside } from './beside.ts';
 import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
-import type { LogStanding } from './log-standing.ts';
 import { type Check, type Facts, failed, passed } from './report.ts';
 
 /** Far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
@@ -78,8 +78,8 @@ export async function verifyAttestation(
     : { exitCode: FAILURE_EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
 }
 
-/** What the signed statement says about the job, and what the log says, for a reader; nothing if it was refused. */
-export function factsOf(signed: Signed | null, log: LogStanding): Facts {
+/** What the signed statement says about the job, and what the log and its canary say, for a reader; nothing if it was refused. */
+export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   if (signed === null) return {};
   const { predicate, key_id } = signed;
   return {
@@ -93,6 +93,7 @@ export function factsOf(signed: Signed | null, log: LogStanding): Facts {
     receipt_sha256: predicate.receiptSha256,
     key_id,
     log: log.word,
+    canary: canary.word,
     ...addedFacts(predicate),
   };
 }

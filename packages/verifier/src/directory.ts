@@ -6,12 +6,14 @@ import { readExportDirectory } from './export-directory.ts';
 import { type LogOptions, readLog, readLogProof, rememberHead } from './log-files.ts';
 import { type PolicyOptions, parsePolicy } from './policy.ts';
 import type { Report } from './report.ts';
-import { readPublicKey } from './verify.ts';
+import { readCanary, readPublicKey } from './verify.ts';
 import { verifyExport } from './verify-export.ts';
 
 export interface DirectoryOptions extends PolicyOptions, LogOptions {
   /** The proof of the log, if it is not in the directory. */
   readonly logProof?: string;
+  /** The canary that the job names. */
+  readonly canary?: string;
   readonly publicKey: readonly string[];
   readonly tenant: string;
   /** Without it, the directory decides which job it is about. */
@@ -23,7 +25,8 @@ export async function verifyDirectory(directory: string, options: DirectoryOptio
   const policy = parsePolicy(options);
   const publicKeys = options.publicKey.map(readPublicKey);
   const { tenant, job } = options;
-  const expected = { publicKeys, tenant, job, policy, log: readLog(options), logProof: readLogProof(options.logProof) };
+  const given = { logProof: readLogProof(options.logProof), canary: readCanary(options.canary) };
+  const expected = { publicKeys, tenant, job, policy, log: readLog(options), ...given };
   const report = await verifyExport(readExportDirectory(directory), expected);
   rememberHead(options.logState, report.log.head);
   return report;

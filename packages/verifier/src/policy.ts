@@ -3,8 +3,8 @@
  * program, its outcome and the observed protections.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
+import { type Beside, nothingBeside } from './beside.ts';
 import { parseDuration } from './duration.ts';
-import { type LogStanding, notLogged } from './log-standing.ts';
 import { type Check, checked } from './report.ts';
 import { parseRequirement, type Requirement } from './requirement.ts';
 import { millisecondsOf } from './signed-statement.ts';
@@ -17,8 +17,8 @@ export interface PolicyOptions {
   readonly maxAge?: string;
 }
 
-/** Checks a signed predicate at a moment, in milliseconds since the epoch, and where it stands in the log. */
-export type Policy = (predicate: ExecutionPredicate, now: number, log?: LogStanding) => Check[];
+/** Checks a signed predicate at a moment, in milliseconds since the epoch, and what is known beside it. */
+export type Policy = (predicate: ExecutionPredicate, now: number, beside?: Beside) => Check[];
 
 /** How far ahead a signer's clock may be. */
 const CLOCK_SKEW_MILLISECONDS = 30_000;
@@ -29,14 +29,14 @@ export function parsePolicy({ require, codeSha256, maxAge }: PolicyOptions): Pol
   if (codeSha256 !== undefined) requirements.push(codeRequirement(codeSha256));
   const ageMax = maxAge === undefined ? null : parseDuration(maxAge);
   if (requirements.length === 0 && ageMax === null) return null;
-  return (predicate, now, log = notLogged) => [
-    ...requirements.map((requirement) => requirementCheck(requirement, predicate, log)),
+  return (predicate, now, beside = nothingBeside) => [
+    ...requirements.map((requirement) => requirementCheck(requirement, predicate, beside)),
     ...(ageMax === null ? [] : [ageCheck(predicate.finishedAt, { ageMax, now })]),
   ];
 }
 
-function requirementCheck({ text, judge }: Requirement, predicate: ExecutionPredicate, log: LogStanding): Check {
-  const { isMet, found } = judge(predicate, log);
+function requirementCheck({ text, judge }: Requirement, predicate: ExecutionPredicate, beside: Beside): Check {
+  const { isMet, found } = judge(predicate, beside);
   return checked(text, isMet ? null : `it is ${found}`, `it is ${found}`);
 }
 

@@ -1,7 +1,7 @@
 import { executionPredicate } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { attestedJob } from '../test/attested-job.ts';
-import { notLogged } from './log-standing.ts';
+import { nothingBeside } from './beside.ts';
 import { parseRequirement, requirementForms } from './requirement.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -16,7 +16,7 @@ function judge(text: string, changes: Readonly<Record<string, unknown>> = {}) {
       salt: null,
       tenant_number: null,
     }),
-    notLogged,
+    nothingBeside,
   );
 }
 

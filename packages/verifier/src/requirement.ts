@@ -14,14 +14,16 @@ import {
   TERMINAL_REASONS,
   TERMINAL_STATUSES,
 } from '@vouchbox/protocol/vocabulary';
-import { type LogStanding, notLogged } from './log-standing.ts';
+import type { Beside } from './beside.ts';
+import { parseDuration } from './duration.ts';
+import { notLogged } from './log-standing.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface Requirement {
   /** The requirement as it was written. */
   readonly text: string;
   /** What the evidence says about it, and whether that is enough. */
-  readonly judge: (predicate: ExecutionPredicate, log: LogStanding) => Judgement;
+  readonly judge: (predicate: ExecutionPredicate, beside: Beside) => Judgement;
 }
 
 export interface Judgement {
@@ -38,8 +40,8 @@ interface Subject {
   readonly operators: readonly Operator[];
   /** The value that is wanted; null for a text that could mean none. */
   readonly parse: (text: string) => unknown;
-  /** The observed value: from the predicate if it repeats it, otherwise from the signed receipt, or from the log. */
-  readonly observe: (predicate: ExecutionPredicate, log: LogStanding) => unknown;
+  /** The observed value: from the predicate if it repeats it, otherwise from the signed receipt, from the log, or from its canary. */
+  readonly observe: (predicate: ExecutionPredicate, beside: Beside) => unknown;
   readonly isMet: (found: unknown, wanted: unknown, operator: Operator) => boolean;
 }
 
@@ -58,8 +60,8 @@ export function parseRequirement(text: string): Requirement {
   if (by === undefined || value === null) {
     throw new UsageError(`malformed requirement ${text}; it must be ${name}${form}`);
   }
-  const judge = (predicate: ExecutionPredicate, log: LogStanding): Judgement => {
-    const found = observe(predicate, log);
+  const judge = (predicate: ExecutionPredicate, beside: Beside): Judgement => {
+    const found = observe(predicate, beside);
     return { isMet: isMet(found, value, by), found: told(found) };
   };
   return { text, judge };
@@ -110,9 +112,9 @@ function atMost(observe: Observe): Subject {
 function limit(name: LimitName): Subject {
   const isEnforced = ofReceipt('limit_enforcement', name);
   const observe = ofReceipt('effective_limits', name);
-  return atMost((predicate, log) => {
-    const found = observe(predicate, log);
-    return isEnforced(predicate, log) === true ? found : `${told(found)}, and not in force`;
+  return atMost((predicate, beside) => {
+    const found = observe(predicate, beside);
+    return isEnforced(predicate, beside) === true ? found : `${told(found)}, and not in force`;
   });
 }
 
@@ -136,8 +138,8 @@ const runtimePack: Subject = {
   form: '=NAME or =NAME@VERSION',
   operators: ['='],
   parse: (text) => text,
-  observe: (predicate, log) => {
-    const [name, version] = ['name', 'version'].map((member) => ofReceipt('runtime_pack', member)(predicate, log));
+  observe: (predicate, beside) => {
+    const [name, version] = ['name', 'version'].map((member) => ofReceipt('runtime_pack', member)(predicate, beside));
     return typeof name === 'string' && typeof version === 'string' ? `${name}@${version}` : name;
   },
   isMet: (found, wanted) => found === wanted || (typeof found === 'string' && found.split('@')[0] === wanted),
@@ -148,7 +150,7 @@ const logged: Subject = {
   form: '',
   operators: ['='],
   parse: (text) => (text === 'true' ? true : null),
-  observe: (_predicate, { word }) => word,
+  observe: (_predicate, { log }) => log.word,
   isMet: (found) => !String(found).startsWith(notLogged.word),
 };
 
@@ -156,8 +158,20 @@ const witnesses: Subject = {
   form: '>=N',
   operators: ['>='],
   parse: (text) => (/^\d{1,3}$/.test(text) ? Number(text) : null),
-  observe: (_predicate, { witnessed }) => witnessed.length,
+  observe: (_predicate, { log }) => log.witnessed.length,
   isMet: (found, least) => (found as number) >= (least as number),
+};
+
+/** How long before the job its canary ended. Only one that shows that everything was refused has an age. */
+const canaryAge: Subject = {
+  form: '<=DURATION',
+  operators: ['<='],
+  parse: (text) => (/^\d{1,9}[smhd]$/.test(text) ? parseDuration(text) : null),
+  observe: (_predicate, { canary }) => canary,
+  isMet: (found, most) => {
+    const { ageMilliseconds } = found as Beside['canary'];
+    return ageMilliseconds !== null && ageMilliseconds <= (most as number);
+  },
 };
 
 const SUBJECTS: ReadonlyMap<string, Subject> = new Map([
@@ -178,10 +192,12 @@ const SUBJECTS: ReadonlyMap<string, Subject> = new Map([
   ['duration_ms', atMost(ofReceipt('duration_ms'))],
   ['logged', logged],
   ['witnesses', witnesses],
+  ['canary_age', canaryAge],
   ...LIMIT_NAMES.map((name) => [name, limit(name)] as const),
 ]);
 
 function told(found: unknown): string {
   if (found === undefined || found === null) return 'not observed';
+  if (typeof found === 'object' && 'word' in found) return String(found.word);
   return typeof found === 'string' ? found : JSON.stringify(found);
 }

@@ -129,7 +129,7 @@ function addDirectory(program: Command, stage: Stage): void {
     .description('check everything in the directory of an exported job')
     .argument('<directory>')
     .option('--job <job_id>', 'the job you expect; without it, whichever was exported', once);
-  withPolicy(withLog(withTrust(command))).action(
+  withPolicy(withCanary(withLog(withTrust(command)))).action(
     async (directory: string, options: DirectoryOptions & OutputOptions) => {
       tell(stage, options, await verifyDirectory(directory, options));
     },
@@ -180,11 +180,13 @@ type AttestationOptions = AttestationFiles &
   Omit<Expectation, 'mediaType'> & { readonly mediaType?: string } & OutputOptions;
 
 function withAttestation(command: Command): Command {
-  return withLog(
-    withTrust(command)
-      .requiredOption('--envelope <file>', 'the DSSE envelope, as served', once)
-      .requiredOption('--subject <file>', 'the result artifact, as served', once)
-      .option('--media-type <type>', `the media type you expect (default: ${RESULT_MEDIA_TYPE})`, once),
+  return withCanary(
+    withLog(
+      withTrust(command)
+        .requiredOption('--envelope <file>', 'the DSSE envelope, as served', once)
+        .requiredOption('--subject <file>', 'the result artifact, as served', once)
+        .option('--media-type <type>', `the media type you expect (default: ${RESULT_MEDIA_TYPE})`, once),
+    ),
   );
 }
 
@@ -203,6 +205,10 @@ function withLog(command: Command): Command {
       [],
     )
     .option('--log-delay <duration>', 'how long after its end a job may reach the log (default: 10m)', once);
+}
+
+function withCanary(command: Command): Command {
+  return command.option('--canary <file>', 'the signed envelope of the canary that the job names', once);
 }
 
 function withPolicy(command: Command): Command {

@@ -16,6 +16,7 @@ import {
 } from '@vouchbox/evidence';
 import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { factsOf, NOTICE, type Signed, verifyAttestation } from './attestation.ts';
+import { type CanaryFile, canaryStanding } from './canary.ts';
 import { checkRecord, resultCheck } from './check-record.ts';
 import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportFiles, type ExportProblem, wholeFile } from './exported-job.ts';
@@ -36,6 +37,8 @@ export interface ExportExpectation {
   readonly log?: LogExpectation | undefined;
   /** The proof that came beside the export, in place of the one in it. */
   readonly logProof?: Uint8Array | null;
+  /** The canary that came beside the export. */
+  readonly canary?: CanaryFile | null;
 }
 
 /** The report, and where the statement stands in the log. */
@@ -46,7 +49,7 @@ export interface ExportReport extends Report {
 /** Verifies the attestation, then that everything else in the export was attested, then the policy. */
 export async function verifyExport(
   exported: ExportedJob | ExportProblem,
-  { publicKeys, tenant, job, policy = null, log: expected = { keys: null }, logProof = null }: ExportExpectation,
+  { publicKeys, tenant, job, policy = null, log: expected = { keys: null }, ...given }: ExportExpectation,
 ): Promise<ExportReport> {
   if ('problem' in exported) return unlogged(refusal(exported.exitCode, [failed('directory', exported.problem)]));
   const listed = passed('directory', `${exported.files.size} files as the manifest lists them`);
@@ -63,15 +66,17 @@ export async function verifyExport(
     },
   );
   if (signed === null) return unlogged(refusal(verdict.exitCode, [listed, ...verdict.checks]));
-  const proof = logProof ?? wholeFile(exported.files, EXPORT_OPTIONAL_FILES.logProof) ?? null;
+  const proof = given.logProof ?? wholeFile(exported.files, EXPORT_OPTIONAL_FILES.logProof) ?? null;
   const log = await logStanding(signed.statement, proof, expected);
-  const recorded = [...attestedChecks(exported, signed), ...log.checks];
-  const demanded = policy === null ? [] : policy(signed.predicate, Date.now(), log);
+  const canary = await canaryStanding(signed.predicate, given.canary ?? null, publicKeys);
+  const beside = { log, canary };
+  const recorded = [...attestedChecks(exported, signed), ...log.checks, ...canary.checks];
+  const demanded = policy === null ? [] : policy(signed.predicate, Date.now(), beside);
   const exitCode = exitCodeOf(recorded, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
   return {
     exitCode,
     checks: [listed, ...verdict.checks, ...recorded, ...demanded],
-    facts: factsOf(signed, log),
+    facts: factsOf(signed, beside),
     notice: exitCode === EXIT.good ? NOTICE : null,
     log,
   };

@@ -13,9 +13,11 @@ import {
   publicKeyBytesMax,
   verifyAttestation,
 } from './attestation.ts';
+import { type Beside, nothingBeside } from './beside.ts';
+import { type CanaryFile, canaryStanding } from './canary.ts';
 import { EXIT } from './exit-code.ts';
 import { type LogOptions, readLog, readLogProof, rememberHead } from './log-files.ts';
-import { type LogStanding, logStanding, notLogged } from './log-standing.ts';
+import { logStanding } from './log-standing.ts';
 import { type PolicyOptions, parsePolicy } from './policy.ts';
 import { readBounded } from './read-file.ts';
 import { exitCodeOf, type Report } from './report.ts';
@@ -28,14 +30,18 @@ export interface AttestationFiles extends LogOptions {
   readonly publicKey: readonly string[];
   /** The proof that the log has the envelope. */
   readonly logProof?: string;
+  /** The envelope of the canary that it names. */
+  readonly canary?: string;
 }
 
 /** Verifies an attestation in files. */
 export async function verify(files: AttestationFiles, expected: Expectation): Promise<Report> {
-  const { checks, log, ...verdict } = await verifyFiles(files, expected);
-  const exitCode = verdict.exitCode || exitCodeOf(log.checks, EXIT.record);
+  const { checks, beside, ...verdict } = await verifyFiles(files, expected);
+  const { log, canary } = beside;
+  const recorded = [...log.checks, ...canary.checks];
+  const exitCode = verdict.exitCode || exitCodeOf(recorded, EXIT.record);
   const notice = exitCode === EXIT.good ? NOTICE : null;
-  return { exitCode, checks: [...checks, ...log.checks], facts: factsOf(verdict.signed, log), notice };
+  return { exitCode, checks: [...checks, ...recorded], facts: factsOf(verdict.signed, beside), notice };
 }
 
 /** Verifies an attestation in files, and then checks that it meets the policy. */
@@ -46,29 +52,36 @@ export async function verifyPolicy(
 ): Promise<Report> {
   const policy = parsePolicy(options);
   if (policy === null) throw new UsageError('a policy demands something: --require, --code-sha256 or --max-age');
-  const { signed, checks, exitCode: verified, log } = await verifyFiles(files, expected);
+  const { signed, checks, exitCode: verified, beside } = await verifyFiles(files, expected);
   if (signed === null) return { exitCode: verified, checks, facts: {}, notice: null };
-  const demanded = policy(signed.predicate, Date.now(), log);
-  const exitCode = exitCodeOf(log.checks, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
+  const demanded = policy(signed.predicate, Date.now(), beside);
+  const recorded = [...beside.log.checks, ...beside.canary.checks];
+  const exitCode = exitCodeOf(recorded, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
   return {
     exitCode,
-    checks: [...checks, ...log.checks, ...demanded],
-    facts: factsOf(signed, log),
+    checks: [...checks, ...recorded, ...demanded],
+    facts: factsOf(signed, beside),
     notice: exitCode === EXIT.good ? NOTICE : null,
   };
 }
 
-/** The verdict on the attestation, and where it stands in the log if it is good. */
+/** The verdict on the attestation, and what the log and the canary show if it is good. */
 async function verifyFiles(
   files: AttestationFiles,
   expected: Expectation,
-): Promise<AttestationVerdict & { readonly log: LogStanding }> {
+): Promise<AttestationVerdict & { readonly beside: Beside }> {
   const [attestation, proof, seen] = [readAttestation(files), readLogProof(files.logProof), readLog(files)];
   const verdict = await verifyAttestation(attestation, expected);
-  if (verdict.signed === null) return { ...verdict, log: notLogged };
+  if (verdict.signed === null) return { ...verdict, beside: nothingBeside };
   const log = await logStanding(verdict.signed.statement, proof, seen);
   rememberHead(files.logState, log.head);
-  return { ...verdict, log };
+  const canary = await canaryStanding(verdict.signed.predicate, readCanary(files.canary), attestation.publicKeys);
+  return { ...verdict, beside: { log, canary } };
+}
+
+/** Reads the envelope of a canary. A file that cannot be read is a `UsageError`. */
+export function readCanary(path: string | undefined): CanaryFile | null {
+  return path === undefined ? null : { bytes: readBounded(path, envelopeBytesMax) };
 }
 
 /** Reads every file, each exactly once. */

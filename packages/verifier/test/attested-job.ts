@@ -169,7 +169,8 @@ const observed = { backend: 'gvisor', isolation_class: 'gvisor-application-kerne
 
 function outcomeOf(status: Receipt['status']) {
   const exit_code = status === 'succeeded' ? 0 : status === 'failed' ? 3 : null;
-  const terminal_reason = exit_code === null ? 'wall_limit' : 'exited';
+  const limit = status === 'oom_killed' ? 'memory_limit' : 'wall_limit';
+  const terminal_reason = exit_code === null ? limit : 'exited';
   return { status, exit_code, signal: null, terminal_reason, duration_ms: 12 } as const;
 }
 

@@ -193,6 +193,7 @@ class AsyncClient(_Driver[Session]):
     log_proof = _awaiting(_jobs.log_proof)
     promise = _awaiting(_jobs.promise)
     pending = _awaiting(_jobs.pending)
+    canary = _awaiting(_jobs.canary)
     public_key = _awaiting(_jobs.public_key)
     grade = _awaiting(_grade.grade)
     capabilities = _awaiting(_jobs.capabilities)

@@ -170,6 +170,7 @@ class Client(_Driver[Session]):
     log_proof = _blocking(_jobs.log_proof)
     promise = _blocking(_jobs.promise)
     pending = _blocking(_jobs.pending)
+    canary = _blocking(_jobs.canary)
     public_key = _blocking(_jobs.public_key)
     grade = _blocking(_grade.grade)
     capabilities = _blocking(_jobs.capabilities)

@@ -123,6 +123,8 @@ class PromiseUnavailable(ServiceFailure):
 
 class NotPromised(ServiceFailure):
     """The job was accepted without a promise."""
+class CanaryNotFound(ServiceFailure):
+    """What was signed of the job names no canary that is still kept."""
 
 
 class SigningKeyUnknown(ServiceFailure):

@@ -45,6 +45,7 @@ export function addExport(program: Command): void {
       'also the proof that the log of the service has it, in a new file beside the directory',
     )
     .option('--promise <file>', 'also the promise of the job, in a new file beside the directory')
+    .option('--canary <file>', 'also the canary that it names, in a new file beside the directory')
     .option('--data-dir <directory>', 'read the data of a stopped service instead of asking a running one')
     .option('--database-url <url>', 'its store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
     .option('--tenant <tenant>', 'the tenant of the job, with --data-dir')

@@ -24,6 +24,8 @@ export interface ExportOrigin {
   readonly logProof: () => Promise<Uint8Array>;
   /** The signed promise of the job. Fails if it has none. */
   readonly promise: () => Promise<Uint8Array>;
+  /** The envelope of the canary that the job names. Fails if there is none. */
+  readonly canary: () => Promise<Uint8Array>;
 }
 
 /** Takes a file in pieces, and says what it was. */
@@ -44,6 +46,7 @@ export interface Exported {
 export async function writeExport(
   directory: NewDirectory,
   { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise'>,
+  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'canary'>,
   { prefix = '', ...choice }: ExportChoice & { readonly prefix?: string },
 ): Promise<Exported> {
   const found = await readUploads({ source, readBlob }, choice, (path, pieces) =>
@@ -65,6 +68,7 @@ export interface Uploads extends Pick<Exported, 'missing'> {
 /** Gives each uploaded file of the export to a reader, once its path is known to be that of an input file. */
 export async function readUploads(
   { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise'>,
+  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'canary'>,
   choice: ExportChoice,
   read: (path: string, pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>,
 ): Promise<Uploads> {

@@ -7,6 +7,7 @@ import { Panel } from '../parts/panel.tsx';
 import { usePinnedKeys } from '../session/pinned-keys.ts';
 import { useCaller } from '../session/session.ts';
 import { amountOf } from '../words/amounts.ts';
+import { CanaryLine } from './canary-line.tsx';
 import { checkJob } from './check/check-job.ts';
 import { CheckReport } from './check-report.tsx';
 import { PinKeys } from './pin-keys.tsx';
@@ -25,6 +26,7 @@ export function Attestation({ job }: { readonly job: JobDetail }) {
       <p className="digest">
         Signed by <code>{key_id}</code>, about the result <code>sha256:{result_sha256}</code>
       </p>
+      <CanaryLine job_id={job.job_id} />
       <PinKeys />
       <Verdict job_id={job.job_id} />
     </Panel>

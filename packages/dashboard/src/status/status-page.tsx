@@ -3,6 +3,7 @@
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 import { Panel } from '../parts/panel.tsx';
+import { CanariesPanel } from './canaries-panel.tsx';
 import { NodesPanel } from './nodes-panel.tsx';
 import { NowPanel } from './now-panel.tsx';
 import { RecentJobs } from './recent-jobs.tsx';
@@ -24,6 +25,7 @@ export function StatusPage() {
         {status?.nodes !== undefined && status.nodes.length > 1 && (
           <NodesPanel nodes={status.nodes} isSigning={status.signer.enabled} />
         )}
+        {status?.canaries !== undefined && status.canaries.length > 0 && <CanariesPanel canaries={status.canaries} />}
         <Panel title="Queue and running jobs">
           <TimeChart
             label="Jobs waiting and running"

@@ -1,5 +1,6 @@
 /** What a node says of itself to the other nodes of its service, and which of them does what only one should do. */
 import {
+  type CanaryStatus,
   ISOLATION_CLASSES,
   NODE_ROLES,
   type NodeRole,
@@ -30,13 +31,15 @@ export interface NodeParts {
   /** Null if this node does not sign. */
   readonly signing: Signing | null;
   readonly dispatcher: { readonly inFlight: number };
+  /** Absent or null if it sends none. */
+  readonly canaries?: { facts(): readonly CanaryStatus[] } | null;
 }
 
-export function nodeFactsOf({ config, cells, signing, dispatcher }: NodeParts): NodeFacts {
+export function nodeFactsOf({ config, cells, signing, dispatcher, canaries = null }: NodeParts): NodeFacts {
   return {
     version: VERSION,
     roles: config.roles,
-    executor: cells === null ? null : { ...executorFactsOf(config, cells), slots_used: dispatcher.inFlight },
+    executor: cells === null ? null : executorOf({ config, cells, dispatcher, canaries }),
     signs_with: signing?.keys.published()?.key_id ?? null,
     signing_problem: signing?.attestor.problem ?? null,
     log_problem: signing?.logKeeper?.problem ?? null,
@@ -44,10 +47,30 @@ export function nodeFactsOf({ config, cells, signing, dispatcher }: NodeParts): 
   };
 }
 
+function executorOf({
+  config,
+  cells,
+  dispatcher,
+  canaries = null,
+}: Omit<NodeParts, 'signing' | 'cells'> & { readonly cells: NonNullable<NodeParts['cells']> }): ExecutorFacts {
+  return {
+    ...executorFactsOf(config, cells),
+    slots_used: dispatcher.inFlight,
+    ...(canaries !== null && { canaries: canaries.facts() }),
+  };
+}
+
+/** What canaries of all living nodes found. */
+export function canariesOf(fleet: Pick<Fleet, 'nodes'>): NonNullable<ServiceStatus['canaries']> {
+  return fleet
+    .nodes()
+    .flatMap(({ node, facts }) => (facts?.executor?.canaries ?? []).map((canary) => ({ ...canary, node })));
+}
+
 function executorFactsOf(
   config: NodeParts['config'],
   { provider, health }: NonNullable<NodeParts['cells']>,
-): Omit<ExecutorFacts, 'slots_used'> {
+): Omit<ExecutorFacts, 'slots_used' | 'canaries'> {
   const { backend, hasLoopback, isolation_class, languages, runtime_packs } = provider;
   return {
     backend,

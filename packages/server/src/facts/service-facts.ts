@@ -82,6 +82,7 @@ export interface FactsOptions {
   readonly others: () => readonly OtherExecutor[];
   /** The part of the status that names the nodes. */
   readonly nodes: () => Pick<ServiceStatus, 'nodes'>;
+  readonly canaries: () => NonNullable<ServiceStatus['canaries']>;
   /** Whether the disk has room for another job. */
   readonly reserve: Pick<FreeSpaceReserve, 'roomForJobs'>;
   /** Null if the operator has turned signing off. */
@@ -138,6 +139,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
         provider: providerStatus(options),
         parked: cells === null ? { cells: 0, mem_mb: 0, mem_mb_max: 0 } : parkedStatus(cells.parked.facts()),
         object_store: await objects(),
+        canaries: options.canaries(),
       };
     },
   };

@@ -259,6 +259,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
     logProof: async (caller, job_id) => refuse(caller, job_id, 'not_logged'),
     promise: async (caller, job_id) => owned(caller, job_id) ?? { bytes: Uint8Array.of(123, 125), sha256: BLOB },
     pending: async (caller, job_id) => owned(caller, job_id) ?? { items: [] },
+    canary: async (caller, job_id) => refuse(caller, job_id, 'canary_not_found'),
     attestation: async (caller, job_id) => refuse(caller, job_id, 'attestation_disabled'),
     async *tail(caller, job_id) {
       owned(caller, job_id);
@@ -323,10 +324,7 @@ export function resultOf(result: FoldedResult): ResultAnswer {
 export const RESULT: FoldedResult = {
   job_id: JOB,
   status: 'running',
-  exit_code: null,
-  duration_ms: null,
-  stdout: '',
-  stderr: '',
+  ...{ exit_code: null, duration_ms: null, stdout: '', stderr: '' },
   truncated: false,
   violations: [],
   artifacts: [],

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 import { type AdmitOptions, admit } from './admit/admit.ts';
 import { answered } from './answered.ts';
+import { canaryOfJob } from './canary/canary-of-job.ts';
 import { cancel } from './dispatch/cancel.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
@@ -62,6 +63,7 @@ export function createJobs(options: JobsOptions): Jobs {
       return answered(replay(key, page, { ...options, ended: endOf(key) }));
     },
     attestation: (caller, job_id, part) => answered(attestationBytes(keyOf(caller, job_id), part, options)),
+    canary: (caller, job_id) => answered(canaryOfJob(keyOf(caller, job_id), options)),
     logProof: (caller, job_id) => answered(logProofOfJob(keyOf(caller, job_id), options)),
     promise: (caller, job_id, wait) => answered(promiseBytes(keyOf(caller, job_id), wait, options)),
     pending: (caller, job_id) => answered(pendingStatements(keyOf(caller, job_id), options)),

@@ -57,6 +57,8 @@ export interface Jobs {
   promise(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ExactBytes>;
   /** The statements that the log has of a promised job that waits. Refused as `not_promised`. */
   pending(caller: Caller, job_id: string): Promise<PendingStatements>;
+  /** The envelope of the canary that the job's own envelope names. Refused as `canary_not_found`, or as `attestation` is. */
+  canary(caller: Caller, job_id: string): Promise<ExactBytes>;
   /** Stored events after a cursor, then live ones, in pages; ends after `finished` or when `signal` aborts. */
   tail(
     caller: Caller,

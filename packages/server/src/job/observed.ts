@@ -1,7 +1,8 @@
 /**
  * Reports to the operator's instruments what happens to jobs. It wraps the stages, which do not know of it. The end of
- * a job is reported as the store has it, whichever stage ended it.
+ * a job is reported as the store has it, whichever stage ended it. Canaries are no tenant's, and are not counted.
  */
+import { CANARY_TENANT } from '@vouchbox/evidence';
 import { isTerminal } from '@vouchbox/protocol';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -36,7 +37,7 @@ export function observedHistory(history: History, { store, observer, log }: Obse
     ...history,
     async admit(input) {
       const result = await committed(history.admit(input));
-      if (result.kind !== 'created') return result;
+      if (result.kind !== 'created' || input.tenant === CANARY_TENANT) return result;
       observer.jobAdmitted(result.job);
       const { interactor } = input;
       if (interactor !== undefined)
@@ -47,7 +48,7 @@ export function observedHistory(history: History, { store, observer, log }: Obse
     append: (key, events) => committed(history.append(key, events)),
     async finish(input) {
       const isStored = await committed(history.finish(input));
-      if (isStored) tellEnd(input);
+      if (isStored && input.tenant !== CANARY_TENANT) tellEnd(input);
       return isStored;
     },
     async requestCancel(input) {

@@ -2,11 +2,13 @@
  * One attested job from the store of a stopped service, for an operator who passes its evidence on. The stored bytes
  * get the same check as before they are served, so tampered data is not exported either.
  */
+import { CANARY_TENANT, canaryNamedIn } from '@vouchbox/evidence';
 import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
 import { inputsOf, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { ServiceError } from '../ground/service-error.ts';
 import { artifactPieces } from '../job/artifact-content.ts';
 import { blobContent } from '../job/blob-content.ts';
+import { predicateIn } from '../job/canary/signed-predicate.ts';
 import { logProofOfJob } from '../job/log/read-log.ts';
 import { promiseBytes } from '../job/log/read-promise.ts';
 import { createNudges } from '../job/nudges.ts';
@@ -49,6 +51,8 @@ export interface OpenStoredJob {
   readonly logProof: () => Promise<Uint8Array>;
   /** Its signed promise. @throws OperatorError if it has none */
   readonly promise: () => Promise<Uint8Array>;
+  /** The envelope of the canary that it names. @throws OperatorError if it names none that is still kept */
+  readonly canary: () => Promise<Uint8Array>;
 }
 
 /**
@@ -72,6 +76,8 @@ export async function withStoredJob<Result>(
       blob: (name) => storedBlob(name, job, { store, objects }),
       logProof: () => answeredOf(key, async () => await logProofOfJob(key, { store })),
       promise: () => answeredOf(key, async () => await storedPromise(key, store, options)),
+      logProof: () => storedProof(key, store),
+      canary: () => storedCanary(job, store),
     });
   } catch (error) {
     if (error instanceof ObjectError) throw unreadable(error, key, options);
@@ -97,6 +103,14 @@ function storedPromise(key: JobKey, store: Store, { dataDir }: Pick<Config, 'dat
   const wait = { waitSeconds: 0, signal };
   const publicKey = (key_id: string) => keys.get(key_id) ?? null;
   return promiseBytes(key, wait, { store, nudges: createNudges(), shutdown: signal, keys: { publicKey } });
+async function storedCanary({ job_id, envelope }: StoredJob, store: Store): Promise<Uint8Array> {
+  const predicate = predicateIn(envelope);
+  const named = predicate === null ? null : canaryNamedIn(predicate);
+  const key = { tenant: CANARY_TENANT, job_id: named?.jobId ?? '' };
+  const stored = named === null ? null : await store.attestation({ key, part: 'envelope' });
+  // Its signature is checked with that of the job, by whoever verifies both.
+  if (stored?.row.envelope_sha256 === named?.sha256 && stored?.isIntact) return stored.envelope;
+  throw new OperatorError(`the job ${job_id} names no canary that is still kept`);
 }
 
 async function storedBlob(

@@ -59,6 +59,7 @@ export interface Config extends LoadBounds {
   readonly tracesUrl: string | null;
   readonly attestationMode: SettingValues['SERVICE_ATTESTATION_MODE'];
   readonly logCounter: SettingValues['SERVICE_LOG_COUNTER'];
+  readonly canaries: SettingValues['SERVICE_CANARIES'];
   /** The host after which the log is named; null if none is kept. */
   readonly logHost: string | null;
   /** A file; null if the log has no witnesses. */
@@ -195,6 +196,8 @@ function configOf(values: SettingValues): Config {
     tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
     attestationMode: values.SERVICE_ATTESTATION_MODE,
     ...logOf(values),
+    ...{ logCounter: values.SERVICE_LOG_COUNTER, canaries: values.SERVICE_CANARIES },
+    logHost: values.SERVICE_LOG_HOST ?? null,
     retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
     concurrency,
     tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,

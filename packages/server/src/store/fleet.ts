@@ -2,7 +2,7 @@
  * What several nodes on one store know of each other. A node is one process of a service. Messages only make them
  * quicker: each beat reads the store.
  */
-import type { IsolationClass, Language, NodeRole, RuntimePack } from '@vouchbox/protocol';
+import type { CanaryStatus, IsolationClass, Language, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
 import type { StoreError } from './store-error.ts';
 
@@ -37,6 +37,8 @@ export interface ExecutorFacts {
   readonly concurrent_mem_mb_max: number;
   /** Whether cells can be made now. */
   readonly ready: boolean;
+  /** The newest canaries that it sent. A node of an earlier version sends none. */
+  readonly canaries?: readonly CanaryStatus[];
 }
 
 /** A node whose lease runs. Nodes are in the order of their numbers. */

@@ -208,6 +208,8 @@ export interface ReceiptTable extends JobKeyColumns {
   receipt_sha256: string;
   /** 16 random bytes in hex, for the statement that is signed. Null in older rows. */
   salt: string | null;
+  /** What that statement says beside the receipt, as JSON. Null if there is nothing. */
+  also: string | null;
 }
 
 export interface AttestationOutboxTable extends JobKeyColumns {

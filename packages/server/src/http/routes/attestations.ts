@@ -17,6 +17,10 @@ type EvidenceOperation =
 
 /** Stored bytes are sent unchanged, never decoded, under the same bounds as the detail of a job. */
 export function attestationHandlers({ jobs, service }: RouteContext): Handlers<EvidenceOperation> {
+export function attestationHandlers({
+  jobs,
+  service,
+}: RouteContext): Handlers<'getAttestation' | 'getResultArtifact' | 'getLogProof' | 'getCanary' | 'getPublicKey'> {
   return {
     getAttestation: async (call) => {
       call.holdWatched('response');
@@ -42,6 +46,11 @@ export function attestationHandlers({ jobs, service }: RouteContext): Handlers<E
       return sendBytes(call, 200, { mediaType: ENVELOPE_MEDIA_TYPE, bytes: viewOf(promise) }, digestOf(promise));
     },
     getPending: async (call) => sendJson(call, 200, await jobs.pending(call.caller, call.job_id)),
+    getCanary: async (call) => {
+      call.holdWatched('response');
+      const stored = await jobs.canary(call.caller, call.job_id);
+      return sendBytes(call, 200, { mediaType: ENVELOPE_MEDIA_TYPE, bytes: viewOf(stored) }, digestOf(stored));
+    },
     getPublicKey: async (call) => {
       const key = service.publicKey();
       if (key === null) throw new ServiceError('attestation_disabled', 'The operator has turned signing off.');

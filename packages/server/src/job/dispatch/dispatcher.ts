@@ -19,6 +19,7 @@ import { PAIR_SLOTS, type QueuedJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { OutputKeeping } from '../artifact-content.ts';
+import type { Beside } from '../beside.ts';
 import { type Cells, kindFor } from '../execute/cells.ts';
 import { launch, launchAtOnce } from '../execute/launch.ts';
 import { launchPair } from '../execute/launch-pair.ts';
@@ -35,6 +36,7 @@ export interface DispatcherOptions {
   readonly blobs: OutputKeeping;
   readonly nudges: Nudges;
   readonly cells: Cells;
+  readonly beside?: Beside;
   readonly log: Log;
   readonly concurrency: number;
   /** Jobs of one tenant that may be in flight. Null: all slots until a second tenant exists, then all but one. */
@@ -61,6 +63,8 @@ const endingMilliseconds = 2000;
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #launched = new Map<string, LaunchedJob>();
+  /** The ids of those that hold no slot and are nobody's turn. */
+  readonly #beside = new Set<string>();
   readonly #queue = new QueueKnowledge();
   readonly #products = keptProducts();
   readonly #giveUp = new AbortController();
@@ -101,6 +105,29 @@ export class Dispatcher implements AsyncDisposable {
     return result ?? (await this.#queue.enter(() => this.#options.history.admit(input)));
   }
 
+  /**
+   * Runs a job of the service itself to its end, in a cell that is made for it. It begins only while no job waits, and
+   * holds no slot, so no job ever waits for it. False if it may not begin now, or did not.
+   */
+  async runBeside(input: AdmitInput, prepare: () => Promise<PreparedCell>): Promise<boolean> {
+    if (!this.#mayRunBeside()) return false;
+    const cell = await prepare();
+    if (!this.#mayRunBeside()) {
+      await cell[Symbol.asyncDispose]();
+      return false;
+    }
+    const { launched, admitted } = launchAtOnce(input, cell, this.#dependencies());
+    this.#beside.add(input.job_id);
+    this.#keep(launched);
+    try {
+      const isStored = (await admitted)?.kind === 'created';
+      await launched.over;
+      return isStored;
+    } finally {
+      this.#beside.delete(input.job_id);
+    }
+  }
+
   /** Looks at the queue, which another node may have filled. */
   lookAgain(): void {
     this.#queue.doubt();
@@ -126,7 +153,7 @@ export class Dispatcher implements AsyncDisposable {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
-    this.#stopLaunched((launched) => !launched.hasStarted());
+    this.#stopLaunched((launched) => !launched.hasStarted() || this.#beside.has(launched.job.job_id));
     await this.#loop[Symbol.asyncDispose]();
     await this.#haveEnded(this.#options.drainSeconds * 1000);
     this.#stopLaunched(() => true);
@@ -241,9 +268,15 @@ export class Dispatcher implements AsyncDisposable {
    */
   #freeSlots(): number {
     const { cells, concurrency } = this.#options;
-    const free = Math.min(concurrency - this.#holding().length, 2 * concurrency - this.#launched.size);
+    const launched = this.#launched.size - this.#beside.size;
+    const free = Math.min(concurrency - this.#holding().length, 2 * concurrency - launched);
     if (free <= 0 || !cells.isReady()) return 0;
-    return Math.min(free, this.#room() - this.#launched.size);
+    return Math.min(free, this.#room() - launched);
+  }
+
+  #mayRunBeside(): boolean {
+    const { cells } = this.#options;
+    return this.#loop.isGoing && this.#queue.isSurelyEmpty && cells.isReady() && this.#room() > this.#launched.size;
   }
 
   /** How many more jobs of gradings may be launched now. */
@@ -285,7 +318,9 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   #holding(): LaunchedJob[] {
-    return [...this.#launched.values()].filter((launched) => launched.holdsSlot());
+    return [...this.#launched.values()].filter(
+      (launched) => launched.holdsSlot() && !this.#beside.has(launched.job.job_id),
+    );
   }
 
   #heldByTenant(): ReadonlyMap<string, number> {

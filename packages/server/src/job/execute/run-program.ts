@@ -22,6 +22,7 @@ import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { OutputKeeping } from '../artifact-content.ts';
+import type { Beside } from '../beside.ts';
 import { blobContent } from '../blob-content.ts';
 import { type Ended, finish } from '../finish/finish.ts';
 import { errorOutcome, type Outcome, outcomeOf } from '../finish/outcome.ts';
@@ -37,6 +38,8 @@ export interface JobDependencies {
   readonly store: Pick<Store, 'job' | 'blob' | 'blobPiece'>;
   readonly history: History;
   readonly cells: Cells;
+  /** What is signed of a job beside its receipt. Absent where nothing is. */
+  readonly beside?: Beside;
   readonly log: Log;
   readonly memory: JobMemory;
   /** What was read lately and had its digest. */
@@ -67,13 +70,15 @@ interface Startable {
  * gave up before the end could be stored.
  */
 export async function runProgram(context: JobContext, { cell, loaded, execution }: Startable): Promise<void> {
-  const { control } = context;
+  const { control, beside, key } = context;
   // The job was stopped after its start was stored, so it ends before it has run a single instruction.
   if (control.cause !== null) {
     const outcome = outcomeOf({ kind: 'stopped', cause: control.cause });
     return await end(context, { outcome, duration_ms: 0, execution, collection: null });
   }
-  const run = await execute({ ...context, loaded });
+  const running = execute({ ...context, loaded });
+  beside?.used(execution, key);
+  const run = await running;
   report(context, run);
   const gone = takeDown(cell, context);
   await end(context, {
@@ -99,10 +104,12 @@ export async function takeDown(cell: PreparedCell, { control, log, key }: JobCon
 
 /** Stores the end of a job, whether or not it ran. Rejects only if the process gave up. */
 export async function end(
-  { history, log, key, clock, giveUp }: Omit<JobContext, 'spec'>,
-  ended: Omit<Ended, 'key' | 'finished_at'>,
+  { history, log, key, clock, giveUp, beside }: Omit<JobContext, 'spec'>,
+  ended: Omit<Ended, 'key' | 'finished_at' | 'also'>,
 ): Promise<void> {
-  const isStored = await finish({ ...ended, key, finished_at: clock.timestamp() }, { history, log, signal: giveUp });
+  const also = beside?.of(ended.execution, key);
+  const whole = { ...ended, key, finished_at: clock.timestamp(), ...(also !== undefined && { also }) };
+  const isStored = await finish(whole, { history, log, signal: giveUp });
   const { status, terminal_reason } = ended.outcome;
   const { duration_ms } = ended;
   if (isStored) log.info({ ...key, status, terminal_reason, duration_ms }, 'a job ended');

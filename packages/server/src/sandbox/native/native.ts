@@ -9,7 +9,16 @@ import { fileURLToPath } from 'node:url';
 export const PERL = '/usr/bin/perl';
 
 /** Every program, as `setup/build-natives.mjs` builds them. */
-const NATIVES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter', 'svc-enter'];
+const NATIVES = [
+  'svc-launcher',
+  'svc-launcher.so',
+  'svc-sentry',
+  'svc-stage',
+  'svc-init',
+  'svc-filter',
+  'svc-enter',
+  'svc-canary',
+];
 const DIRECTORY = new URL('../../../native/', import.meta.url);
 const LIST = new URL('digests.json', DIRECTORY);
 

@@ -3,7 +3,14 @@
  * committed, only an attestation is ever added. Spec § States and transitions.
  */
 import { randomBytes } from 'node:crypto';
-import { outputEvidenceOf, saltBytes, sealReceipt } from '@vouchbox/evidence';
+import {
+  CANARY_TENANT,
+  canaryLines,
+  canonicalJson,
+  outputEvidenceOf,
+  saltBytes,
+  sealReceipt,
+} from '@vouchbox/evidence';
 import type { ArtifactRecord, EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { storeLargeOutputs } from '../blobs/large-outputs.ts';
@@ -85,6 +92,7 @@ const insertReceipt = prepared((db, row: ReceiptTable) =>
     receipt_json: row.receipt_json,
     receipt_sha256: row.receipt_sha256,
     salt: row.salt,
+    also: row.also,
   }),
 );
 
@@ -132,7 +140,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   together(db, () => {
     // Drawn here and not when it is signed, so that whoever signs the job signs the same.
     const salt = randomBytes(saltBytes).toString('hex');
-    insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256, salt });
+    insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256, salt, also: alsoText(input, stored) });
     queueForAttestation(db, { tenant, job_id, at: finished_at });
     endClaim(db, input);
   });
@@ -144,6 +152,13 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
     result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated, ...large }, stored),
     end: input.isAwaited ? { terminal_reason, exit_code, truncated, receipt_json: json, receipt_sha256 } : null,
   };
+}
+
+/** The statement about a canary has what it wrote, because it is read without its result. Null if there is nothing to say. */
+function alsoText({ tenant, also }: PackedFinish, { output }: StoredContents): string | null {
+  const tried = tenant === CANARY_TENANT ? canaryLines(output.stdout.texts.join('\n')) : null;
+  const members = { ...also, ...(tried !== null && { tried }) };
+  return Object.keys(members).length === 0 ? null : canonicalJson(members);
 }
 
 function largeRecords({ largeOutputs = [] }: PackedFinish): ArtifactRecord[] {

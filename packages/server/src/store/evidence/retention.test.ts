@@ -1,3 +1,4 @@
+import { CANARY_TENANT, canaryNamedMilliseconds } from '@vouchbox/evidence';
 import { expect, test } from 'vitest';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
@@ -8,8 +9,8 @@ import { admission, at, emptyStore, finishOf, newKey, startOf, stdout, type Test
 import { finish } from './outcomes.ts';
 import { deleteEnded } from './retention.ts';
 
-async function endedJob(db: StoreDatabase, milliseconds: number): Promise<JobKey> {
-  const key = newKey();
+async function endedJob(db: StoreDatabase, milliseconds: number, tenant = 'acme'): Promise<JobKey> {
+  const key = { ...newKey(), tenant };
   await admit(db, admission({ ...key, idempotency: { key: key.job_id, spec_sha256: 'a'.repeat(64) } }));
   await start(db, startOf(key));
   const content = new Uint8Array([1]);
@@ -108,4 +109,17 @@ test('a job that waits for its attestation is kept, and removed once it no longe
   expect(await job(db, waiting)).not.toBeNull();
   expect(await deleteEnded(db, { ...step, unattested: 'removed' })).toBe(1);
   expect(await job(db, waiting)).toBeNull();
+});
+
+test('a canary is kept for longer than the results that may name it', async () => {
+  await using connection = await emptyStore();
+  const db = connection.db;
+  const [named, job_of_tenant] = [await endedJob(db, 100, CANARY_TENANT), await endedJob(db, 200)];
+  const step = { limit: 9, unattested: 'removed' } as const;
+  expect(await deleteEnded(db, { ...step, before: at(300) })).toBe(1);
+  expect(await job(db, job_of_tenant)).toBeNull();
+  expect(await job(db, named)).not.toBeNull();
+  expect(await deleteEnded(db, { ...step, before: at(100 + 2 * canaryNamedMilliseconds) })).toBe(0);
+  expect(await deleteEnded(db, { ...step, before: at(101 + 2 * canaryNamedMilliseconds) })).toBe(1);
+  expect(await job(db, named)).toBeNull();
 });

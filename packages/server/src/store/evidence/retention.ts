@@ -1,4 +1,6 @@
 /** Removes whole terminal jobs that are older than the operator wants to keep, a few at a time. */
+import { CANARY_TENANT, canaryNamedMilliseconds } from '@vouchbox/evidence';
+import { sql } from 'kysely';
 import { loosenObjects } from '../objects/objects.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey } from '../records/rows.ts';
@@ -9,13 +11,24 @@ interface Step {
   readonly limit: number;
 }
 
-function ended(db: StoreDatabase, { before, limit }: Step) {
+interface Choice extends Step {
+  readonly canariesBefore: string;
+}
+
+/** Twice as much, because the clocks of several nodes say when a job ended. */
+function canariesBefore(before: string): string {
+  return new Date(Date.parse(before) - 2 * canaryNamedMilliseconds).toISOString();
+}
+
+function ended(db: StoreDatabase, { before, canariesBefore, limit }: Choice) {
   return (
     db
       .selectFrom('jobs')
       .select(['tenant', 'job_id', 'chain_seq'])
       .where('finished_at', 'is not', null)
       .where('finished_at', '<', before)
+      // A canary is kept for as long as a result that may name it.
+      .where((row) => row.or([row('tenant', '!=', sql.lit(CANARY_TENANT)), row('finished_at', '<', canariesBefore)]))
       // A grading that has not ended reads what its jobs did.
       .where((row) =>
         row.not(
@@ -39,7 +52,7 @@ function ended(db: StoreDatabase, { before, limit }: Step) {
   );
 }
 
-function attested(db: StoreDatabase, step: Step) {
+function attested(db: StoreDatabase, step: Choice) {
   return ended(db, step).where((row) =>
     row.not(
       row.exists(
@@ -65,6 +78,16 @@ function logged(db: StoreDatabase, step: Step) {
             .whereRef('log_entries.job_id', '=', 'jobs.job_id')
             .where('log_entries.position', 'is', null),
         ),
+function logged(db: StoreDatabase, step: Choice) {
+  return attested(db, step).where((row) =>
+    row.not(
+      row.exists(
+        row
+          .selectFrom('log_entries')
+          .select('log_entries.job_id')
+          .whereRef('log_entries.tenant', '=', 'jobs.tenant')
+          .whereRef('log_entries.job_id', '=', 'jobs.job_id')
+          .where('log_entries.position', 'is', null),
       ),
     )
     .where((row) =>
@@ -104,7 +127,8 @@ export async function deleteEnded(
   { unattested, ...step }: Step & { readonly unattested: keyof typeof selectEnded },
 ): Promise<number> {
   let [jobs, events] = [0, 0];
-  for (const { chain_seq, ...key } of await selectEnded[unattested].all(db, step)) {
+  const choice = { ...step, canariesBefore: canariesBefore(step.before) };
+  for (const { chain_seq, ...key } of await selectEnded[unattested].all(db, choice)) {
     loosenObjects(db, key);
     deleteJob.send(db, key);
     jobs++;

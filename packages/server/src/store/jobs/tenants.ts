@@ -2,6 +2,7 @@
  * How many jobs of each tenant wait and run, and how many were accepted. The transactions that change the numbers also
  * store them, so that bounds and turns cost the same however long the queue is.
  */
+import { CANARY_TENANT } from '@vouchbox/evidence';
 import { type RawBuilder, sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -36,7 +37,10 @@ const waiting = prepared((db) =>
   db.selectFrom('tenants').select(['tenant', 'queued', 'running', 'last_turn']).where('queued', '>', sql.lit(0)),
 );
 
-const selectTwo = prepared((db) => db.selectFrom('tenants').select('tenant').limit(sql.lit(2)));
+/** Canaries take nobody's turn, so they do not make a second tenant. */
+const selectTwo = prepared((db) =>
+  db.selectFrom('tenants').select('tenant').where('tenant', '!=', sql.lit(CANARY_TENANT)).limit(sql.lit(2)),
+);
 
 const countQueued = prepared((db) =>
   db

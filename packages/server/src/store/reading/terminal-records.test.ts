@@ -30,9 +30,10 @@ test('a record has the row, the receipt and every event as stored', async () => 
   const key = await endedJob(['hé', '']);
   const [result] = await terminalRecords(db, { keys: [key], bytesMax: 1 });
   if (result?.kind !== 'record') throw new Error(result?.kind);
-  const { history, runs, salt, tenant_number, ...record } = result.record;
+  const { history, runs, salt, tenant_number, also, ...record } = result.record;
   expect(runs).toEqual([]);
-  expect({ salt, tenant_number }).toEqual({
+  expect({ salt, tenant_number, also }).toEqual({
+    also: null,
     salt: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
     tenant_number: 1,
   });

@@ -33,6 +33,7 @@ const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
       'receipts.receipt_json',
       'receipts.receipt_sha256',
       'receipts.salt',
+      'receipts.also',
     ])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id),

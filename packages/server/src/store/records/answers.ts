@@ -186,6 +186,7 @@ export interface TerminalRecord extends JobKey {
   readonly receipt_sha256: string;
   readonly salt: string | null;
   readonly tenant_number: number | null;
+  readonly also: string | null;
   /** The history without its runs of output, packed: see `unpackHistory`. Passing it to another thread transfers it. */
   readonly history: Uint8Array<ArrayBuffer>;
   readonly runs: readonly StoredRun[];

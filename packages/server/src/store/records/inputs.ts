@@ -137,6 +137,8 @@ export interface FinishInput extends JobKey {
   readonly output: ExecutorOutput | null;
   /** Of a program that talked to another. */
   readonly interaction?: ObservedInteraction;
+  /** What is said beside the receipt in what is signed: facts of the executor and of other jobs. Left out if there are none. */
+  readonly also?: Readonly<Record<string, unknown>>;
   /** Whether a caller waits for the result, which is then returned even if it is not short. */
   readonly isAwaited?: boolean;
   /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */

@@ -11,6 +11,7 @@ import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
 import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
 import { promiseTablesIn } from '../../migrations/0004-without-lost-promises.ts';
 import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
+import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
@@ -46,6 +47,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-with-written-log', kind: 'expand', sql: logTablesIn(spelling) },
   { name: '0004-without-lost-promises', kind: 'expand', sql: promiseTablesIn(spelling) },
   { name: '0004-without-silent-tools', kind: 'expand', sql: toolTablesIn(spelling) },
+  { name: '0004-written-beside', kind: 'expand', sql: writtenBesideIn(spelling) },
 ];
 
 const UNRELEASED = [

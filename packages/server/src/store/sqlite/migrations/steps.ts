@@ -11,6 +11,7 @@ import { statementsIn } from '../../migrations/0004-with-whole-statements.ts';
 import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
 import { promiseTablesIn } from '../../migrations/0004-without-lost-promises.ts';
 import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
+import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -35,6 +36,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-with-written-log', sql: logTablesIn(spelling) },
   { name: '0004-without-lost-promises', sql: promiseTablesIn(spelling) },
   { name: '0004-without-silent-tools', sql: toolTablesIn(spelling) },
+  { name: '0004-written-beside', sql: writtenBesideIn(spelling) },
 ];
 
 const UNRELEASED = [

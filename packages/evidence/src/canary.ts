@@ -1,0 +1,116 @@
+/**
+ * A canary: an ordinary signed job of a service's own, whose program tries what its cell must refuse and says what came of
+ * each try. Its statement has the lines that it wrote, so the envelope alone tells them, and the receipt has their digest.
+ */
+
+import { outputEvidenceOf } from './output.ts';
+import type { ExecutionPredicate, StoredReceipt } from './predicate.ts';
+import { isJsonObject } from './strict-json.ts';
+
+/** Whose jobs canaries are. No credential can be of it: no name of a tenant begins with a dot. */
+export const CANARY_TENANT = '.canary';
+
+/** How long after its end a canary may still be named. */
+export const canaryNamedMilliseconds = 60 * 60 * 1000;
+
+/** What every canary tries. One may try more: what its class cannot tell is left out. */
+export const CANARY_TRIES = [
+  'mount',
+  'ptrace',
+  'egress_ipv4',
+  'egress_ipv6',
+  'egress_metadata',
+  'processes',
+  'memory',
+] as const;
+
+/** How kernels refuse. Any other words may mean that only the values of the try were wrong. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'Operation not permitted',
+  'Permission denied',
+  'Read-only file system',
+  'Function not implemented',
+  'Network is unreachable',
+  'No route to host',
+  'Address family not supported by protocol',
+  'Resource temporarily unavailable',
+  'Cannot allocate memory',
+]);
+
+/** What a canary's last line would have been, where it was ended for the try. */
+const ENDED_FOR_MEMORY = 'ended by the memory limit';
+
+/** Names the newest canary of cells like that of a job, as the statement of the job does. */
+export interface NamedCanary {
+  /** Of its envelope. */
+  readonly sha256: string;
+  readonly jobId: string;
+  readonly finishedAt: string;
+}
+
+/** The canary that a statement names; null if it names none, or none in this form. */
+export function canaryNamedIn({ also }: Pick<ExecutionPredicate, 'also'>): NamedCanary | null {
+  const named = also?.['canary'];
+  if (!isJsonObject(named)) return null;
+  const { sha256, jobId, finishedAt } = named;
+  const isNamed = typeof sha256 === 'string' && typeof jobId === 'string' && typeof finishedAt === 'string';
+  return isNamed ? { sha256, jobId, finishedAt } : null;
+}
+
+/** What came of a try, in the words of the kernel. */
+export interface CanaryTry {
+  readonly tried: string;
+  readonly answer: string;
+  readonly isRefused: boolean;
+}
+
+export interface CanaryFindings {
+  readonly tries: readonly CanaryTry[];
+  /** Why it does not show that its cell refused everything; null if it does. */
+  readonly problem: string | null;
+}
+
+const LINE = /^(?<tried>[a-z0-9_]{1,40}): (?<answer>[\x20-\x7e]{1,60})$/;
+const linesMax = 64;
+
+/** The lines that a canary wrote, for its statement. Null for more than one writes. */
+export function canaryLines(stdout: string): readonly string[] | null {
+  const lines = stdout.split('\n');
+  return lines.length <= linesMax && lines.every((line) => LINE.test(line)) ? lines : null;
+}
+
+/** Reads what the statement of a canary says. Whoever asks has checked its signature, or trusts the store. */
+export function canaryFindings({ tenant, also, receipt }: ExecutionPredicate): CanaryFindings {
+  const nothing = (problem: string): CanaryFindings => ({ tries: [], problem });
+  if (tenant !== CANARY_TENANT) return nothing('it is not a canary');
+  const lines = also?.['tried'];
+  if (!Array.isArray(lines) || lines.length > linesMax) return nothing('it does not say what it tried');
+  const tries: CanaryTry[] = [];
+  for (const line of lines as unknown[]) {
+    const { tried, answer } = (typeof line === 'string' && LINE.exec(line)?.groups) || {};
+    if (tried === undefined || answer === undefined) return nothing('a line of it cannot be read');
+    tries.push({ tried, answer, isRefused: REFUSALS.has(answer) });
+  }
+  if (!isWhatItWrote(lines as string[], receipt)) return nothing('its receipt has other output');
+  if (receipt['terminal_reason'] === 'memory_limit' && tries.every(({ tried }) => tried !== 'memory'))
+    tries.push({ tried: 'memory', answer: ENDED_FOR_MEMORY, isRefused: true });
+  return { tries, problem: problemOf(tries) };
+}
+
+function isWhatItWrote(lines: readonly string[], receipt: StoredReceipt): boolean {
+  const { output, truncated } = receipt;
+  const written = outputEvidenceOf({
+    stdout: { texts: lines, records: lines.length },
+    stderr: { texts: [], records: 0 },
+  });
+  return isJsonObject(output) && output['stdout_sha256'] === written.stdout_sha256 && truncated === false;
+}
+
+function problemOf(tries: readonly CanaryTry[]): string | null {
+  const allowed = tries.filter(({ isRefused }) => !isRefused);
+  if (allowed.length > 0)
+    return `it was not refused: ${allowed.map(({ tried, answer }) => `${tried} (${answer})`).join(', ')}`;
+  const known = new Set(tries.map(({ tried }) => tried));
+  const missing = CANARY_TRIES.filter((name) => !known.has(name));
+  return missing.length === 0 ? null : `it says nothing of ${missing.join(', ')}`;
+}

@@ -1,0 +1,40 @@
+/**
+ * What the signed statement of a job says beside its receipt: the newest canary of cells like its own, and of what the node
+ * that ran it was built. It is fixed when the job ends, so that whoever signs the job signs the same.
+ */
+import { CANARY_TENANT, type NamedCanary } from '@vouchbox/evidence';
+import type { BuildDigests } from '../sandbox/native/build-digests.ts';
+import type { ExecutionRecord, JobKey } from '../store/records/rows.ts';
+
+export interface Beside {
+  /** A job began in a cell. */
+  used(execution: ExecutionRecord, key: Pick<JobKey, 'tenant'>): void;
+  /** Undefined if there is nothing to say. */
+  of(execution: ExecutionRecord | null, key: Pick<JobKey, 'tenant'>): Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface BesideOptions {
+  /** Null if none are sent. */
+  readonly canaries: {
+    used(execution: ExecutionRecord): void;
+    newestOf(execution: ExecutionRecord): NamedCanary | null;
+  } | null;
+  /** Null until they are known. */
+  readonly build: () => BuildDigests | null;
+}
+
+/** A canary is no use of its pack, and names no other one. */
+export function besideReceipts({ canaries, build }: BesideOptions): Beside {
+  return {
+    used(execution, { tenant }) {
+      if (tenant !== CANARY_TENANT) canaries?.used(execution);
+    },
+    of(execution, { tenant }) {
+      if (execution === null) return undefined;
+      const canary = tenant === CANARY_TENANT ? null : (canaries?.newestOf(execution) ?? null);
+      const digests = build()?.of(execution.runtime_identity?.name) ?? null;
+      if (canary === null && digests === null) return undefined;
+      return { ...(digests !== null && { build: digests }), ...(canary !== null && { canary }) };
+    },
+  };
+}

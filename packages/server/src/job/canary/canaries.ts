@@ -1,0 +1,225 @@
+/**
+ * Sends a canary into a cell of each class and pack that jobs of this node use: at the first use, and then every four minutes
+ * while it was used in the last ten. A canary is an ordinary job, signed as any other, that tries what its cell must refuse.
+ * What is signed of later jobs names the newest one of cells like theirs.
+ *
+ * It shows that cells of this configuration refused, minutes ago. It shows nothing of the cell of another job.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  CANARY_TENANT,
+  canaryFindings,
+  canaryNamedMilliseconds,
+  type ExecutionPredicate,
+  type NamedCanary,
+  sha256Hex,
+} from '@vouchbox/evidence';
+import type { CanaryStatus, IsolationClass, RequestedLimits, RequestedSpec } from '@vouchbox/protocol';
+import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
+import type { PreparedCell, Provider } from '../../sandbox/sandbox.ts';
+import type { AdmitInput } from '../../store/records/inputs.ts';
+import type { ExecutionRecord } from '../../store/records/rows.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import { nextPlace } from '../admit/next-place.ts';
+import type { Beside } from '../beside.ts';
+import type { Cells } from '../execute/cells.ts';
+import { canarySpec } from './canary-spec.ts';
+import { predicateIn } from './signed-predicate.ts';
+
+/** Runs a job beside the slots while no job waits. False if it may not begin now, or could not. */
+export type RunBeside = (input: AdmitInput, prepare: () => Promise<PreparedCell>) => Promise<boolean>;
+
+export interface CanariesOptions {
+  readonly store: Pick<Store, 'attestation'>;
+  readonly provider: Pick<Provider, 'runtime_packs'>;
+  /** Makes cells that no job waits for. */
+  readonly cells: Pick<Cells, 'prepare'>;
+  readonly ceilings: RequestedLimits;
+  readonly isNumbered: boolean;
+  readonly log: Log;
+  readonly everyMilliseconds?: number;
+  readonly usedMilliseconds?: number;
+}
+
+const everyDefault = 4 * 60 * 1000;
+const usedDefault = 10 * 60 * 1000;
+/** When to ask again whether a canary may begin, after jobs waited. */
+const againMilliseconds = 1000;
+/** How often to look for the signature of a canary, and for how long. Another one is sent then. */
+const lookMilliseconds = 200;
+const looksMax = 300;
+/** Cells of so many classes and packs are tried. Packs that are replaced while the service runs would add up. */
+const kindsMax = 64;
+
+/** A class and a pack that jobs use. */
+interface Kind {
+  readonly isolation_class: IsolationClass;
+  readonly digest: string;
+  usedAt: number;
+  /** When the next canary may begin. */
+  dueAt: number;
+  newest: (NamedCanary & CanaryStatus) | null;
+}
+
+export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
+  readonly #options: CanariesOptions;
+  readonly #every: number;
+  readonly #used: number;
+  readonly #kinds = new Map<string, Kind>();
+  #woken = Promise.withResolvers<void>();
+  #loop: StandingLoop | null = null;
+
+  constructor(options: CanariesOptions) {
+    this.#options = options;
+    this.#every = options.everyMilliseconds ?? everyDefault;
+    this.#used = options.usedMilliseconds ?? usedDefault;
+  }
+
+  /** Begins to send them. What was used before is tried now. */
+  start(run: RunBeside): void {
+    this.#loop ??= new StandingLoop((signal) => this.#round(run, signal));
+    this.#loop.start();
+  }
+
+  /** A job began in a cell of this kind. */
+  used({ isolation_class, runtime_pack }: ExecutionRecord): void {
+    if (isolation_class === null || isolation_class === 'none' || runtime_pack === null) return;
+    const name = nameOf(isolation_class, runtime_pack.digest);
+    const now = performance.now();
+    const known = this.#kinds.get(name);
+    if (known === undefined && this.#kinds.size >= kindsMax) return;
+    const kind = known ?? { isolation_class, digest: runtime_pack.digest, usedAt: now, dueAt: now, newest: null };
+    kind.usedAt = now;
+    this.#kinds.set(name, kind);
+    if (kind.dueAt <= now) this.#woken.resolve();
+  }
+
+  /** The newest canary of cells of this kind that was signed lately; null if there is none. */
+  newestOf({ isolation_class, runtime_pack }: ExecutionRecord): NamedCanary | null {
+    const newest = this.#kinds.get(nameOf(isolation_class, runtime_pack?.digest))?.newest ?? null;
+    if (newest === null || Date.now() - Date.parse(newest.finishedAt) > canaryNamedMilliseconds) return null;
+    const { sha256, jobId, finishedAt } = newest;
+    return { sha256, jobId, finishedAt };
+  }
+
+  facts(): CanaryStatus[] {
+    return [...this.#kinds.values()].flatMap(({ newest }) => {
+      if (newest === null) return [];
+      const { isolation_class, runtime_pack, job_id, finished_at, problem } = newest;
+      return [{ isolation_class, runtime_pack, job_id, finished_at, problem }];
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop?.[Symbol.asyncDispose]();
+  }
+
+  async #round(run: RunBeside, signal: AbortSignal): Promise<void> {
+    const next = this.#next();
+    const wait = next === null ? Number.POSITIVE_INFINITY : next.dueAt - performance.now();
+    if (next === null || wait > 0) return await this.#sleep(wait, signal);
+    next.dueAt = performance.now() + this.#every;
+    try {
+      if (!(await this.#send(next, run, signal))) next.dueAt = performance.now() + againMilliseconds;
+    } catch (error) {
+      if (!signal.aborted)
+        this.#options.log.warn({ err: error, isolation_class: next.isolation_class }, 'a canary failed');
+    }
+  }
+
+  /** The kind whose canary is due first, of those that jobs use. */
+  #next(): Kind | null {
+    const now = performance.now();
+    const inUse = [...this.#kinds.values()].filter(({ usedAt }) => now - usedAt <= this.#used);
+    return inUse.reduce<Kind | null>(
+      (first, kind) => (first === null || kind.dueAt < first.dueAt ? kind : first),
+      null,
+    );
+  }
+
+  /** Until then, or until a kind is used that is due. An idle service sleeps until a job begins. */
+  async #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+    const woken = this.#woken.promise;
+    const over = new AbortController();
+    const until = AbortSignal.any([signal, over.signal]);
+    const aborted = new Promise<void>((resolve) => until.addEventListener('abort', () => resolve(), { once: true }));
+    const passed = Number.isFinite(milliseconds)
+      ? pause(milliseconds, undefined, { signal: until, ref: false }).catch(() => {})
+      : aborted;
+    await Promise.race([woken, passed, aborted]);
+    over.abort();
+    this.#woken = Promise.withResolvers();
+  }
+
+  /** False if it may not begin now. */
+  async #send(kind: Kind, run: RunBeside, signal: AbortSignal): Promise<boolean> {
+    const { provider, cells, ceilings, isNumbered } = this.#options;
+    const pack = provider.runtime_packs.find(({ digest }) => digest === kind.digest);
+    const spec = pack && canarySpec(pack, { ceilings, minimum_isolation: kind.isolation_class });
+    // A pack that is gone has no more cells to try.
+    if (pack === undefined || spec == null) return true;
+    const input = admitInput(spec, isNumbered);
+    const { language, runtime } = spec;
+    // No job waits for its cell, which keeps its small share of the processors to the end.
+    const aheadUntil = new AbortController().signal;
+    const hasRun = await run(input, () => cells.prepare({ language, runtime, aheadUntil, signal }));
+    if (!hasRun) return false;
+    const envelope = await this.#envelopeOf(input.job_id, signal);
+    if (envelope !== null) this.#note(kind, pack.name, envelope);
+    return true;
+  }
+
+  async #envelopeOf(job_id: string, signal: AbortSignal): Promise<Uint8Array | null> {
+    const { store, log } = this.#options;
+    for (let looks = 0; looks < looksMax; looks++) {
+      const stored = await store.attestation({ key: { tenant: CANARY_TENANT, job_id }, part: 'envelope' });
+      if (stored !== null) return stored.envelope;
+      await pause(lookMilliseconds, undefined, { signal, ref: false });
+    }
+    log.warn({ job_id }, 'a canary is not signed, so nothing names it');
+    return null;
+  }
+
+  #note(kind: Kind, runtime_pack: string, envelope: Uint8Array): void {
+    const { log } = this.#options;
+    const { isolation_class } = kind;
+    const predicate = predicateIn(envelope);
+    // One that a stop or a full disk ended has tried nothing, and stands in for none before it.
+    if (predicate === null || !isWhole(predicate)) {
+      log.warn({ isolation_class, runtime_pack, job_id: predicate?.jobId }, 'a canary did not come to its end');
+      return;
+    }
+    const { jobId, finishedAt } = predicate;
+    const { problem } = canaryFindings(predicate);
+    const before = kind.newest?.problem ?? null;
+    const facts = { isolation_class, runtime_pack, job_id: jobId, finished_at: finishedAt, problem };
+    kind.newest = { ...facts, sha256: sha256Hex(envelope), jobId, finishedAt };
+    if (problem !== null) log.error(facts, 'a canary found that its cell does not refuse what it must');
+    else if (before !== null) log.info(facts, 'a canary found that everything is refused again');
+  }
+}
+
+/** Whether its program ran to its own end, or was ended for what it tried. */
+function isWhole({ receipt }: ExecutionPredicate): boolean {
+  return receipt['terminal_reason'] === 'exited' || receipt['terminal_reason'] === 'memory_limit';
+}
+
+function nameOf(isolation_class: string | null, digest: string | undefined): string {
+  return `${isolation_class} ${digest}`;
+}
+
+/** As any job. No bound of a queue is asked, because it never enters one. */
+function admitInput(requested_spec: RequestedSpec, isNumbered: boolean): AdmitInput {
+  const queueMax = Number.MAX_SAFE_INTEGER;
+  return {
+    tenant: CANARY_TENANT,
+    ...nextPlace(Date.now()),
+    requested_spec,
+    idempotency: null,
+    queueMax,
+    tenantQueueMax: queueMax,
+    blobBytesMax: 0,
+    isNumbered,
+  };
+}

@@ -1,0 +1,10 @@
+/** Reads the statement in a stored envelope, whose signature the store's readers have checked. */
+import { decodeEnvelope, decodeStatement, type ExecutionPredicate, readPredicate } from '@vouchbox/evidence';
+
+/** Null for what is no statement about a job. */
+export function predicateIn(envelope: Uint8Array): ExecutionPredicate | null {
+  const decoded = decodeEnvelope(envelope);
+  const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);
+  const read = statement?.kind === 'statement' ? readPredicate(statement.statement.predicate) : null;
+  return read?.kind === 'predicate' ? read.predicate : null;
+}

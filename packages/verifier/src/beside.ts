@@ -1,0 +1,10 @@
+/** What is known of a verified statement from elsewhere: where it stands in the log, and what its canary shows. */
+import { type CanaryStanding, noCanary } from './canary.ts';
+import { type LogStanding, notLogged } from './log-standing.ts';
+
+export interface Beside {
+  readonly log: LogStanding;
+  readonly canary: CanaryStanding;
+}
+
+export const nothingBeside: Beside = { log: notLogged, canary: noCanary };

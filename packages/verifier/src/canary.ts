@@ -1,0 +1,94 @@
+/**
+ * What the canary of a job shows: that a cell of the same class and pack, of the same node, refused what it must, shortly
+ * before the job ended. It shows the configuration, and nothing of the cell of the job. docs/VERIFYING.md, the canary.
+ */
+import {
+  canaryFindings,
+  canaryNamedIn,
+  canonicalJson,
+  type ExecutionPredicate,
+  isJsonObject,
+  type NamedCanary,
+  sha256Hex,
+} from '@vouchbox/evidence';
+import { type Check, failed, passed } from './report.ts';
+import { millisecondsOf, signedStatement, statedResult } from './signed-statement.ts';
+
+export interface CanaryStanding {
+  /** What is known of it, in one line. */
+  readonly word: string;
+  /** How long before the job it ended, if it shows that everything was refused; else null. */
+  readonly ageMilliseconds: number | null;
+  /** A failed one is of a file that contradicts what was signed. */
+  readonly checks: readonly Check[];
+}
+
+export const noCanary: CanaryStanding = { word: 'NO CANARY', ageMilliseconds: null, checks: [] };
+
+/** The clock of one node says both times. It may be set back in between. */
+const clockSkewMilliseconds = 30_000;
+
+/** A file with the envelope of a canary. Its bytes are null if they are too many. */
+export interface CanaryFile {
+  readonly bytes: Uint8Array<ArrayBuffer> | null;
+}
+
+/** Judges the canary that a verified statement names. */
+export async function canaryStanding(
+  predicate: ExecutionPredicate,
+  file: CanaryFile | null,
+  publicKeys: readonly (string | null)[],
+): Promise<CanaryStanding> {
+  const named = canaryNamedIn(predicate);
+  if (file === null)
+    return named === null ? noCanary : { ...noCanary, word: 'NAMED, and not checked: give it by --canary' };
+  if (named === null) return contradicted('what was signed of the job names no canary');
+  const canary = await signedCanary(file, named, publicKeys);
+  if (typeof canary === 'string') return contradicted(canary);
+  const unlike = differenceOf(predicate, canary);
+  if (unlike !== null) return contradicted(unlike);
+  const age = millisecondsOf(predicate.finishedAt) - millisecondsOf(canary.finishedAt);
+  if (!(age >= -clockSkewMilliseconds)) return contradicted('it ended after the job');
+  const { tries, problem } = canaryFindings(canary);
+  const checks = [passed('canary', `${canary.jobId}, of the same class, pack and host`)];
+  if (problem !== null) return { word: `FOUND A HOLE: ${problem}`, ageMilliseconds: null, checks };
+  const told = `${tries.length} tries were refused, ${Math.max(0, Math.round(age / 1000))} s before the job ended`;
+  return { word: `REFUSED: ${told}`, ageMilliseconds: Math.max(0, age), checks };
+}
+
+function contradicted(reason: string): CanaryStanding {
+  return { ...noCanary, checks: [failed('canary', reason)] };
+}
+
+/** What the canary states, once its signature and its digest are right; else why it is not the one that is named. */
+async function signedCanary(
+  { bytes }: CanaryFile,
+  named: NamedCanary,
+  publicKeys: readonly (string | null)[],
+): Promise<ExecutionPredicate | string> {
+  const statement = await signedStatement(bytes, publicKeys);
+  if (typeof statement === 'string') return statement;
+  if (sha256Hex(statement.bytes) !== named.sha256) return 'it is not the canary that the job names';
+  const stated = statedResult(statement);
+  if (typeof stated === 'string') return stated;
+  const { jobId, finishedAt } = stated.predicate;
+  const isNamed = jobId === named.jobId && finishedAt === named.finishedAt;
+  return isNamed ? stated.predicate : 'it has another job or another end than the job names';
+}
+
+/** In what its cell was of another kind than that of the job; null if it was not. */
+function differenceOf(job: ExecutionPredicate, canary: ExecutionPredicate): string | null {
+  if (job.isolationClass === null || job.isolationClass !== canary.isolationClass) return 'it is of another class';
+  const pack = packOf(job);
+  if (pack === null || pack !== packOf(canary)) return 'it is of another pack';
+  if (job.receipt['host_posture_sha256'] !== canary.receipt['host_posture_sha256'])
+    return 'the posture of its host is another';
+  const [ours, theirs] = [job.also?.['build'], canary.also?.['build']];
+  const isOther = ours !== undefined && theirs !== undefined && canonicalJson(ours) !== canonicalJson(theirs);
+  return isOther ? 'it was run by another build of the service' : null;
+}
+
+function packOf({ receipt }: ExecutionPredicate): string | null {
+  const pack = receipt['runtime_pack'];
+  return isJsonObject(pack) && typeof pack['digest'] === 'string' ? pack['digest'] : null;
+}
