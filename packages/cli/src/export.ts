@@ -180,16 +180,10 @@ async function fromDataDir<Result>(
 ): Promise<Result> {
   const { loadConfig, withStoredJob } = await import('@vouchbox/server/administration');
   const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
-  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob, logProof, promise }) =>
+  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob, ...beside }) =>
     use({
       source: job,
-      logProof,
-      promise,
-  return withStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags), ({ job, blob, logProof, canary }) =>
-    use({
-      source: job,
-      logProof,
-      canary,
+      ...beside,
       readBlob: async (name, read) => {
         const pieces = await blob(name);
         return pieces === null ? null : await read(untilAborted(pieces, signal));

@@ -86,6 +86,7 @@ export type ErrorCode =
   | 'not_logged'
   | 'promise_unavailable'
   | 'not_promised'
+  | 'canary_not_found'
   | 'signing_key_unknown'
   | 'method_not_allowed'
   | 'body_timeout'
@@ -1170,6 +1171,17 @@ export interface ServiceStatus {
     missing: number;
     damaged: number;
   } | null;
+  /** Empty if no canaries are sent, or none has ended yet. */
+  canaries?: Array<{
+    isolation_class: IsolationClass;
+    runtime_pack: string;
+    /** A job id: opaque, and no authorization by itself. */
+    job_id: string;
+    /** UTC with milliseconds. */
+    finished_at: string;
+    problem: string | null;
+    node?: number;
+  }>;
   nodes?: Array<{
     node: number;
     version: string;

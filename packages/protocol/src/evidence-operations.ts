@@ -71,6 +71,7 @@ export const EVIDENCE_OPERATIONS = {
     answers: { 200: json('The statements; none if the job did not wait so long.', PendingStatements) },
     errors: [...JOB_ERRORS, 'not_promised'],
     capacity: ['connection'],
+  },
   getCanary: {
     ...ENDPOINTS.getCanary,
     tag: 'evidence',

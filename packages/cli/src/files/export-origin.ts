@@ -45,8 +45,7 @@ export interface Exported {
  */
 export async function writeExport(
   directory: NewDirectory,
-  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise'>,
-  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'canary'>,
+  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise' | 'canary'>,
   { prefix = '', ...choice }: ExportChoice & { readonly prefix?: string },
 ): Promise<Exported> {
   const found = await readUploads({ source, readBlob }, choice, (path, pieces) =>
@@ -67,8 +66,7 @@ export interface Uploads extends Pick<Exported, 'missing'> {
 
 /** Gives each uploaded file of the export to a reader, once its path is known to be that of an input file. */
 export async function readUploads(
-  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise'>,
-  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'canary'>,
+  { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise' | 'canary'>,
   choice: ExportChoice,
   read: (path: string, pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>,
 ): Promise<Uploads> {

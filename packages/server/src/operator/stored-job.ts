@@ -76,7 +76,6 @@ export async function withStoredJob<Result>(
       blob: (name) => storedBlob(name, job, { store, objects }),
       logProof: () => answeredOf(key, async () => await logProofOfJob(key, { store })),
       promise: () => answeredOf(key, async () => await storedPromise(key, store, options)),
-      logProof: () => storedProof(key, store),
       canary: () => storedCanary(job, store),
     });
   } catch (error) {
@@ -103,6 +102,8 @@ function storedPromise(key: JobKey, store: Store, { dataDir }: Pick<Config, 'dat
   const wait = { waitSeconds: 0, signal };
   const publicKey = (key_id: string) => keys.get(key_id) ?? null;
   return promiseBytes(key, wait, { store, nudges: createNudges(), shutdown: signal, keys: { publicKey } });
+}
+
 async function storedCanary({ job_id, envelope }: StoredJob, store: Store): Promise<Uint8Array> {
   const predicate = predicateIn(envelope);
   const named = predicate === null ? null : canaryNamedIn(predicate);

@@ -23,8 +23,6 @@ const number = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 const count = (fallback: number, description: string) => ({ ...number, default: fallback, description }) as const;
 const bound = (description: string) => ({ ...number, description }) as const;
 const text = (description: string) => ({ type: 'string', description }) as const;
-const isOn = { type: 'string', enum: ['on', 'off'], default: 'on' } as const;
-const onUnless = (description: string) => ({ ...isOn, description });
 const clampNotice = (limit: LimitName) => `What a larger \`limits.${limit}\` of a job is clamped to.`;
 const ceiling = (limit: LimitName) =>
   ({
@@ -117,14 +115,7 @@ const SHAPES = {
   },
   SERVICE_ATTESTATION_MODE: onUnless('Whether results are signed. `off` produces no signatures.'),
   ...LOG_SHAPES,
-  SERVICE_LOG_COUNTER: onUnless(
-    'Whether a signed statement says which job of its tenant it is. Whoever reads one then knows how many jobs the tenant had.',
-  ),
   SERVICE_CANARIES: onUnless('Whether signed canaries try what cells must refuse.'),
-  SERVICE_LOG_HOST: {
-    ...({ type: 'string', pattern: '^[A-Za-z0-9.-]{1,200}$' } as const),
-    description: 'Keeps a public log of what is signed, under this host. How many jobs there are is then public.',
-  },
   SERVICE_RETENTION_DAYS: {
     type: 'number',
     minimum: 0.001,

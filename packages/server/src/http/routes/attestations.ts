@@ -13,14 +13,11 @@ type EvidenceOperation =
   | 'getLogProof'
   | 'getPromise'
   | 'getPending'
+  | 'getCanary'
   | 'getPublicKey';
 
 /** Stored bytes are sent unchanged, never decoded, under the same bounds as the detail of a job. */
 export function attestationHandlers({ jobs, service }: RouteContext): Handlers<EvidenceOperation> {
-export function attestationHandlers({
-  jobs,
-  service,
-}: RouteContext): Handlers<'getAttestation' | 'getResultArtifact' | 'getLogProof' | 'getCanary' | 'getPublicKey'> {
   return {
     getAttestation: async (call) => {
       call.holdWatched('response');

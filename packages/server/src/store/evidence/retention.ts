@@ -66,7 +66,7 @@ function attested(db: StoreDatabase, step: Choice) {
   );
 }
 
-function logged(db: StoreDatabase, step: Step) {
+function logged(db: StoreDatabase, step: Choice) {
   return attested(db, step)
     .where((row) =>
       row.not(
@@ -78,16 +78,6 @@ function logged(db: StoreDatabase, step: Step) {
             .whereRef('log_entries.job_id', '=', 'jobs.job_id')
             .where('log_entries.position', 'is', null),
         ),
-function logged(db: StoreDatabase, step: Choice) {
-  return attested(db, step).where((row) =>
-    row.not(
-      row.exists(
-        row
-          .selectFrom('log_entries')
-          .select('log_entries.job_id')
-          .whereRef('log_entries.tenant', '=', 'jobs.tenant')
-          .whereRef('log_entries.job_id', '=', 'jobs.job_id')
-          .where('log_entries.position', 'is', null),
       ),
     )
     .where((row) =>

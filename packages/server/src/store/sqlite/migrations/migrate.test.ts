@@ -342,7 +342,6 @@ describe('a store of commit 6f6623a', () => {
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using testStore = await upgraded('v0.3');
-  const copy = `${testStore.path}.before-0004-without-silent-tools`;
   const copy = `${testStore.path}.before-0004-written-beside`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
