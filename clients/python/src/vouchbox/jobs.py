@@ -292,7 +292,9 @@ def _blob_path(sha256: str) -> str:
 
 def _evidence(session: Session, job_id: str, name: Literal["attestation", "result-artifact", "log-proof"]) -> Flow[ExactBytes]:
     return (yield from exact_bytes(session, job_path(job_id, f"/{name}")))
-def _exact_bytes(session: Session, job_id: str, name: Literal["attestation", "result-artifact", "log-proof", "canary"]) -> Flow[ExactBytes]:
+def _exact_bytes(
+    session: Session, job_id: str, name: Literal["attestation", "result-artifact", "log-proof", "canary"]
+) -> Flow[ExactBytes]:
     """Bytes with a missing, malformed or different `X-Content-Sha256` are refused."""
     answer = yield from call(session, Request("GET", job_path(job_id, f"/{name}"), {"accept": "*/*"}))
     declared = answer.headers.get("x-content-sha256", "")

@@ -61,6 +61,6 @@ describe('a number of seconds in the query', () => {
 
 test('a parameter that was not sent has the default of the contract, or is left out', () => {
   expect(readQuery(ListQuery, {})).toEqual({ limit: 50 });
-  expect(readQuery(ReplayQuery, {})).toEqual({ after: 0, limit: 500, wait_seconds: 0 });
+  expect(readQuery(ReplayQuery, {})).toEqual({ after: 0, limit: 500, wait_seconds: 0, include: [] });
   expect(readQuery(ResultQuery, {})).toEqual({ wait_seconds: 0 });
 });
