@@ -71,6 +71,7 @@ describe('to a caller', () => {
       'result_wait',
       'replay_wait',
       'replay',
+      'replay_include',
       'streams',
       'stream_tickets',
       'stream_include',

@@ -29,6 +29,7 @@ describe('status', () => {
       draining: false,
       signer: { enabled: false, outbox_depth: 0, last_error: null, last_error_at: null },
       log: null,
+      canaries: [],
       provider: { backend: 'subprocess', isolation_class: 'none', ready: true, passed_over: null },
       parked: { cells: expect.any(Number) as unknown, mem_mb: expect.any(Number) as unknown, mem_mb_max: 256 },
       object_store: null,
