@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Generator
@@ -117,6 +118,27 @@ def test_an_event_of_another_form_is_refused(event: Any) -> None:
         with pytest.raises(TransportFailure) as caught:
             client.replay("job_1")
     assert caught.value.reason == "undecodable"
+
+
+@pytest.mark.parametrize("name", ["attestation", "result_artifact", "log_proof", "canary"])
+def test_evidence_is_read_only_where_it_has_the_digest_that_it_declares(name: str) -> None:
+    def declaring(sha256: str) -> Answer:
+        def answer(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(200)
+            handler.send_header("content-length", "8")
+            handler.send_header("x-content-sha256", sha256)
+            handler.end_headers()
+            handler.wfile.write(b"evidence")
+
+        return answer
+
+    own = hashlib.sha256(b"evidence").hexdigest()
+    with serving(declaring(own)) as server, client_of(server) as client:
+        assert getattr(client, name)("job_1").data == b"evidence"
+    for other in [hashlib.sha256(b"other").hexdigest(), "", own.upper()]:
+        with serving(declaring(other)) as server, client_of(server) as client, pytest.raises(TransportFailure) as caught:
+            getattr(client, name)("job_1")
+        assert caught.value.reason == "digest"
 
 
 def test_an_answer_that_was_cut_or_is_nested_without_end_is_refused() -> None:

@@ -259,7 +259,7 @@ def pending(session: Session, job_id: str) -> Flow[PendingStatements]:
 
 def canary(session: Session, job_id: str) -> Flow[ExactBytes]:
     """The envelope of the canary that the job's own envelope names. `CanaryNotFound` if it names none that is still kept."""
-    return (yield from _exact_bytes(session, job_id, "canary"))
+    return (yield from _evidence(session, job_id, "canary"))
 
 
 def upload(session: Session, content: bytes | str) -> Flow[StoredBlob]:
@@ -290,16 +290,7 @@ def _blob_path(sha256: str) -> str:
     return f"/v1/blobs/sha256/{quote(sha256, safe='')}"
 
 
-def _evidence(session: Session, job_id: str, name: Literal["attestation", "result-artifact", "log-proof"]) -> Flow[ExactBytes]:
-    return (yield from exact_bytes(session, job_path(job_id, f"/{name}")))
-def _exact_bytes(
+def _evidence(
     session: Session, job_id: str, name: Literal["attestation", "result-artifact", "log-proof", "canary"]
 ) -> Flow[ExactBytes]:
-    """Bytes with a missing, malformed or different `X-Content-Sha256` are refused."""
-    answer = yield from call(session, Request("GET", job_path(job_id, f"/{name}"), {"accept": "*/*"}))
-    declared = answer.headers.get("x-content-sha256", "")
-    if not re.fullmatch("[0-9a-f]{64}", declared):
-        raise TransportFailure("digest", "X-Content-Sha256 is missing or malformed")
-    if sha256_hex(answer.body) != declared:
-        raise TransportFailure("digest", "X-Content-Sha256 is of other bytes")
-    return ExactBytes(data=answer.body, sha256=declared, media_type=answer.headers.get("content-type", ""))
+    return (yield from exact_bytes(session, job_path(job_id, f"/{name}")))
