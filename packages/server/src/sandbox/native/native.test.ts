@@ -19,7 +19,8 @@ import { afterAll, expect, test } from 'vitest';
 const scratch = mkdtempSync(join(tmpdir(), 'svc-natives-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-const NAMES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter', 'svc-enter'];
+const LAUNCHED = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter', 'svc-enter'];
+const NAMES = [...LAUNCHED, 'svc-canary'];
 
 /** A server of this name with programs for an architecture, and with a list of them where it is a package. */
 async function serverWith(name: string, { architecture = process.arch as string, isPackage = true } = {}) {

@@ -45,7 +45,7 @@ test('a mount of the file server that cannot be made ends svc-sentry at once, wh
 });
 
 function start(binds: readonly string[], runsc: readonly string[]): Promise<{ code: unknown; said: string }> {
-  const words = [directory, 'cell', ROOT_UID, join(directory, 'rootfs'), ...binds, '--', ...runsc];
+  const words = [directory, 'cell', ROOT_UID, join(directory, 'rootfs'), '-', ...binds, '--', ...runsc];
   return new Promise((resolve) => {
     execFile(nativePath('svc-sentry'), words, { timeout: MILLISECONDS_MAX }, (error, _, said) => {
       resolve({ code: error?.code, said });
