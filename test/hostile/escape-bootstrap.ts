@@ -124,7 +124,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     title: 'its interpreter is missing',
-    change: edited({ set: ['process', 'args', 3], to: '/no/such/bash' }),
+    change: edited({ set: ['process', 'args', 4], to: '/no/such/bash' }),
   },
   {
     title: 'the runtime is missing',
