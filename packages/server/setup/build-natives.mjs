@@ -50,7 +50,7 @@ const TARGETS = [
     sources: ['sentry/filter.c', 'launcher/configuration.c', 'launcher/filter.c', 'failure.c'],
     flags: [...STATIC, '-lseccomp'],
   },
-  { file: 'svc-enter', sources: ['enter.c', 'failure.c'], flags: STATIC },
+  { file: 'svc-enter', sources: ['enter.c', ...SHARED], flags: STATIC },
   { file: 'svc-init', sources: ['launcher/guest.c', ...PROCESS_ONE, ...SHARED], flags: STATIC },
   { file: 'svc-launcher', sources: [...LAUNCHER, ...PROCESS_ONE, ...SHARED], flags: [...STATIC, '-lseccomp'] },
   { file: 'svc-canary', sources: ['canary.c'], flags: ALONE },

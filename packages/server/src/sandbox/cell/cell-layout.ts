@@ -1,6 +1,7 @@
 /** How a cell is laid out: the trees that it sees, its description, and the words that its stage takes. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { hasOneUser } from '../kernel/user-namespace/mapped-users.ts';
 import { nativePath } from '../native/native.ts';
 import { type DescriptionOptions, GUEST, type MountPoint } from './description.ts';
 import type { CellOptions } from './runtime.ts';
@@ -53,6 +54,7 @@ export function descriptionOptions(options: CellOptions): DescriptionOptions {
     rootUid,
     temporaryBytes: TEMPORARY_BYTES,
     loopback,
+    oneUser: hasOneUser(),
   };
 }
 

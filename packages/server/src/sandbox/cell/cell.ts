@@ -16,6 +16,7 @@ import type { LimitsInForce } from './start.ts';
 
 /** Read once, because each call takes three system calls. */
 const CORES = availableParallelism();
+const MIB = 1024 * 1024;
 
 export class ConfinedCell implements PreparedCell {
   readonly #options: CellOptions;
@@ -155,7 +156,11 @@ export class LoadedConfinedCell implements LoadedCell {
       pipes: cell.pipes,
       workspace,
       sink,
-      watched: { kind: 'group', location },
+      watched: {
+        kind: 'group',
+        location,
+        ...(held.limit_enforcement.mem_mb ? {} : { memoryBytesMax: program.limits.mem_mb * MIB }),
+      },
       cpu: { seconds: program.limits.cpu_seconds, cores: CORES, microsecondsBefore: inForce.cpuMicroseconds },
       kill: () => cell.kill(),
       over: () => this.#over(),

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { RuntimePack } from '@vouchbox/protocol';
 import type { GroupRoot } from '../kernel/cgroup/cgroup.ts';
 import { fileStamp } from '../kernel/host/file-stamp.ts';
-import { usersOfCells } from '../kernel/user-namespace/mapped-users.ts';
+import { hasOneUser, usersOfCells } from '../kernel/user-namespace/mapped-users.ts';
 import {
   BootstrapError,
   type CellKind,
@@ -192,8 +192,10 @@ export class ConfinedCells implements AsyncDisposable {
     return new BootstrapError('cgroup', (error as Error).message, unreadyPosture(backend, identity), { cause: error });
   }
 
-  /** Every cell gets two unused users, so that no two jobs share one. */
+  /** Every cell gets two unused users, so that no two jobs share one; or none, where there are none. */
   #takeUid(): number {
+    // Root of this namespace is every program then: nobody else is mapped.
+    if (hasOneUser()) return 0;
     const { first, count } = usersOfCells();
     for (;;) {
       if (this.#uids.size >= count / 2) throw new Error('every subordinate user is taken');

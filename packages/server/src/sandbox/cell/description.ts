@@ -69,6 +69,8 @@ export interface DescriptionOptions {
   readonly temporaryBytes: number;
   /** Whether programs may reach one another over `lo`. */
   readonly loopback: boolean;
+  /** Whether process 1 has no other user than the program. */
+  readonly oneUser?: boolean;
 }
 
 export interface CellMount {

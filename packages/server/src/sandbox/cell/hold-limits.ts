@@ -19,7 +19,8 @@ const CPU_SECONDS_UNLIMITED = 2 ** 31;
 /**
  * The group holds memory and processes, including those of the runtime. The runtime's memory is measured while the
  * interpreter waits, and the group may have that much more. Memory that the runtime takes later counts as the job's.
- * The interpreter's resource limit holds the file size, and the watch holds wall clock and CPU time.
+ * The interpreter's resource limit holds the file size, and the watch holds wall clock and CPU time. Where there is no
+ * group, its numbers are NaN: the resource limit alone holds processes, and nothing holds memory, which is watched.
  */
 export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesShare: boolean): WantedLimits {
   const { overhead, sharesHostKernel } = runtime;
@@ -41,7 +42,7 @@ export function heldLimits(limits: RequestedLimits, inForce: LimitsInForce, runt
     effective_limits: {
       wall_seconds: limits.wall_seconds,
       cpu_seconds: limits.cpu_seconds,
-      mem_mb: (group.memoryBytes - ownMemoryBytes) / MIB,
+      mem_mb: Number.isNaN(group.memoryBytes) ? null : (group.memoryBytes - ownMemoryBytes) / MIB,
       max_pids: runtime.heldProcesses({ group: group.processes, guest: guest.processes }),
       max_file_mb: guest.fileBytes / MIB,
     },
@@ -49,7 +50,7 @@ export function heldLimits(limits: RequestedLimits, inForce: LimitsInForce, runt
       wall_seconds: true,
       cpu_seconds: Number.isFinite(cpuMicroseconds),
       mem_mb: group.memoryBytes <= asked.memoryBytes + ownMemoryBytes,
-      max_pids: group.processes <= asked.processes && guest.processes <= asked.guestProcesses,
+      max_pids: !(group.processes > asked.processes) && guest.processes <= asked.guestProcesses,
       max_file_mb: guest.fileBytes <= asked.fileBytes,
     },
   };

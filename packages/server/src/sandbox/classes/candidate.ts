@@ -35,6 +35,8 @@ export interface PreflightOptions {
 
 /** A provider that makes cells but is not yet proven. */
 export interface Candidate extends Omit<Provider, 'languages' | 'isolation_class'> {
+  /** Whether each cell has a control group, which counts its processes and holds its memory. */
+  readonly hasGroups: boolean;
   /** Packs that exist but cannot be used. */
   readonly packsLeftOut: readonly PackLeftOut[];
   /** Loads the packs whose names were not there before. Cells can be made of them; nothing is proven. */

@@ -5,7 +5,9 @@
 import { existsSync, rmSync } from 'node:fs';
 import { ConfinedCells } from '../cell/cells.ts';
 import type { Runtime } from '../cell/runtime.ts';
+import type { GroupRoot } from '../kernel/cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../kernel/cgroup/layout.ts';
+import { processTrees } from '../kernel/cgroup/process-tree.ts';
 import { hostPatience } from '../kernel/host/patience.ts';
 import { instanceName, openRunDirectory } from '../kernel/host/run-directory.ts';
 import { whyNoCells } from '../kernel/user-namespace/enter-user-namespace.ts';
@@ -30,7 +32,7 @@ export async function openNamespaceCells(options: PreflightOptions): Promise<Can
   const { namespaceLauncher = 'auto' } = options;
   // In a user namespace crun cannot make the devices of a cell.
   const forks = namespaceLauncher === 'fork' || !isRootOfHost() || (namespaceLauncher === 'auto' && isLauncherBuilt());
-  return openConfinedCells(options, forks ? await launcherRuntime() : await crunRuntime());
+  return openConfinedCells(options, forks ? launcherRuntime : crunRuntime);
 }
 
 /** Candidate of the gVisor class, under runsc in the best way that works on this host. */
@@ -43,7 +45,7 @@ export async function openGvisorCells(options: PreflightOptions): Promise<Candid
 /** Candidate of the gVisor class in a way that is known to work. */
 export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWay): Promise<Candidate> {
   requireRootOfHost();
-  return openConfinedCells(options, await runscRuntime(way));
+  return openConfinedCells(options, () => runscRuntime(way));
 }
 
 /**
@@ -70,10 +72,13 @@ function requireRootOfHost(): void {
   if (!isRootOfHost()) throw new Error('gVisor cells need root on the host');
 }
 
-async function openConfinedCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {
+type RuntimeOf = (groups: GroupRoot) => Promise<Runtime>;
+
+async function openConfinedCells(options: PreflightOptions, runtimeOf: RuntimeOf): Promise<Candidate> {
   requireRoot();
   const name = instanceName(options.instance);
-  const groups = openGroupRoot(readCgroupLayout(), name);
+  const groups = groupsFor(name);
+  const runtime = await runtimeOf(groups);
   const directory = await openRunDirectory(name, groups);
   const { workBytes, hostPostureSha256, loopback: choice = 'auto' } = options;
   const hasLoopback = choice === 'auto' ? !runtime.sharesHostKernel : choice === 'on';
@@ -93,6 +98,7 @@ async function openConfinedCells(options: PreflightOptions, runtime: Runtime): P
     backend: runtime.backend,
     runtime_packs: cells.packs,
     hasLoopback,
+    hasGroups: groups.version !== 'none',
     ownMemMb: runtime.overhead.memoryBytes / MIB,
     packsLeftOut: loaded.leftOut,
     loadNewPacks() {
@@ -111,4 +117,10 @@ async function openConfinedCells(options: PreflightOptions, runtime: Runtime): P
       groups.dispose();
     },
   };
+}
+
+/** Root of the host always has groups, or makes no cells. An ordinary user has them where they were delegated. */
+function groupsFor(name: string): GroupRoot {
+  const layout = readCgroupLayout();
+  return layout.usable === null && !isRootOfHost() ? processTrees() : openGroupRoot(layout, name);
 }

@@ -5,17 +5,20 @@
  *
  * Root inside is the caller; the users and groups from 1 on are the COUNT subordinate ones of the caller that begin at
  * USERS and GROUPS (subuid(5)). newuidmap(1) and newgidmap(1) map them, because only root of the host may map others than
- * the caller. The command takes the place of this process and keeps its id. user_namespaces(7).
+ * the caller. If COUNT is 0 the caller alone is mapped, for which it needs nobody. The command takes the place of this
+ * process and keeps its id. user_namespaces(7).
  */
 #define _GNU_SOURCE
 #include <grp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "failure.h"
+#include "steps.h"
 
 enum { NOT_STARTED = 125, FIRST_WORD = 4 };
 
@@ -45,11 +48,21 @@ static void map(pid_t parent, int begin, char **words)
     exit(failed ? NOT_STARTED : 0);
 }
 
-int main(int count, char **words)
+/* The kernel lets nobody map a group who could then leave one, by which a file may be closed to its members. */
+static void enter_alone(void)
+{
+    char users[32], groups[32];
+    snprintf(users, sizeof users, "0 %u 1", getuid());
+    snprintf(groups, sizeof groups, "0 %u 1", getgid());
+    must(unshare(CLONE_NEWUSER), "make a user namespace");
+    write_file("/proc/self/setgroups", "deny");
+    write_file("/proc/self/gid_map", groups);
+    write_file("/proc/self/uid_map", users);
+}
+
+static int enter_with_others(char **words)
 {
     int begin[2], status;
-    speaker = "vouchbox: ";
-    if (count <= FIRST_WORD) fail("svc-enter USERS GROUPS COUNT COMMAND WORD...");
     must(pipe2(begin, 0), "make a pipe");
     pid_t parent = getpid(), mapper = fork();
     must(mapper, "start what maps users");
@@ -66,6 +79,15 @@ int main(int count, char **words)
     must(setgroups(0, NULL), "leave all groups");
     must(setresgid(0, 0, 0), "become group 0");
     must(setresuid(0, 0, 0), "become user 0");
+    return 0;
+}
+
+int main(int count, char **words)
+{
+    speaker = "vouchbox: ";
+    if (count <= FIRST_WORD) fail("svc-enter USERS GROUPS COUNT COMMAND WORD...");
+    if (!strcmp(words[3], "0")) enter_alone();
+    else if (enter_with_others(words) != 0) return NOT_STARTED;
     execv(words[FIRST_WORD], words + FIRST_WORD);
     must(-1, "start %s", words[FIRST_WORD]);
 }

@@ -99,9 +99,16 @@ void keep_capabilities(uint64_t kept)
 
 int map_cell(int processes, pid_t pid, unsigned root, unsigned user, const char *more)
 {
+    char map[256];
+    snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n%s", root, (unsigned)JOB_UID, user, more);
+    return write_maps(processes, pid, map);
+}
+
+int write_maps(int processes, pid_t pid, const char *map)
+{
     const char *const names[] = { "uid_map", "gid_map" };
-    char path[64], map[256];
-    int length = snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n%s", root, (unsigned)JOB_UID, user, more), result = 0;
+    char path[64];
+    int length = strlen(map), result = 0;
     for (int at = 0; at < 2; at++) {
         snprintf(path, sizeof path, "%s%d/%s", processes < 0 ? "/proc/" : "", pid, names[at]);
         int file = openat(processes, path, O_WRONLY | O_CLOEXEC);

@@ -33,5 +33,7 @@ void keep_capabilities(uint64_t kept);
  * one. 0, or -1 with `errno`.
  */
 int map_cell(int processes, pid_t pid, unsigned root, unsigned user, const char *more);
+/* The same with a map of one's own, of users and of groups alike. */
+int write_maps(int processes, pid_t pid, const char *map);
 
 #endif

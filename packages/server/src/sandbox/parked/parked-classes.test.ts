@@ -98,8 +98,8 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     const { held } = await cell.handOver(programOf('bash', '', limits));
     expect(held.effective_limits).toEqual(limits);
     const memory = parkedGroups().map(({ location }) => {
-      const file = location.version === 'v1' ? 'memory.limit_in_bytes' : 'memory.max';
-      return Number(readFileSync(join(location.version === 'v1' ? location.paths.memory : location.directory, file)));
+      if (location.version === 'v1') return Number(readFileSync(join(location.paths.memory, 'memory.limit_in_bytes')));
+      return location.version === 'v2' ? Number(readFileSync(join(location.directory, 'memory.max'))) : 0;
     });
     // In gVisor the runtime's own memory comes on top.
     expect(memory.filter((bytes) => bytes >= 77 * MIB && bytes < 177 * MIB)).toHaveLength(1);
@@ -110,7 +110,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     const shares = () =>
       parkedGroups().flatMap(({ location }) => {
         if (location.version === 'v2') return Number(readFileSync(join(location.directory, 'cpu.weight'))) / 100;
-        const { cpu } = location.paths;
+        const cpu = location.version === 'v1' ? location.paths.cpu : null;
         return cpu === null ? [] : Number(readFileSync(join(cpu, 'cpu.shares'))) / 1024;
       });
     expect(Math.max(...shares())).toBeLessThan(0.1);

@@ -106,10 +106,16 @@ it.each([
 it('a limit that was not in force is not breached', () => {
   const { effective_limits } = NO_LIMITS_HELD;
   const refused = { ...counters, processesRefused: 3, hasFullFile: true };
-  for (const kind of ['wall_limit', 'cpu_limit', 'memory_limit'] as const) {
+  for (const kind of ['wall_limit', 'cpu_limit'] as const) {
     expect(violationsOf({ kind }, refused, effective_limits)).toEqual([]);
   }
   expect(violationsOf({ kind: 'signaled', signal: 'SIGXFSZ' }, counters, effective_limits)).toEqual([]);
+});
+
+it('memory that ended a program though nothing held it was watched, and is told so', () => {
+  expect(violationsOf({ kind: 'memory_limit' }, counters, NO_LIMITS_HELD.effective_limits)).toEqual([
+    { type: 'memory', message: expect.stringContaining('it is watched') },
+  ]);
 });
 
 it('a refused process is a violation, however the program ended', () => {

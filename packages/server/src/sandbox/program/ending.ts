@@ -99,6 +99,11 @@ export function violationsOf(ending: Ending, counters: Counters, limits: Effecti
   if (ending.kind === 'memory_limit' && limits.mem_mb !== null) {
     add({ type: 'memory', message: `more than ${limits.mem_mb} MiB of memory were needed`, limit: limits.mem_mb });
   }
+  if (ending.kind === 'memory_limit' && limits.mem_mb === null) {
+    const message =
+      'its processes were seen with more memory than was asked for: here nothing holds that limit, it is watched';
+    add({ type: 'memory', message });
+  }
   if (ending.kind === 'wall_limit' && limits.wall_seconds !== null) {
     const observed = counters.wallMilliseconds / 1000;
     add({

@@ -94,8 +94,9 @@ export class ProgramRun implements RunningCell, Disposable {
 
   async collect(): Promise<Collection> {
     const { program, limits, workspace } = this.#options;
-    const { cpuMilliseconds, memoryPeakBytes, alone, ...end } = await this.#options.over();
+    const { cpuMilliseconds: counted, memoryPeakBytes, alone, ...end } = await this.#options.over();
     this.#watch[Symbol.dispose]();
+    const cpuMilliseconds = counted === null ? null : Math.max(counted, this.#watch.cpuMillisecondsSeen);
     // What runs in a build once its compiler has succeeded hands the product over: nothing of it is the program.
     const isBuild = program.compilerOptions !== undefined;
     const isCompiling = end.isCompiling || isBuild;

@@ -14,6 +14,7 @@ import type { PackLeftOut, TakenPacks } from '../packs/load-packs.ts';
 import { SYSTEM_LANGUAGES } from '../program/language-runs.ts';
 import type { PreparedCell, Provider } from '../sandbox.ts';
 import { type CanaryResult, runCanaries, runLateAgain } from './canary.ts';
+import { proveCellsApart } from './cells-apart.ts';
 import { provePacks } from './prove-packs.ts';
 
 /** Why a candidate cannot be used, for an operator. */
@@ -87,6 +88,8 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
     await cells[Symbol.asyncDispose]();
     throw new Error(results.map(describe).join(', '));
   }
+  // The subprocess, which has no groups either, holds no number of processes and says so.
+  if (!cells.hasGroups && isolation !== 'none') await orNone(proveCellsApart(cells), cells);
   const systemLanguages: readonly Language[] = passed.map(({ language }) => language);
   const system = cells.runtime_packs.filter(isSystem);
   const others = cells.runtime_packs.filter((pack) => !isSystem(pack));
@@ -126,6 +129,16 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
     runtimeDefects: cells.runtimeDefects,
     takeNewPacks: oneAtATime(() => takeNewPacks(cells, offered)),
   };
+}
+
+/** What fails leaves no cells. */
+async function orNone(proof: Promise<void>, cells: Candidate): Promise<void> {
+  try {
+    await proof;
+  } catch (error) {
+    await cells[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /** A pack without a proven language is forgotten, so that the next call tries it again. */

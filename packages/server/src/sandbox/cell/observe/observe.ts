@@ -5,7 +5,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { capabilitiesOf, parseStatus, type Status, seccompOf } from '../../kernel/process-status.ts';
-import { isRootOfHost } from '../../kernel/user-namespace/mapped-users.ts';
+import { hasOneUser, isRootOfHost } from '../../kernel/user-namespace/mapped-users.ts';
 import type { Posture } from '../../sandbox.ts';
 import { JOB_UID } from '../description.ts';
 import { type GuestMount, type GuestReport, parseMountinfo } from './guest-report.ts';
@@ -66,7 +66,8 @@ export function observeNamespaceCell(report: CellReport): ObservedPosture {
   const missing: string[] = NAMESPACES.filter((name) => !isPrivate(report, name)).map(
     (name) => `own ${name} namespace`,
   );
-  const dedicatedBootstrap = init.get('NSpid')?.split(/\s+/).at(-1) === '1' && uidsOf(init) !== uidsOf(status);
+  const isOtherUser = uidsOf(init) !== uidsOf(status);
+  const dedicatedBootstrap = init.get('NSpid')?.split(/\s+/).at(-1) === '1' && (isOtherUser || hasOneUser());
   const interfaces = report.section('/proc/net/dev').match(/^\s*[^\s:|]+:/gm) ?? [];
   const offline = interfaces.length > 0 && interfaces.every((name) => name.trim() === 'lo:');
   missing.push(...missingOfMounts);
@@ -192,7 +193,8 @@ function foreignInodes(mounts: readonly GuestMount[]): string[] {
 function missingCredentials(status: Status, ownUser: boolean): string[] {
   const missing: string[] = [];
   if (!ownUser) missing.push('an unprivileged user of its own');
-  if ((status.get('Groups') ?? '').trim() !== '') missing.push('no supplementary groups');
+  // Who may map nobody else may leave no group either: setgroups(2) is denied there. A cell shows no file of theirs.
+  if ((status.get('Groups') ?? '').trim() !== '' && !hasOneUser()) missing.push('no supplementary groups');
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd']) {
     if (!/^0+$/.test(status.get(set) ?? '')) missing.push(`empty ${set}`);
   }
@@ -213,7 +215,7 @@ function missingOfCompiler(report: CellReport): string[] {
 }
 
 function isOneOrdinaryUser(status: Status): boolean {
-  return uidsOf(status) !== '0' && !uidsOf(status).includes(' ');
+  return (uidsOf(status) !== '0' || hasOneUser()) && !uidsOf(status).includes(' ');
 }
 
 /** The service's own, which it never leaves. */

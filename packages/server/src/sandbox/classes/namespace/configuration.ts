@@ -9,7 +9,7 @@ import type { CellOptions, ReservedCell } from '../../cell/runtime.ts';
 import { USAGE } from '../../cell/start.ts';
 import { UNLIMITED } from '../../kernel/cgroup/cgroup.ts';
 import { ruleLine } from '../../kernel/seccomp/seccomp-rule.ts';
-import { isRootOfHost, usersOfCells } from '../../kernel/user-namespace/mapped-users.ts';
+import { hasOneUser, isRootOfHost, usersOfCells } from '../../kernel/user-namespace/mapped-users.ts';
 import { runOf } from '../../program/stages.ts';
 import { readingWord, writingWord } from './group-words.ts';
 
@@ -63,9 +63,11 @@ export function launcherConfiguration(options: CellOptions, template: Template |
   const { compiler, program } = executesLate ? { compiler: run.compiler ?? [], program: run.command } : described;
   const lines = [
     ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
-    `look ${readingWord(readings.memoryBytes)}`,
+    ...(readings.memoryBytes === null ? [] : [`look ${readingWord(readings.memoryBytes)}`]),
     ...USAGE.flatMap((measure) => readings[measure] ?? []).map((reading) => `usage ${readingWord(reading)}`),
-    `count ${readingWord({ ...readings.processesLimit, file: 'pids.current' })}`,
+    ...(readings.processesLimit === null
+      ? []
+      : [`count ${readingWord({ ...readings.processesLimit, file: 'pids.current' })}`]),
     `rootfs ${options.rootfs}`,
     ...treesOf(options).map(({ source, destination }) => `tree ${flagsAt(destination)} ${source}\t${destination}`),
     ...mounts.filter(({ type }) => type !== 'bind').map(mountLine),
@@ -73,6 +75,7 @@ export function launcherConfiguration(options: CellOptions, template: Template |
     `workflags ${flagsAt(GUEST.work)}`,
     ...(options.loopback ? ['loopback up'] : []),
     ...(isRootOfHost() ? [] : ['devices shown']),
+    ...(hasOneUser() ? ['mapping one'] : []),
     ...described.maskedPaths.map((path) => `mask ${path}`),
     ...described.readonlyPaths.map((path) => `readonly ${path}`),
     ...Object.entries(resources).map(([name, value]) => `limit ${RESOURCES[name as keyof typeof RESOURCES]} ${value}`),

@@ -4,7 +4,7 @@
  * of system calls on the service's main thread. The reports are judged here.
  */
 import { within } from '../../../ground/waiting/within.ts';
-import { parseEnding } from '../../cell/ending-report.ts';
+import { type EndingReport, parseEnding } from '../../cell/ending-report.ts';
 import { GuestChannel } from '../../cell/guest-channel.ts';
 import { sectionsOf } from '../../cell/observe/guest-report.ts';
 import { type ObservedPosture, observeNamespaceCell } from '../../cell/observe/observe.ts';
@@ -98,6 +98,7 @@ class ForkedCell implements WaitingCell {
   #isOver = false;
   #lost: Error | null = null;
   #heapMb = 0;
+  #cpuMicrosecondsBefore = 0;
 
   constructor(options: CellOptions, launched: LaunchedCell, boot: Boot) {
     const files = `/proc/${launched.pid}/fd/${FILES}`;
@@ -105,6 +106,7 @@ class ForkedCell implements WaitingCell {
     this.#launched = launched;
     this.#boot = boot;
     this.#report = sectionsOf(launched.report);
+    options.group.adopt(launched.pid);
     this.pipes = openPipesOf(launched.pid, options);
     this.channel = new GuestChannel(this.pipes);
     this.work = `${files}/work`;
@@ -142,7 +144,7 @@ class ForkedCell implements WaitingCell {
     const memory = { wanted: wanted.memoryBytes, inUse: () => this.memoryBytes() };
     const held = await holdMemory(group, memory, (memoryBytes) => this.#set({ ...wanted, memoryBytes }, this.#boot));
     const alive = this.#measured(held.report, 'processes');
-    if (alive <= held.asked.processes) return this.#inForce(held);
+    if (!(alive > held.asked.processes)) return this.#inForce(held);
     // Nothing runs in the cell yet, so that a limit which was too low for a moment refused nothing.
     return this.#inForce(await this.#set({ ...held.asked, processes: alive }, held.asked));
   }
@@ -153,6 +155,7 @@ class ForkedCell implements WaitingCell {
   }
 
   #inForce({ asked, report }: Held): LimitsInForce {
+    this.#cpuMicrosecondsBefore = this.#measured(report, 'cpuMicroseconds');
     return {
       guest: parseLimitRows(report.get('process limits') ?? ''),
       group: {
@@ -162,7 +165,7 @@ class ForkedCell implements WaitingCell {
       asked,
       ownMemoryBytes: 0,
       fits: this.#measured(report, 'oomKills') === 0,
-      cpuMicroseconds: this.#measured(report, 'cpuMicroseconds'),
+      cpuMicroseconds: this.#cpuMicrosecondsBefore,
     };
   }
 
@@ -183,13 +186,24 @@ class ForkedCell implements WaitingCell {
       return { ending: parseEnding(''), counted: usageOf((measure) => this.#options.group.read(measure)) };
     }
     const report = sectionsOf(said);
+    const ending = parseEnding(report.get('ending') ?? '');
     const counted = usageOf((measure) => this.#measured(report, measure));
-    return { ending: parseEnding(report.get('ending') ?? ''), counted };
+    return {
+      ending,
+      counted: { ...counted, cpuMicroseconds: Math.max(counted.cpuMicroseconds, this.#toldCpu(ending)) },
+    };
+  }
+
+  /** Where no group counts: what process 1 says of all that it has waited for, since there was a job. */
+  #toldCpu({ compiled, took }: EndingReport): number {
+    if (this.#options.group.location.version !== 'none' || took === null) return 0;
+    return this.#cpuMicrosecondsBefore + took.cpuMicroseconds + (compiled?.cpuMicroseconds ?? 0);
   }
 
   /** Ends the cell if it has not ended. Resolves to whether its groups are gone, too. */
   async end(): Promise<boolean> {
     if (!this.#isOver) this.kill();
+    this.#options.group.adopt(null);
     this.#launched.forget();
     const areGone = await within(this.#launched.gone, END_MILLISECONDS_MAX, false);
     await this.pipes.drained;
@@ -206,12 +220,14 @@ class ForkedCell implements WaitingCell {
       ...plan.toResetPeak,
     ];
     const measures = ['memoryLimitBytes', 'processesLimit', 'processes', 'oomKills', 'cpuMicroseconds'] as const;
-    const readings = measures.map((measure) => readingWord(plan.readings[measure]));
+    const readings = measures.flatMap((measure) => plan.readings[measure] ?? []).map(readingWord);
     const limits = limitRows({ fileBytes, cpuSeconds, processes: guestProcesses });
     return [limits, ...writings.map(writingWord), ...readings].join(' ');
   }
 
   #measured(report: ReadonlyMap<string, string>, measure: Measure): number {
-    return measured(report, this.#options.group.plan.readings[measure], measure);
+    const { group } = this.#options;
+    const reading = group.plan.readings[measure];
+    return reading === null ? group.read(measure) : measured(report, reading, measure);
   }
 }

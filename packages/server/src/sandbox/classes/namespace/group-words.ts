@@ -9,9 +9,8 @@ export function writingWord({ directory, file, value }: Writing): string {
   return `${directory}/${file}=${value}`;
 }
 
-/** A number that a launcher has read; NaN if it is in no file. Throws if it should have been read. */
-export function measured(sections: ReadonlyMap<string, string>, reading: Reading | null, measure: Measure): number {
-  if (reading === null) return Number.NaN;
+/** A number that a launcher has read. Throws if it was not. */
+export function measured(sections: ReadonlyMap<string, string>, reading: Reading, measure: Measure): number {
   const text = sections.get(readingWord(reading));
   if (text === undefined) throw new Error(`the launcher did not read ${measure}`);
   return reading.parse(text);

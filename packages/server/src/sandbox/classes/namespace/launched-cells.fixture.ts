@@ -39,7 +39,7 @@ export function useCells() {
     const id = randomUUID();
     return {
       id,
-      runtime: await launcherRuntime(),
+      runtime: await launcherRuntime(groups),
       pack: await systemPack(),
       language: 'bash',
       owner: undefined,

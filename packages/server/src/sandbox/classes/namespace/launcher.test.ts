@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { within } from '../../../ground/waiting/within.ts';
 import { sectionsOf } from '../../cell/observe/guest-report.ts';
 import type { CellOptions, ReservedCell } from '../../cell/runtime.ts';
-import { type GroupPlan, UNLIMITED } from '../../kernel/cgroup/cgroup.ts';
+import { type KernelPlan, type KernelReadings, UNLIMITED } from '../../kernel/cgroup/cgroup.ts';
 import { launcherConfiguration, type Template } from './configuration.ts';
 import { measured, readingWord, writingWord } from './group-words.ts';
 import { useCells } from './launched-cells.fixture.ts';
@@ -76,19 +76,15 @@ describe('a launcher', () => {
     const { plan } = options.group;
     await using launcher = launcherFor(options);
     const made = await launcher.make(requestOf(options));
+    const readings = plan.readings as KernelReadings;
     const limits = { memoryBytes: 64 * MIB, processes: 7 };
     const writings = plan.toLimit(limits, UNLIMITED).map(writingWord);
     const report = await made.hold(
-      [
-        LIMITS,
-        ...writings,
-        readingWord(plan.readings.memoryLimitBytes),
-        readingWord(plan.readings.processesLimit),
-      ].join(' '),
+      [LIMITS, ...writings, readingWord(readings.memoryLimitBytes), readingWord(readings.processesLimit)].join(' '),
     );
     const sections = sectionsOf(report);
-    expect(measured(sections, plan.readings.memoryLimitBytes, 'memoryLimitBytes')).toBe(limits.memoryBytes);
-    expect(measured(sections, plan.readings.processesLimit, 'processesLimit')).toBe(limits.processes);
+    expect(measured(sections, readings.memoryLimitBytes, 'memoryLimitBytes')).toBe(limits.memoryBytes);
+    expect(measured(sections, readings.processesLimit, 'processesLimit')).toBe(limits.processes);
     expect(sections.get('process limits')).toBe(`${LIMITS}\n`);
     const [interpreter] = options.group.members().filter((pid) => pid !== made.pid);
     const held = readFileSync(`/proc/${interpreter}/limits`, 'utf8');
@@ -98,14 +94,14 @@ describe('a launcher', () => {
   });
 
   it.each([
-    ['the kernel refuses', (plan: GroupPlan) => `${readingWord(plan.readings.processesLimit)}=-7`, 'EINVAL'],
+    ['the kernel refuses', ({ readings }: KernelPlan) => `${readingWord(readings.processesLimit)}=-7`, 'EINVAL'],
     ['is not a file name', () => '0/../tasks', 'EINVAL'],
     ['the group does not have', () => '0/no-such-file', 'ENOENT'],
   ])('names its error at a file that %s', async (_title, access, code) => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const made = await launcher.make(requestOf(options));
-    await expect(made.hold(`${LIMITS} ${access(options.group.plan)}`)).rejects.toMatchObject({ code });
+    await expect(made.hold(`${LIMITS} ${access(options.group.plan as KernelPlan)}`)).rejects.toMatchObject({ code });
   });
 
   it('ends a cell whose interpreter was killed, and sets no limits on what replaced it', async () => {

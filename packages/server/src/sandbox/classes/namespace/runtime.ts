@@ -5,8 +5,10 @@
 import { existsSync } from 'node:fs';
 import { GUEST } from '../../cell/description.ts';
 import type { CellOptions, Runtime } from '../../cell/runtime.ts';
+import type { GroupRoot } from '../../kernel/cgroup/cgroup.ts';
 import { versionOf } from '../../kernel/host/executable.ts';
 import { hostPatience } from '../../kernel/host/patience.ts';
+import { hasOneUser } from '../../kernel/user-namespace/mapped-users.ts';
 import { nativePath, requireNatives } from '../../native/native.ts';
 import { launcherConfiguration, type Template } from './configuration.ts';
 import { startForked } from './forked-start.ts';
@@ -38,9 +40,12 @@ export function isLauncherBuilt(): boolean {
 }
 
 /** A runtime whose cells are forked. Disposing it ends its launchers. Rejects if the launcher is not built. */
-export async function launcherRuntime(): Promise<Runtime> {
+export async function launcherRuntime(groups: GroupRoot): Promise<Runtime> {
   requireNatives('svc-launcher');
   const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
+  const isGrouped = groups.version !== 'none';
+  // The kernel counts processes of a user in a user namespace (namespaces(7)): process 1, where that is its user, too.
+  const ownOfUser = hasOneUser() ? OWN_PROCESSES : 0;
   const { launcherOf, templates, ...launchers } = openLaunchers(await hostPatience());
   return {
     name: 'svc-launcher',
@@ -49,15 +54,19 @@ export async function launcherRuntime(): Promise<Runtime> {
     path: LAUNCHER_PROGRAM,
     identity: { name: 'svc-launcher', version, platform: null },
     sharesHostKernel: true,
-    overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + OWN_PROCESSES, guestProcesses: 16 },
+    overhead: {
+      memoryBytes: 0,
+      processes: (maxPids) => maxPids + OWN_PROCESSES,
+      guestProcesses: isGrouped ? 16 : ownOfUser,
+    },
     templateOf(request) {
-      if (request.language !== 'python') return null;
+      if (request.language !== 'python' || !isGrouped || hasOneUser()) return null;
       if (request.isAsked) templates.noteAsked(request);
       return templates.launcherOf(request) === null ? null : request.owner;
     },
     start: (options, boot) => startForked(launcherOf(options), options, boot),
     ownMemoryBytes: () => 0,
-    heldProcesses: ({ group }) => group - OWN_PROCESSES,
+    heldProcesses: ({ group, guest }) => (isGrouped ? group - OWN_PROCESSES : guest - ownOfUser),
     [Symbol.asyncDispose]: () => launchers[Symbol.asyncDispose](),
   };
 }
@@ -74,6 +83,7 @@ function openLaunchers(patience: number) {
       program: LAUNCHER_PROGRAM,
       kind: `${options.language} of ${options.pack.name}${template === null ? '' : ', by copies'}`,
       configuration: launcherConfiguration(options, template),
+      keepsCells: options.group.location.version === 'none',
       reserve: template === null ? undefined : options.reserve,
       ...deadlines,
     });

@@ -34,7 +34,7 @@ export interface LaunchedCell {
    * `code` of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /** Says that the process and its groups are no longer needed. Without effect after `hold`. */
+  /** Says that the process and its groups are no longer needed. After `hold` only a launcher that keeps its cells hears it. */
   readonly forget: () => void;
 }
 
@@ -58,6 +58,8 @@ export interface LauncherOptions {
   readonly kind?: string;
   /** Lines, as `configuration.c` reads them. */
   readonly configuration: readonly string[];
+  /** Whether a cell that took a job is kept until it is forgotten, because it has no groups by which it could be killed. */
+  readonly keepsCells?: boolean;
   /** Each process that has a template gets another cell for it. */
   readonly reserve?: (() => ReservedCell) | undefined;
   /** How long it may take to be ready: a template starts an interpreter. */
@@ -92,6 +94,7 @@ export class Serving {
   readonly #living = new Map<string, Living>();
   readonly #dueAt = performance.now() + AGE_MILLISECONDS_MAX;
   readonly #exited: Promise<void>;
+  readonly #keepsCells: boolean;
   #cellsLeft: number;
   #isRetired = false;
   readonly #ready = Promise.withResolvers<void>();
@@ -126,10 +129,11 @@ export class Serving {
 
   private constructor(
     child: ChildProcess,
-    { cellsOfOneMax = CELLS_OF_ONE_MAX, silentMilliseconds }: LauncherOptions,
+    { cellsOfOneMax = CELLS_OF_ONE_MAX, silentMilliseconds, keepsCells = false }: LauncherOptions,
     template: ReservedCell | null,
   ) {
     this.#cellsLeft = cellsOfOneMax;
+    this.#keepsCells = keepsCells;
     this.#signs = new SignsOfLife({
       milliseconds: silentMilliseconds,
       isAwaited: () => this.#isAwaited(),
@@ -281,7 +285,7 @@ export class Serving {
     this.#signs.expect();
     this.#input.write(`hold ${id} ${words}\n`);
     const report = await living.held.promise;
-    living.isForgotten = true;
+    living.isForgotten = !this.#keepsCells;
     return report;
   }
 

@@ -30,6 +30,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
     runtime_packs: [],
     // The host's own loopback, like every other interface.
     hasLoopback: true,
+    hasGroups: false,
     ownMemMb: 0,
     packsLeftOut: [],
     loadNewPacks: () => ({ packs: [], leftOut: [] }),

@@ -15,7 +15,9 @@ export const UNLIMITED: GroupLimits = { memoryBytes: Number.POSITIVE_INFINITY, p
 /** Where a group is, as plain data from which another thread can open it (`open-group.ts`). */
 export type GroupLocation =
   | { readonly version: 'v1'; readonly paths: V1Paths }
-  | { readonly version: 'v2'; readonly directory: string };
+  | { readonly version: 'v2'; readonly directory: string }
+  /** No group: the processes below one, which is process 1 of a cell. */
+  | { readonly version: 'none'; readonly first: number };
 
 /** Directories of one v1 group: those that are read, and all of them. */
 export interface V1Paths {
@@ -54,10 +56,12 @@ export interface Reading extends GroupFile {
   readonly parse: (text: string) => number;
 }
 
-/** Where each number is. The kernel may keep no peak of the memory. */
-export type Readings = Readonly<Record<Exclude<Measure, 'memoryPeakBytes'>, Reading>> & {
-  readonly memoryPeakBytes: Reading | null;
-};
+/** Where each number is; null if it is in no file. */
+export type Readings = Readonly<Record<Measure, Reading | null>>;
+
+/** Of a group that the kernel keeps: it may keep no peak of the memory. */
+export type KernelReadings = Readonly<Record<Exclude<Measure, 'memoryPeakBytes'>, Reading>> &
+  Pick<Readings, 'memoryPeakBytes'>;
 
 /** A value for one file of a group. */
 export interface Writing extends GroupFile {
@@ -80,7 +84,13 @@ export interface GroupPlan {
   readonly toResetPeak: readonly Writing[];
 }
 
-/** One cell's group on either cgroup version. Every number is read from the kernel when it is requested. */
+/** The plan of a group that the kernel keeps. */
+export type KernelPlan = GroupPlan & { readonly readings: KernelReadings };
+
+/**
+ * One cell's group on either cgroup version, or its processes where there are no groups. Every number is read from the kernel
+ * when it is requested.
+ */
 export interface Group {
   readonly location: GroupLocation;
   /** The directories of the group, one for each hierarchy. */
@@ -99,7 +109,11 @@ export interface Group {
   unreclaimableBytes(): number;
   /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;
-  /** Host ids of all processes in the group. */
+  /** Whether it has more memory than this although no kernel holds that: never, where the kernel has a group for it. */
+  hasMoreThan(memoryBytes: number): boolean;
+  /** Told process 1 of the cell, whose id then stays its own until null is told. A kernel's group needs no such thing. */
+  adopt(first: number | null): void;
+  /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];
   /** Kills all processes in the group; new ones cannot escape. Returns at once. */
   kill(): void;
@@ -112,7 +126,7 @@ export interface Group {
 
 /** The place where groups are made on this host. */
 export interface GroupRoot {
-  readonly version: 'v1' | 'v2';
+  readonly version: GroupLocation['version'];
   /** A v2 mount beside v1 controllers: crun refuses to start if it sees one. */
   readonly hybridMount: string | null;
   create(name: string): Group;

@@ -1,7 +1,7 @@
 /** Groups on cgroup v1: one directory for each controller. Linux, Documentation/admin-guide/cgroup-v1. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { GroupPlan, GroupRoot, V1Paths, Writing } from './cgroup.ts';
+import type { GroupRoot, KernelPlan, V1Paths, Writing } from './cgroup.ts';
 import { childDirectories, memberOf, parseNumber, removeDirectory, writeUnlessGone } from './control-files.ts';
 import { KernelGroup } from './kernel-group.ts';
 
@@ -48,7 +48,7 @@ let hasSwapLimit: boolean | null = null;
 const WHOLE_SHARES = 1024;
 
 /** All groups under a root share this plan, because it names directories by index. */
-function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): GroupPlan {
+function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): KernelPlan {
   const [ofMemory, ofPids, ofCpuacct] = [memory, pids, cpuacct].map((path) => all.indexOf(path)) as [
     number,
     number,
@@ -91,7 +91,7 @@ function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): GroupPlan {
 }
 
 export class GroupV1 extends KernelGroup {
-  readonly plan: GroupPlan;
+  readonly plan: KernelPlan;
   readonly #pids: string;
 
   constructor(paths: V1Paths, plan = planOf(paths)) {

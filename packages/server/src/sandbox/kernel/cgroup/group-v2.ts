@@ -1,7 +1,7 @@
 /** Groups on cgroup v2: one directory for all. Linux, Documentation/admin-guide/cgroup-v2. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { GroupPlan, GroupRoot, Writing } from './cgroup.ts';
+import type { GroupRoot, KernelPlan, Writing } from './cgroup.ts';
 import {
   childDirectories,
   memberOf,
@@ -86,7 +86,7 @@ const number = (file: string) => ({ directory: 0, file, parse: parseNumber });
 const member = (file: string, name: string) => ({ directory: 0, file, parse: memberOf(name) });
 
 /** All groups below `parent` share this plan. */
-function planOf(parent: string): GroupPlan {
+function planOf(parent: string): KernelPlan {
   const has = (file: string) => existsSync(join(parent, file));
   const onceForAll = [
     ...(has('memory.swap.max') ? [setting('memory.swap.max', 0)] : []),
@@ -119,7 +119,7 @@ function planOf(parent: string): GroupPlan {
 }
 
 /** The plan of the groups below a directory, made once. */
-let known: { readonly parent: string; readonly plan: GroupPlan } | null = null;
+let known: { readonly parent: string; readonly plan: KernelPlan } | null = null;
 
 export class GroupV2 extends KernelGroup {
   readonly #directory: string;
@@ -130,7 +130,7 @@ export class GroupV2 extends KernelGroup {
     this.#directory = directory;
   }
 
-  get plan(): GroupPlan {
+  get plan(): KernelPlan {
     const parent = dirname(this.#directory);
     if (known?.parent !== parent) known = { parent, plan: planOf(parent) };
     return known.plan;

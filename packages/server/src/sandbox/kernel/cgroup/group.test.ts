@@ -49,7 +49,7 @@ describe('a control group', () => {
     const read = () => {
       const { location } = group;
       if (location.version === 'v2') return Number(readFileSync(join(location.directory, 'cpu.weight')));
-      return Number(readFileSync(join(location.paths.cpu ?? '', 'cpu.shares')));
+      return Number(readFileSync(join((location.version === 'v1' && location.paths.cpu) || '', 'cpu.shares')));
     };
     const whole = read();
     group.write(group.plan.toShare(1 / 16));

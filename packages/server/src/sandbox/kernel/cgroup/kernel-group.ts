@@ -1,6 +1,6 @@
 /** A group on either cgroup version: where its numbers are is in its plan, and how it is killed in its subclass. */
 import { join } from 'node:path';
-import type { Group, GroupLimits, GroupLocation, GroupPlan, Measure, Writing } from './cgroup.ts';
+import type { Group, GroupLimits, GroupLocation, KernelPlan, Measure, Writing } from './cgroup.ts';
 import { killAndRemove, makeDirectories, memberOf, readFrom, readProcesses, writeTo } from './control-files.ts';
 
 export abstract class KernelGroup implements Group {
@@ -21,9 +21,15 @@ export abstract class KernelGroup implements Group {
     this.#filesMember = filesMember;
   }
 
-  abstract get plan(): GroupPlan;
+  abstract get plan(): KernelPlan;
 
   abstract kill(): void;
+
+  hasMoreThan(): boolean {
+    return false;
+  }
+
+  adopt(): void {}
 
   make(): void {
     makeDirectories(this.directories);

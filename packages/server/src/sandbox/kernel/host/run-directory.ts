@@ -5,7 +5,8 @@
  * job's files are in a mount namespace that ends with its cell.
  */
 
-import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
+import { accessSync, constants, lstatSync, mkdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
@@ -27,11 +28,28 @@ export function runDirectoryOf(name: string): string {
 
 /**
  * The directory of all services of this user: `/run/svc` if this process is root of the host or may write there, else
- * the one of the user who is root of this user namespace.
+ * the one of the user who is root of this user namespace: where systemd has a directory for it, or in the one for all.
+ *
+ * @throws Error if somebody else made that before
  */
 export function runDirectory(): string {
   const owner = ownerOutside();
-  return owner === null || mayWrite(OF_ROOT) || !mayWrite(dirname(ofUser(owner))) ? OF_ROOT : ofUser(owner);
+  if (owner === null || mayWrite(OF_ROOT)) return OF_ROOT;
+  return mayWrite(dirname(ofUser(owner))) ? ofUser(owner) : ownDirectory(join(tmpdir(), `svc-${owner}`));
+}
+
+/** Anybody may make a directory of any name where all have theirs, or a link in its place. */
+function ownDirectory(path: string): string {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const found = lstatSync(path);
+  if (!found.isDirectory() || found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) {
+    throw new Error(`${path} is not a directory of this user alone: remove it, or set TMPDIR to one that is`);
+  }
+  return path;
 }
 
 function mayWrite(path: string): boolean {

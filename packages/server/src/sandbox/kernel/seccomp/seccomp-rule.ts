@@ -30,6 +30,11 @@ export function equals(index: number, value: number): Argument {
   return { index, value, op: 'SCMP_CMP_EQ' };
 }
 
+/** The argument at `index` is more than `value`. */
+export function exceeds(index: number, value: number): Argument {
+  return { index, value, op: 'SCMP_CMP_GT' };
+}
+
 /**
  * The bits in `mask` of the argument at `index` equal those of `value`. Numbers of 32 bits are also compared this way.
  */

@@ -3,7 +3,7 @@
  * tries something unusual gets `EPERM` instead of dying. A call that the filter does not know gives `ENOSYS`, as on an
  * older kernel, so that a libc that is newer than this list falls back to another call.
  */
-import { allBut, allow, equals, matches, type Rule, refuse } from './seccomp-rule.ts';
+import { allBut, allow, equals, exceeds, matches, type Rule, refuse } from './seccomp-rule.ts';
 import { allowedOptions, allowedSockets, OPTION_CALLS, refusedSockets, SOCKET_CALLS } from './socket-rules.ts';
 import { ALLOWED_CALLS, REFUSED_CALLS, UNKNOWN_CALLS } from './system-calls.ts';
 
@@ -54,7 +54,27 @@ export interface FilterOptions {
 /** The options, and whether programs use the host's kernel or gVisor's. */
 export interface KernelFilterOptions extends FilterOptions {
   readonly sharesHostKernel: boolean;
+  /** Whether the program has the user of process 1, and all cells have one user. */
+  readonly oneUser?: boolean;
 }
+
+/** F_SETPIPE_SZ: what all pipes of a user hold is counted for all cells that are this user's. */
+const PIPE_SIZE = 1031;
+
+/**
+ * Calls by which one user's process could end or starve another's. Limits may be read of every process, and set on the
+ * caller alone: a limit of processor time on process 1 would end the cell. Process 1 itself gives up its capabilities by
+ * `capset`, which gives nothing to whoever has none.
+ */
+const ONE_USER_CALLS = ['fcntl', 'prlimit64'];
+const oneUserRules: readonly Rule[] = [
+  allow(['capset']),
+  allow(['prlimit64'], equals(0, 0)),
+  allow(['prlimit64'], equals(2, 0)),
+  refuse(['prlimit64'], exceeds(0, 0), exceeds(2, 0)),
+  ...allBut([PIPE_SIZE]).map(({ mask, value }) => allow(['fcntl'], matches(1, mask, value))),
+  refuse(['fcntl'], matches(1, 0xffffffff, PIPE_SIZE)),
+];
 
 /**
  * The only architecture in which a program may call the kernel. Calls through 32-bit and x32 entry points end with
@@ -75,11 +95,11 @@ const MISSING_IN_GVISOR: readonly string[] =
  * `clone3` answers ENOSYS, because its flags are in memory where a filter cannot see them: libc falls back to `clone`.
  */
 export function seccompProfile(
-  { loopback, sharesHostKernel }: KernelFilterOptions,
+  { loopback, sharesHostKernel, oneUser = false }: KernelFilterOptions,
   architecture: string = process.arch,
 ): SeccompProfile {
   const ofHost = ['ioctl', ...SYNC_CALLS, ...(loopback ? OPTION_CALLS : [])];
-  const apart = sharesHostKernel ? ofHost : MISSING_IN_GVISOR;
+  const apart = [...(sharesHostKernel ? ofHost : MISSING_IN_GVISOR), ...(oneUser ? ONE_USER_CALLS : [])];
   return {
     defaultAction: 'SCMP_ACT_ERRNO',
     defaultErrnoRet: ENOSYS,
@@ -87,9 +107,10 @@ export function seccompProfile(
     syscalls: [
       allow(ALLOWED_CALLS.filter((name) => !apart.includes(name))),
       ...(sharesHostKernel ? hostRules(loopback) : []),
+      ...(oneUser ? oneUserRules : []),
       ...allowedWithArguments,
       ...allowedSockets(loopback),
-      refuse(REFUSED_CALLS),
+      refuse(REFUSED_CALLS.filter((name) => !oneUser || name !== 'capset')),
       ...CLONE_NEW_NAMESPACES.map((value) => refuse(['clone'], matches(0, value, value))),
       ...refusedSockets(loopback),
       { names: UNKNOWN_CALLS, action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },

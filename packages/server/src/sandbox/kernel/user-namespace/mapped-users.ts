@@ -39,6 +39,11 @@ export function isRootOfHost(): boolean {
   return process.geteuid?.() === 0 && ownExtents().some(({ first, count }) => first === 0 && count === EVERYBODY);
 }
 
+/** Whether nobody is mapped here but the caller, who is then root of the namespace and each program as well. */
+export function hasOneUser(): boolean {
+  return ownExtents().length === 1 && ownExtents()[0]?.count === 1;
+}
+
 /** The user that root of this user namespace is outside of it; null for root of the host and for an ordinary user. */
 export function ownerOutside(): number | null {
   if (process.geteuid?.() !== 0 || isRootOfHost()) return null;

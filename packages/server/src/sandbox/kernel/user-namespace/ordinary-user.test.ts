@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { missingRight, type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
+import { missingRights, missingUsers, type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
 
 const ALLOWED: OrdinaryUserFacts = {
   user: 'ada',
@@ -9,31 +9,43 @@ const ALLOWED: OrdinaryUserFacts = {
   users: { first: 100_000, count: 65_536 },
   groups: { first: 100_000, count: 65_536 },
   noNewPrivileges: false,
-  groupProblem: null,
   isBuilt: true,
 };
 
 describe('an ordinary user', () => {
-  it('lacks nothing where user namespaces, subordinate users and a delegated group are there', () => {
-    expect(missingRight(ALLOWED)).toBeNull();
+  it('lacks nothing where user namespaces and subordinate users are there', () => {
+    expect([missingRights(ALLOWED), missingUsers(ALLOWED)]).toEqual([[], null]);
+  });
+
+  it('makes cells of one user where nothing but user namespaces is there', () => {
+    const bare = {
+      ...ALLOWED,
+      hasName: false,
+      hasMappers: false,
+      users: null,
+      groups: null,
+      groupProblem: 'read-only',
+    };
+    expect(missingRights(bare)).toEqual([]);
   });
 
   it.each<[string, Partial<OrdinaryUserFacts>, RegExp]>([
-    ['a setting of the kernel', { refusals: ['user.max_user_namespaces=15000'] }, /^as root: sysctl -w user\.max/],
     ['newuidmap', { hasMappers: false }, /apt-get install uidmap$/],
     ['a name', { hasName: false }, /getent passwd/],
     ['subordinate users', { users: null }, /usermod --add-subuids .* ada$/],
     ['enough subordinate groups', { groups: { first: 100_000, count: 2 } }, /--add-subgids .* ada$/],
     ['the right to new privileges', { noNewPrivileges: true }, /NoNewPrivileges=yes/],
-    ['a delegated group', { groupProblem: '/sys/fs/cgroup is read-only' }, /Delegate=yes/],
-    ['what the set-up builds', { isBuilt: false }, /^vouchbox setup$/],
-  ])('learns the one thing to do about %s', (_, facts, fix) => {
-    expect(missingRight({ ...ALLOWED, ...facts })?.fix).toMatch(fix);
+  ])('learns what to do about %s, for users that only its cells have', (_, facts, fix) => {
+    expect(missingUsers({ ...ALLOWED, ...facts })?.fix).toMatch(fix);
   });
 
-  it('learns first what the other requirements depend on', () => {
-    const nothing = { refusals: ['user.max_user_namespaces=15000'], hasMappers: false, users: null, isBuilt: false };
-    expect(missingRight({ ...ALLOWED, ...nothing })?.fix).toBe('as root: sysctl -w user.max_user_namespaces=15000');
+  it('learns everything at once without which there are no cells', () => {
+    const refusals = ['user.max_user_namespaces=15000', 'kernel.apparmor_restrict_unprivileged_userns=0'];
+    expect(missingRights({ ...ALLOWED, refusals, isBuilt: false }).map(({ fix }) => fix)).toEqual([
+      'as root: sysctl -w user.max_user_namespaces=15000',
+      'as root: vouchbox setup --apparmor',
+      'vouchbox setup',
+    ]);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * What an ordinary user needs on a host to make namespace cells there, and which one thing is missing. Everything here
- * is a decision about facts; `own-facts.ts` reads them.
+ * What an ordinary user needs on a host to make namespace cells there, what each further right would give, and what is
+ * missing of both. Everything here is a decision about facts; `own-facts.ts` reads them.
  */
 import type { UserRange } from './mapped-users.ts';
 
@@ -19,8 +19,6 @@ export interface OrdinaryUserFacts {
   readonly groups: UserRange | null;
   /** Whether this process gave up new privileges, without which newuidmap(1) has none. */
   readonly noNewPrivileges: boolean;
-  /** Why no control groups can be made below this process's own; null if they can. */
-  readonly groupProblem: string | null;
   /** Whether the set-up has built what enters the namespace. */
   readonly isBuilt: boolean;
 }
@@ -34,13 +32,23 @@ export interface MissingRight {
 /** Every cell takes two users, and some wait for the next jobs. */
 export const SUBORDINATES_MIN = 1024;
 
-/** The first thing that is missing, in the order in which a start needs it; null if namespace cells can be made. */
-export function missingRight(facts: OrdinaryUserFacts): MissingRight | null {
-  const { user, refusals, hasMappers, noNewPrivileges, groupProblem, isBuilt } = facts;
-  const [refusal] = refusals;
-  if (refusal !== undefined) {
-    return { missing: 'user namespaces of an ordinary user', fix: `as root: sysctl -w ${refusal}` };
-  }
+/** All without which no cell can be made, at once. */
+export function missingRights({ refusals, isBuilt }: OrdinaryUserFacts): readonly MissingRight[] {
+  return [
+    ...refusals.map((refusal) => ({
+      missing: 'user namespaces of an ordinary user',
+      fix: refusal.startsWith('kernel.apparmor') ? APPARMOR : `as root: sysctl -w ${refusal}`,
+    })),
+    ...(isBuilt ? [] : [{ missing: 'what the set-up builds', fix: 'vouchbox setup' }]),
+  ];
+}
+
+/** AppArmor's rule stays for everybody else: a profile names one program that no user can write. */
+const APPARMOR = 'as root: vouchbox setup --apparmor';
+
+/** The first thing that is missing for cells with two users each, which nobody else has; null if nothing is. */
+export function missingUsers(facts: OrdinaryUserFacts): MissingRight | null {
+  const { user, hasMappers, noNewPrivileges } = facts;
   if (!hasMappers) return { missing: 'newuidmap and newgidmap', fix: 'as root: apt-get install uidmap' };
   if (!facts.hasName) {
     return { missing: 'a name in the user database', fix: 'run it as a user whom getent passwd knows' };
@@ -57,13 +65,6 @@ export function missingRight(facts: OrdinaryUserFacts): MissingRight | null {
       fix: 'take NoNewPrivileges=yes, and settings that imply it, out of the unit',
     };
   }
-  if (groupProblem !== null) {
-    return {
-      missing: `control groups of this user: ${groupProblem}`,
-      fix: 'start it in a unit with Delegate=yes, for instance by systemd-run --user --pty --property=Delegate=yes',
-    };
-  }
-  if (!isBuilt) return { missing: 'what the set-up builds', fix: 'vouchbox setup' };
   return null;
 }
 

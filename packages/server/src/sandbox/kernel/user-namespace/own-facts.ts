@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { nativePath, nativeProblem } from '../../native/native.ts';
-import { readCgroupLayout } from '../cgroup/layout.ts';
 import { type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
 
 /** The program that `enter.c` is built as. */
@@ -21,7 +20,6 @@ const SETTINGS = [
 
 export function ownFacts(): OrdinaryUserFacts {
   const names = namesOfUser();
-  const layout = readCgroupLayout();
   return {
     user: names[0] as string,
     refusals: SETTINGS.filter(({ name, refuses }) => settingOf(name) === refuses).map(
@@ -32,7 +30,6 @@ export function ownFacts(): OrdinaryUserFacts {
     users: subordinatesIn(readIfThere('/etc/subuid'), names),
     groups: subordinatesIn(readIfThere('/etc/subgid'), names),
     noNewPrivileges: /^NoNewPrivs:\s*1$/m.test(readIfThere('/proc/self/status')),
-    groupProblem: layout.usable === null ? (layout.problem ?? 'there are none') : null,
     isBuilt: nativeProblem(['svc-enter']) === null,
   };
 }

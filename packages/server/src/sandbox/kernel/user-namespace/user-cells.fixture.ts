@@ -19,7 +19,7 @@ const PROGRAMS = {
 mkdirSync(directory, { mode: 0o711 });
 const groups = groupRootV1(JSON.parse(given) as Omit<V1Paths, 'all'>, 'cells', null);
 await using cells = new ConfinedCells({
-  runtime: await launcherRuntime(),
+  runtime: await launcherRuntime(groups),
   packs: [await systemPack()],
   groups,
   directory,

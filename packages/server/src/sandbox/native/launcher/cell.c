@@ -12,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -61,14 +62,39 @@ void become_root_of_cell(void)
     must(setresuid(0, 0, 0), "become user 0");
 }
 
-/* Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. */
-static void change_user(void)
+/*
+ * What the kernel counts for one user of the host it counts for all cells that are this user's. In its own user namespace a
+ * cell gets little of it: these files show the limits of whoever opens them. namespaces(7), /proc/sys/user.
+ */
+static void bound_own_user(int limits)
+{
+    static const char *const MAXIMA[][2] = {
+        { "max_inotify_instances", "16" }, { "max_inotify_watches", "4096" }, { "max_user_namespaces", "0" },
+    };
+    for (size_t at = 0; at < sizeof MAXIMA / sizeof *MAXIMA; at++) {
+        int file = openat(limits, MAXIMA[at][0], O_WRONLY | O_CLOEXEC);
+        must(file, "open %s", MAXIMA[at][0]);
+        must(write(file, MAXIMA[at][1], strlen(MAXIMA[at][1])), "write %s", MAXIMA[at][0]);
+        close(file);
+    }
+    close(limits);
+}
+
+/*
+ * Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. In a cell of one
+ * user it stays that user, with the same capabilities: what the program could do to it, its filter refuses, and
+ * /proc/PID of this process is closed.
+ */
+static void change_user(const struct configuration *configuration, int limits)
 {
     char answer;
     must(unshare(CLONE_NEWUSER), "unshare users");
     must(write(UP, "m", 1), "ask for a mapping");
     if (read(DOWN, &answer, 1) != 1) syscall(SYS_exit_group, 125);
-    become_root_of_cell();
+    if (!configuration->has_one_user) return become_root_of_cell();
+    if (getuid() != JOB_UID) fail("the users of the cell are not mapped");
+    bound_own_user(limits);
+    must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "close /proc");
 }
 
 /* The cell's ends become 0, 1 and 2, and 30 and 31; the service opens its own, from 20 and from 28 on, through /proc. */
@@ -127,10 +153,11 @@ void become_cell(const struct configuration *configuration, enum kind kind, cons
     must(unshare(CLONE_NEWCGROUP), "unshare control groups");
     close_others(kind, request->has_tools);
     prefer_for_killing();
+    int limits = configuration->has_one_user ? open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     make_mounts(configuration, request->root);
     cover_kernel_files(configuration);
     if (kind == TEMPLATE) leave_protocol();
     set_up_kernel(configuration);
-    change_user();
+    change_user(configuration, limits);
     confine(configuration, kind);
 }

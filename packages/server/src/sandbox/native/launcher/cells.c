@@ -298,7 +298,7 @@ void forget(struct cell *cell)
     let_go(cell);
 }
 
-void hold(struct cell *cell, const unsigned long *limits, const char *accesses)
+void hold(const struct configuration *configuration, struct cell *cell, const unsigned long *limits, const char *accesses)
 {
     report->length = 0;
     if (limit_waiting(cell, limits) != 0 || access_groups(cell->request.id, accesses, report) != 0) {
@@ -308,6 +308,7 @@ void hold(struct cell *cell, const unsigned long *limits, const char *accesses)
     char rows[ORDER_BYTES];
     say_limits(rows, sizeof rows, cell->held);
     add_section(report, "process limits", "%s\n", rows);
-    forget(cell);
+    if (configuration->groups.count > 0) forget(cell);
+    else let_go(cell);
     answer_with_report("held", cell, report);
 }

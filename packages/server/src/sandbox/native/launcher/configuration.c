@@ -74,6 +74,7 @@ static void take(struct configuration *into, const char *keyword, char *rest)
     else if (!strcmp(keyword, "mount")) add(&into->mounts, rest);
     else if (!strcmp(keyword, "workflags")) into->work_flags = strtoul(rest, NULL, 10);
     else if (!strcmp(keyword, "work")) into->work_size = rest;
+    else if (!strcmp(keyword, "mapping")) into->has_one_user = !strcmp(rest, "one");
     else if (!strcmp(keyword, "devices")) into->shows_devices = !strcmp(rest, "shown");
     else if (!strcmp(keyword, "loopback")) into->has_loopback = 1;
     else if (!strcmp(keyword, "execute")) into->executes_late = !strcmp(rest, "late");
@@ -98,7 +99,7 @@ struct configuration *parse_configuration(char *text)
 
 void require_complete(const struct configuration *configuration)
 {
-    if (configuration->groups.count == 0 || configuration->count == NULL || configuration->rootfs == NULL ||
+    if ((configuration->groups.count == 0) != (configuration->count == NULL) || configuration->rootfs == NULL ||
         configuration->arguments.count == 0 || configuration->work_size == NULL || configuration->otherwise <= 0 ||
         (configuration->library != NULL && (configuration->template_cell == NULL || configuration->users_count == 0)))
         fail("the configuration is not complete");

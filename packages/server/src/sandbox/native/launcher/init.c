@@ -50,13 +50,15 @@ struct waiting {
     int ready, go;
 };
 
-static void leave_process_one(void)
+static void leave_process_one(const struct configuration *configuration)
 {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
-    drop_everything();
+    /* Of a cell with one user, this is the job's user already. */
+    if (configuration->has_one_user) keep_capabilities(0);
+    else drop_everything();
     umask(022);
     must(chdir(WORK), "chdir");
 }
@@ -84,7 +86,7 @@ static void close_all_but_tools(const struct configuration *configuration, const
 
 static void become_interpreter(const struct configuration *configuration, const struct words *command, int go, int ready)
 {
-    leave_process_one();
+    leave_process_one(configuration);
     must(dup3(go, SPARE, O_CLOEXEC), "dup3"), must(dup3(ready, SPARE + 1, O_CLOEXEC), "dup3");
     must(dup2(SPARE, GO), "dup2"), must(dup2(SPARE + 1, READY), "dup2");
     /* Until the interpreter is executed, a failure can still be reported. */
@@ -346,7 +348,7 @@ static void run_template(const struct configuration *configuration)
     pid_t pid = fork();
     must(pid, "fork");
     if (pid == 0) {
-        leave_process_one();
+        leave_process_one(configuration);
         close_range(STDERR_FILENO + 1, ASKED - 1, CLOSE_RANGE_CLOEXEC);
         execute(&configuration->arguments, &configuration->environment);
     }

@@ -122,6 +122,7 @@ struct configuration {
     struct words mounts;       /* path in the cell; type, flags and options, as mount(2) has them */
     char *work_size;           /* of /work and all below it, as tmpfs(5) reads it */
     unsigned long work_flags;  /* of /work beside nosuid and nodev */
+    int has_one_user;          /* whether a cell has no user but that of its maker, who is neither root in it nor another's */
     int shows_devices;         /* whether a cell has the host's devices: in a user namespace nobody can make others */
     int has_loopback;          /* whether `lo` is up in a cell */
     int executes_late;         /* whether a command is executed only when it is released: it cannot wait itself */
@@ -196,8 +197,11 @@ void make_template(const struct configuration *configuration);
 void end_with_template(const struct configuration *configuration) __attribute__((noreturn));
 /* Takes a cell's messages to the launcher. */
 void hear(const struct configuration *configuration, struct cell *cell);
-/* Sets a job's limits on a cell, and reports the values that are read back. */
-void hold(struct cell *cell, const unsigned long *limits, const char *accesses);
+/*
+ * Sets a job's limits on a cell, and reports the values that are read back. A cell in groups is then let go. One without is
+ * killed by the id of its process 1, which is therefore kept until the service forgets it.
+ */
+void hold(const struct configuration *configuration, struct cell *cell, const unsigned long *limits, const char *accesses);
 /* Lets the cell go: the service has opened everything that it needs of the process. */
 void forget(struct cell *cell);
 /* Reports each cell that has ended. */

@@ -31,12 +31,15 @@ static int map_range(char *into, size_t room, const struct configuration *config
 void map_users(const struct configuration *configuration, const struct cell *cell)
 {
     uid_t root = cell->request.root, first = configuration->users_first, end = first + configuration->users_count;
-    char others[128] = "";
+    char others[128] = "", one[32];
+    snprintf(one, sizeof one, "%u 0 1\n", (unsigned)JOB_UID);
     if (cell->kind == TEMPLATE) {
         int length = map_range(others, sizeof others, configuration, first, root);
         map_range(others + length, sizeof others - length, configuration, root + 2, end);
     }
-    if (map_cell(-1, cell->pid, root, root + 1, others) != 0) { /* The cell notices, because it cannot become its root. */ }
+    /* The cell notices a failure, because it cannot become its user. */
+    if (configuration->has_one_user) (void)write_maps(-1, cell->pid, one);
+    else (void)map_cell(-1, cell->pid, root, root + 1, others);
     if (write(cell->down, "m", 1) < 0) { /* It has ended, as the next read shows. */ }
 }
 

@@ -44,6 +44,7 @@ static void show_tree(const struct tree *tree, int number)
  */
 static void make_cell_directory(const struct configuration *configuration, uid_t root)
 {
+    uid_t user = configuration->has_one_user ? root : root + 1;
     must(mount("tmpfs", CELL, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, configuration->work_size), "mount " CELL);
     make_directory(NOTHING, 0755, 0);
     make_directory(CELL "/layers", 0755, 0);
@@ -51,9 +52,9 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
     make_directory(CELL "/report", 0700, root);
     make_directory(CELL "/report/empty", 0555, 0);
     must(mknod(CELL "/report/cover", S_IFREG | 0444, 0), "make a cover");
-    make_directory(CELL "/work", 0755, root + 1);
+    make_directory(CELL "/work", 0755, user);
     make_directory(CELL "/work/input", 0755, 0);
-    make_directory(CELL "/work/output", 0755, root + 1);
+    make_directory(CELL "/work/output", 0755, user);
     /* Through this the service writes inputs, which are not read-only here. */
     int files = open(CELL, O_PATH | O_DIRECTORY | O_CLOEXEC);
     must(files, "open " CELL);
@@ -64,7 +65,8 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
 static void bind_work(const struct configuration *configuration)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
-    bind_mount(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    /* Where the program's user owns it, nobody may write there: process 1 does not, as it reports to the launcher. */
+    bind_mount(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC | (configuration->has_one_user ? MS_RDONLY : 0));
     bind_mount(CELL "/work", ROOT "/work", flags);
     bind_mount(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY | MS_NOEXEC);
 }
@@ -148,6 +150,9 @@ static void mount_file_systems(const struct configuration *configuration)
         mount_file_system(mounts->first[at], mounts->second[at]);
         if (!strcmp(mounts->first[at], "/dev")) fill_devices(configuration->shows_devices);
     }
+    /* The program's user owns it, too. Its own mounts below stay as they are. */
+    if (configuration->has_one_user)
+        must(mount(NULL, "/dev", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, NULL), "make read-only /dev");
 }
 
 /* Lists the cell's /proc: for each name a slash, `d` for a directory, else `f`, and the name; then a slash. */

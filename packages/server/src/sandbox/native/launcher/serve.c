@@ -62,7 +62,7 @@ static void take_request(const struct configuration *configuration, const char *
     /* The service asks about nobody when it hears nothing. A template that owes an answer has to give it first. */
     if (cell == NULL && !holds && owes_copy()) return;
     if (cell == NULL || !cell->is_made) answer("failed %s %d\n", request.id, ESRCH);
-    else if (holds) hold(cell, limits, accesses);
+    else if (holds) hold(configuration, cell, limits, accesses);
     else forget(cell);
 }
 

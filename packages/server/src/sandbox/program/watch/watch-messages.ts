@@ -5,7 +5,12 @@ export type Breach = 'wall_limit' | 'cpu_limit' | 'memory_limit';
 
 /** The target of a kill: a control group, or a process group of the host if there is no control group. */
 export type Watched =
-  | { readonly kind: 'group'; readonly location: GroupLocation }
+  | {
+      readonly kind: 'group';
+      readonly location: GroupLocation;
+      /** What is only watched, because nothing holds it; absent where the kernel does. */
+      readonly memoryBytesMax?: number;
+    }
   | { readonly kind: 'process_group'; readonly id: number };
 
 export interface WatchRequest {
@@ -38,11 +43,22 @@ export class Verdict {
   readonly shared: SharedArrayBuffer;
   readonly #word: Int32Array;
   readonly #ended: BigInt64Array;
+  readonly #cpu: BigInt64Array;
 
-  constructor(shared = new SharedArrayBuffer(16)) {
+  constructor(shared = new SharedArrayBuffer(24)) {
     this.shared = shared;
     this.#word = new Int32Array(shared, 0, 1);
     this.#ended = new BigInt64Array(shared, 8, 1);
+    this.#cpu = new BigInt64Array(shared, 16, 1);
+  }
+
+  /** The most time of processors that the thread has seen, in microseconds: what is killed may take its own count along. */
+  get cpuMicrosecondsSeen(): number {
+    return Number(Atomics.load(this.#cpu, 0));
+  }
+
+  see(cpuMicroseconds: number): void {
+    Atomics.store(this.#cpu, 0, BigInt(Math.round(cpuMicroseconds)));
   }
 
   /** Returns whether the limit ends the program, and keeps the time. */

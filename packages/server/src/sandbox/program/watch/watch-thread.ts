@@ -60,8 +60,10 @@ class Watching {
 
   #breach(): Breach | null {
     const { group } = this.#processes;
-    if (group !== null && group.read('oomKills') > 0) return 'memory_limit';
-    if (this.#cpuMillisecondsLeft() <= 0) return 'cpu_limit';
+    const cpuMillisecondsLeft = this.#cpuMillisecondsLeft();
+    if (group !== null && (group.read('oomKills') > 0 || group.hasMoreThan(this.#memoryBytesMax())))
+      return 'memory_limit';
+    if (cpuMillisecondsLeft <= 0) return 'cpu_limit';
     return this.#wallMillisecondsLeft() <= 0 ? 'wall_limit' : null;
   }
 
@@ -75,6 +77,11 @@ class Watching {
     return Math.min(this.#processes.group === null ? Number.POSITIVE_INFINITY : pause, this.#wallMillisecondsLeft());
   }
 
+  #memoryBytesMax(): number {
+    const { watched } = this.#request;
+    return (watched.kind === 'group' ? watched.memoryBytesMax : undefined) ?? Number.POSITIVE_INFINITY;
+  }
+
   #wallMillisecondsLeft(): number {
     const { startedNanoseconds, wallMilliseconds } = this.#request;
     return wallMilliseconds - Number(process.hrtime.bigint() - startedNanoseconds) / NANOSECONDS;
@@ -84,7 +91,9 @@ class Watching {
     const { cpuMicrosecondsBefore, cpuMillisecondsMax } = this.#request;
     const { group } = this.#processes;
     if (group === null || cpuMillisecondsMax === null) return Number.POSITIVE_INFINITY;
-    return cpuMillisecondsMax - (group.read('cpuMicroseconds') - cpuMicrosecondsBefore) / 1000;
+    const taken = group.read('cpuMicroseconds') - cpuMicrosecondsBefore;
+    this.#verdict.see(taken);
+    return cpuMillisecondsMax - taken / 1000;
   }
 }
 

@@ -54,6 +54,11 @@ export class Watch implements Disposable {
     return this.#verdict.found;
   }
 
+  /** The most time of processors that was seen while the program ran. */
+  get cpuMillisecondsSeen(): number {
+    return this.#verdict.cpuMicrosecondsSeen / 1000;
+  }
+
   /** The wall time until now, or until a limit ended the program. */
   wallMilliseconds(): number {
     const ended = this.#verdict.foundNanoseconds ?? process.hrtime.bigint();

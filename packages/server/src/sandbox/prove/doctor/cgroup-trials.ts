@@ -4,6 +4,7 @@
  */
 import type { Group, GroupRoot } from '../../kernel/cgroup/cgroup.ts';
 import { type CgroupLayout, openGroupRoot, readCgroupLayout } from '../../kernel/cgroup/layout.ts';
+import { isRootOfHost } from '../../kernel/user-namespace/mapped-users.ts';
 import { type Finding, fail, pass, warn } from './finding.ts';
 import type { Probes } from './probe.ts';
 import type { Trial } from './trial.ts';
@@ -13,6 +14,13 @@ const LIMITS = { memoryBytes: 48 * MIB, processes: 16 };
 const TOO_MUCH_BYTES = 256 * MIB;
 const TOO_MANY = 64;
 const DELEGATE = 'run as root, and in a container give it a writable cgroup of its own (systemd: Delegate=yes)';
+
+const SCOPE = 'start it with a delegated group: systemd-run --user --scope --property=Delegate=yes vouchbox …';
+
+/** Whether no cell can be made without groups: an ordinary user's are made without those that it was not given. */
+export function needsGroups(): boolean {
+  return isRootOfHost() || readCgroupLayout().usable !== null;
+}
 
 /**
  * Trials that share one group, below a group root named `instance`. Dispose of it after the trials, and before the
@@ -30,13 +38,15 @@ export class CgroupTrials implements AsyncDisposable {
   }
 
   get all(): Trial[] {
+    const layout: Trial = {
+      id: 'cgroup.layout',
+      title: 'control groups with the memory and pids controllers',
+      fix: 'mount a cgroup file system with both controllers',
+      attempt: () => describeLayout(readCgroupLayout()),
+    };
+    if (!needsGroups()) return [layout];
     return [
-      {
-        id: 'cgroup.layout',
-        title: 'control groups with the memory and pids controllers',
-        fix: 'mount a cgroup file system with both controllers',
-        attempt: () => describeLayout(readCgroupLayout()),
-      },
+      layout,
       this.#trial('cgroup.delegation', 'a group can be made', 'cgroup.layout', () => this.#make()),
       this.#trial('cgroup.limits', 'memory and process limits are read back as set', 'cgroup.delegation', () =>
         this.#limit(),
@@ -125,6 +135,8 @@ export class CgroupTrials implements AsyncDisposable {
 
 function describeLayout(layout: CgroupLayout): Finding {
   const { usable, problem, version } = layout;
+  if (usable === null && !needsGroups())
+    return warn(`${version}, and none can be made: memory is watched, not held`, SCOPE);
   if (usable === null) return fail(`${version}, and no limit can be held`, problem ?? DELEGATE);
   return pass(`${version}, limits are held by cgroup ${'v2' in usable ? 'v2' : 'v1'}`);
 }

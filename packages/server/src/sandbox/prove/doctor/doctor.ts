@@ -6,8 +6,9 @@
 import type { PreflightOptions } from '../../classes/candidate.ts';
 import { openGvisorCells, openNamespaceCells } from '../../classes/open-cells.ts';
 import { instanceName } from '../../kernel/host/run-directory.ts';
+import { hasOneUser } from '../../kernel/user-namespace/mapped-users.ts';
 import { tryCells } from './cell-trials.ts';
-import { CgroupTrials } from './cgroup-trials.ts';
+import { CgroupTrials, needsGroups } from './cgroup-trials.ts';
 import type { Check } from './finding.ts';
 import { postureOf } from './host-posture.ts';
 import { type HostTrialOptions, hostTrials } from './host-trials.ts';
@@ -69,7 +70,11 @@ async function tryGvisor(checks: Checks, options: DoctorOptions): Promise<Provid
 function tryNamespace(checks: Checks, options: DoctorOptions): Promise<ProviderFinding> {
   return tryCells(checks, {
     provider: 'namespace',
-    needs: ['cgroup.limits', 'kernel.namespace.user', 'kernel.overlay'],
+    needs: [
+      ...(needsGroups() ? ['cgroup.limits'] : []),
+      ...(hasOneUser() ? [] : ['kernel.namespace.user']),
+      'kernel.overlay',
+    ],
     open: () => openNamespaceCells(preflightOf(options, 'namespace')),
   });
 }

@@ -6,7 +6,7 @@ import { release } from 'node:os';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { whyNoCells } from '../../kernel/user-namespace/enter-user-namespace.ts';
-import { ownerOutside, usersOfCells } from '../../kernel/user-namespace/mapped-users.ts';
+import { hasOneUser, ownerOutside, usersOfCells } from '../../kernel/user-namespace/mapped-users.ts';
 import { areNativesBrought, nativeProblem, PERL } from '../../native/native.ts';
 import { type Finding, fail, pass, warn } from './finding.ts';
 import type { Trial } from './trial.ts';
@@ -16,6 +16,8 @@ const NODE_OLDEST = [26, 4] as const;
 /** The oldest long-term kernel that the hostile suite supports. Older ones may work, but were not tried. */
 const KERNEL_OLDEST = [5, 10] as const;
 const GIB = 1024 ** 3;
+const USERS_FIX =
+  'for users that only the cells have, as root: apt-get install uidmap, and usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER';
 
 export interface HostTrialOptions {
   readonly dataDirectory: string;
@@ -34,6 +36,7 @@ export function hostTrials({ dataDirectory, isReserveFree }: HostTrialOptions): 
         if (why !== null) return fail(`user ${process.geteuid?.() ?? 'unknown'} lacks ${why.missing}`, why.fix);
         const owner = ownerOutside();
         if (owner === null) return pass('user 0');
+        if (hasOneUser()) return warn(`user ${owner} of the host, who is every program as well`, USERS_FIX);
         return pass(`user ${owner} of the host, with ${usersOfCells().count} subordinate users for cells`);
       },
     },

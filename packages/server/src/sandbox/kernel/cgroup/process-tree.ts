@@ -1,0 +1,196 @@
+/**
+ * The processes of a cell where no control group can be made, as process 1 and all its descendants. They are counted by
+ * looking at /proc (proc(5)): no limit is held here. The process namespace of the cell ends with process 1.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Group, GroupLocation, GroupPlan, GroupRoot, Measure } from './cgroup.ts';
+
+/** USER_HZ, the unit of times in /proc/PID/stat, which is the same on every architecture that cells are made on. */
+const MICROSECONDS_OF_TICK = 10_000;
+const PAGE_BYTES = 4096;
+
+const NOTHING: GroupPlan = {
+  readings: {
+    ...{ memoryLimitBytes: null, processesLimit: null, cpuMicroseconds: null, memoryPeakBytes: null },
+    ...{ memoryBytes: null, processes: null, oomKills: null, processesRefused: null },
+  },
+  toLimit: () => [],
+  toShare: () => [],
+  toLimitSockets: () => [],
+  toResetPeak: [],
+};
+
+/** One process of the tree, as /proc/PID/stat tells it. */
+interface Counted {
+  readonly state: string;
+  /** Of its own, in ticks, and of the children that it has waited for, with theirs. */
+  readonly own: number;
+  readonly ofChildren: number;
+}
+
+export class ProcessTree implements Group {
+  readonly directories = [];
+  readonly joinFiles = [];
+  readonly plan = NOTHING;
+  #first: number | null;
+  /** Processes that were seen, with their own ticks, and the ticks of those that are gone. */
+  #seen = new Map<number, number>();
+  #goneTicks = 0;
+
+  constructor(first: number | null = null) {
+    this.#first = first;
+  }
+
+  get location(): GroupLocation {
+    return { version: 'none', first: this.#first ?? 0 };
+  }
+
+  /** Process 1 of the cell. Its id must stay its own until this is told null. */
+  adopt(first: number | null): void {
+    this.#first = first;
+  }
+
+  make(): void {}
+
+  write(): void {}
+
+  limit(): { memoryBytes: number; processes: number } {
+    return { memoryBytes: Number.NaN, processes: Number.NaN };
+  }
+
+  read(measure: Measure): number {
+    switch (measure) {
+      case 'cpuMicroseconds':
+        return this.#ticks() * MICROSECONDS_OF_TICK;
+      case 'memoryBytes':
+        return this.unreclaimableBytes();
+      case 'processes':
+        return this.#processes().length;
+      case 'oomKills':
+      case 'processesRefused':
+        return 0;
+      case 'memoryLimitBytes':
+      case 'memoryPeakBytes':
+      case 'processesLimit':
+        return Number.NaN;
+    }
+  }
+
+  /** What its processes have of memory that is no file's. What they share counts once, by parts, where that could matter. */
+  unreclaimableBytes(): number {
+    return this.anonymousBytes();
+  }
+
+  anonymousBytes(): number {
+    return this.#processes()
+      .map((pid) => sharesOf(pid) ?? residentOf(pid))
+      .reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Whether its processes have more than so many bytes together. Reading what they share is left out where they cannot. */
+  hasMoreThan(bytes: number): boolean {
+    const resident = this.#processes().map(residentOf);
+    return resident.reduce((sum, one) => sum + one, 0) > bytes && this.anonymousBytes() > bytes;
+  }
+
+  members(): readonly number[] {
+    const [first] = this.#first === null ? [] : [countedOf(this.#first)];
+    return first == null || /[ZX]/.test(first.state) ? [] : [this.#first as number];
+  }
+
+  kill(): void {
+    if (this.#first === null) return;
+    try {
+      process.kill(this.#first, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
+  /** Nothing of it is left once whoever made process 1 has waited for it. */
+  remove(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Process 1 and its descendants, of which more may be born meanwhile. */
+  #processes(): number[] {
+    if (this.#first === null) return [];
+    const found = [this.#first];
+    for (const pid of found) found.push(...childrenOf(pid));
+    return found;
+  }
+
+  /**
+   * Time of processors. A process that was waited for counts with the one that waited. One that nobody waits for takes its
+   * time along, so at least what was seen of those that are gone is counted.
+   */
+  #ticks(): number {
+    let [own, ofChildren] = [0, 0];
+    const seen = new Map<number, number>();
+    for (const pid of this.#processes()) {
+      const counted = countedOf(pid);
+      if (counted === null) continue;
+      own += pid === this.#first ? 0 : counted.own;
+      ofChildren += counted.ofChildren;
+      seen.set(pid, counted.own);
+    }
+    for (const [pid, ticks] of this.#seen) if ((seen.get(pid) ?? -1) < ticks) this.#goneTicks += ticks;
+    this.#seen = seen;
+    return own + Math.max(ofChildren, this.#goneTicks);
+  }
+}
+
+/** Where no groups are: each cell is the tree below its process 1. */
+export function processTrees(): GroupRoot {
+  return {
+    version: 'none',
+    hybridMount: null,
+    create: () => new ProcessTree(),
+    names: () => [],
+    open: () => new ProcessTree(),
+    dispose() {},
+  };
+}
+
+function countedOf(pid: number): Counted | null {
+  const text = readIfThere(`/proc/${pid}/stat`);
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  if (text === '') return null;
+  const ticks = (first: number) => Number(fields[first]) + Number(fields[first + 1]);
+  return { state: fields[0] as string, own: ticks(11), ofChildren: ticks(13) };
+}
+
+/** Threads have children, too. */
+function childrenOf(pid: number): number[] {
+  const threads = readIfThere(`/proc/${pid}/status`).match(/^Threads:\s*1$/m) === null ? tasksOf(pid) : [pid];
+  return threads.flatMap((thread) =>
+    readIfThere(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
+  );
+}
+
+function residentOf(pid: number): number {
+  const [, resident = 0, shared = 0] = readIfThere(`/proc/${pid}/statm`).split(' ').map(Number);
+  return (resident - shared) * PAGE_BYTES;
+}
+
+/** A process's parts of what it shares, without files; null if it cannot be read. */
+function sharesOf(pid: number): number | null {
+  const kibibytes = [...readIfThere(`/proc/${pid}/smaps_rollup`).matchAll(/^Pss_(?:Anon|Shmem):\s*(\d+) kB$/gm)];
+  return kibibytes.length === 0 ? null : kibibytes.reduce((sum, [, value]) => sum + Number(value) * 1024, 0);
+}
+
+function tasksOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}

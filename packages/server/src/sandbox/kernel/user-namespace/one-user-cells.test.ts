@@ -1,0 +1,178 @@
+/** Cells of an ordinary user to whom the host gives user namespaces and nothing else, made for real as `nobody`. */
+import { execFileSync } from 'node:child_process';
+import { chownSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { RequestedLimits } from '@vouchbox/protocol';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Ending, HeldLimits, Posture } from '../../sandbox.ts';
+import { ENTER_PROGRAM } from './own-facts.ts';
+
+const USER = 65_534;
+const FIXTURE = fileURLToPath(new URL('one-user-cells.fixture.ts', import.meta.url));
+
+interface Given {
+  readonly language?: string;
+  readonly code: string;
+  readonly limits?: Partial<RequestedLimits>;
+}
+
+interface Ended {
+  readonly output: string;
+  readonly ending: Ending;
+  readonly usage: { readonly cpu_ms: number; readonly memory_peak_bytes: number | null };
+  readonly violations: readonly { readonly type: string }[];
+  readonly held: HeldLimits;
+  readonly posture: Posture;
+}
+
+/** Runs programs at once, each in a cell of its own. */
+function run(...programs: readonly Given[]): readonly Ended[] {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-one-user-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  chownSync(directory, USER, USER);
+  const enter = join(directory, 'enter');
+  copyFileSync(ENTER_PROGRAM, enter);
+  const given = JSON.stringify(programs.map((program) => ({ language: 'python', ...program })));
+  const cells = [process.execPath, FIXTURE, join(directory, 'cells'), given];
+  const said = execFileSync(
+    'setpriv',
+    [`--reuid=${USER}`, `--regid=${USER}`, '--clear-groups', enter, '0', '0', '0', ...cells],
+    { encoding: 'utf8', cwd: directory },
+  );
+  expect(readdirSync(join(directory, 'cells', 'cells'))).toEqual([]);
+  return JSON.parse(said) as readonly Ended[];
+}
+
+const FILLING = `
+import os, time
+count = 1
+try:
+    while count < 64:
+        if os.fork() == 0: time.sleep(30); os._exit(0)
+        count += 1
+except BlockingIOError: pass
+print(count, flush=True)
+time.sleep(2)
+`;
+
+it('a receipt says what holds: everything but memory', { timeout: 60_000 }, () => {
+  const [ended] = run({ code: 'print(open("/proc/self/uid_map").read().split())' });
+  expect(ended?.output).toBe("['1000', '0', '1']\n");
+  expect(ended?.held.limit_enforcement).toEqual({
+    ...{ wall_seconds: true, cpu_seconds: true, mem_mb: false, max_pids: true, max_file_mb: true },
+  });
+  expect(ended?.held.effective_limits).toMatchObject({ mem_mb: null, max_pids: 64 });
+  expect(ended?.posture).toMatchObject({
+    ...{ isolation_class: 'linux-shared-kernel', seccomp: 'filter', no_new_privileges: true, capabilities: '0' },
+    ...{ networking: 'disabled', private_rootfs: true, dedicated_bootstrap: true },
+  });
+});
+
+it('each of two cells gets its own number of processes, at the same time', { timeout: 60_000 }, () => {
+  const ended = run({ code: FILLING, limits: { max_pids: 8 } }, { code: FILLING, limits: { max_pids: 5 } });
+  expect(ended.map(({ output }) => output)).toEqual(['8\n', '5\n']);
+});
+
+it('time of processors is held for all processes together, and told exactly at the end', { timeout: 60_000 }, () => {
+  const [forking, counted] = run(
+    {
+      code: 'import os\nfor _ in range(3):\n    if os.fork() == 0:\n        while True: pass\nos.wait()',
+      limits: { cpu_seconds: 1 },
+    },
+    {
+      code: 'import os, time\nif os.fork() == 0:\n    while time.process_time() < 0.3: pass\n    os._exit(0)\nos.wait()',
+    },
+  );
+  expect(forking?.ending).toEqual({ kind: 'cpu_limit' });
+  expect(forking?.usage.cpu_ms).toBeGreaterThanOrEqual(1000);
+  expect(counted?.usage.cpu_ms).toBeGreaterThanOrEqual(300);
+  expect(counted?.usage.cpu_ms).toBeLessThan(1000);
+});
+
+it('children that nobody waits for do not take their time along', { timeout: 60_000 }, () => {
+  const [ended] = run({
+    code: `
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    if os.fork() == 0:
+        while time.process_time() < 0.4: pass
+        os._exit(0)
+    time.sleep(0.2)
+`,
+    limits: { cpu_seconds: 1, wall_seconds: 30 },
+  });
+  expect(ended?.ending).toEqual({ kind: 'cpu_limit' });
+});
+
+it('memory that processes take is watched and not held, and the violation says so', { timeout: 60_000 }, () => {
+  const [ended] = run({
+    code: 'import os, time\nfor _ in range(3): os.fork()\nheld = bytearray(b"x" * (20 << 20))\ntime.sleep(20)',
+    limits: { mem_mb: 64, wall_seconds: 30 },
+  });
+  expect(ended?.ending).toEqual({ kind: 'memory_limit' });
+  expect(ended?.violations).toEqual([{ type: 'memory', message: expect.stringContaining('it is watched') }]);
+  expect(ended?.usage.memory_peak_bytes).toBeNull();
+});
+
+it('memory that processes share is not counted once for each of them', { timeout: 60_000 }, () => {
+  const [ended] = run({
+    code: 'import os, time\nheld = bytearray(b"x" * (40 << 20))\nfor _ in range(3): os.fork()\ntime.sleep(1)',
+    limits: { mem_mb: 128 },
+  });
+  expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
+});
+
+it('a program cannot harm or read process 1, which has its user', { timeout: 60_000 }, () => {
+  const [ended] = run({
+    code: `
+import ctypes, fcntl, os, resource, signal
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(name, attempt):
+    try: attempt()
+    except OSError as error: print(name, error.strerror)
+    else: print(name, 'done')
+for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP): os.kill(1, number)
+tried('limit', lambda: resource.prlimit(1, resource.RLIMIT_CPU, (0, 0)))
+tried('memory', lambda: open('/proc/1/mem', 'rb'))
+tried('report', lambda: open('/proc/1/fd/26', 'w'))
+tried('variables', lambda: open('/proc/1/environ'))
+tried('cover', lambda: open('/svc/report/cover', 'w'))
+tried('devices', lambda: os.unlink('/dev/null'))
+tried('kernel', lambda: open('/proc/sys/kernel/hostname', 'w'))
+tried('pipe', lambda: fcntl.fcntl(os.pipe()[1], 1031, 1 << 20))
+print('trace', libc.ptrace(16, 1, 0, 0), 'users', libc.unshare(0x10000000))
+tried('own', lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+`,
+  });
+  expect(ended?.output.trim().split('\n')).toEqual([
+    'limit Operation not permitted',
+    'memory Permission denied',
+    'report Permission denied',
+    'variables Permission denied',
+    ...['cover', 'devices', 'kernel'].map((name) => `${name} Read-only file system`),
+    'pipe Operation not permitted',
+    'trace -1 users -1',
+    'own done',
+  ]);
+  expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
+});
+
+it('a cell that takes all it can of what the kernel counts for a user leaves the others theirs', {
+  timeout: 60_000,
+}, () => {
+  const taking = `
+import ctypes, os, socket, time
+libc = ctypes.CDLL(None)
+def all_of(make):
+    for made in range(64):
+        if make() < 0: return made
+    return 64
+print(all_of(libc.inotify_init), flush=True)
+time.sleep(2)
+`;
+  const outputs = run({ code: taking }, { code: taking }, { code: taking }).map(({ output }) => output);
+  expect(outputs).toEqual(['16\n', '16\n', '16\n']);
+});
