@@ -38,7 +38,7 @@ export function workFileSystem({ workBytes }: CellOptions): string {
 
 /** The options for the description of this cell. */
 export function descriptionOptions(options: CellOptions): DescriptionOptions {
-  const { directory, language, stage, reproducible, loopback, pack, rootUid, runtime } = options;
+  const { directory, language, stage, reproducible, hasTools, loopback, pack, rootUid, runtime } = options;
   const binds = treesOf(options).map(({ destination }, at) => ({
     source: join(directory, 'cell/trees', String(at)),
     destination,
@@ -48,6 +48,7 @@ export function descriptionOptions(options: CellOptions): DescriptionOptions {
     language,
     stage,
     reproducible,
+    hasTools,
     cell: join(directory, 'cell'),
     binds,
     environment: pack.environment,

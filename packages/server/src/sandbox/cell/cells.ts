@@ -20,8 +20,9 @@ import {
 import { ConfinedCell } from './cell.ts';
 import { type Pack, packView, SYSTEM_PACK } from './pack.ts';
 import { processOneFiles } from './process-one.ts';
-import { buildRootfs } from './rootfs.ts';
+import { buildRootfs, type RootFiles } from './rootfs.ts';
 import type { CellOptions, ReservedCell, Runtime } from './runtime.ts';
+import { toolFiles } from './tool-files.ts';
 
 export interface ConfinedCellsOptions {
   readonly runtime: Runtime;
@@ -39,7 +40,8 @@ export interface ConfinedCellsOptions {
 /** Prepares cells of one runtime and remembers those that exist, so that disposing it ends every one. */
 export class ConfinedCells implements AsyncDisposable {
   readonly #options: ConfinedCellsOptions;
-  readonly #rootfs: string;
+  /** The root of a cell, and of one whose program may call tools. */
+  readonly #roots: { readonly usual: string; readonly withTools: string };
   readonly #cells = new Map<string, ConfinedCell>();
   readonly #preparing = new Set<Promise<unknown>>();
   #packs: Pack[];
@@ -49,11 +51,19 @@ export class ConfinedCells implements AsyncDisposable {
   constructor(options: ConfinedCellsOptions) {
     this.#options = options;
     this.#packs = [...options.packs];
-    this.#rootfs = join(options.directory, `rootfs-${options.runtime.name}`);
     mkdirSync(join(options.directory, 'cells'), { recursive: true, mode: 0o711 });
     const { sharesHostKernel } = options.runtime;
     const files = processOneFiles({ sharesHostKernel, loopback: options.loopback });
-    if (!existsSync(this.#rootfs)) buildRootfs(this.#rootfs, files);
+    this.#roots = {
+      usual: this.#root('', files),
+      withTools: this.#root('-tools', { ...files, ...toolFiles() }),
+    };
+  }
+
+  #root(name: string, files: RootFiles): string {
+    const path = join(this.#options.directory, `rootfs-${this.#options.runtime.name}${name}`);
+    if (!existsSync(path)) buildRootfs(path, files);
+    return path;
   }
 
   get runtime(): Runtime {
@@ -143,7 +153,7 @@ export class ConfinedCells implements AsyncDisposable {
       owner: request.reproducible || request.hasTools ? undefined : request.owner,
       group: groups.open(id),
       directory: join(directory, 'cells', id),
-      rootfs: this.#rootfs,
+      rootfs: request.hasTools ? this.#roots.withTools : this.#roots.usual,
       rootUid,
       hybridMount: groups.hybridMount,
       workBytes,

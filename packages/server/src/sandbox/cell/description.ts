@@ -9,6 +9,7 @@ import { heapOption } from '../program/javascript-heap.ts';
 import { ENVIRONMENT, FIXED_SEEDS, type LanguageRun } from '../program/language-runs.ts';
 import { runOf } from '../program/stages.ts';
 import type { Stage } from '../sandbox.ts';
+import { toolWords } from './tool-files.ts';
 
 /** The user a program runs as inside its cell. */
 export const JOB_UID = 1000;
@@ -34,15 +35,16 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
-function waitingCommands({ sharesHostKernel, ...kind }: DescriptionOptions) {
-  const { guest, command, compiler, source } = runOf(kind);
+function waitingCommands({ sharesHostKernel, hasTools, ...kind }: DescriptionOptions) {
+  const run = runOf(kind);
+  const { guest, command, compiler, source } = run;
   const interpreter = kind.reproducible && guest === 'launch.py' ? SEEDED_PYTHON : GUEST_COMMANDS[guest];
   const waiting = (words: readonly string[]) => [...interpreter, `${GUEST.guest}/${guest}`, ...words];
   // gVisor may accept only a part of a long write.
   const python = sharesHostKernel ? [] : ['whole-writes'];
   const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[guest];
   return {
-    program: waiting(words),
+    program: waiting([...words, ...(hasTools ? toolWords(run) : [])]),
     compiler: compiler === null ? [] : waiting(compiler),
   };
 }
@@ -58,6 +60,8 @@ export interface DescriptionOptions {
   readonly language: Language;
   readonly stage?: Stage | undefined;
   readonly reproducible?: true | undefined;
+  /** Whether its program may call tools. */
+  readonly hasTools?: boolean | undefined;
   /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
   readonly cell: string;
   /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */

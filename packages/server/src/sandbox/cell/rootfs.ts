@@ -50,7 +50,14 @@ export function buildRootfs(path: string, files: RootFiles = {}): void {
     writeFileSync(join(path, 'etc', name), content, { mode: 0o644 });
   for (const name of etcOfUsr()) copyFromHost(join('/etc', name), join(path, 'etc', name));
   writeFileSync(join(path, NODE), '', { mode: 0o644 });
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content, { mode: 0o755 });
+  addRootFiles(path, files);
+}
+
+export function addRootFiles(path: string, files: RootFiles): void {
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(path, name)), { recursive: true, mode: 0o755 });
+    writeFileSync(join(path, name), content, { mode: 0o755 });
+  }
 }
 
 function etcOfUsr(): readonly string[] {

@@ -111,7 +111,7 @@ static void offer_pipes(void)
     for (int stream = 0; stream < pipe_count; stream++) {
         int ends[2], is_read = stream == 0 || stream == 3, is_output = stream == 1 || stream == 2;
         must(pipe(ends), "make a pipe");
-        if (stream < 3) must(fchmod(ends[0], 0666), "open a pipe to the program");
+        must(fchmod(ends[0], 0666), "open a pipe to the program");
         if (is_output && pipe_bytes > 0) widen(ends[1], pipe_bytes);
         must(dup2(ends[is_read], OURS[stream]), "keep a pipe");
         must(dup2(ends[!is_read], CELLS[stream]), "keep a pipe");

@@ -7,6 +7,8 @@ const { compileFunction } = require('node:vm');
 const WORK = process.cwd();
 /** `main.js` or `main.ts`. */
 const SOURCE = process.argv[2];
+/** The module by which the program calls tools, if it may. */
+const TOOLS = process.argv[3]?.replace('tools=', '');
 /** The parser's messages about CommonJS source with syntax that only a module may contain. */
 const MODULE_ONLY =
   /^(Cannot use import statement|Unexpected token 'export'|Cannot use 'import\.meta'|await is only valid|Unexpected reserved word)/;
@@ -41,19 +43,32 @@ function waitForHandOver() {
   return { heapMb, args: words.slice(0, count) };
 }
 
-/** CommonJS if it compiles as such, else an ES module, whose loader reports any error in it. */
+/** CommonJS if it compiles as such, else an ES module if that may help. Its loader reports any error in it. */
 function nameSource() {
   // Node itself detects the kind of module of a TypeScript file.
   if (SOURCE === 'main.ts') return `${WORK}/${SOURCE}`;
-  const source = readFileSync(`${WORK}/${SOURCE}`, 'utf8');
-  let name = `${WORK}/main.cjs`;
-  try {
-    compileFunction(source.replace(/^#!.*/, ''), WRAPPER, { filename: name });
-  } catch (error) {
-    if (MODULE_ONLY.test(error.message)) name = `${WORK}/main.mjs`;
-  }
+  const source = readFileSync(`${WORK}/${SOURCE}`, 'utf8').replace(/^#!.*/, '');
+  const name = `${WORK}/main.${isModule(source) ? 'mjs' : 'cjs'}`;
   renameSync(`${WORK}/${SOURCE}`, name);
   return name;
+}
+
+function isModule(source) {
+  const problem = problemOf(source, `${WORK}/main.cjs`);
+  if (problem === null || MODULE_ONLY.test(problem)) return problem !== null;
+  // Of `await` inside of an expression the parser says only that it expected something else.
+  const asAsync = problemOf(`async () => {${source}\n}`);
+  return asAsync === null || MODULE_ONLY.test(asAsync);
+}
+
+/** What the parser says of CommonJS source; null if it compiles. */
+function problemOf(source, filename) {
+  try {
+    compileFunction(source, WRAPPER, { filename });
+    return null;
+  } catch (error) {
+    return error.message;
+  }
 }
 
 /**
@@ -73,10 +88,13 @@ const { heapMb, args } = waitForHandOver();
 const heap = `--max-heap-size=${heapMb}`;
 const program = nameSource();
 // V8 takes the size of its heap only at its start, so another size needs a new process.
-if (!process.execArgv.includes(heap))
-  process.execve(process.execPath, [process.execPath, heap, program, ...args], process.env);
+if (!process.execArgv.includes(heap)) {
+  const main = TOOLS === undefined ? [program] : [`${TOOLS}/main.cjs`, program];
+  process.execve(process.execPath, [process.execPath, heap, ...main, ...args], process.env);
+}
 process.execArgv = [];
 process.argv = [process.argv[0], program, ...args];
 // Only for CommonJS: a module may wait for a promise that never settles, which Node reports only if it ends by itself.
 if (program.endsWith('.cjs')) endAtOnce();
+if (TOOLS !== undefined) require(TOOLS);
 Module.runMain();

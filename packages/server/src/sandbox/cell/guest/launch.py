@@ -55,6 +55,13 @@ def take_words(told):
     return [os.fsdecode(word) for word in words[:count]]
 
 
+def tools_at(path):
+    """The module by which a program calls tools."""
+    names = {"__name__": "tools", "__file__": path, "__builtins__": __builtins__}
+    exec(compile(read_whole(os.open(path, os.O_RDONLY | os.O_CLOEXEC)), path, "exec"), names)
+    return names["offered"]
+
+
 def report(error):
     """Prints an exception that the program did not catch, by the program's hook, which may fail itself."""
     # This file's frame is left out, so that a traceback starts with the program's own code.
@@ -103,11 +110,14 @@ def await_program(go=3, ready=4):
 
 def execute(program, arguments):
     """Runs the file as the main module."""
+    tools = next((word.partition("=")[2] for word in sys.argv if word.startswith("tools=")), None)
     source = read_whole(os.open(program, os.O_RDONLY | os.O_CLOEXEC))
     sys.argv[:] = [program, *arguments]
     main = type(sys)("__main__")
     main.__dict__.update(__file__=program, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main
+    if tools is not None:
+        main.tools = sys.modules["tools"] = tools_at(tools)
     error = None
     try:
         exec(compile(source, program, "exec"), main.__dict__)

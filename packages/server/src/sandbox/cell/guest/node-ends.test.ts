@@ -42,6 +42,9 @@ const ENDS: Readonly<Record<string, string>> = {
     const worker = new Worker("setInterval(() => {}, 1000); postMessage(1)", { eval: true });
     worker.once("message", () => worker.unref());`,
   'is a module that waits for what never comes': 'await new Promise(() => {});',
+  'is a module by an await inside of an expression': 'console.log(await 1, [await 2]);',
+  'is a module by an import after such an await': 'console.log(await 1); import { argv } from "node:process";',
+  'has neither the syntax of a script nor of a module': 'console.log(1; await 2',
   'is a module': 'import { argv } from "node:process"; console.log(argv.length); process.exitCode = 5;',
   'prints a lot': 'for (let line = 0; line < 20000; line++) console.log("line", line);',
 };

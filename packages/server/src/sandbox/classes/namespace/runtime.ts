@@ -1,6 +1,6 @@
 /**
- * The namespace class without a runtime that starts for each cell: one launcher for each language and runtime pack
- * forks the cells. They equal crun's cells, and are observed in the same way.
+ * The namespace class without a runtime that starts for each cell: one launcher for each language and runtime pack,
+ * and one for programs with tools, forks the cells. They equal crun's cells, and are observed in the same way.
  */
 import { existsSync } from 'node:fs';
 import { GUEST } from '../../cell/description.ts';
@@ -89,10 +89,10 @@ function openLaunchers(patience: number) {
     });
   const templates = new Templates({ open: ({ cell }) => tried(launcherFor(cell(), PYTHON_TEMPLATE), cell()) });
   const launcherOf = (options: CellOptions): Launcher => {
-    const { language, stage, reproducible, pack, owner } = options;
+    const { language, stage, reproducible, hasTools, pack, owner } = options;
     const copies = owner === undefined ? null : templates.launcherOf({ language, pack, owner });
     if (copies !== null) return copies;
-    const kind = `${language} ${pack.name} ${stage ?? ''} ${reproducible ? 'reproducible' : ''}`;
+    const kind = `${language} ${pack.name} ${stage ?? ''} ${reproducible ? 'reproducible' : ''} ${hasTools ? 'tools' : ''}`;
     const known = launchers.get(kind);
     if (known !== undefined) return known;
     const launcher = launcherFor(options, null);

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { addRootFiles } from '../../cell/rootfs.ts';
+import { toolCommands, toolFiles, toolWords } from '../../cell/tool-files.ts';
 import { fileStamp } from '../../kernel/host/file-stamp.ts';
 import { heapOption } from '../../program/javascript-heap.ts';
 import { ENVIRONMENT, FIXED_SEEDS, LANGUAGE_RUNS } from '../../program/language-runs.ts';
@@ -23,7 +25,9 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
   const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
   chmodSync(root, 0o711);
   const environment = environmentIn(root);
-  const seeded = { ...environment, ...valuesOf(FIXED_SEEDS) };
+  /** Cells of programs that may call tools are in it, beside the files of tools. */
+  const withTools = join(root, 'tools');
+  addRootFiles(withTools, toolFiles());
   const live = new Set<HostCell>();
   return {
     backend: 'subprocess',
@@ -37,14 +41,21 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
     forgetPack() {},
     runtimeDefects: null,
     async prepare({ language, reproducible, hasTools = false }) {
-      const directory = join(root, randomUUID());
+      const directory = join(hasTools ? withTools : root, randomUUID());
       const uid = process.getuid?.() === 0 ? NOBODY : null;
       const options = {
         language,
-        command: commandOf(language, reproducible),
+        command: [
+          ...commandOf(language, reproducible),
+          ...(hasTools ? toolWords(LANGUAGE_RUNS[language], withTools) : []),
+        ],
         directory,
         uid,
-        environment: reproducible ? seeded : environment,
+        environment: {
+          ...environment,
+          ...(reproducible && valuesOf(FIXED_SEEDS)),
+          ...(hasTools && { PATH: `${toolCommands(withTools)}:${SEARCH_PATH}` }),
+        },
         hasTools,
       };
       const cell = await HostCell.prepare(options, () => live.delete(cell));

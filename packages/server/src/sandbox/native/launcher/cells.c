@@ -58,8 +58,8 @@ static void open_pipes(struct pipes *pipes, enum kind kind, int has_tools)
         open_pipe(ends);
         pipes->cells[stream] = ends[!is_read];
         pipes->services[stream] = ends[is_read];
-        /* A program of another user reopens its own ends by path, such as /dev/stdin. Those of tools have no path. */
-        if (stream < 3) fchmod(ends[0], 0666);
+        /* A program of another user reopens its own ends by path, such as /dev/stdin. Java has no other way to those of tools. */
+        fchmod(ends[0], 0666);
     }
     if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);
 }

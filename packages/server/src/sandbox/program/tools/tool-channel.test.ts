@@ -1,77 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS, outputText, type ToolLimits } from '@vouchbox/protocol';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PreflightOptions } from '../../classes/candidate.ts';
-import { openProvider } from '../../prove/preflight.ts';
-import type { Collection, Provider, ToolCall, ToolOutcome } from '../../sandbox.ts';
+import { LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
+import { describe, expect, it } from 'vitest';
+import type { ToolCall } from '../../sandbox.ts';
+import { useToolCells, WAYS, type Way } from './tool-cells.fixture.ts';
 
-/** Every way in which a cell is made. */
-const WAYS = {
-  'a forked cell': { choice: 'namespace', namespaceLauncher: 'fork' },
-  'a cell of crun': { choice: 'namespace', namespaceLauncher: 'crun' },
-  'a gVisor cell that is started directly': { choice: 'gvisor', gvisorStarter: 'direct' },
-  'a gVisor cell of runsc': { choice: 'gvisor', gvisorStarter: 'runsc' },
-  'a subprocess': { choice: 'subprocess' },
-} as const satisfies Readonly<Record<string, Partial<PreflightOptions>>>;
-type Way = keyof typeof WAYS;
-
-const LIMITS: ToolLimits = { calls: 256, call_bytes: 256 * 1024, total_bytes: 4 * 1024 * 1024 };
-
-const open = new Map<Way, Provider>();
-const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-tools-test-'));
-
-beforeAll(async () => {
-  for (const [way, chosen] of Object.entries(WAYS)) {
-    const instance = join(dataDirectory, way.replaceAll(' ', '-'));
-    const options = { packsDirectory: null, workBytes: 16 * 1024 * 1024, hostPostureSha256: null, instance, ...chosen };
-    open.set(way as Way, (await openProvider(options)).provider);
-  }
-}, 120_000);
-
-afterAll(async () => {
-  for (const provider of open.values()) await provider[Symbol.asyncDispose]();
-  rmSync(dataDirectory, { recursive: true });
-});
-
-interface Run extends Collection {
-  readonly stdout: string;
-  readonly calls: readonly ToolCall[];
-}
-
-interface RunOptions {
-  readonly limits?: Partial<ToolLimits>;
-  readonly mem_mb?: number;
-  /** Answers a call. By default its arguments come back. */
-  readonly tool?: (call: ToolCall, answer: (call: number, outcome: ToolOutcome) => void) => void;
-}
-
-async function run(way: Way, language: Language, code: string, options: RunOptions = {}): Promise<Run> {
-  const { limits, mem_mb, tool = ({ call, ...rest }, answer) => answer(call, { result: rest.arguments }) } = options;
-  await using cell = await (open.get(way) as Provider).prepare({ language, runtime: null, hasTools: true });
-  const calls: ToolCall[] = [];
-  let answer: (call: number, outcome: ToolOutcome) => void = () => {};
-  const loaded = await cell.handOver({
-    ...{ language, code, stdin: null, args: [], env: {}, files: [], outputs: [] },
-    limits: { ...LIMIT_DEFAULTS, wall_seconds: 20, cpu_seconds: 20, ...(mem_mb !== undefined && { mem_mb }) },
-    tools: {
-      limits: { ...LIMITS, ...limits },
-      begin(begun) {
-        answer = begun;
-      },
-      called(call) {
-        calls.push(call);
-        tool(call, answer);
-      },
-    },
-  });
-  let stdout = '';
-  const running = loaded.release((stream, records) => {
-    if (stream === 'stdout') for (const record of records) stdout += outputText(record);
-  });
-  return { ...(await running.collect()), stdout, calls };
-}
+const { opened, run } = useToolCells();
 
 const exited = { kind: 'exited', exit_code: 0 };
 
@@ -181,7 +113,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
   });
 
   it('a cell that is given up before a program came closes its pipes', async () => {
-    const provider = open.get(way) as Provider;
+    const provider = opened(way);
     const kind = { language: 'bash', runtime: null, hasTools: true } as const;
     await using cell = await provider.prepare(kind);
     expect(provider.originOf(kind)).toBeNull();
@@ -189,7 +121,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
   });
 
   it('a program without tools finds none of their descriptors', async () => {
-    await using cell = await (open.get(way) as Provider).prepare({ language: 'bash', runtime: null });
+    await using cell = await opened(way).prepare({ language: 'bash', runtime: null });
     const code = 'for n in 28 29 30 31; do [ -e /proc/self/fd/$n ] && echo $n; done; echo none';
     const program = { language: 'bash', code, stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
     const loaded = await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });

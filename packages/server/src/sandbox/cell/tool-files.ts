@@ -1,0 +1,43 @@
+/**
+ * What a program that may call tools finds in its cell: a module for Python and one for JavaScript, and the command `tool`. Cells
+ * of other jobs have none of them. They only write and read lines: a program that does so itself has no more and no less.
+ */
+import { readFileSync } from 'node:fs';
+import type { LanguageRun } from '../program/language-runs.ts';
+import type { RootFiles } from './rootfs.ts';
+
+const PYTHON = 'svc/tools.py';
+/** Node looks there for the module that a program in `/work` imports. */
+const NODE = 'node_modules/tools';
+const COMMANDS = 'opt/svc/bin';
+
+/** Their places in a root, and their sources. */
+const SOURCES: Readonly<Record<string, string>> = {
+  [PYTHON]: 'tools.py',
+  [`${NODE}/index.cjs`]: 'index.cjs',
+  [`${NODE}/main.cjs`]: 'main.cjs',
+  [`${COMMANDS}/tool`]: 'tool.pl',
+};
+const NODE_PACKAGE = { name: 'tools', main: 'index.cjs' };
+
+export function toolFiles(): RootFiles {
+  const read = ([place, source]: readonly [string, string]) => {
+    const content: Uint8Array = readFileSync(new URL(`tools/${source}`, import.meta.url));
+    return [place, content] as const;
+  };
+  return {
+    ...Object.fromEntries(Object.entries(SOURCES).map(read)),
+    [`${NODE}/package.json`]: Buffer.from(`${JSON.stringify(NODE_PACKAGE)}\n`),
+  };
+}
+
+/** The words that tell a waiting interpreter of a language where its module is. */
+export function toolWords({ guest }: Pick<LanguageRun, 'guest'>, root = ''): readonly string[] {
+  const module = { 'launch.py': PYTHON, 'launch.cjs': NODE, 'launch.sh': null }[guest];
+  return module === null ? [] : [`tools=${root}/${module}`];
+}
+
+/** Where the command is, for the search path of a root that is not that of a cell. */
+export function toolCommands(root: string): string {
+  return `${root}/${COMMANDS}`;
+}

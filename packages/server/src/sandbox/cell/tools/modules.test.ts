@@ -1,0 +1,315 @@
+/** What a program writes to call a tool, in each language, in each kind of cell. */
+import { describe, expect, it } from 'vitest';
+import { type Answer, useToolCells, WAYS, type Way } from '../../program/tools/tool-cells.fixture.ts';
+import type { ToolCall } from '../../sandbox.ts';
+
+const { run } = useToolCells();
+const exited = { kind: 'exited', exit_code: 0 };
+
+/** `fail` fails, `hold` is answered when two calls of it are open, the last first, and others give back their arguments. */
+function tools() {
+  const held: number[] = [];
+  return ({ call, tool, arguments: given }: ToolCall, answer: Answer): void => {
+    if (tool === 'fail') answer(call, { error: 'it said "no"\n\u001b[31mé😀' });
+    else if (tool !== 'hold') answer(call, { result: given });
+    else if (held.push(call) === 2)
+      for (const each of held.splice(0).reverse()) answer(each, { result: each === call });
+  };
+}
+
+const PROGRAMS = {
+  'python, waiting': [
+    'python',
+    `
+import tools as imported
+from tools import echo, ToolError
+assert imported is tools
+print(tools.echo(query="é", n=[1, 2.5, None, True]), echo(), echo({"a": {"__proto__": 1}}), getattr(tools, "a-b")(x=1))
+try:
+    tools.fail()
+except tools.ToolError as error:
+    print(error.tool, ascii(str(error)), ToolError is tools.ToolError)`,
+    `{'query': 'é', 'n': [1, 2.5, None, True]} {} {'a': {'__proto__': 1}} {'x': 1}
+fail 'it said "no"\\n\\x1b[31m\\xe9\\U0001f600' True
+`,
+  ],
+  'python, in coroutines': [
+    'python',
+    `
+import asyncio
+async def main():
+    print(await tools.echo(n=1), await asyncio.gather(tools.hold(), tools.hold()))
+    async with asyncio.timeout(60):
+        print(await asyncio.create_task(tools.echo(n=2)))
+    try:
+        await tools.fail()
+    except tools.ToolError as error:
+        print(error.tool)
+    print(await asyncio.to_thread(tools.echo, n=3))
+    first, second = tools.hold(), tools.hold()
+    print(await first, await second)
+asyncio.run(main())`,
+    "{'n': 1} [False, True]\n{'n': 2}\nfail\n{'n': 3}\nFalse True\n",
+  ],
+  'python, in threads': [
+    'python',
+    `
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(2) as pool:
+    print(sorted(pool.map(lambda _: tools.hold(), range(2))))
+    print(list(pool.map(lambda n: tools.echo(n=n)["n"], range(40))) == list(range(40)))`,
+    '[False, True]\nTrue\n',
+  ],
+  'javascript, a module': [
+    'node',
+    `
+import imported, { ToolError } from 'tools';
+console.log(imported === tools, await tools.echo({ query: 'é', n: [1, 2.5, null, true] }), await tools.echo());
+console.log(await Promise.all([tools.hold(), tools.hold()]), await tools['a-b']({ x: 1 }));
+const error = await tools.fail().catch((each) => each);
+console.log(error instanceof ToolError, error.name, error.tool, JSON.stringify(error.message));`,
+    `true { query: 'é', n: [ 1, 2.5, null, true ] } {}
+[ false, true ] { x: 1 }
+true ToolError fail "it said \\"no\\"\\n\\u001b[31mé😀"
+`,
+  ],
+  'javascript, a script': [
+    'node',
+    `
+const imported = require('tools');
+tools.echo({ n: 1 }).then((result) => console.log(imported === tools, result));`,
+    'true { n: 1 }\n',
+  ],
+  typescript: [
+    'typescript',
+    `
+const found: { n: number } = await tools.echo({ n: 1 });
+console.log(found.n);`,
+    '1\n',
+  ],
+  bash: [
+    'bash',
+    `
+tool echo '{"query": "é",
+  "n": [1, 2.5, null, true]}'
+tool echo
+echo '"text"' | tool a-b -
+tool hold & tool hold; wait
+tool fail 2>error || { echo $?; cat -v error; }
+tool echo '{n: 1}' 2>error || { echo $?; cat error; }
+ls -A /tmp`,
+    `{"query":"é","n":[1,2.5,null,true]}
+{}
+"text"
+HELD
+1
+tool: it said "no"
+^[[31mM-CM-)M-pM-^_M-^XM-^@
+2
+tool: the arguments are no JSON text
+`,
+  ],
+  'what opens the descriptors by their path': [
+    'bash',
+    `echo '{"call": 1, "tool": "echo", "arguments": 2}' >/dev/fd/31; head -n 1 /dev/fd/30`,
+    '{"call":1,"result":2}\n',
+  ],
+} as const;
+
+describe.each(Object.keys(WAYS) as Way[])('in %s', (way) => {
+  it.each(Object.entries(PROGRAMS))('%s', async (name, [language, code, wanted]) => {
+    // A subprocess has the /tmp of its host.
+    const script = way === 'a subprocess' ? code.replace('ls -A /tmp', '') : code;
+    const { stdout, stderr, ending } = await run(way, language, script, { tool: tools() });
+    const told = stdout.replace(/^(true\nfalse|false\ntrue)$/m, 'HELD');
+    expect({ name, stdout: told, stderr, ending }).toEqual({ name, stdout: wanted, stderr: '', ending: exited });
+  });
+
+  it('another size of the heap loses nothing', async () => {
+    const code =
+      'import own from "tools"; console.log(own === tools, process.argv.length, await tools.echo({ n: 1 }));';
+    const { stdout, ending } = await run(way, 'node', code, { mem_mb: 512 });
+    expect({ stdout, ending }).toEqual({ stdout: 'true 2 { n: 1 }\n', ending: exited });
+  });
+
+  it.each(['python', 'node'] as const)('a thousand calls from %s may be open at once', async (language) => {
+    const waiting: number[] = [];
+    const code = {
+      python: `
+import asyncio
+async def main():
+    found = await asyncio.gather(*(tools.echo(n=n) for n in range(1000)))
+    print([each["n"] for each in found] == list(range(1000)))
+asyncio.run(main())`,
+      node: `
+const found = await Promise.all(Array.from({ length: 1000 }, (_, n) => tools.echo({ n })));
+console.log(found.every((each, n) => each.n === n));`,
+    }[language];
+    const { stdout, stderr } = await run(way, language, code, {
+      limits: { calls: 1000 },
+      tool({ call, arguments: given }, answer) {
+        waiting.push(call);
+        if (waiting.length === 1000) answer(call, { result: given });
+        else void Promise.resolve().then(() => answer(call, { result: given }));
+      },
+    });
+    expect({ stdout: stdout.toLowerCase(), stderr }).toEqual({ stdout: 'true\n', stderr: '' });
+  });
+});
+
+describe('what the service would end a program for is an error of the program', () => {
+  it.each([
+    ['a number that a double cannot hold', 'n=2**64 + 1', '{ n: 2n ** 64n + 1n }', ['ValueError', 'TypeError']],
+    ['no number', 'n=float("nan")', '() => 1', ['ValueError', 'TypeError']],
+    ['no JSON', 'n=object()', 'Symbol("s")', ['TypeError', 'TypeError']],
+    ['half of a character', 'text="\\ud800"', '{ text: "\\ud800" }', ['UnicodeEncodeError', 'TypeError']],
+    ['half of one in a name', '**{"\\udc00": 1}', '{ "\\udc00": 1 }', ['UnicodeEncodeError', 'TypeError']],
+    [
+      'too deep a value',
+      'n=eval("["*31 + "]"*31)',
+      '{ n: JSON.parse("[".repeat(31) + "]".repeat(31)) }',
+      ['ValueError', 'RangeError'],
+    ],
+    ['too many values', 'n=[0] * 19_992', '{ n: Array(19_992).fill(0) }', ['ValueError', 'RangeError']],
+    ['a name that is no text', '**{"d": {1: 2}}', '(() => { throw new TypeError(); })()', ['TypeError', 'TypeError']],
+  ])('%s', async (_, python, javascript, names) => {
+    const ofPython = `
+try:
+    tools.echo(${python})
+except Exception as error:
+    print(type(error).__name__, tools.echo(n=1))`;
+    const ofJavaScript = `
+try {
+  await tools.echo(${javascript});
+} catch (error) {
+  console.log(error.name, await tools.echo({ n: 1 }));
+}`;
+    expect((await run('a forked cell', 'python', ofPython)).stdout).toBe(`${names[0]} {'n': 1}\n`);
+    expect((await run('a forked cell', 'node', ofJavaScript)).stdout).toBe(`${names[1]} { n: 1 }\n`);
+  });
+
+  it('as deep and as many as the service takes are taken', async () => {
+    const ofPython = 'print(len(tools.echo(n=eval("["*30 + "]"*30))), len(tools.echo(n=[0] * 19_991)["n"]))';
+    const ofJavaScript = `
+const deep = await tools.echo({ n: JSON.parse('['.repeat(30) + ']'.repeat(30)) });
+console.log(deep.n.length, (await tools.echo({ n: Array(19_991).fill(0) })).n.length);`;
+    expect((await run('a forked cell', 'python', ofPython)).stdout).toBe('1 19991\n');
+    expect((await run('a forked cell', 'node', ofJavaScript)).stdout).toBe('1 19991\n');
+  });
+});
+
+describe('a program', () => {
+  it('that has no tools finds no module, no name and no command', async () => {
+    const finds = { python: 'import tools', node: 'require("tools")', bash: 'tool echo' } as const;
+    for (const [language, code] of Object.entries(finds)) {
+      const { stderr, ending } = await run('a forked cell', language as keyof typeof finds, code, { hasTools: false });
+      expect(stderr).toMatch(/No module named 'tools'|Cannot find module 'tools'|tool: command not found/);
+      expect(ending).not.toEqual(exited);
+    }
+    const named = await run('a forked cell', 'node', 'console.log(typeof tools)', { hasTools: false });
+    expect(named.stdout).toBe('undefined\n');
+  });
+
+  it('may have names of its own that are those of the module', async () => {
+    const ofPython =
+      'tools = {"a": 1}\nprint(tools)\nimport tools\nprint(tools.echo(n=1), tools.json(n=2), tools.os(n=3))';
+    expect((await run('a forked cell', 'python', ofPython)).stdout).toBe("{'a': 1}\n{'n': 1} {'n': 2} {'n': 3}\n");
+    const ofNode =
+      'const tools = { a: 1 }; console.log(tools); globalThis.tools.constructor({ n: 1 }).then(console.log);';
+    expect((await run('a forked cell', 'node', ofNode)).stdout).toBe('{ a: 1 }\n{ n: 1 }\n');
+  });
+
+  it('that is printed, awaited or inspected calls nothing', async () => {
+    const ofPython =
+      'import copy, inspect\nprint(tools.__name__, inspect.unwrap(tools).__name__, hasattr(tools, "__wrapped__"))';
+    const ofNode = 'console.log(tools, Object.keys(tools), JSON.stringify({ tools }), (await tools) === tools);';
+    const python = await run('a forked cell', 'python', ofPython);
+    expect({ stdout: python.stdout, calls: python.calls }).toEqual({ stdout: 'tools tools False\n', calls: [] });
+    const node = await run('a forked cell', 'node', ofNode);
+    expect({ ending: node.ending, calls: node.calls }).toEqual({ ending: exited, calls: [] });
+  });
+
+  it('whose coroutine nobody awaits is told so, and its call is made', async () => {
+    const code = 'import asyncio\nasync def main():\n    tools.log(n=1)\nasyncio.run(main())';
+    const { stderr, calls } = await run('a forked cell', 'python', code);
+    expect(stderr).toContain("coroutine 'tools.log' was never awaited");
+    expect(calls.length).toBe(1);
+  });
+
+  it('that waits no longer goes on, and later answers are dropped', async () => {
+    const ofPython = `
+import asyncio
+async def main():
+    try:
+        await asyncio.wait_for(tools.never(), 0.05)
+    except TimeoutError:
+        print(await tools.echo(n=1))
+asyncio.run(main())
+print(tools.echo(n=2))`;
+    const ofNode = `
+const late = new Promise((resolve) => setTimeout(resolve, 50, 'late'));
+console.log(await Promise.race([tools.never(), late]), await tools.echo({ n: 1 }));
+process.exit();`;
+    const never = ({ call, tool, arguments: given }: ToolCall, answer: Answer) => {
+      if (tool !== 'never') answer(call, { result: given });
+    };
+    expect((await run('a forked cell', 'python', ofPython, { tool: never })).stdout).toBe("{'n': 1}\n{'n': 2}\n");
+    expect((await run('a forked cell', 'node', ofNode, { tool: never })).stdout).toBe('late { n: 1 }\n');
+  });
+
+  it('that forks or has workers calls from where it began alone', async () => {
+    const ofPython = `
+import os, sys
+if os.fork() == 0:
+    try:
+        tools.echo(n=1)
+    except RuntimeError as error:
+        print(error)
+    sys.stdout.flush()
+    os._exit(0)
+os.wait()
+print(tools.echo(n=2))`;
+    const { stdout, calls } = await run('a forked cell', 'python', ofPython);
+    expect(stdout).toBe("tools are called from the process in which the program began\n{'n': 2}\n");
+    expect(calls.length).toBe(1);
+    const ofNode = `
+const { Worker } = require('node:worker_threads');
+const source = 'const t = require("tools"); t.echo().catch((e) => console.log(typeof tools, e.message))';
+new Worker(source, { eval: true }).on('exit', async () => console.log(await tools.echo({ n: 2 })));`;
+    const node = await run('a forked cell', 'node', ofNode);
+    expect(node.stdout).toBe('undefined tools are called from the main thread\n{ n: 2 }\n');
+  });
+
+  it('that starts the command from Node and calls itself mixes up no answers', async () => {
+    const code = `
+import { execSync, exec } from 'node:child_process';
+console.log(await tools.echo({ n: 1 }), execSync("tool echo '[2]'").toString().trim(), await tools.echo({ n: 3 }));
+console.log(await new Promise((resolve) => exec("tool echo '[4]'", (_, out) => resolve(out.trim()))), await tools.echo(5));`;
+    expect((await run('a forked cell', 'node', code)).stdout).toBe('{ n: 1 } [2] { n: 3 }\n[4] 5\n');
+  });
+
+  it('whose shell ends a waiting command gets the answers of others', async () => {
+    const code = `
+tool never & first=$!
+tool echo '[1]'
+kill $first; wait
+tool echo '[2]'`;
+    const { stdout, calls } = await run('a forked cell', 'bash', code, {
+      tool({ call, tool, arguments: given }, answer) {
+        if (tool !== 'never') answer(call, { result: given });
+      },
+    });
+    expect({ stdout, calls: calls.length }).toEqual({ stdout: '[1]\n[2]\n', calls: 3 });
+  });
+
+  it('gets a result of a megabyte whole', async () => {
+    const result = { text: 'é"\\\u2028'.repeat(100_000) };
+    const tool = ({ call }: ToolCall, answer: Answer) => answer(call, { result });
+    const sizes = await Promise.all([
+      run('a gVisor cell that is started directly', 'python', 'print(len(tools.t()["text"]))', { tool }),
+      run('a forked cell', 'node', 'console.log((await tools.t()).text.length)', { tool }),
+      run('a forked cell', 'bash', `tool t | perl -CS -e '$_ = <STDIN>; print length(), "\\n"'`, { tool }),
+    ]);
+    expect(sizes.map(({ stdout }) => Number(stdout))).toEqual([400_000, 400_000, JSON.stringify(result).length + 1]);
+  });
+});

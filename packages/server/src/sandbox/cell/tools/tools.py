@@ -1,0 +1,177 @@
+# The module `tools` of a program that may call tools: `tools.search(query="…")`, and `await tools.search(query="…")` in a
+# coroutine. Anything that writes and reads the same lines can do the same. A program's module has no other names than
+# `ToolError`, so that every tool has its own.
+import _thread
+import os
+import sys
+
+ANSWERS, CALLS = 30, 31
+# What the service takes of one line, whose own object and members count.
+LEVELS_MAX, TOKENS_MAX = 31, 20_000 - 6
+
+
+class ToolError(Exception):
+    """A tool failed, or may not be called so. `tool` is its name."""
+
+    def __init__(self, message, tool=None):
+        super().__init__(message)
+        self.tool = tool
+
+
+class Channel:
+    """Calls that are open, by number. One thread reads the answers of all."""
+
+    def __init__(self):
+        self.process = os.getpid()
+        self.writing = _thread.allocate_lock()
+        self.open = {}
+        self.number = 0
+        self.is_read = False
+
+    def send(self, tool, arguments, settle):
+        """Writes a call. The thread that reads calls `settle` with its answer."""
+        if os.getpid() != self.process:
+            raise RuntimeError("tools are called from the process in which the program began")
+        told = f'"tool": {text_of(tool)}, "arguments": {checked_text_of(arguments)}}}\n'.encode()
+        with self.writing:
+            self.number += 1
+            self.open[self.number] = settle
+            left = memoryview(b'{"call": %d, %b' % (self.number, told))
+            while left:
+                left = left[os.write(CALLS, left) :]
+            if not self.is_read:
+                self.is_read = True
+                _thread.start_new_thread(self.read, ())
+
+    def read(self):
+        from json import loads
+
+        rest = b""
+        while part := os.read(ANSWERS, 65536):
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                answer = loads(line)
+                self.settle(answer["call"], answer)
+        for number in list(self.open):
+            self.settle(number, {"error": "no more answers come"})
+
+    def settle(self, number, answer):
+        settle = self.open.pop(number, None)
+        if settle is not None:
+            settle(answer)
+
+
+def text_of(value):
+    from json import dumps
+
+    return dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def checked_text_of(arguments):
+    """As JSON. What the service would end the program for is an exception of the program instead."""
+    tokens = 0
+
+    def check(value, level):
+        nonlocal tokens
+        tokens += 1
+        if isinstance(value, (dict, list, tuple)) and level == LEVELS_MAX:
+            raise ValueError(f"the arguments of a tool nest deeper than {LEVELS_MAX} levels")
+        if isinstance(value, dict):
+            tokens += len(value)
+            for name, member in value.items():
+                if not isinstance(name, str):
+                    raise TypeError(f"a name in the arguments of a tool is a str, and not {type(name).__name__}")
+                check(member, level + 1)
+        elif isinstance(value, (list, tuple)):
+            for element in value:
+                check(element, level + 1)
+        elif isinstance(value, int) and not is_double(value):
+            raise ValueError(f"a double cannot hold {value}: give a tool such a number as a str")
+
+    check(arguments, 0)
+    if tokens > TOKENS_MAX:
+        raise ValueError(f"the arguments of a tool have more than {TOKENS_MAX} names and values")
+    text = text_of(arguments)
+    text.encode()  # Refuses lone surrogates.
+    return text
+
+
+def is_double(number):
+    try:
+        return int(float(number)) == number
+    except OverflowError:
+        return False
+
+
+def value_of(tool, answer):
+    if "error" in answer:
+        raise ToolError(answer["error"], tool)
+    return answer["result"]
+
+
+channel = Channel()
+
+
+def call_and_wait(tool, arguments):
+    waits, answers = _thread.allocate_lock(), []
+    waits.acquire()
+
+    def settle(answer):
+        answers.append(answer)
+        waits.release()
+
+    channel.send(tool, arguments, settle)
+    waits.acquire()
+    return value_of(tool, answers[0])
+
+
+def call_in(loop, tool, arguments):
+    """The call is made at once. Returns a coroutine, which waits for the answer."""
+    future = loop.create_future()
+
+    def take(answer):
+        if not future.done():
+            future.set_result(answer)
+
+    def settle(answer):
+        try:
+            loop.call_soon_threadsafe(take, answer)
+        except RuntimeError:  # The loop was closed.
+            pass
+
+    async def wait():
+        return value_of(tool, await future)
+
+    channel.send(tool, arguments, settle)
+    coroutine = wait()
+    coroutine.__name__ = coroutine.__qualname__ = f"tools.{tool}"
+    return coroutine
+
+
+def running_loop():
+    """The event loop that runs in this thread, if the program has loaded asyncio at all."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio and asyncio._get_running_loop()
+
+
+def tool_named(name):
+    # A module has names of its own that Python and debuggers ask for.
+    if name.startswith("__"):
+        raise AttributeError(name)
+
+    def call(*values, **arguments):
+        if len(values) + bool(arguments) > 1:
+            raise TypeError("a tool takes its arguments by name, or one value")
+        given = values[0] if values else arguments
+        loop = running_loop()
+        return call_and_wait(name, given) if loop is None else call_in(loop, name, given)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+ToolError.__module__ = "tools"
+offered = type(sys)("tools", "The tools of this job: `tools.search(query=\"…\")`, awaited in a coroutine.")
+offered.__file__ = __file__
+offered.__getattr__ = tool_named
+offered.ToolError = ToolError

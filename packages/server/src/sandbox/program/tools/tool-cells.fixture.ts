@@ -1,0 +1,97 @@
+/** Every way in which a cell is made, and how a program with tools runs in one. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Language, LIMIT_DEFAULTS, outputText, type ToolLimits } from '@vouchbox/protocol';
+import { afterAll, beforeAll } from 'vitest';
+import type { PreflightOptions } from '../../classes/candidate.ts';
+import { openProvider } from '../../prove/preflight.ts';
+import type { Collection, ProgramTools, Provider, ToolCall, ToolOutcome } from '../../sandbox.ts';
+
+export const WAYS = {
+  'a forked cell': { choice: 'namespace', namespaceLauncher: 'fork' },
+  'a cell of crun': { choice: 'namespace', namespaceLauncher: 'crun' },
+  'a gVisor cell that is started directly': { choice: 'gvisor', gvisorStarter: 'direct' },
+  'a gVisor cell of runsc': { choice: 'gvisor', gvisorStarter: 'runsc' },
+  'a subprocess': { choice: 'subprocess' },
+} as const satisfies Readonly<Record<string, Partial<PreflightOptions>>>;
+export type Way = keyof typeof WAYS;
+
+const LIMITS: ToolLimits = { calls: 256, call_bytes: 256 * 1024, total_bytes: 4 * 1024 * 1024 };
+
+export interface ToolRun extends Collection {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly calls: readonly ToolCall[];
+}
+
+export type Answer = (call: number, outcome: ToolOutcome) => void;
+
+export interface ToolRunOptions {
+  readonly limits?: Partial<ToolLimits>;
+  readonly mem_mb?: number;
+  /** By default it may call tools. */
+  readonly hasTools?: boolean;
+  /** Answers a call. By default its arguments come back. */
+  readonly tool?: (call: ToolCall, answer: Answer) => void;
+}
+
+/** Opens all of them for the tests of a file. */
+export function useToolCells() {
+  const open = new Map<Way, Provider>();
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-tools-test-'));
+  const opened = (way: Way) => open.get(way) as Provider;
+
+  beforeAll(async () => {
+    for (const [way, chosen] of Object.entries(WAYS)) {
+      const instance = join(dataDirectory, way.replaceAll(' ', '-'));
+      const options = {
+        packsDirectory: null,
+        workBytes: 16 * 1024 * 1024,
+        hostPostureSha256: null,
+        instance,
+        ...chosen,
+      };
+      open.set(way as Way, (await openProvider(options)).provider);
+    }
+  }, 120_000);
+
+  afterAll(async () => {
+    for (const provider of open.values()) await provider[Symbol.asyncDispose]();
+    rmSync(dataDirectory, { recursive: true });
+  });
+
+  async function run(way: Way, language: Language, code: string, options: ToolRunOptions = {}): Promise<ToolRun> {
+    const {
+      limits,
+      mem_mb,
+      hasTools = true,
+      tool = ({ call, ...rest }, answer) => answer(call, { result: rest.arguments }),
+    } = options;
+    await using cell = await opened(way).prepare({ language, runtime: null, hasTools });
+    const calls: ToolCall[] = [];
+    let answer: Answer = () => {};
+    const programTools: ProgramTools = {
+      limits: { ...LIMITS, ...limits },
+      begin(begun) {
+        answer = begun;
+      },
+      called(call) {
+        calls.push(call);
+        tool(call, answer);
+      },
+    };
+    const loaded = await cell.handOver({
+      ...{ language, code, stdin: null, args: [], env: {}, files: [], outputs: [] },
+      limits: { ...LIMIT_DEFAULTS, wall_seconds: 20, cpu_seconds: 20, ...(mem_mb !== undefined && { mem_mb }) },
+      ...(hasTools && { tools: programTools }),
+    });
+    const text = { stdout: '', stderr: '' };
+    const running = loaded.release((stream, records) => {
+      for (const record of records) text[stream] += outputText(record);
+    });
+    return { ...(await running.collect()), ...text, calls };
+  }
+
+  return { opened, run };
+}
