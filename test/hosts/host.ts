@@ -66,7 +66,7 @@ export const HOSTS: readonly Host[] = [
     name: 'debian-13',
     title: 'Debian 13, x86-64, with its own crun, runsc and Python',
     root: { suite: 'trixie', architecture: 'amd64', fromBackports: [] },
-    trials: [...START, 'outcomes', 'groups', 'hostile-namespace', 'limits-gvisor', 'python-ends'],
+    trials: [...START, 'outcomes', 'groups', 'hostile-namespace', 'limits-gvisor', 'python-ends', 'alone'],
     longTrials: ['hostile-gvisor'],
   },
   {
@@ -98,7 +98,7 @@ export const HOSTS: readonly Host[] = [
     // A user manager, which has a bus, for what an ordinary user starts without a unit of `deploy/`.
     root: { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] },
     rights: 'user',
-    trials: ['facts', 'undelegated', 'doctor-user', 'run-session', 'hostile-user', 'crossings-user', 'service-user'],
+    trials: ['facts', 'alone', 'doctor-user', 'run-session', 'hostile-user', 'crossings-user', 'service-user'],
   },
 ];
 

@@ -16,6 +16,7 @@ export { restore } from './operator/restore.ts';
 export { announceService, type RunningService as FoundService, runningServices } from './operator/running-services.ts';
 export { offerNewPacks, reopenLog } from './operator/served.ts';
 export { withStoredJob } from './operator/stored-job.ts';
+export { installProfile } from './sandbox/kernel/user-namespace/apparmor.ts';
 export { enterUserNamespace } from './sandbox/kernel/user-namespace/enter-user-namespace.ts';
 export { nativeProblem, unusableNatives } from './sandbox/native/native.ts';
 export { buildStaleNatives, setUpHost } from './sandbox/native/set-up-host.ts';

@@ -115,7 +115,15 @@ export const TRIALS: readonly Trial[] = [
   ]),
   hostileTrial('hostile-namespace', 'attacks on a namespace cell', ['namespace'], HELD_BY_THE_KERNEL),
   hostileTrial('hostile-gvisor', 'attacks on a gVisor cell', ['gvisor'], HELD_BY_THE_KERNEL),
-  missingTrial('undelegated', { user: 'vouchbox', lacks: 'a delegated group', fix: 'Delegate=yes' }),
+  {
+    id: 'alone',
+    title:
+      '`vouchbox run` of an ordinary user to whom nothing was given: a program is heard, and ended by who watches its memory',
+    command: ['sh', '-c', runScript('setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/nonexistent')],
+    secondsMax: 900,
+    needsRoot: true,
+    judge: judgeRun,
+  },
   missingTrial('refused', {
     user: 'nobody',
     lacks: 'user namespaces',

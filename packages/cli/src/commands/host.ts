@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { DoctorCommandOptions } from '../doctor.ts';
 import { EXIT } from '../failures/exit-code.ts';
 import type { PacksOptions } from '../operator/packs.ts';
-import type { JsonOption } from '../terminal/print.ts';
+import type { SetUpOptions } from '../operator/setup.ts';
 import { ending, withDataDirectory, withJson } from './options.ts';
 
 /** `vouchbox setup`: installs what this host lacks for isolating programs, as far as this user may, and names the rest. */
@@ -11,7 +11,8 @@ export function addSetUp(program: Command): void {
   const command = program
     .command('setup')
     .description('install and compile what this host lacks for isolating programs; as root on Debian and Ubuntu')
-    .action(async (options: JsonOption) => ending((await import('../operator/setup.ts')).setUp(options)));
+    .option('--apparmor', 'as root: let ordinary users make cells where AppArmor refuses them user namespaces')
+    .action(async (options: SetUpOptions) => ending((await import('../operator/setup.ts')).setUp(options)));
   withJson(command);
 }
 

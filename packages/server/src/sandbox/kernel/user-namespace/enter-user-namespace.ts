@@ -3,16 +3,19 @@
  * made as root of the host makes them: with subordinate users in place of users that nobody has or, where there are none,
  * with this user alone.
  */
+import { enterProgram } from './apparmor.ts';
 import { missingRights, missingUsers } from './ordinary-user.ts';
-import { ENTER_PROGRAM, ownFacts } from './own-facts.ts';
+import { ownFacts } from './own-facts.ts';
+import { scopeWords } from './own-scope.ts';
 
 /** No others are mapped. */
 const ALONE = ['0', '0', '0'];
 
 /**
- * Starts this command line again as root of a user namespace: it does not return then, and the process keeps its id. It
- * must come before anything that would be done twice. It returns, and changes nothing, for root, on other systems than
- * Linux, and where the host does not allow it: the start and `vouchbox doctor` then say what is missing.
+ * Starts this command line again as root of a user namespace, in a control group of its own if systemd gives one. It does not
+ * return then, and the process keeps its id. It must come before anything that would be done twice. It returns, and changes
+ * nothing, for root, on other systems than Linux, and where the host does not allow it: the start and `vouchbox doctor` then
+ * say what is missing.
  */
 export function enterUserNamespace(): void {
   if (process.platform !== 'linux' || process.geteuid?.() === 0 || process.execve === undefined) return;
@@ -22,7 +25,11 @@ export function enterUserNamespace(): void {
   const hasOthers = missingUsers(facts) === null && users !== null && groups !== null;
   const ranges = hasOthers ? [users.first, groups.first, Math.min(users.count, groups.count)].map(String) : ALONE;
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(ENTER_PROGRAM, [ENTER_PROGRAM, ...ranges, ...command]);
+  // In a group of its own the kernel holds the memory of cells. This command starts again there, and comes here once more.
+  const scope = scopeWords();
+  if (scope !== null) process.execve(scope[0] as string, [...scope, ...command]);
+  const program = enterProgram();
+  process.execve(program, [program, ...ranges, ...command]);
 }
 
 /** All that this user's process lacks to make cells, with what to do about each; null for root, here or of the host. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { RequestedLimits } from '@vouchbox/protocol';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Ending, HeldLimits, Posture } from '../../sandbox.ts';
-import { ENTER_PROGRAM } from './own-facts.ts';
+import { enterProgram } from './apparmor.ts';
 
 const USER = 65_534;
 const FIXTURE = fileURLToPath(new URL('one-user-cells.fixture.ts', import.meta.url));
@@ -33,7 +33,7 @@ function run(...programs: readonly Given[]): readonly Ended[] {
   onTestFinished(() => rmSync(directory, { recursive: true }));
   chownSync(directory, USER, USER);
   const enter = join(directory, 'enter');
-  copyFileSync(ENTER_PROGRAM, enter);
+  copyFileSync(enterProgram(), enter);
   const given = JSON.stringify(programs.map((program) => ({ language: 'python', ...program })));
   const cells = [process.execPath, FIXTURE, join(directory, 'cells'), given];
   const said = execFileSync(

@@ -2,29 +2,30 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { nativePath, nativeProblem } from '../../native/native.ts';
+import { nativeProblem } from '../../native/native.ts';
+import { isAllowedByProfile } from './apparmor.ts';
 import { type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
-
-/** The program that `enter.c` is built as. */
-export const ENTER_PROGRAM = nativePath('svc-enter');
 
 /** The programs that `enter.c` starts. */
 const MAPPERS = ['/usr/bin/newuidmap', '/usr/bin/newgidmap'];
+
+/** The one that a profile may except a program from. */
+const APPARMOR = 'kernel.apparmor_restrict_unprivileged_userns';
 
 /** Settings below /proc/sys, the value by which each refuses user namespaces, and one that allows them. */
 const SETTINGS = [
   { name: 'kernel.unprivileged_userns_clone', refuses: '0', allows: '1' },
   { name: 'user.max_user_namespaces', refuses: '0', allows: '15000' },
-  { name: 'kernel.apparmor_restrict_unprivileged_userns', refuses: '1', allows: '0' },
+  { name: APPARMOR, refuses: '1', allows: '0' },
 ] as const;
 
 export function ownFacts(): OrdinaryUserFacts {
   const names = namesOfUser();
   return {
     user: names[0] as string,
-    refusals: SETTINGS.filter(({ name, refuses }) => settingOf(name) === refuses).map(
-      ({ name, allows }) => `${name}=${allows}`,
-    ),
+    refusals: SETTINGS.filter(({ name, refuses }) => settingOf(name) === refuses)
+      .filter(({ name }) => name !== APPARMOR || !isAllowedByProfile())
+      .map(({ name, allows }) => `${name}=${allows}`),
     hasName: names.length > 1,
     hasMappers: MAPPERS.every((program) => existsSync(program)),
     users: subordinatesIn(readIfThere('/etc/subuid'), names),

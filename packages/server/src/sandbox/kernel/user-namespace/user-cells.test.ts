@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { readCgroupLayout } from '../cgroup/layout.ts';
-import { ENTER_PROGRAM } from './own-facts.ts';
+import { enterProgram } from './apparmor.ts';
 
 /** `nobody`, because newuidmap(1) wants a user with a name. A mount namespace of the test alone gives it subordinate ids. */
 const USER = 65_534;
@@ -39,7 +39,7 @@ it.runIf(v1 !== null && ['/usr/bin/newuidmap', '/etc/subuid', '/etc/subgid'].eve
     onTestFinished(() => rmSync(directory, { recursive: true }));
     chownSync(directory, USER, USER);
     const enter = join(directory, 'enter');
-    copyFileSync(ENTER_PROGRAM, enter);
+    copyFileSync(enterProgram(), enter);
     writeFileSync(join(directory, 'subid'), `nobody:${SUBORDINATES.first}:${SUBORDINATES.count}\n`);
     const mounts = ['subuid', 'subgid'].map((name) => `mount --bind ${directory}/subid /etc/${name}`);
     const as = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];

@@ -1,0 +1,47 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { nativePath } from '../../native/native.ts';
+import { installProfile } from './apparmor.ts';
+
+const SHARED = 'usr/local/lib/vouchbox/svc-enter';
+
+/** The root of a host, with a parser that does this. */
+function hostWith(parser: string | null): string {
+  const root = mkdtempSync(join(tmpdir(), 'svc-apparmor-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  if (parser === null) return root;
+  mkdirSync(join(root, 'usr/sbin'), { recursive: true });
+  writeFileSync(join(root, 'usr/sbin/apparmor_parser'), `#!/bin/sh\n${parser}\n`);
+  chmodSync(join(root, 'usr/sbin/apparmor_parser'), 0o755);
+  return root;
+}
+
+it('the profile names a copy that belongs to root, and nothing else', () => {
+  const root = hostWith('test "$1" = --replace && cp "$2" "$2.read"');
+  expect(installProfile(root)).toHaveLength(3);
+  const copy = statSync(join(root, SHARED));
+  expect([copy.uid, copy.mode & 0o777]).toEqual([0, 0o755]);
+  expect(readFileSync(join(root, SHARED)).equals(readFileSync(nativePath('svc-enter')))).toBe(true);
+  const profile = readFileSync(join(root, 'etc/apparmor.d/vouchbox.read'), 'utf8');
+  expect(profile.match(/\/usr\S+/g)).toEqual([`/${SHARED}`]);
+  expect(profile).toContain('userns,');
+});
+
+it('a second time replaces the copy while it runs', () => {
+  const root = hostWith('exit 0');
+  installProfile(root);
+  writeFileSync(join(root, SHARED), 'older');
+  installProfile(root);
+  expect(readFileSync(join(root, SHARED)).equals(readFileSync(nativePath('svc-enter')))).toBe(true);
+});
+
+it('a parser that refuses the profile says why', () => {
+  const root = hostWith('echo "syntax error, line 5" >&2; exit 1');
+  expect(() => installProfile(root)).toThrow(/refuses \/etc\/apparmor\.d\/vouchbox: syntax error, line 5/);
+});
+
+it('without a parser both are in place, and it is said who reads the profile', () => {
+  expect(installProfile(hostWith(null)).at(-1)).toMatch(/apparmor_parser is not here/);
+});

@@ -1,0 +1,82 @@
+/**
+ * AppArmor's rule on user namespaces, as Ubuntu has it from 23.10 on: an ordinary user's process gets no rights in one unless a
+ * profile names its program. The rule stays on for everybody else: a profile names one program that no user can write.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { StartError } from '../../../ground/start-error.ts';
+import { nativePath } from '../../native/native.ts';
+
+/** Where the copy is that the profile names. */
+const SHARED = '/usr/local/lib/vouchbox/svc-enter';
+const PROFILE = '/etc/apparmor.d/vouchbox';
+const PARSER = '/usr/sbin/apparmor_parser';
+const OWN = nativePath('svc-enter');
+
+/** What is allowed to that program alone. What it starts keeps the profile, and so makes cells below. */
+const PROFILE_TEXT = `# Lets one program make user namespaces, in which cells of ordinary users are made. It belongs to root.
+abi <abi/4.0>,
+include <tunables/global>
+
+profile vouchbox ${SHARED} flags=(unconfined) {
+  userns,
+}
+`;
+
+/** The program that makes a user namespace: the copy that a profile names, if it is the same as this service's own. */
+export function enterProgram(): string {
+  return isSame(SHARED) ? SHARED : OWN;
+}
+
+/** Whether the copy is there, belongs to root alone, and in fact makes a user namespace. */
+export function isAllowedByProfile(): boolean {
+  return enterProgram() === SHARED && spawnSync(SHARED, ['0', '0', '0', '/bin/true']).status === 0;
+}
+
+function isSame(copy: string): boolean {
+  if (!existsSync(copy) || !existsSync(OWN)) return false;
+  const { uid, mode } = statSync(copy);
+  // Root of the host, which an ordinary user's namespace does not map.
+  return uid === 0 && (mode & 0o022) === 0 && readFileSync(copy).equals(readFileSync(OWN));
+}
+
+/**
+ * Puts the copy and the profile in place, and has the kernel read it.
+ *
+ * @param root where the host's root is
+ * @returns what was done, a line for each thing
+ * @throws StartError for anybody but root, and if the parser refuses the profile
+ */
+export function installProfile(root = '/'): readonly string[] {
+  if (process.geteuid?.() !== 0) throw new StartError('only root can install a profile of AppArmor');
+  const copy = join(root, SHARED);
+  mkdirSync(dirname(copy), { recursive: true, mode: 0o755 });
+  // Replaced whole, as a program may be running.
+  copyFileSync(OWN, `${copy}.new`);
+  chmodSync(`${copy}.new`, 0o755);
+  renameSync(`${copy}.new`, copy);
+  const profile = join(root, PROFILE);
+  mkdirSync(dirname(profile), { recursive: true });
+  writeFileSync(profile, PROFILE_TEXT, { mode: 0o644 });
+  const done = [`${SHARED}: the program that makes user namespaces`, `${PROFILE}: the profile that allows it`];
+  if (!existsSync(join(root, PARSER))) {
+    return [...done, `${PARSER} is not here: a kernel with AppArmor reads the profile at its next start`];
+  }
+  try {
+    execFileSync(join(root, PARSER), ['--replace', profile], { stdio: ['ignore', 'ignore', 'pipe'] });
+  } catch (error) {
+    const said = String((error as { stderr?: Buffer }).stderr ?? error).trim();
+    throw new StartError(`${PARSER} refuses ${PROFILE}: ${said.slice(0, 500)}`, { cause: error });
+  }
+  return [...done, 'the kernel has read it: ordinary users can make cells now'];
+}

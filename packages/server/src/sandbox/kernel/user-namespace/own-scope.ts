@@ -1,0 +1,25 @@
+/** A control group of one's own from systemd's manager of this user, as `systemd-run --user --scope` gives it. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { readCgroupLayout } from '../cgroup/layout.ts';
+
+const SYSTEMD_RUN = '/usr/bin/systemd-run';
+/** The manager's socket, by the number of its user. */
+const managerOf = (user: number) => `/run/user/${user}/systemd/private`;
+const NAME = 'vouchbox-';
+
+/**
+ * The words that start a command in a group with the memory and pids controllers, as the same process; null if it has groups,
+ * or is in such a scope already, or if the manager is not there or gives none. Reading them starts nothing that stays.
+ */
+export function scopeWords(
+  user: number = process.geteuid?.() ?? 0,
+  ownGroups: string = readFileSync('/proc/self/cgroup', 'utf8'),
+): readonly string[] | null {
+  const { version, usable } = readCgroupLayout();
+  if (version !== 'v2' || usable !== null || ownGroups.includes(`/${NAME}`)) return null;
+  if (!existsSync(SYSTEMD_RUN) || !existsSync(managerOf(user))) return null;
+  const options = ['--user', '--scope', '--quiet', '--collect', '--property=Delegate=yes'];
+  const trial = spawnSync(SYSTEMD_RUN, [...options, '--', '/bin/true'], { timeout: 5000 });
+  return trial.status === 0 ? [SYSTEMD_RUN, ...options, `--unit=${NAME}${process.pid}`, '--'] : null;
+}
