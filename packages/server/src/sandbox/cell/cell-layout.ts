@@ -56,6 +56,7 @@ export function descriptionOptions(options: CellOptions): DescriptionOptions {
     temporaryBytes: TEMPORARY_BYTES,
     loopback,
     oneUser: hasOneUser(),
+    watchesMemory: options.group.location.version === 'none',
   };
 }
 

@@ -75,6 +75,8 @@ export interface DescriptionOptions {
   readonly loopback: boolean;
   /** Whether process 1 has no other user than the program. */
   readonly oneUser?: boolean;
+  /** Whether its memory is only watched, because it has no group. */
+  readonly watchesMemory?: boolean;
 }
 
 export interface CellMount {

@@ -168,12 +168,13 @@ function childrenOf(pid: number): number[] {
   );
 }
 
+/** With what it shares, and with files. */
 function residentOf(pid: number): number {
-  const [, resident = 0, shared = 0] = readIfThere(`/proc/${pid}/statm`).split(' ').map(Number);
-  return (resident - shared) * PAGE_BYTES;
+  const [, resident = 0] = readIfThere(`/proc/${pid}/statm`).split(' ').map(Number);
+  return resident * PAGE_BYTES;
 }
 
-/** A process's parts of what it shares, without files; null if it cannot be read. */
+/** A process's parts of what it shares, without files on disks; null if it cannot be read. */
 function sharesOf(pid: number): number | null {
   const kibibytes = [...readIfThere(`/proc/${pid}/smaps_rollup`).matchAll(/^Pss_(?:Anon|Shmem):\s*(\d+) kB$/gm)];
   return kibibytes.length === 0 ? null : kibibytes.reduce((sum, [, value]) => sum + Number(value) * 1024, 0);

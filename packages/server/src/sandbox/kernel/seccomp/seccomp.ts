@@ -46,6 +46,12 @@ const devices: readonly Rule[] = [
   ...TERMINAL_REFUSALS.map((value) => refuse(['ioctl'], matches(1, 0xffffffff, value))),
 ];
 
+/**
+ * Memory that a process may have without mapping it. Where no group counts it nobody sees it, so there these calls are
+ * unknown.
+ */
+const UNSEEN_MEMORY_CALLS = ['memfd_create', 'shmget', 'shmat', 'msgget', 'mq_open'];
+
 /** Whether the cells have a loopback: sockets of the Internet families then exist. */
 export interface FilterOptions {
   readonly loopback: boolean;
@@ -56,6 +62,8 @@ export interface KernelFilterOptions extends FilterOptions {
   readonly sharesHostKernel: boolean;
   /** Whether the program has the user of process 1, and all cells have one user. */
   readonly oneUser?: boolean;
+  /** Whether memory is only watched, because no group holds it. */
+  readonly watchesMemory?: boolean;
 }
 
 /** F_SETPIPE_SZ: what all pipes of a user hold is counted for all cells that are this user's. */
@@ -95,11 +103,12 @@ const MISSING_IN_GVISOR: readonly string[] =
  * `clone3` answers ENOSYS, because its flags are in memory where a filter cannot see them: libc falls back to `clone`.
  */
 export function seccompProfile(
-  { loopback, sharesHostKernel, oneUser = false }: KernelFilterOptions,
+  { loopback, sharesHostKernel, oneUser = false, watchesMemory = false }: KernelFilterOptions,
   architecture: string = process.arch,
 ): SeccompProfile {
   const ofHost = ['ioctl', ...SYNC_CALLS, ...(loopback ? OPTION_CALLS : [])];
-  const apart = [...(sharesHostKernel ? ofHost : MISSING_IN_GVISOR), ...(oneUser ? ONE_USER_CALLS : [])];
+  const unseen = watchesMemory ? UNSEEN_MEMORY_CALLS : [];
+  const apart = [...(sharesHostKernel ? ofHost : MISSING_IN_GVISOR), ...(oneUser ? ONE_USER_CALLS : []), ...unseen];
   return {
     defaultAction: 'SCMP_ACT_ERRNO',
     defaultErrnoRet: ENOSYS,
@@ -113,7 +122,7 @@ export function seccompProfile(
       refuse(REFUSED_CALLS.filter((name) => !oneUser || name !== 'capset')),
       ...CLONE_NEW_NAMESPACES.map((value) => refuse(['clone'], matches(0, value, value))),
       ...refusedSockets(loopback),
-      { names: UNKNOWN_CALLS, action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
+      { names: [...UNKNOWN_CALLS, ...unseen], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     ],
   };
 }

@@ -125,6 +125,28 @@ it('memory that processes share is not counted once for each of them', { timeout
   expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
 });
 
+it('memory that processes map together is seen, and what could be had without mapping it does not exist', {
+  timeout: 60_000,
+}, () => {
+  const [mapped, unseen] = run(
+    {
+      code: 'import mmap, time\nheld = mmap.mmap(-1, 200 << 20)\nheld.write(b"x" * (200 << 20))\ntime.sleep(20)',
+      limits: { mem_mb: 64, wall_seconds: 30 },
+    },
+    {
+      code: `
+import ctypes, os
+try: os.memfd_create('x')
+except OSError as error: print(error.strerror)
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.shmget(0, 1 << 20, 0o1600), os.strerror(ctypes.get_errno()))
+`,
+    },
+  );
+  expect(mapped?.ending).toEqual({ kind: 'memory_limit' });
+  expect(unseen?.output).toBe('Function not implemented\n-1 Function not implemented\n');
+});
+
 it('a program cannot harm or read process 1, which has its user', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: `
