@@ -415,7 +415,12 @@ describe('a failed start prints one clear line and exits with 1', () => {
   test('a host on which nothing isolates, with the three ways out', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-serve-nobody-'));
     chownSync(dataDir, 65534, 65534);
-    const within = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    // User namespaces are all that an ordinary user needs: the kernel seems to have none left.
+    const refusal = join(dataDir, 'refusal');
+    writeFileSync(refusal, '0\n');
+    const become = 'exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"';
+    const hide = `mount --bind ${refusal} /proc/sys/user/max_user_namespaces && ${become}`;
+    const within = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hide, 'sh'];
     const ways =
       /^vouchbox: no cells can be made here: gvisor, namespace: this user lacks .* on Linux as root.* in a container.* SERVICE_PROVIDER=subprocess/;
     await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'auto' }, ways, within);

@@ -163,3 +163,32 @@ test('the keeper says why nothing is logged, until it is again', { tags: ['Bodie
   await expect.poll(() => kept.problem, { timeout: 20_000 }).toBeNull();
   expect([changes, (await headNow()).checkpoint.size]).toEqual([2, 2]);
 });
+
+test('a statement that comes after the rest has its head at once, and those that come during it share one', async () => {
+  const nudges = createNudges();
+  const rests: (() => void)[] = [];
+  const rest = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      rests.push(resolve);
+      signal.addEventListener('abort', () => resolve());
+    });
+  const headOf = (size: number) =>
+    expect.poll(async () => (await testStore.store.logState())?.head?.size, { timeout: 20_000 }).toBe(size);
+  const signed = async () => {
+    await attested();
+    nudges.send('log');
+  };
+  await using kept = keeper({ nudges, rest });
+  kept.start();
+  await expect.poll(() => rests).toHaveLength(1);
+  await signed();
+  await signed();
+  rests[0]?.();
+  await headOf(3);
+  await expect.poll(() => rests).toHaveLength(2);
+  rests[1]?.();
+  await signed();
+  await headOf(4);
+  // The rest that follows is the third: none lay between the statement and its head.
+  await expect.poll(() => rests).toHaveLength(3);
+});

@@ -33,6 +33,8 @@ export interface LogKeeperOptions {
   readonly isOurTurn?: () => boolean;
   /** Called when logging begins to fail, and when it works again. */
   readonly onProblemChange?: () => void;
+  /** Ends when the next head may be signed. Default: a second later, or when the signal aborts. */
+  readonly rest?: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /** The tree that was opened, and what of the one before can no longer be proven. */
@@ -45,8 +47,9 @@ export interface ReopenedLog {
   readonly lost: number;
 }
 
-/** The time from one head to the next. */
+/** The least time from one head to the next. */
 const headMilliseconds = 1000;
+const aSecond = (signal: AbortSignal) => pause(headMilliseconds, signal);
 /** It looks at least this often: what another node signed may wait. */
 const recheckMilliseconds = 5000;
 /** Statements that get their positions in one transaction. */
@@ -90,7 +93,7 @@ export class LogKeeper implements AsyncDisposable {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    const { nudges, log, isOurTurn = () => true } = this.#options;
+    const { nudges, log, isOurTurn = () => true, rest = aSecond } = this.#options;
     using nudge = nudges.next('log', signal);
     try {
       if (isOurTurn()) await this.#alone(() => this.logWhatWaits());
@@ -102,8 +105,8 @@ export class LogKeeper implements AsyncDisposable {
       if (this.#problem?.message !== message) log.error({ err: error }, `nothing is logged: ${message}`);
       this.#note({ message, at: new Date().toISOString() });
     }
-    await within(nudge.arrived, recheckMilliseconds, undefined);
-    await pause(headMilliseconds, signal);
+    // The rest is over when a statement comes after it, so that alone it waits for nothing.
+    await Promise.all([rest(signal), within(nudge.arrived, recheckMilliseconds, undefined)]);
   }
 
   #note(problem: SigningProblem | null): void {
