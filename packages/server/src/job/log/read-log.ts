@@ -24,7 +24,7 @@ export interface LogReaderOptions {
   readonly store: Pick<Store, 'logState' | 'logPlace' | 'logPosition' | 'logRanges' | 'logTile' | 'jobSummary'>;
 }
 
-/** Heads are signed once a second. */
+/** What waits for a head has it within a second, or with the next one where witnesses are slow. */
 const retryAfterSeconds = 1;
 
 /** A log of which a head was signed. */
