@@ -9,13 +9,14 @@ import { createRateBudget, type RateBound } from '../../capacity/rate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';
 import type { PublicLog } from '../../job/log/read-log.ts';
+import { etagOf, hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
 
 /** All readers of the log share it, so that they leave room for callers. */
 const RATE: RateBound = { perSecond: 100, burst: 400 };
 
-/** What is full never changes. RFC 8246. */
-const FOREVER = 'public, max-age=31536000, immutable';
+/** What is full never changes in its tree, and another tree may be opened under the same paths: so it is asked for again. */
+const REVALIDATED = 'public, no-cache';
 
 export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void {
   const rate = createRateBudget(bound);
@@ -26,10 +27,14 @@ export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void
       const found = await answered(answer(request));
       if (found === null) throw noSuchRoute();
       const bytes = Buffer.from(found.content);
-      reply
-        .header('content-type', found.mediaType ?? LOG_MEDIA_TYPE)
-        .header('cache-control', found.caching ?? 'no-store');
-      return reply.header('access-control-allow-origin', '*').header('content-length', bytes.length).send(bytes);
+      reply.header('access-control-allow-origin', '*').header('cache-control', found.isKept ? REVALIDATED : 'no-store');
+      if (found.isKept) {
+        const etag = etagOf(bytes);
+        reply.header('etag', etag);
+        if (hasIt(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      }
+      reply.header('content-type', found.mediaType ?? LOG_MEDIA_TYPE).header('content-length', bytes.length);
+      return reply.send(bytes);
     });
   route('checkpoint', async () => textOf(await log.checkpoint()));
   route('keys', async () => {
@@ -50,15 +55,15 @@ export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void
     const tile = tileOf((params as { '*': string })['*']);
     const content = tile && (await log.tile(tile));
     if (content === null) return null;
-    const caching = tile?.width === tileHashes ? FOREVER : undefined;
-    return { content, mediaType: BLOB_MEDIA_TYPE, caching };
+    return { content, mediaType: BLOB_MEDIA_TYPE, isKept: tile?.width === tileHashes };
   });
 }
 
 interface Answer {
   readonly content: string | Uint8Array;
   readonly mediaType?: string;
-  readonly caching?: string | undefined;
+  /** Whether caches may keep it. */
+  readonly isKept?: boolean;
 }
 
 function textOf(content: string | null): Answer | null {

@@ -1,0 +1,64 @@
+/** What caches may keep of the log: its routes over a store. */
+import { leafHash } from '@vouchbox/evidence';
+import { expect, test } from 'vitest';
+import { publicLog } from '../../job/log/read-log.ts';
+import type { LogOpening } from '../../store/records/log.ts';
+import { admitJob, attestationOf, finishOf, TestStore } from '../../store/store.fixture.ts';
+import type { Store } from '../../store/store.ts';
+import { openServer } from '../server.fixture.ts';
+
+const TILE = '/log/tile/0/000';
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+function opening(tree: number): LogOpening {
+  const text = bytesOf(`tree ${tree}`);
+  return { host: 'log.example', tree, log_key: 'log.example/log/1+00000000+AQ==', opening: text, body: text };
+}
+
+async function attested(store: Store, at: number): Promise<void> {
+  const key = await admitJob(store);
+  await store.finish(finishOf(key));
+  const receipt = (await store.job(key))?.receipt_sha256 ?? '';
+  await store.storeAttestation({ ...attestationOf(key, receipt), leaf_hash: leafHash(bytesOf(`statement ${at}`)) });
+}
+
+/** Gives what waits its places, under a head. */
+async function headOf(store: Store): Promise<void> {
+  const size = await store.sequenceLog({ size: 1, most: 300 });
+  await store.storeLogHead({ size: size ?? 0, checkpoint: 'a head', rekor_head: 'a head' });
+}
+
+test('a full tile is named by its hashes, so that no cache shows one of the tree before', async () => {
+  await using testStore = await TestStore.open();
+  const { store } = testStore;
+  await using server = await openServer({ publicLog: publicLog({ store }) });
+  const read = (etag = '') => fetch(server.url + TILE, { headers: { 'if-none-match': etag } });
+  await store.openLog(opening(1));
+  await Promise.all(Array.from({ length: 256 }, (_, at) => attested(store, at)));
+  await headOf(store);
+  const first = await read();
+  const etag = first.headers.get('etag') ?? '';
+  expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'public, no-cache']);
+  const same = await read(etag);
+  expect([same.status, await same.text(), same.headers.get('etag')]).toEqual([304, '', etag]);
+  expect(await store.reopenLog({ from: 1, opening: opening(2) })).toBe(true);
+  await headOf(store);
+  const next = await read(etag);
+  expect([next.status, next.headers.get('etag') === etag]).toEqual([200, false]);
+  expect(Buffer.from(await next.arrayBuffer()).equals(Buffer.from(await first.arrayBuffer()))).toBe(false);
+});
+
+test('what grows is kept by no cache', async () => {
+  await using testStore = await TestStore.open();
+  const { store } = testStore;
+  await using server = await openServer({ publicLog: publicLog({ store }) });
+  await store.openLog(opening(1));
+  await attested(store, 0);
+  await headOf(store);
+  const answers = await Promise.all(['checkpoint', 'tile/0/000.p/2'].map((path) => fetch(`${server.url}/log/${path}`)));
+  expect(answers.map(({ status, headers }) => [status, headers.get('cache-control')])).toEqual([
+    [200, 'no-store'],
+    [200, 'no-store'],
+  ]);
+});
