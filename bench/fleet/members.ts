@@ -95,6 +95,8 @@ async function opened(url: string): Promise<Member> {
     ...{ store: counting, history, blobs, nudges: membership.ownNudges, cells, log: silent },
     ...{ concurrency: slots, tenantConcurrency: null, testsMax: slots, drainSeconds: 0, memory },
     roomForJobs: () => Number.POSITIVE_INFINITY,
+    // No job of the load has tools.
+    schemas: { misfit: async () => null },
     ...membership.abilities(provider, memory.mbMax),
   });
   const config = { concurrency: slots, concurrentMemMbMax: 4096, roles: ['api', 'executor'] as const };

@@ -70,7 +70,11 @@ describe('the example in docs/API.md', () => {
     const [, method = command.includes(' -d ') ? 'POST' : 'GET'] = / -X (\w+)/.exec(command) ?? [];
     expect([
       method,
-      called.replace('$job', '{id}').replace('$digest', '{sha256}').replace('$grading', '{grading}'),
+      called
+        .replace('$job', '{id}')
+        .replace('$seq', '{seq}')
+        .replace('$digest', '{sha256}')
+        .replace('$grading', '{grading}'),
     ]).toEqual([operationOf(id).method, operationOf(id).path]);
   });
 

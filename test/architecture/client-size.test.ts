@@ -20,6 +20,7 @@ test('the client is one file of at most 8.1 kB compressed, and what later calls 
       'grade.js',
       'gradings.js',
       'promise.js',
+      'tools.js',
       'verify-record.js',
       'workspace.js',
     ]);

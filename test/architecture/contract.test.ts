@@ -85,7 +85,7 @@ const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44', 
 );
 /** The statements that name the members of each body. */
 const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>> = {
-  JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4', 'Submission-49', 'Promise-1'],
+  JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4', 'Submission-49', 'Promise-1', 'Tools-1'],
   Interactor: [...PROGRAM_STATEMENTS, 'Submission-49'],
   Interaction: ['Interaction-1'],
   InputFile: ['Submission-5'],
@@ -96,6 +96,13 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   HeldFile: ['Gradings-14'],
   LimitsInput: [...LIMIT_STATEMENTS, 'Submission-20'],
   StoredBlob: ['Blobs-1'],
+  Tool: ['Tools-1'],
+  ToolCalls: ['Tools-5'],
+  ToolAnswer: ['Tools-6'],
+  ToolAnswerTaken: ['Tools-6'],
+  StreamedToolAnswer: ['Tools-9'],
+  AnswerRefused: ['Tools-9'],
+  ToolLimits: ['Tools-3'],
   GradingSubmission: [
     'Submission-5',
     'Gradings-2',
@@ -133,7 +140,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
     'Submission-47',
     'Submission-49',
     'Promise-1',
-    'Events-4i',
+    'Tools-4',
     ...LIMIT_STATEMENTS,
   ],
   RequestedLimits: LIMIT_STATEMENTS,
@@ -147,6 +154,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
     'Receipt-26b',
     'Receipt-30',
     'Submission-49',
+    'Tools-3',
     'Interaction-8',
     'Large-2',
     'Builds-1',
@@ -181,7 +189,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
 
 /** The statements that name members of nested objects which only such a body has. */
 const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>>> = {
-  JobSubmission: ['Large-1', 'Builds-1', 'Builds-2'],
+  JobSubmission: ['Large-1', 'Builds-1', 'Builds-2', 'Tools-3'],
   Interactor: ['Large-1', 'Builds-2'],
   StoredSpec: ['Large-1', 'Builds-2'],
   Receipt: ['Builds-1', 'Builds-2', 'Receipt-7', 'Receipt-27', 'Receipt-29', 'Receipt-30', 'Interaction-8'],

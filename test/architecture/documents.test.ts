@@ -60,7 +60,7 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     const stages = [...architecture.matchAll(/^\| (admit|grade|dispatch|execute|finish|sign|log|view) \|/gm)].map(
       ([, name = '']) => name,
     );
-    expect([...stages, 'blobs', 'canary', 'objects', 'remove'].toSorted()).toEqual(
+    expect([...stages, 'blobs', 'canary', 'objects', 'remove', 'tools'].toSorted()).toEqual(
       foldersOf('packages/server/src/job').toSorted(),
     );
   });

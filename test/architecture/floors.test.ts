@@ -117,6 +117,7 @@ describe('a planted violation of a rule is noticed', () => {
     ['floor-of-stage-dispatch', 'packages/server/src/job/dispatch/a.ts', "import '../sign/inner.ts';"],
     ['floor-of-stage-execute', 'packages/server/src/job/execute/a.ts', "import '../sign/inner.ts';"],
     ['floor-of-stage-finish', 'packages/server/src/job/finish/a.ts', "import '../sign/inner.ts';"],
+    ['floor-of-stage-tools', 'packages/server/src/job/tools/a.ts', "import '../finish/inner.ts';"],
     ['floor-of-stage-sign', 'packages/server/src/job/sign/a.ts', "import '../finish/inner.ts';"],
     ['floor-of-stage-view', 'packages/server/src/job/view/a.ts', "import '../create-jobs.ts';"],
     ['floor-of-stage-remove', 'packages/server/src/job/remove/a.ts', "import '../finish/inner.ts';"],

@@ -38,6 +38,8 @@ const METHODS = {
   getGrading: ['grading', 'waitForGrading'],
   cancelGrading: ['cancelGrading'],
   gradingEvents: ['gradingEvents'],
+  listToolCalls: ['toolCalls'],
+  answerToolCall: ['answerToolCall'],
   getAttestation: ['attestation'],
   getResultArtifact: ['resultArtifact'],
   getLogProof: ['logProof'],

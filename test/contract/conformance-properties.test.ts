@@ -172,7 +172,7 @@ function requests(operation: ContractOperation): fc.Arbitrary<Made> {
     const fits = operation.body === null || value === undefined || contract.fits(operation.body, value);
     return {
       operation,
-      path: `${operation.path.replace('{id}', id)}${query.length > 0 ? `?${query.join('&')}` : ''}`,
+      path: `${operation.path.replace('{id}', id).replace('{seq}', '3')}${query.length > 0 ? `?${query.join('&')}` : ''}`,
       headers: Object.fromEntries(inHeaders.map(({ name, text }) => [name, text])),
       body: value === undefined ? undefined : JSON.stringify(value),
       isWrong: !fits || found.some(({ isAllowed }) => !isAllowed),
@@ -207,7 +207,7 @@ const KNOWN: Readonly<
 function known(operation: ContractOperation): Made[] {
   return (KNOWN[operation.id] ?? []).map(({ query = '', job_id = job_ids[0] ?? '', body }) => ({
     operation,
-    path: operation.path.replace('{id}', job_id) + query,
+    path: operation.path.replace('{id}', job_id).replace('{seq}', '3') + query,
     headers: {},
     body: body === undefined ? undefined : JSON.stringify(body),
     isWrong: query !== '' || (operation.body !== null && !contract.fits(operation.body, body)),

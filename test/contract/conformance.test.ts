@@ -31,7 +31,8 @@ const unknown = () => `${mine.slice(0, -4)}${mine.endsWith('0000') ? '1111' : '0
 
 /** The digest of no bytes. */
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-const bodyOf = ({ method }: Operation) => (method === 'PUT' ? '' : { language: 'bash', code: 'true' });
+const bodyOf = ({ method, path }: Operation) =>
+  method === 'PUT' ? '' : path.endsWith('{seq}') ? { result: 1 } : { language: 'bash', code: 'true' };
 
 interface AskOptions extends RequestOptions {
   readonly job_id?: string;
@@ -40,7 +41,11 @@ interface AskOptions extends RequestOptions {
 
 async function ask(operation: Operation, options: AskOptions = {}): Promise<Answer> {
   const { job_id = mine, query, ...request } = options;
-  const plainPath = operation.path.replace('{id}', job_id).replace('{sha256}', EMPTY).replace('{grading}', 'grading_x');
+  const plainPath = operation.path
+    .replace('{id}', job_id)
+    .replace('{seq}', '3')
+    .replace('{sha256}', EMPTY)
+    .replace('{grading}', 'grading_x');
   const path = query === undefined ? plainPath : `${plainPath}?${query}`;
   const body = operation.body?.isOptional !== false ? {} : { body: bodyOf(operation) };
   const answer = await rig().request(path, { method: operation.method, ...body, ...request });

@@ -55,6 +55,32 @@ const head = (line: string, more = '', key = 'key-of-alpha') =>
   `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`;
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 
+/** A job whose program has called tools, as events 3 and 4, and waits for both answers. */
+async function calling(): Promise<string> {
+  const calls = [`{"call":1,"tool":"typed"}`, `{"call":2,"tool":"none"}`]
+    .map((line) => `echo '${line}' >&31;`)
+    .join(' ');
+  const tools = [{ name: 'typed', result: { type: 'string' } }];
+  const { job_id } = await rig().alpha.client.submit({
+    ...sleeper,
+    code: `${calls} read -r -u 30; read -r -u 30; sleep 300`,
+    tools,
+  });
+  for await (const { seq } of rig().alpha.client.follow(job_id)) if (seq === 4) break;
+  return job_id;
+}
+
+/** Answers a call of such a job, and cancels it. */
+async function whileCalling(answer: (calls: string) => Promise<Answered>): Promise<Refusal> {
+  const job_id = await calling();
+  const refusal = told(await answer(`/v1/jobs/${job_id}/tool-calls`));
+  await rig().alpha.client.cancel(job_id);
+  return refusal;
+}
+
+const answering = (path: string, answer: object, key?: string) =>
+  rig().request(path, { method: 'POST', body: JSON.stringify(answer), ...(key !== undefined && { key }) });
+
 let running: string;
 beforeAll(async () => {
   const { client } = rig().alpha;
@@ -140,6 +166,25 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
     return told(await rig().post(bash, { key: issued.key }));
   },
   job_not_found: async () => told(await rig().request(`/v1/jobs/${running}`, { key: rig().beta.key })),
+  principal_not_allowed: () =>
+    whileCalling(async (calls) => {
+      await using operator = await openCredentials({ dataDir: rig().dataDir });
+      const asked = { tenant: 'alpha', principal: 'somebody', scopes: null, expires_at: null };
+      return await answering(`${calls}/3`, { result: 'x' }, (await operator.create(asked)).key);
+    }),
+  tool_call_not_found: () => whileCalling((calls) => answering(`${calls}/4`, { result: 'x' })),
+  tool_result_misfit: () => whileCalling((calls) => answering(`${calls}/3`, { result: 1 })),
+  tool_call_answered: () =>
+    whileCalling(async (calls) => {
+      await answering(`${calls}/3`, { result: 'x' });
+      return await answering(`${calls}/3`, { result: 'y' });
+    }),
+  async job_terminal() {
+    const job_id = await calling();
+    await rig().alpha.client.cancel(job_id);
+    await rig().ended(job_id);
+    return told(await answering(`/v1/jobs/${job_id}/tool-calls/3`, { result: 'x' }));
+  },
   grading_not_found: async () => told(await rig().request('/v1/gradings/grading_x')),
   blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),

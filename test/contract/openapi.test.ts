@@ -125,6 +125,12 @@ const NEEDED: Readonly<Record<string, string>> = {
   getLogConsistency: 'old=1',
 };
 
+const BODIES: Readonly<Record<string, string>> = {
+  submitJob: SUBMISSION,
+  submitGrading: GRADING,
+  answerToolCall: '{"result":1}',
+};
+
 function requestOf({ id, method, path }: ContractOperation, change: Change): string {
   const ownKey = path === '/metrics' ? METRICS_TOKEN : path.startsWith('/v1/') ? KEY_OF_ACME : null;
   const {
@@ -134,11 +140,11 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
     job_id = JOB,
     sha256 = BLOB,
     grading = 'grading_x',
-    body = id === 'submitJob' ? SUBMISSION : id === 'submitGrading' ? GRADING : '',
+    body = BODIES[id] ?? '',
   } = change;
   const query = [NEEDED[id], asked].filter(Boolean).join('&');
   const lines = [
-    `${method} ${path.replace('{id}', job_id).replace('{sha256}', sha256).replace('{grading}', grading).replace('{view}', 'jobs/1').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
+    `${method} ${path.replace('{id}', job_id).replace('{seq}', '3').replace('{sha256}', sha256).replace('{grading}', grading).replace('{view}', 'jobs/1').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
     'Host: x',
   ];
   if (key !== null) lines.push(`Authorization: Bearer ${key}`);
@@ -182,7 +188,9 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   network_not_allowed: refusing('network_not_allowed', 'submit'),
   unauthorized: { key: null },
   insufficient_scope: { key: 'of-no-scope', server: { credentials: [credentialWith('of-no-scope', [])] } },
+  principal_not_allowed: refusing('principal_not_allowed', 'toolCalls', 'answerToolCall'),
   job_not_found: { job_id: FOREIGN_JOB },
+  tool_call_not_found: refusing('tool_call_not_found', 'answerToolCall'),
   grading_not_found: { grading: 'grading_y' },
   blob_not_found: { sha256: BLOB.replace(/5$/, '6') },
   route_not_found: { hasNothingOptional: true },
@@ -197,6 +205,8 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   signing_key_unknown: refusing('signing_key_unknown', 'attestation', 'promise', 'canary'),
   body_timeout: { server: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
   job_not_terminal: refusing('job_not_terminal', 'attestation', 'canary', 'logProof'),
+  job_terminal: refusing('job_terminal', 'answerToolCall'),
+  tool_call_answered: refusing('tool_call_answered', 'answerToolCall'),
   payload_too_large: { headers: `Content-Length: ${blobBytesMax + 1}\r\n`, body: '{' },
   unsupported_media_type: { headers: 'Content-Type: text/plain\r\nContent-Encoding: gzip\r\n', body: '{}' },
   expectation_failed: { headers: 'Expect: miracles\r\n' },
@@ -204,6 +214,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   minimum_isolation_unsatisfied: refusing('minimum_isolation_unsatisfied', 'submit'),
   blob_unavailable: refusing('blob_unavailable', 'submit'),
   input_unavailable: refusing('input_unavailable', 'submit'),
+  tool_result_misfit: refusing('tool_result_misfit', 'answerToolCall'),
   digest_mismatch: { server: { blobs: { receive: refusalOf('digest_mismatch') } } },
   idempotency_key_reused: refusing('idempotency_key_reused', 'submit'),
   rate_limited: {
@@ -238,7 +249,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   shutting_down: { query: 'wait_seconds=1', prepare: (server) => server.stop() },
   insufficient_storage: {
     server: {
-      jobs: { submit: refuseForSpace, cancel: refuseForSpace },
+      jobs: { submit: refuseForSpace, cancel: refuseForSpace, answerToolCall: refuseForSpace },
       gradings: { submit: refuseForSpace, cancel: refuseForSpace },
       blobs: { receive: refuseForSpace },
       ticketRows: { storeTicket: rejecting, consumeTicket: rejecting },
@@ -259,7 +270,15 @@ function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: Contract
   if (code === 'attestation_disabled' && id === 'getPublicKey') return PLAIN;
   return change;
 }
-const WAITING = ['submitJob', 'getResult', 'replayEvents', 'getPromise', 'getGrading', 'gradingEvents'];
+const WAITING = [
+  'submitJob',
+  'getResult',
+  'replayEvents',
+  'listToolCalls',
+  'getPromise',
+  'getGrading',
+  'gradingEvents',
+];
 const WITHOUT_QUERY: Change = { ...PROVOCATIONS.shutting_down, query: '' };
 const WITHOUT_BODY: Change = { ...PROVOCATIONS.tenant_capacity_exhausted, body: '' };
 const BY_TICKET: Change = { ...PROVOCATIONS.insufficient_storage, key: null, query: `ticket=${'T'.repeat(43)}` };

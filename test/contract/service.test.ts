@@ -54,6 +54,7 @@ describe('to a caller', () => {
       'per_tenant',
       'runtime_packs',
       'signer',
+      'tools',
       'version',
     ]);
     expect(capabilities).toMatchObject({
@@ -84,6 +85,7 @@ describe('to a caller', () => {
       'program_arguments',
       'program_variables',
       'output_patterns',
+      'tools',
       'runtime_packs',
     ]);
     expect(capabilities.concurrent_mem_mb_max).toBeGreaterThanOrEqual(LIMIT_CEILINGS.mem_mb);

@@ -80,6 +80,9 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   build: 'built',
   product: 'built',
   promise: 'test/contract/promise.test.ts',
+  tools: 'test/contract/tools.test.ts',
+  tool_limits: 'test/contract/tools.test.ts',
+  tool_principals: 'test/contract/tools.test.ts',
 };
 
 /** Every language is in a row, or in the tests of the packs. */
@@ -155,6 +158,8 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   streamEvents: 'cancelled',
   putBlob: 'upload',
   getBlob: 'upload',
+  listToolCalls: 'test/contract/tools.test.ts',
+  answerToolCall: 'test/contract/tools.test.ts',
   submitGrading: 'graded',
   listGradings: 'graded',
   getGrading: 'graded',

@@ -5,8 +5,8 @@ export interface Example {
   readonly title: string;
   /** A command for bash. It finds `url`, `key`, `job`, `stream_url` and `metrics_token` in its environment. */
   readonly command: string;
-  /** Which job `job` names: one that ended, one that is running, or the one that the last command made. */
-  readonly job?: 'ended' | 'running';
+  /** Which job `job` names: one that ended, that is running or that calls a tool, or the one that the last command made. */
+  readonly job?: 'ended' | 'running' | 'calling';
   /** Only these members of the answer are shown, each by its path; the rest is left out visibly. */
   readonly shown?: readonly string[];
 }
@@ -88,6 +88,28 @@ export const SECTIONS: readonly Section[] = [
         command: call('-X POST "$url/v1/jobs/$job/stream-ticket"'),
       },
       streamEvents: { title: 'Open a stream', command: FOLLOW },
+    },
+  },
+  {
+    title: 'Answer calls of tools',
+    text:
+      'A program has no network, but it may call tools. A submission names them, each with the JSON Schemas of its arguments and of ' +
+      'its result if you like: `"tools": [{ "name": "search", "arguments": { "type": "object" } }]`. The program writes each call as ' +
+      'a line `{"call": 1, "tool": "search", "arguments": {…}}` to descriptor 31, and reads `{"call": 1, "result": …}` or `{"call": ' +
+      '1, "error": "…"}` from descriptor 30. Each call waits for you, and each answer is an event of the job, and so in its ' +
+      'signed evidence.\n\nOver a stream, a call arrives as its event, and an answer goes back as a text message: `{"call_seq": 3, ' +
+      '"result": …}`. Open it with a credential, since a ticket answers nothing.',
+    operations: {
+      listToolCalls: {
+        title: 'Read the calls that wait',
+        command: call('"$url/v1/jobs/$job/tool-calls?wait_seconds=30"'),
+        job: 'calling',
+      },
+      answerToolCall: {
+        title: 'Answer a call',
+        command: `${call('"$url/v1/jobs/$job/tool-calls/$seq"')} \\
+  -H 'Content-Type: application/json' -d '{ "result": ["barn owl", "tawny owl"] }'`,
+      },
     },
   },
   {

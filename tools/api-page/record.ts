@@ -67,6 +67,7 @@ class Recorder implements AsyncDisposable {
     if (example.job === 'ended') this.#environment['job'] = this.#ended;
     if (name === 'getLogProof') await this.#printed(LOGGED);
     if (name === 'getCanary') this.#environment['job'] = await this.#jobWithCanary();
+    if (example.job === 'calling') this.#environment['job'] = await this.#callingJob();
     if (example.job === 'running') this.#environment['job'] = await this.#startedJob();
     const isStream = name !== 'refusal' && 101 in operationOf(name).answers;
     const answer = isStream ? await this.#printed(example.command) : await this.#answered(example);
@@ -103,7 +104,8 @@ class Recorder implements AsyncDisposable {
 
   /** Later commands name the job and the ticket that earlier ones brought. */
   async #learn(body: Record<string, unknown>): Promise<void> {
-    const { job_id, result, ticket, stream_url, already_terminal, grading_id } = body;
+    const { job_id, result, ticket, stream_url, already_terminal, grading_id, calls } = body;
+    if (Array.isArray(calls)) this.#environment['seq'] = String((calls as { seq: number }[])[0]?.seq);
     if (typeof grading_id === 'string') this.#environment['grading'] = grading_id;
     if (ticket !== undefined) this.#environment['stream_url'] = String(stream_url);
     if (result !== undefined) await this.#keepEnded(String(job_id));
@@ -130,6 +132,13 @@ class Recorder implements AsyncDisposable {
       );
       if (names) return job_id;
     }
+  }
+
+  async #callingJob(): Promise<string> {
+    const call = JSON.stringify({ call: 1, tool: 'search', arguments: { query: 'owls' } });
+    const code = `echo '${call}' >&31; read -r answer <&30; echo "$answer"`;
+    const tools = [{ name: 'search', arguments: { type: 'object', required: ['query'] } }];
+    return (await this.#service.client.submit({ language: 'bash', code, tools })).job_id;
   }
 
   async #startedJob(): Promise<string> {

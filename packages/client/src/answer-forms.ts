@@ -89,7 +89,11 @@ const REQUESTED_SPEC = {
   'reproducible?': 'b',
   'interaction?': { peer: 'j', role: 's' },
   'promise?': 'b',
-  'tools?': { names: ['s'], answered_by: ['s'], limits: { calls: 'i', call_bytes: 'i', total_bytes: 'i' } },
+  'tools?': {
+    tools: [{ name: 's', 'description?': 's', 'arguments?': { '*': '' }, 'result?': { '*': '' } }],
+    answered_by: ['s'],
+    limits: { calls: 'i', call_bytes: 'i', total_bytes: 'i' },
+  },
 } as const;
 const RECEIPT = {
   'schema_version?': 'i',
@@ -116,6 +120,7 @@ const RECEIPT = {
   'build?': { options: ['s'] },
   'product?': { job_id: 's', pack_digest: 's' },
   'reproducible?': 'b',
+  'tool_limits?': { calls: 'i', call_bytes: 'i', total_bytes: 'i' },
   'interaction?': { peer: 'j', role: 's', 'stdin?': { bytes_delivered: 'i', raw_sha256: 's' }, 'end?': 's' },
   'truncated?': 'b',
   'output?': {
@@ -252,6 +257,11 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
   'GET /v1/jobs/{id}/replay': { events: [EVENTS], next_cursor: 'iz', 'result?': RESULT, 'receipt?': [RECEIPT, null] },
   'POST /v1/jobs/{id}/stream-ticket': STREAM_TICKET,
   'PUT /v1/blobs/sha256/{sha256}': { blob: 's', size_bytes: 'i', expires_at: 's' },
+  'GET /v1/jobs/{id}/tool-calls': {
+    calls: [{ seq: 'i', timestamp: 's', tool: 's', arguments: '' }],
+    next_cursor: 'iz',
+  },
+  'POST /v1/jobs/{id}/tool-calls/{seq}': { call_seq: 'i', seq: 'i', replayed: 'b' },
   'POST /v1/gradings': { grading_id: 's', status: 's', created_at: 's', grading_url: 's', events_url: 's' },
   'GET /v1/gradings': {
     items: [
@@ -331,6 +341,16 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     languages: ['s'],
     isolation_class: 'sz',
     limits: { defaults: REQUESTED_LIMITS, ceilings: REQUESTED_LIMITS },
+    'tools?': {
+      max_tools: 'i',
+      max_schema_bytes: 'i',
+      max_schema_depth: 'i',
+      max_principals: 'i',
+      limits: {
+        defaults: { calls: 'i', call_bytes: 'i', total_bytes: 'i' },
+        ceilings: { calls: 'i', call_bytes: 'i', total_bytes: 'i' },
+      },
+    },
     artifacts: { max_files: 'i', max_file_bytes: 'i', max_total_bytes: 'i' },
     blobs: { max_blob_bytes: 'i', max_job_bytes: 'i', max_blobs: 'i', max_total_bytes: 'i', keep_seconds: 'i' },
     concurrent_mem_mb_max: 'i',

@@ -76,7 +76,9 @@ export type ErrorCode =
   | 'network_not_allowed'
   | 'unauthorized'
   | 'insufficient_scope'
+  | 'principal_not_allowed'
   | 'job_not_found'
+  | 'tool_call_not_found'
   | 'grading_not_found'
   | 'blob_not_found'
   | 'route_not_found'
@@ -91,6 +93,8 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'body_timeout'
   | 'job_not_terminal'
+  | 'job_terminal'
+  | 'tool_call_answered'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
@@ -99,6 +103,7 @@ export type ErrorCode =
   | 'promise_not_offered'
   | 'blob_unavailable'
   | 'input_unavailable'
+  | 'tool_result_misfit'
   | 'digest_mismatch'
   | 'idempotency_key_reused'
   | 'rate_limited'
@@ -203,6 +208,18 @@ export interface JobSubmission {
    * becomes a job of its own, and the submission then has no `stdin`.
    */
   interactor?: Interactor;
+  /** Tools that the program may call. Each call is an event, which whoever submitted the job answers. */
+  tools?: Array<Tool>;
+  tool_limits?: {
+    /** How many calls of tools the program may make; 256 if omitted, clamped to 10000. */
+    calls?: number;
+    /** Bytes of one call, and of one answer; 262144 if omitted, clamped to 262144. */
+    call_bytes?: number;
+    /** Bytes of all calls, and of all answers; 4194304 if omitted, clamped to 4194304. */
+    total_bytes?: number;
+  };
+  /** Principals of the tenant that may answer calls of tools, beside the one that submits. */
+  tool_principals?: Array<string>;
   /** Asks for a promise that the log answers for the job in time. */
   promise?: boolean;
 }
@@ -349,6 +366,73 @@ export interface StoredBlob {
   size_bytes: number;
   /** UTC with milliseconds. */
   expires_at: string;
+}
+
+export interface Tool {
+  /** The name by which the program calls it. */
+  name: string;
+  description?: string;
+  /**
+   * The JSON Schema (2020-12) of the arguments of a call. All of a submission have at most 16 KiB, and a
+   * depth of at most 16. `$ref` points into the same schema; `pattern`, `format` and unknown keywords
+   * are refused.
+   */
+  arguments?: Record<string, unknown>;
+  /**
+   * The JSON Schema (2020-12) of its result. All of a submission have at most 16 KiB, and a depth of at
+   * most 16. `$ref` points into the same schema; `pattern`, `format` and unknown keywords are refused.
+   */
+  result?: Record<string, unknown>;
+}
+
+export interface ToolCalls {
+  calls: Array<{
+    /** The number of its event, by which it is answered. */
+    seq: number;
+    /** UTC with milliseconds. */
+    timestamp: string;
+    tool: string;
+    arguments: unknown;
+  }>;
+  /** The last `seq` of the page, or `after`. Null once the job has ended. */
+  next_cursor: number | null;
+}
+
+export interface ToolAnswer {
+  result?: unknown;
+  /** Why the tool failed. The program gets it as an error. */
+  error?: string;
+}
+
+export interface ToolAnswerTaken {
+  call_seq: number;
+  /** The number of the event of the answer. */
+  seq: number;
+  /** Whether the same answer was taken before. */
+  replayed: boolean;
+}
+
+export interface StreamedToolAnswer {
+  /** The number of the event of the call. */
+  call_seq: number;
+  result?: unknown;
+  /** Why the tool failed. The program gets it as an error. */
+  error?: string;
+}
+
+export interface AnswerRefused {
+  answer_refused: {
+    call_seq: number;
+    code: string;
+    message: string;
+    retryable: boolean;
+  };
+}
+
+export interface ToolLimits {
+  calls: number;
+  call_bytes: number;
+  total_bytes: number;
 }
 
 export interface GradingSubmission {
@@ -779,13 +863,9 @@ export interface StoredSpec {
   interaction?: Interaction;
   promise?: true;
   tools?: {
-    names: Array<string>;
+    tools: Array<Tool>;
     answered_by: Array<string>;
-    limits: {
-      calls: number;
-      call_bytes: number;
-      total_bytes: number;
-    };
+    limits: ToolLimits;
   };
 }
 
@@ -871,6 +951,7 @@ export interface Receipt {
     pack_digest: string;
   };
   reproducible?: true;
+  tool_limits?: ToolLimits;
   interaction?: {
     /** A job id: opaque, and no authorization by itself. */
     peer: string;
@@ -1063,6 +1144,16 @@ export interface Capabilities {
   limits: {
     defaults: RequestedLimits;
     ceilings: RequestedLimits;
+  };
+  tools?: {
+    max_tools: number;
+    max_schema_bytes: number;
+    max_schema_depth: number;
+    max_principals: number;
+    limits: {
+      defaults: ToolLimits;
+      ceilings: ToolLimits;
+    };
   };
   artifacts: {
     max_files: number;

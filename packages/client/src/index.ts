@@ -36,6 +36,7 @@ export type { OnText, RunOptions, RunResult } from './run.ts';
 export { createServiceClient, type MetricsOptions, type MetricsText, type ServiceClient } from './service-client.ts';
 export type { ClientOptions } from './session.ts';
 export type { FileContent, NamedContent, ProgramOptions } from './submission.ts';
+export type { ToolCallsOptions } from './tools.ts';
 export type { OpenRuns } from './turns.ts';
 export type { Chain, Verified } from './verify-record.ts';
 export type { Step, StepOptions, Workspace } from './workspace.ts';

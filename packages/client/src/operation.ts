@@ -40,11 +40,13 @@ export type CallOf<R extends Route> = {
   (R extends `${string}{grading}${string}` ? { readonly grading: string } : unknown) &
   (R extends `${string}{sha256}${string}`
     ? { readonly sha256: string; readonly bytes?: Uint8Array<ArrayBuffer> }
-    : unknown);
+    : unknown) &
+  (R extends `${string}{seq}${string}` ? { readonly seq: number } : unknown);
 
 type AnyCall = CallOf<'POST /v1/jobs'> & {
   readonly job_id?: string;
   readonly grading?: string;
+  readonly seq?: number;
   readonly sha256?: string;
   readonly bytes?: Uint8Array<ArrayBuffer>;
 };
@@ -63,9 +65,11 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
     job_id = '',
     grading = job_id,
     sha256 = grading,
+    seq,
     ...rest
   } = call as AnyCall;
-  const [method, path] = route.replace(/{.+}/, encodeURIComponent(sha256)).split(' ') as [Exchange['method'], string];
+  const named = route.replace(/{.+?}/, encodeURIComponent(sha256)).replace('{seq}', String(seq));
+  const [method, path] = named.split(' ') as [Exchange['method'], string];
   const given = definedEntries(query).map(([name, value]) => [name, String(value)]);
   const search = new URLSearchParams(given).toString();
   return exchange(apiKey === undefined ? session : { ...session, apiKey }, {

@@ -28,6 +28,9 @@ import type {
   ServiceStatus,
   StoredBlob,
   StreamTicket,
+  ToolAnswer,
+  ToolAnswerTaken,
+  ToolCalls,
   Whoami,
 } from './contract-types.ts';
 import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
@@ -42,6 +45,7 @@ import { answerCheck, read, repeated, saidOfItself } from './operation.ts';
 import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
 import { type ClientOptions, openSession } from './session.ts';
 import { type FileContent, submissionOf } from './submission.ts';
+import type { ToolCallsOptions } from './tools.ts';
 import type { OpenRuns } from './turns.ts';
 import type { Verified } from './verify-record.ts';
 import type { Workspace } from './workspace.ts';
@@ -109,6 +113,10 @@ export interface ServiceClient {
   promise(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<ExactBytes>;
   /** What the log says of a promised job that waited longer than was promised. */
   pending(job_id: string, options?: CallOptions): Promise<PendingStatements>;
+  /** Calls of tools that this caller may answer; with `waitSeconds`, as soon as there is one. */
+  toolCalls(job_id: string, options?: ToolCallsOptions): Promise<ToolCalls>;
+  /** Answers a call of a tool, by the number of its event. The same answer again is the same. */
+  answerToolCall(job_id: string, seq: number, answer: ToolAnswer, options?: CallOptions): Promise<ToolAnswerTaken>;
   /** The proof that the log has the envelope, of the latest head. */
   logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The DSSE envelope of the canary that the job's own envelope names. */
@@ -189,6 +197,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   };
 
   const gradings = () => import('./gradings.ts');
+  const tools = () => import('./tools.ts');
   const ended: GradingClient['ended'] = async (job_id, { signal, limits }) =>
     runResultOf(session, await result(session, job_id, { signal }), { asked: limits });
   const client: ServiceClient = {
@@ -216,6 +225,9 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     logProof: (job_id, reading) => exactBytes('log-proof', job_id, reading),
     promise: async (job_id, asking = {}) => (await promises()).signedPromise(session, job_id, asking),
     pending: (job_id, { signal } = {}) => read(session, 'GET /v1/jobs/{id}/pending', { job_id, signal }),
+    toolCalls: async (job_id, options = {}) => (await tools()).openToolCalls(session, job_id, options),
+    answerToolCall: async (job_id, seq, answer, { signal } = {}) =>
+      (await tools()).answerToolCall(session, { job_id, seq, signal }, answer),
     upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
     download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
     downloadPieces: async (blob, sending) => (await import('./blobs.ts')).pieces(session, blob, sending),

@@ -5,7 +5,10 @@
 
 export interface OperationEndpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Path parameters in braces: `{id}` is a job id, `{grading}` that of a grading, `{sha256}` the digest of a blob. */
+  /**
+   * Path parameters in braces: `{id}` is a job id, `{seq}` the number of an event, `{grading}` the id of a
+   * grading, `{sha256}` the digest of a blob.
+   */
   readonly path: `/${string}`;
 }
 
@@ -21,6 +24,8 @@ export const ENDPOINTS = {
   replayEvents: { method: 'GET', path: '/v1/jobs/{id}/replay' },
   mintStreamTicket: { method: 'POST', path: '/v1/jobs/{id}/stream-ticket' },
   streamEvents: { method: 'GET', path: '/v1/jobs/{id}/stream' },
+  listToolCalls: { method: 'GET', path: '/v1/jobs/{id}/tool-calls' },
+  answerToolCall: { method: 'POST', path: '/v1/jobs/{id}/tool-calls/{seq}' },
   putBlob: { method: 'PUT', path: '/v1/blobs/sha256/{sha256}' },
   getBlob: { method: 'GET', path: '/v1/blobs/sha256/{sha256}' },
   submitGrading: { method: 'POST', path: '/v1/gradings' },

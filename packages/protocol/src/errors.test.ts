@@ -5,13 +5,14 @@ import { ERRORS } from './errors.ts';
 const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
   [400, ['invalid_request', 'invalid_json', 'unsupported_language', 'network_not_allowed']],
   [401, ['unauthorized']],
-  [403, ['insufficient_scope']],
+  [403, ['insufficient_scope', 'principal_not_allowed']],
   [
     404,
     [
       'job_not_found',
       'blob_not_found',
       'grading_not_found',
+      'tool_call_not_found',
       'route_not_found',
       'attestation_unavailable',
       'attestation_disabled',
@@ -25,7 +26,7 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
   ],
   [405, ['method_not_allowed']],
   [408, ['body_timeout']],
-  [409, ['job_not_terminal']],
+  [409, ['job_not_terminal', 'job_terminal', 'tool_call_answered']],
   [413, ['payload_too_large']],
   [415, ['unsupported_media_type']],
   [417, ['expectation_failed']],
@@ -39,6 +40,7 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
       'input_unavailable',
       'digest_mismatch',
       'idempotency_key_reused',
+      'tool_result_misfit',
     ],
   ],
   [429, ['rate_limited', 'tenant_capacity_exhausted']],

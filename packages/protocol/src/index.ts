@@ -18,5 +18,6 @@ export * from './receipt.ts';
 export * from './service.ts';
 export * from './spellings.ts';
 export * from './submission.ts';
+export * from './tools.ts';
 export { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 export * from './vocabulary.ts';

@@ -45,7 +45,15 @@ export const LIMIT_CEILINGS: Readonly<RequestedLimits> = {
 };
 
 /** The bounds of a job's calls of tools: their number, and the bytes of one and of all as they were written. */
-export type ToolLimits = Record<'calls' | 'call_bytes' | 'total_bytes', number>;
+export const TOOL_LIMIT_NAMES = ['calls', 'call_bytes', 'total_bytes'] as const;
+export type ToolLimitName = (typeof TOOL_LIMIT_NAMES)[number];
+export type ToolLimits = Record<ToolLimitName, number>;
+export const TOOL_LIMIT_DEFAULTS: Readonly<ToolLimits> = {
+  calls: 256,
+  call_bytes: 256 * KIB,
+  total_bytes: 4 * MIB,
+};
+export const TOOL_LIMIT_CEILINGS: Readonly<ToolLimits> = { ...TOOL_LIMIT_DEFAULTS, calls: 10_000 };
 
 /** The limits that a submission asks for and that hold otherwise, each with what was asked for and what holds. */
 export function clampedLimits(
@@ -94,6 +102,22 @@ export const idempotencyKeyBytesMax = 128;
 /** Nesting and size of a JSON body, counted before parsing: `JSON.parse` of hostile nesting takes seconds. */
 export const jsonDepthMax = 32;
 export const jsonTokensMax = 2000;
+
+// Tools.
+export const toolsMax = 64;
+export const toolDescriptionCharsMax = 1024;
+/** All schemas of a submission, as canonical JSON; and how deep one may be. */
+export const toolSchemaBytesMax = 16 * KIB;
+export const toolSchemaDepthMax = 16;
+export const toolPrincipalsMax = 16;
+export const principalCharsMax = 256;
+/** A submission with tools and their schemas has more tokens than another. */
+export const submissionTokensMax = 10_000;
+/** An answer, before it is brought into its canonical form; and what its JSON may have. */
+export const toolAnswerBodyBytesMax = MIB;
+export const toolTokensMax = 20_000;
+/** Answers of one stream that changed nothing, after which it is closed. */
+export const idleAnswersMax = 256;
 
 // A grading.
 export const gradingProgramsMax = 1000;

@@ -64,6 +64,15 @@ import {
   StoredSpec,
   UploadedFile,
 } from './submission.ts';
+import {
+  AnswerRefused,
+  StreamedToolAnswer,
+  Tool,
+  ToolAnswer,
+  ToolAnswerTaken,
+  ToolCalls,
+  ToolLimitsSchema,
+} from './tools.ts';
 import type { TSchema } from './type.ts';
 
 export const COMPONENT_SCHEMAS = {
@@ -78,6 +87,13 @@ export const COMPONENT_SCHEMAS = {
   HeldFile,
   LimitsInput,
   StoredBlob,
+  Tool,
+  ToolCalls,
+  ToolAnswer,
+  ToolAnswerTaken,
+  StreamedToolAnswer,
+  AnswerRefused,
+  ToolLimits: ToolLimitsSchema,
   GradingSubmission,
   GradingProgram,
   GradingTest,

@@ -180,6 +180,13 @@ const SECURITY_SCHEMES = {
 
 const PATH_PARAMETERS = {
   JobId: { name: 'id', in: 'path', required: true, description: 'A job id.', schema: Type.String() },
+  EventNumber: {
+    name: 'seq',
+    in: 'path',
+    required: true,
+    description: 'The number of the event of a call.',
+    schema: Type.Integer({ minimum: 1 }),
+  },
   GradingId: {
     name: 'grading',
     in: 'path',
@@ -196,17 +203,18 @@ const PATH_PARAMETERS = {
   },
 };
 
-/** The parameter in a path, as its item lists it; none if there is none. */
-function parameterIn(path: string): Node {
-  const name = Object.entries(PATH_PARAMETERS).find(([, parameter]) => path.includes(`{${parameter.name}}`))?.[0];
-  return name === undefined ? {} : { parameters: [{ $ref: `#/components/parameters/${name}` }] };
+/** The parameters in a path, as its item lists them; none if there is none. */
+function parametersOf(path: string): Node {
+  const named = Object.entries(PATH_PARAMETERS).filter(([, parameter]) => path.includes(`{${parameter.name}}`));
+  const parameters = named.map(([name]) => ({ $ref: `#/components/parameters/${name}` }));
+  return parameters.length === 0 ? {} : { parameters };
 }
 
 function paths(): Node {
   const items: Record<string, Node> = {};
   for (const id of OPERATION_IDS) {
     const operation = operationOf(id);
-    items[operation.path] ??= parameterIn(operation.path);
+    items[operation.path] ??= parametersOf(operation.path);
     Object.assign(items[operation.path] as Node, { [operation.method.toLowerCase()]: operationNode(id, operation) });
   }
   return items;
@@ -229,6 +237,8 @@ function operationNode(id: OperationId, operation: Operation): Node {
     responses: responses(operation),
     'x-close-codes': operation.closeCodes,
     'x-last-frame': operation.lastFrame && withReferences(operation.lastFrame),
+    'x-client-message': operation.clientMessage && withReferences(operation.clientMessage),
+    'x-refusal-frame': operation.refusalFrame && withReferences(operation.refusalFrame),
     'x-error-codes': [...operation.errors].sort(),
     'x-capacity': operation.capacity,
   };

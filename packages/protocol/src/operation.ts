@@ -64,6 +64,9 @@ export interface Operation extends OperationEndpoint {
   readonly closeCodes?: Readonly<Record<string, string>>;
   /** The last frame of a WebSocket that was asked for one. */
   readonly lastFrame?: TSchema;
+  /** What a client may send over a WebSocket, and the frame by which that is refused. */
+  readonly clientMessage?: TSchema;
+  readonly refusalFrame?: TSchema;
   /** Values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;
   /** Parameters that ask for one more scope, unless they have their default. */

@@ -20,7 +20,7 @@ import {
   JobList,
   StreamTicket,
 } from './job.ts';
-import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
+import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax, submissionTokensMax } from './limits.ts';
 import { BLOB_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
 import {
@@ -36,6 +36,8 @@ import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders, Su
 import { Capabilities, Health, Readiness, ServiceStatus, Whoami } from './service.ts';
 import { STREAM_CLOSE_MEANINGS, STREAM_CLOSES } from './stream.ts';
 import { JobSubmission } from './submission.ts';
+import { TOOL_OPERATIONS } from './tool-operations.ts';
+import { AnswerRefused, StreamedToolAnswer } from './tools.ts';
 
 export const OPERATIONS = {
   getHealth: {
@@ -79,7 +81,7 @@ export const OPERATIONS = {
     headers: SubmissionHeaders,
     query: SubmissionQuery,
     queryAccess: { wait_seconds: 'jobs:read', include: 'jobs:read' },
-    body: { schema: JobSubmission, bytesMax: bodyBytesMax, isOptional: false },
+    body: { schema: JobSubmission, bytesMax: bodyBytesMax, tokensMax: submissionTokensMax, isOptional: false },
     answers: {
       201: {
         ...json('The job is stored, now or by the first use of the key.', AwaitedSubmission),
@@ -168,13 +170,17 @@ export const OPERATIONS = {
     summary: 'Follow the events of a job over a WebSocket.',
     description:
       'Each text frame is one event, the same object as in replay: first the stored ones, then each as it happens. With `include`, one more frame follows the last event: an `EndFrame` ' +
-      'with the `result` or the `receipt`, so that nothing has to be asked for afterwards. It closes ' +
+      'with the `result` or the `receipt`, so that nothing has to be asked for afterwards. Where the credential, and no ticket, opened it and has `jobs:submit`, ' +
+      'the client may send answers to calls of tools, each as one text message; the event of an answer says that it was ' +
+      'taken, and a frame of its own that it was not. It closes ' +
       `with ${STREAM_CLOSES}. After each but 1000 and 4401, open it again where it ended. A refused upgrade ` +
       'is answered over HTTP. A handshake that is not right leaves its ticket unspent; any other refusal spends it.',
     access: 'jobs:read',
     ticket: true,
     closeCodes: STREAM_CLOSE_MEANINGS,
     lastFrame: EndFrame,
+    clientMessage: StreamedToolAnswer,
+    refusalFrame: AnswerRefused,
     query: StreamQuery,
     answers: { 101: { description: 'The connection is a WebSocket now.', content: {}, headers: [] } },
     errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage', 'shutting_down'],
@@ -216,6 +222,7 @@ export const OPERATIONS = {
     errors: [...SCOPED_ERRORS, 'blob_not_found', 'tenant_capacity_exhausted'],
     capacity: ['connection', 'response'],
   },
+  ...TOOL_OPERATIONS,
   ...GRADING_OPERATIONS,
   ...EVIDENCE_OPERATIONS,
   getCapabilities: {

@@ -115,6 +115,12 @@ export const ReplayQuery = Type.Object({
 });
 export type ReplayQuery = Static<typeof ReplayQuery>;
 
+export const ToolCallsQuery = Type.Object({
+  after,
+  wait_seconds: waitSeconds('a call that nobody has answered', ' It is over once the job has ended.'),
+});
+export type ToolCallsQuery = Static<typeof ToolCallsQuery>;
+
 export const GradingQuery = Type.Object({ wait_seconds: waitSeconds('the end of the grading') });
 export type GradingQuery = Static<typeof GradingQuery>;
 

@@ -9,6 +9,7 @@ import { type OBSERVED_MEMBERS, OUTPUT_ENCODING } from './receipt-format.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { Interaction, RequestedLimitsSchema } from './submission.ts';
+import { ToolLimitsSchema } from './tools.ts';
 import { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 
 export const LimitEnforcementSchema = Type.Object(
@@ -136,6 +137,8 @@ const recordMembers = {
   product: Type.Optional(StoredProduct),
   /** Only of a job that asked for fixed hash seeds. */
   reproducible: Type.Optional(Type.Literal(true)),
+  /** Only of a job whose program may call tools. */
+  tool_limits: Type.Optional(ToolLimitsSchema),
   /** Only of a job whose program talks to that of another. */
   interaction: Type.Optional(ReceiptInteraction),
   truncated: Type.Boolean(),

@@ -7,6 +7,7 @@ import { NODE_ROLES } from './roles.ts';
 import { SCOPES } from './scopes.ts';
 import { JobId, Timestamp } from './spellings.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
+import { ToolLimitsSchema } from './tools.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 /** A library of a pack, and the names by which a program imports it: the package opencv-python is the module cv2. */
@@ -40,6 +41,16 @@ export const Capabilities = Type.Object({
   /** Null if no provider is ready; then no language is available. */
   isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
   limits: Type.Object({ defaults: RequestedLimitsSchema, ceilings: RequestedLimitsSchema }),
+  /** Bounds of the tools that a program may call. A version that offers none lacks it. */
+  tools: Type.Optional(
+    Type.Object({
+      max_tools: Type.Integer(),
+      max_schema_bytes: Type.Integer(),
+      max_schema_depth: Type.Integer(),
+      max_principals: Type.Integer(),
+      limits: Type.Object({ defaults: ToolLimitsSchema, ceilings: ToolLimitsSchema }),
+    }),
+  ),
   artifacts: Type.Object({
     max_files: Type.Integer(),
     max_file_bytes: Type.Integer(),

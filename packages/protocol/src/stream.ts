@@ -28,7 +28,7 @@ export const STREAM_CLOSE_MEANINGS = {
   [STREAM_CLOSE_CODES.lifetimeReached]: 'the connection reached its lifetime',
   [STREAM_CLOSE_CODES.protocolError]: 'the client broke the WebSocket protocol',
   [STREAM_CLOSE_CODES.notUtf8]: 'the client sent text that is not UTF-8',
-  [STREAM_CLOSE_CODES.messageSent]: 'the client sent a message',
+  [STREAM_CLOSE_CODES.messageSent]: 'the client sent a message that is no answer, or may send none',
   [STREAM_CLOSE_CODES.messageTooLarge]: 'the client sent more than any frame may have',
   [STREAM_CLOSE_CODES.failed]: 'the service failed, as when its store does not answer',
   [STREAM_CLOSE_CODES.restarting]: 'the service stops',

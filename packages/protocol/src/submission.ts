@@ -16,7 +16,7 @@ import {
 } from './limits.ts';
 import { ProgramArguments, ProgramVariables } from './program-words.ts';
 import { JobId } from './spellings.ts';
-import { StoredTools } from './tools.ts';
+import { StoredTools, ToolLimitsInput, ToolPrincipals, Tools } from './tools.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 export const LanguageName = Type.Enum([...LANGUAGES]);
@@ -259,6 +259,9 @@ export const JobSubmission = Type.Object(
     ),
     build: Type.Optional(Build),
     interactor: Type.Optional(Interactor),
+    tools: Type.Optional(Tools),
+    tool_limits: Type.Optional(ToolLimitsInput),
+    tool_principals: Type.Optional(ToolPrincipals),
     promise: Type.Optional(
       Type.Boolean({ description: 'Asks for a promise that the log answers for the job in time.' }),
     ),

@@ -28,6 +28,7 @@ import { publicLog } from './job/log/read-log.ts';
 import type { Nudges } from './job/nudges.ts';
 import type { ObjectContents } from './job/object-contents.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
+import { SchemaChecks } from './job/tools/schema-checks.ts';
 import type { Membership } from './membership.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import type { BuildDigests } from './sandbox/native/build-digests.ts';
@@ -115,6 +116,7 @@ interface OpenJobs {
   /** Makes the jobs of gradings. It is not started yet. */
   readonly grading: GradingStage;
   readonly blobs: Blobs & OutputCopies;
+  readonly schemas: SchemaChecks;
   readonly dispatcher: Dispatching;
   /** Null where this node sends none. */
   readonly canaries: Canaries | null;
@@ -143,7 +145,8 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   });
   const canaries = openCanaries(parts);
   const beside = besideReceipts({ canaries, build: parts.build });
-  const own = cells && openDispatcher(parts, cells, { history, blobs, beside });
+  const schemas = new SchemaChecks();
+  const own = cells && openDispatcher(parts, cells, { history, blobs, beside, schemas });
   const dispatcher = own ?? queueOnly(history);
   const shared = {
     store,
@@ -154,6 +157,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
     log,
     keys,
     isSigning: parts.signing !== null,
+    schemas,
     dispatcher,
     own: cells && { ...cells, room: config },
     ceilings,
@@ -173,7 +177,7 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   });
   const startCanaries = () => own && canaries?.start((input, prepare) => own.runBeside(input, prepare));
   return {
-    ...{ dispatcher, canaries, startCanaries, history, blobs, grading },
+    ...{ dispatcher, canaries, startCanaries, history, blobs, grading, schemas },
     ...{ jobs: createJobs(shared), gradings: createGradings(shared) },
   };
 }
@@ -190,7 +194,12 @@ function openCanaries({ config, store, cells, log }: JobParts): Canaries | null 
 function openDispatcher(
   { config, store, reserve, membership, telemetry, log }: JobParts,
   { provider, health, parked }: OpenCells,
-  work: { readonly history: History; readonly blobs: OutputKeeping; readonly beside: Beside },
+  work: {
+    readonly history: History;
+    readonly blobs: OutputKeeping;
+    readonly beside: Beside;
+    readonly schemas: SchemaChecks;
+  },
 ): Dispatcher {
   const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds } = config;
   const memory = new JobMemory({ concurrentMemMbMax, cellMemMb: provider.ownMemMb });

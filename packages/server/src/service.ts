@@ -120,7 +120,9 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
   const shared = { ...ground, signing: known, keys, telemetry, build: readingBuild(log) };
-  const { jobs, gradings, blobs, dispatcher, canaries, startCanaries, grading, history } = await openJobs(shared);
+  const { jobs, gradings, blobs, dispatcher, canaries, startCanaries, grading, history, schemas } =
+    await openJobs(shared);
+  parts.use(schemas);
   // The dispatcher ends a canary that runs.
   parts.use(canaries);
   parts.use(dispatcher);

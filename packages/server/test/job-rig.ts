@@ -22,6 +22,7 @@ import { createHistory, type History } from '../src/job/history.ts';
 import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import { createObjectContents } from '../src/job/object-contents.ts';
+import { SchemaChecks } from '../src/job/tools/schema-checks.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
 import { commitsIn } from '../src/store/commits.fixture.ts';
 import type { JobKey, JobRow } from '../src/store/records/rows.ts';
@@ -63,6 +64,7 @@ export class JobRig implements AsyncDisposable {
   readonly health: ProviderHealth;
   readonly dispatcher: Dispatcher;
   readonly jobs: Jobs;
+  readonly schemas = new SchemaChecks();
   readonly #directory: string;
   readonly #looked = Promise.withResolvers<void>();
 
@@ -84,7 +86,8 @@ export class JobRig implements AsyncDisposable {
       ...{ store: this.store, blobsMax: 9, bytesMax: 2 ** 20, keepMilliseconds: 1000, checkFreeSpace },
       received: createRateBudget({ perSecond: 1, burst: 2 ** 30 }),
     });
-    const shared = { store: this.store, history: this.history, nudges: this.nudges, cells, blobs };
+    const { history, nudges, schemas } = this;
+    const shared = { store: this.store, history, nudges, schemas, cells, blobs };
     this.dispatcher = new Dispatcher({
       log: silent,
       concurrency: 4,
@@ -196,6 +199,7 @@ export class JobRig implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.dispatcher[Symbol.asyncDispose]();
     await this.health[Symbol.asyncDispose]();
+    await this.schemas[Symbol.asyncDispose]();
     await this.store[Symbol.asyncDispose]();
     await rm(this.#directory, { recursive: true });
   }

@@ -69,7 +69,7 @@ interface Problem {
 
 /** What an answer has of the job itself, beside its outcome. */
 interface Job extends Pick<JobDetail, 'status' | 'language' | 'created_at' | 'finished_at'> {
-  readonly requested_spec: Partial<JobSubmission>;
+  readonly requested_spec: Partial<Omit<JobSubmission, 'tools'>>;
 }
 
 /** A job of which the adapter knows the token alone. */

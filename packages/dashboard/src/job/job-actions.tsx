@@ -91,9 +91,14 @@ function useSubmission(job: JobDetail): JobSubmission | null {
 
 /** Null if the service no longer knows the program, or keeps an input to itself. */
 function submissionOf({ requested_spec }: JobDetail): JobSubmission | null {
-  const { language, code, interaction: _, files = [], named_stdin: named, ...others } = requested_spec;
+  const { language, code, interaction: _, files = [], named_stdin: named, tools, ...others } = requested_spec;
   const given = files.filter((file) => !('held' in file));
   if (language === undefined || code === undefined || given.length < files.length) return null;
   const stdin = named ?? others.stdin;
-  return { ...others, ...(stdin !== undefined && { stdin }), files: given, language, code };
+  const called = tools && {
+    tools: tools.tools,
+    tool_limits: tools.limits,
+    tool_principals: tools.answered_by.slice(1),
+  };
+  return { ...others, ...(stdin !== undefined && { stdin }), ...called, files: given, language, code };
 }

@@ -16,7 +16,7 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { ExecutorFacts, Fleet, LiveNode, NodeFacts } from '../store/fleet.ts';
 import type { Abilities } from '../store/records/inputs.ts';
-import { exactPack } from '../store/records/rows.ts';
+import { anyPackOf, exactPack, withTools } from '../store/records/rows.ts';
 import type { FleetFigures } from '../telemetry/service-metrics.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import type { LogFacts, Signing } from './signer-facts.ts';
@@ -89,9 +89,11 @@ export function abilitiesOf(
   provider: Pick<Provider, 'isolation_class' | 'languages' | 'runtime_packs'>,
   memMbMax: number,
 ): Abilities {
+  const { languages } = provider;
+  const packs = provider.runtime_packs.flatMap(({ name, digest }) => [name, exactPack(digest)]);
   return {
-    languages: provider.languages,
-    packs: provider.runtime_packs.flatMap(({ name, digest }) => [name, exactPack(digest)]),
+    languages,
+    packs: [...packs, ...[...packs, ...languages.map(anyPackOf)].map(withTools)],
     isolation: ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded)),
     memMbMax,
   };

@@ -13,6 +13,12 @@ import {
   type Readiness,
   type ServiceStatus,
   satisfiesIsolation,
+  TOOL_LIMIT_CEILINGS,
+  TOOL_LIMIT_DEFAULTS,
+  toolPrincipalsMax,
+  toolSchemaBytesMax,
+  toolSchemaDepthMax,
+  toolsMax,
 } from '@vouchbox/protocol';
 import type { FreeSpaceReserve } from '../capacity/free-space.ts';
 import { VERSION } from '../ground/version.ts';
@@ -53,6 +59,7 @@ const FEATURES = [
   'program_arguments',
   'program_variables',
   'output_patterns',
+  'tools',
 ] as const;
 const SIGNING_FEATURES = ['attestation', 'result_artifact'] as const;
 
@@ -218,10 +225,17 @@ function capabilitiesOf({
   waits,
   queue,
   rate,
-}: Config): Pick<Capabilities, 'version' | 'limits' | 'artifacts' | 'blobs' | 'per_tenant' | 'signer'> {
+}: Config): Pick<Capabilities, 'version' | 'limits' | 'tools' | 'artifacts' | 'blobs' | 'per_tenant' | 'signer'> {
   return {
     version: VERSION,
     limits: { defaults: clampLimits(LIMIT_DEFAULTS, ceilings), ceilings },
+    tools: {
+      max_tools: toolsMax,
+      max_schema_bytes: toolSchemaBytesMax,
+      max_schema_depth: toolSchemaDepthMax,
+      max_principals: toolPrincipalsMax,
+      limits: { defaults: TOOL_LIMIT_DEFAULTS, ceilings: TOOL_LIMIT_CEILINGS },
+    },
     artifacts: { max_files: filesMax, max_file_bytes: fileBytesMax, max_total_bytes: filesTotalBytesMax },
     blobs: {
       max_blob_bytes: blobBytesMax,

@@ -41,6 +41,7 @@ import { addPages } from './routes/pages.ts';
 import { PROBES, refuseApi } from './routes/probes.ts';
 import { publicHandlers } from './routes/public.ts';
 import { serviceHandlers } from './routes/service.ts';
+import { toolHandlers } from './routes/tools.ts';
 import { AuthorityWatch } from './stream/authority.ts';
 import { WebSockets } from './stream/websocket.ts';
 
@@ -172,6 +173,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions
     ...attestationHandlers(context),
     ...jobHandlers(context),
     ...blobHandlers(context),
+    ...toolHandlers(context),
     ...gradingHandlers(context),
   };
   const routeOf = <Id extends OperationId>(id: Id) => {

@@ -14,6 +14,7 @@ import {
   type ReplayPage,
   type Scope,
   type SubmissionAnswer,
+  type ToolCalls,
 } from '@vouchbox/protocol';
 import { pino } from 'pino';
 import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
@@ -256,6 +257,11 @@ function memoryJobs(submissions: Submission[]): Jobs {
       owned(caller, job_id);
       return { isEmpty: false, body: bodyOf(new LongJson(textOf<ReplayPage>({ events: [event], next_cursor: 1 }))) };
     },
+    toolCalls: async (caller, job_id) =>
+      owned(caller, job_id) ?? { isEmpty: false, text: textOf<ToolCalls>({ calls: [], next_cursor: null }) },
+    answerToolCall: async (caller, job_id, { seq }) =>
+      owned(caller, job_id) ?? { call_seq: seq, seq: seq + 1, replayed: false },
+    answersTools: async () => false,
     logProof: async (caller, job_id) => refuse(caller, job_id, 'not_logged'),
     promise: async (caller, job_id) => owned(caller, job_id) ?? { bytes: Uint8Array.of(123, 125), sha256: BLOB },
     pending: async (caller, job_id) => owned(caller, job_id) ?? { items: [] },

@@ -17,6 +17,7 @@ import { pendingStatements, promiseBytes } from './log/read-promise.ts';
 import type { Nudges } from './nudges.ts';
 import type { ObjectContents } from './object-contents.ts';
 import { jobNotFound } from './refusals.ts';
+import { type AnsweringOptions, type Asker, answerCall, isAnswerer, openCalls } from './tools/answer-calls.ts';
 import { type AttestationOptions, attestationBytes } from './view/attestation.ts';
 import type { EndReader } from './view/end-parts.ts';
 import { list } from './view/list.ts';
@@ -29,6 +30,7 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher' |
   readonly dispatcher: Pick<Dispatcher, 'admit' | 'stop'>;
   readonly keys: AttestationOptions['keys'];
   readonly isSigning: boolean;
+  readonly schemas: AnsweringOptions['schemas'];
   readonly nudges: Nudges;
   /** Contents that lie in an object store. */
   readonly objects: ObjectContents;
@@ -67,9 +69,16 @@ export function createJobs(options: JobsOptions): Jobs {
     logProof: (caller, job_id) => answered(logProofOfJob(keyOf(caller, job_id), options)),
     promise: (caller, job_id, wait) => answered(promiseBytes(keyOf(caller, job_id), wait, options)),
     pending: (caller, job_id) => answered(pendingStatements(keyOf(caller, job_id), options)),
+    toolCalls: (caller, job_id, asked) => answered(openCalls(askerOf(caller, job_id), asked, options)),
+    answerToolCall: (caller, job_id, answer) => answered(answerCall(askerOf(caller, job_id), answer, options)),
+    answersTools: (caller, job_id) => answered(isAnswerer(askerOf(caller, job_id), options)),
     tail: (caller, job_id, { after, signal }) =>
       history.tail(keyOf(caller, job_id), { after, signal: AbortSignal.any([signal, shutdown]) }),
   };
+}
+
+function askerOf(caller: Caller, job_id: string): Asker {
+  return { ...keyOf(caller, job_id), principal: caller.principal };
 }
 
 function keyOf(caller: Caller, job_id: string): JobKey {

@@ -12,9 +12,11 @@ import type {
   JobList,
   PendingStatements,
   SubmissionAnswer,
+  ToolAnswerTaken,
 } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { JsonText } from '../ground/json-text.ts';
+import type { CallsAsked, ToolCallsAnswer } from './tools/answer-calls.ts';
 import type { ExactBytes } from './view/attestation.ts';
 import type { PageAsked, ReplayAnswer } from './view/replay.ts';
 import type { ResultAnswer } from './view/result.ts';
@@ -59,6 +61,16 @@ export interface Jobs {
   pending(caller: Caller, job_id: string): Promise<PendingStatements>;
   /** The envelope of the canary that the job's own envelope names. Refused as `canary_not_found`, or as `attestation` is. */
   canary(caller: Caller, job_id: string): Promise<ExactBytes>;
+  /** Calls of tools that this caller may answer; waits for one, as `replay` waits for an event. */
+  toolCalls(caller: Caller, job_id: string, asked: CallsAsked): Promise<ToolCallsAnswer>;
+  /** Stores the answer to a call, which was not checked; on disk when it resolves. */
+  answerToolCall(
+    caller: Caller,
+    job_id: string,
+    answered: { readonly seq: number; readonly answer: unknown },
+  ): Promise<ToolAnswerTaken>;
+  /** Whether this caller may answer calls of a job that has not ended. */
+  answersTools(caller: Caller, job_id: string): Promise<boolean>;
   /** Stored events after a cursor, then live ones, in pages; ends after `finished` or when `signal` aborts. */
   tail(
     caller: Caller,

@@ -132,7 +132,11 @@ function everyCommand(): [string, unknown][] {
   };
   const graded = { grading_id: 'g', program: 0, name: 'test 0', attempt: 1 };
   const calling = newKey();
-  const tools = { names: ['t'], answered_by: ['p'], limits: { calls: 1, call_bytes: 99, total_bytes: 99 } };
+  const tools = {
+    tools: [{ name: 't', result: {} }],
+    answered_by: ['p'],
+    limits: { calls: 1, call_bytes: 99, total_bytes: 99 },
+  };
   const call = { call: 1, tool: 't', arguments: {} };
   const answer = { ...calling, seq: 3, outcome: { result: 1 }, principal: 'p', at: at(1) };
   const large = newKey();
@@ -189,7 +193,8 @@ function everyCommand(): [string, unknown][] {
     ['admit', admission({ ...calling, requested_spec: { ...SPEC, tools } })],
     ['start', startOf(calling)],
     ['append', { key: calling, events: [{ kind: 'tool_call', timestamp: at(1), data: call }] }],
-    ['openToolCalls', { ...calling, after: 0 }],
+    ['openToolCalls', { ...calling, after: 0, principal: 'p' }],
+    ['resultSchema', { ...calling, seq: 3, principal: 'p' }],
     ['answerToolCall', answer],
     ['answerToolCall', answer],
     ['toolAnswers', { ...calling, after: 0 }],

@@ -6,6 +6,8 @@ export interface JobToolsTable {
   job_id: string;
   /** The principals that may answer: a JSON array. */
   answered_by: string;
+  /** Schemas of results by the names of their tools: a JSON object; null if no tool has one. */
+  result_schemas: string | null;
   /** The most bytes of one answer, and how many all that will come may have. */
   call_bytes: number;
   bytes_left: number;

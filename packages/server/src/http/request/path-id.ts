@@ -1,6 +1,6 @@
 /** The id in a path. It is not an authorization: the store knows whose job or grading it is. */
 import type { FastifyRequest } from 'fastify';
-import type { ServiceError } from '../../ground/service-error.ts';
+import { ServiceError } from '../../ground/service-error.ts';
 import { gradingNotFound, jobNotFound } from '../../job/refusals.ts';
 import { noSuchRoute } from './target.ts';
 
@@ -17,6 +17,14 @@ export function jobIdOf(request: FastifyRequest): string {
 /** @throws ServiceError as `jobIdOf` does, but `grading_not_found` */
 export function gradingIdOf(request: FastifyRequest): string {
   return idIn((request.params as { grading: string }).grading, gradingNotFound);
+}
+
+/** The number of an event. @throws ServiceError `tool_call_not_found` for what is none, as for one that is no call */
+export function eventNumberOf(request: FastifyRequest): number {
+  const { seq } = request.params as { seq: string };
+  if (seq === '') throw noSuchRoute();
+  if (/^[1-9]\d{0,14}$/.test(seq)) return Number(seq);
+  throw new ServiceError('tool_call_not_found', 'The job has no call of this number that can be answered.');
 }
 
 function idIn(text: string, notFound: () => ServiceError): string {

@@ -43,13 +43,18 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     const gaveWay = new AbortController();
     call.hold('stream', () => gaveWay.abort());
     if (!webSockets.has(request)) throw new ServiceError('invalid_request', 'This operation is opened as a WebSocket.');
+    // A ticket is for reading.
+    const isReader = request.headers.authorization === undefined || !caller.scopes.includes('jobs:submit');
+    const takesMessages = !isReader && (await jobs.answersTools(caller, job_id));
     // For the log: the WebSocket server writes the answer itself.
     reply.raw.statusCode = 101;
     const connection = request.raw.socket;
     const stream = { caller, job_id, after, include, requestId: request.id, connection, gaveWay: gaveWay.signal };
-    webSockets.accept(request, reply, (socket) =>
-      serveStream(socket, { ...stream, jobs, connections, authority, stopping, log }),
-    );
+    const shared = { ...stream, takesMessages, jobs, connections, authority, stopping, log };
+    webSockets.accept(request, reply, {
+      answers: takesMessages,
+      serve: (socket) => serveStream(socket, shared),
+    });
     return reply;
   };
 }

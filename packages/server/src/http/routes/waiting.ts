@@ -13,7 +13,14 @@ import { ClientGone } from '../call/body.ts';
 import { type Call, refuseWhenStopping } from '../call/call.ts';
 import { resetConnection } from '../connections/connection.ts';
 
-type WaitingOperation = 'submitJob' | 'getResult' | 'replayEvents' | 'getPromise' | 'getGrading' | 'gradingEvents';
+type WaitingOperation =
+  | 'submitJob'
+  | 'getResult'
+  | 'replayEvents'
+  | 'listToolCalls'
+  | 'getPromise'
+  | 'getGrading'
+  | 'gradingEvents';
 
 /** One answer that may wait: the permit it holds, and the wait itself. */
 export class Waiting {

@@ -22,12 +22,16 @@ export interface StreamLifeOptions {
   readonly stopping: AbortSignal;
   /** Aborted once another tenant needs the place. */
   readonly gaveWay: AbortSignal;
+  /** Whether the client may send messages: somebody else reads them. */
+  readonly takesMessages?: boolean;
 }
 
 /** Disposing removes everything that could end it. */
 export interface StreamLife extends Disposable {
   /** Aborted once nothing more may be sent. */
   readonly signal: AbortSignal;
+  /** Ends it. */
+  readonly endFor: (reason: StreamCloseReason) => void;
 }
 
 /** Watches an open stream from now on. */
@@ -49,13 +53,14 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
   const unwatch = authority.watch(caller, () => endFor('credentialEnded'));
   connections.onEnding(connection, (why) => endFor(why === 'old' ? 'lifetimeReached' : 'lagged'));
   socket.on('close', () => ended.abort());
-  // A client may send nothing here but what the protocol itself needs.
-  socket.on('message', () => endFor('messageSent'));
+  // Another client may send nothing here but what the protocol itself needs.
+  if (options.takesMessages !== true) socket.on('message', () => endFor('messageSent'));
   const stopHeartbeat = beat(socket);
   if (stopping.aborted) onStopping();
   if (gaveWay.aborted) onGaveWay();
   return {
     signal: ended.signal,
+    endFor,
     [Symbol.dispose]() {
       stopping.removeEventListener('abort', onStopping);
       gaveWay.removeEventListener('abort', onGaveWay);

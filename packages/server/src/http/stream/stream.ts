@@ -9,13 +9,14 @@ import { bodyOf, longObject } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import { endParts } from '../../job/view/end-parts.ts';
 import type { Log } from '../../telemetry/log/log.ts';
+import { takeAnswers } from './stream-answers.ts';
 import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
 
 /** Bytes that wait in this process for one reader before the next event is sent. */
 const bufferedBytesMax = 64 * 1024;
 
 export interface StreamOptions extends StreamLifeOptions {
-  readonly jobs: Pick<Jobs, 'tail' | 'result' | 'receipt'>;
+  readonly jobs: Pick<Jobs, 'tail' | 'result' | 'receipt' | 'answerToolCall'>;
   readonly job_id: string;
   /** Exclusive. */
   readonly after: number;
@@ -28,6 +29,13 @@ export interface StreamOptions extends StreamLifeOptions {
 /** Serves an admitted stream. Resolves when there is nothing more to send. */
 export async function serveStream(socket: WebSocket, options: StreamOptions): Promise<void> {
   using life = lifeOfStream(socket, options);
+  if (options.takesMessages === true) {
+    const failed = (error: unknown) => {
+      options.log.error({ request_id: options.requestId, err: error }, 'an answer could not be stored');
+      life.endFor('failed');
+    };
+    takeAnswers(socket, { ...options, end: () => life.endFor('messageSent'), failed });
+  }
   try {
     await sendEvents(socket, options, life.signal);
     if (options.include.length > 0 && !life.signal.aborted) await sendEnd(socket, options, life.signal);

@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
+import { STREAM_CLOSE_CODES, toolAnswerBodyBytesMax } from '@vouchbox/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from '../connections/connections.ts';
@@ -11,8 +11,10 @@ import type { Upgrades } from '../connections/listener.ts';
 /** Headers of every answer to a known caller, which the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
-/** The largest message that is read from a client. Clients may send none, and a stream that gets one is closed. */
+/** The largest message that is read from a client which may send none: its stream is closed. */
 const messageBytesMax = 125;
+/** The largest from one that answers calls of tools. */
+const answerBytesMax = toolAnswerBodyBytesMax;
 
 /** The parts of a handshake. */
 interface Handshake {
@@ -29,16 +31,13 @@ export class WebSockets {
   readonly #handshakes = new WeakMap<IncomingMessage, Handshake>();
   /** Headers of the answer to a handshake, beside those of the handshake itself. */
   readonly #headers = new WeakMap<IncomingMessage, readonly string[]>();
-  readonly #server = new WebSocketServer({
-    noServer: true,
-    maxPayload: messageBytesMax,
-    perMessageDeflate: false,
-    autoPong: false,
-  });
+  readonly #readers = serverFor(messageBytesMax);
+  readonly #answerers = serverFor(answerBytesMax);
 
   constructor(connections: Connections) {
     this.#connections = connections;
-    this.#server.on('headers', (lines, request) => lines.push(...(this.#headers.get(request) ?? [])));
+    for (const server of [this.#readers, this.#answerers])
+      server.on('headers', (lines, request) => lines.push(...(this.#headers.get(request) ?? [])));
   }
 
   /** Sends handshakes through the router. Their routes are in this scope. Closing the app closes what is open. */
@@ -57,7 +56,8 @@ export class WebSockets {
       done();
     });
     scope.addHook('preClose', (done) => {
-      for (const socket of this.#server.clients) socket.close(STREAM_CLOSE_CODES.restarting);
+      for (const { clients } of [this.#readers, this.#answerers])
+        for (const socket of clients) socket.close(STREAM_CLOSE_CODES.restarting);
       done();
     });
   }
@@ -67,8 +67,12 @@ export class WebSockets {
     return this.#handshakes.has(raw);
   }
 
-  /** Answers a handshake, and has the stream served. */
-  accept(request: FastifyRequest, reply: FastifyReply, serve: (socket: WebSocket) => Promise<void>): void {
+  /** Answers a handshake, and has the stream served. The client sends answers, or nothing. */
+  accept(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { serve, answers }: { readonly serve: (socket: WebSocket) => Promise<void>; readonly answers: boolean },
+  ): void {
     const { raw } = request;
     const handshake = this.#handshakes.get(raw);
     if (handshake === undefined) throw new Error('the request is not a handshake');
@@ -80,12 +84,17 @@ export class WebSockets {
     reply.hijack();
     // From here on the WebSocket server listens.
     socket.off('error', destroyed);
-    this.#server.handleUpgrade(raw, socket, head, (stream) => {
+    const server = answers ? this.#answerers : this.#readers;
+    server.handleUpgrade(raw, socket, head, (stream) => {
       // The WebSocket server has answered a client that broke the protocol; this only sees the connection closed.
       stream.on('error', () => this.#connections.close(socket));
       serve(stream).catch(() => this.#connections.close(socket));
     });
   }
+}
+
+function serverFor(maxPayload: number): WebSocketServer {
+  return new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false, autoPong: false });
 }
 
 function destroyed(this: Socket): void {

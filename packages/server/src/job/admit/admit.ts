@@ -90,7 +90,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
   const { tenant } = caller;
   const key = submission.idempotencyKey;
   const { interactor: other, ...parsed } = parseSubmission(submission.body);
-  const program = await resolvedProgram(parsed, { caller, key, at: '' }, options);
+  const program = await resolvedProgram(answeredBy(caller, parsed), { caller, key, at: '' }, options);
   const interactor = other ? await resolvedProgram(other, { caller, key, at: INTERACTOR }, options) : null;
   const asked: Keyed = { tenant, key, program, interactor };
   const { idempotency, earlier } = await lookedUp(asked, options);
@@ -121,6 +121,13 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
   });
   if (result.kind === 'grading_over') throw new Error('no grading makes this job');
   return admitted(result, 'interactor' in jobs ? jobs.interactor.job_id : null);
+}
+
+/** Whoever submits a job may answer its tools. */
+function answeredBy({ principal }: Caller, program: ParsedProgram): ParsedProgram {
+  if (program.tools === undefined) return program;
+  const answered_by = [...new Set([principal, ...program.tools.answered_by])];
+  return { ...program, tools: { ...program.tools, answered_by } };
 }
 
 /** A job that a grading makes: as any other, but without a key, and without a place of its own in the queue. */

@@ -43,6 +43,7 @@ import {
   wordsTotalBytesMax,
 } from '@vouchbox/protocol';
 import { quoted, refusal } from './refuse.ts';
+import { checkedTools } from './tools.ts';
 
 /** A specification whose files, standard input and product name outputs that were not looked up yet. */
 export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdin' | 'product'> {
@@ -51,6 +52,7 @@ export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdi
   readonly product?: Product;
 }
 
+/** Of its tools, `answered_by` lacks the principal that submits. */
 export interface ParsedSubmission extends ParsedProgram {
   readonly interactor?: ParsedProgram;
 }
@@ -63,11 +65,19 @@ export interface ParsedSubmission extends ParsedProgram {
  */
 export function parseSubmission(body: unknown): ParsedSubmission {
   const { interactor, build, promise = false, stdin = null, ...submission } = fitting(body);
+  const tools = checkedTools(submission);
+  if (tools !== null && (build !== undefined || interactor !== undefined))
+    throw refusal('invalid_request', '/tools', `must be left out: ${build ? 'a build' : 'a pair'} calls none`);
   if (stdin !== null && interactor !== undefined)
     throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
   const asked = promise ? { promise } : {};
   if (build !== undefined) return { ...buildOf(build, { ...submission, stdin, interactor }), ...asked };
-  const program = { ...parsedProgram(submission, ''), ...checkedStdin(stdin), ...asked };
+  const program = {
+    ...parsedProgram(submission, ''),
+    ...checkedStdin(stdin),
+    ...asked,
+    ...(tools !== null && { tools }),
+  };
   if (interactor === undefined) return program;
   const pair = { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
   for (const [at, { large_outputs }] of [['', pair] as const, [INTERACTOR, pair.interactor] as const]) {

@@ -27,6 +27,7 @@ import type { LaunchedJob } from '../execute/launched-job.ts';
 import { keptProducts } from '../execute/run-program.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
+import type { SchemaChecks } from '../tools/schema-checks.ts';
 import { ForgottenJobs } from './forgotten-jobs.ts';
 import { QueueKnowledge } from './queue-knowledge.ts';
 
@@ -36,6 +37,7 @@ export interface DispatcherOptions {
   readonly blobs: OutputKeeping;
   readonly nudges: Nudges;
   readonly cells: Cells;
+  readonly schemas: Pick<SchemaChecks, 'misfit'>;
   readonly beside?: Beside;
   readonly log: Log;
   readonly concurrency: number;

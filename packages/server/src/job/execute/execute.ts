@@ -42,8 +42,8 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   const released = clock.elapsedMilliseconds();
   const { collection, failure } = await releasedAndCollected(options, recorder.sink);
   const duration_ms = Math.round(clock.elapsedMilliseconds() - released);
-  const recording = await recorder.flush();
   await control.tools?.over();
+  const recording = await recorder.flush();
   return { collection, failure, recording, unstored: recorder.unstored(), duration_ms };
 }
 

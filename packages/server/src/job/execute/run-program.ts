@@ -2,6 +2,7 @@
  * What every job goes through once its row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
+
 import { PRODUCT_FILES, type RequestedSpec, STDIN, type StoredFile } from '@vouchbox/protocol';
 import type { JobMemory } from '../../capacity/job-memory.ts';
 import {
@@ -28,6 +29,7 @@ import { type Ended, finish } from '../finish/finish.ts';
 import { errorOutcome, type Outcome, outcomeOf } from '../finish/outcome.ts';
 import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
+import type { SchemaChecks } from '../tools/schema-checks.ts';
 import type { Cells } from './cells.ts';
 import type { JobClock } from './clock.ts';
 import { type Execution, execute } from './execute.ts';
@@ -38,6 +40,7 @@ export interface JobDependencies {
   readonly store: Pick<Store, 'job' | 'blob' | 'blobPiece'>;
   readonly history: History;
   readonly cells: Cells;
+  readonly schemas: Pick<SchemaChecks, 'misfit'>;
   /** What is signed of a job beside its receipt. Absent where nothing is. */
   readonly beside?: Beside;
   readonly log: Log;

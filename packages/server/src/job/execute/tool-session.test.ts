@@ -1,4 +1,5 @@
 import { canonicalJson } from '@vouchbox/evidence';
+import type { OpenToolCall } from '@vouchbox/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { JobRig } from '../../../test/job-rig.ts';
 import type { ScriptedCell } from '../../../test/scripted-provider.ts';
@@ -13,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => rig[Symbol.asyncDispose]());
 
 const limits = { calls: 256, call_bytes: 1000, total_bytes: 9000 };
-const tools = { names: ['search'], answered_by: ['alice'], limits };
+const tools = { tools: [{ name: 'search' }], answered_by: ['alice'], limits };
 
 /** A program that calls tools, and what it was told. */
 class Calling {
@@ -62,7 +63,8 @@ async function started(): Promise<{ key: JobKey; program: Calling }> {
 async function openCalls(key: JobKey, count: number) {
   for (;;) {
     using nudge = rig.nudges.next(`events ${key.job_id}`);
-    const calls = await rig.store.openToolCalls({ ...key, after: 0 });
+    const found = await rig.store.openToolCalls({ ...key, after: 0, principal: 'alice' });
+    const calls = JSON.parse(found.kind === 'calls' ? found.calls : '[]') as OpenToolCall[];
     if (calls.length >= count) return calls;
     await nudge.arrived;
   }

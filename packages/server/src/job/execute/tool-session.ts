@@ -2,32 +2,42 @@
  * Between a program's calls of tools and the history of its job. A call is stored before anybody can answer it, and an answer
  * before the program gets it. Answers come from the store, whichever node took them, and each is given once.
  */
-import type { RequestedSpec } from '@vouchbox/protocol';
+import type { StoredTools } from '@vouchbox/protocol';
 import type { ProgramTools, ToolCall, ToolOutcome } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { History } from '../history.ts';
+import { type SchemaChecks, UNCHECKED } from '../tools/schema-checks.ts';
 import type { JobClock } from './clock.ts';
 import type { Recorder } from './recorder.ts';
 
 export interface ToolSessionOptions {
   readonly history: Pick<History, 'toolAnswers'>;
+  readonly schemas: Pick<SchemaChecks, 'misfit'>;
   readonly key: JobKey;
   readonly clock: JobClock;
   readonly log: Log;
 }
 
+const UNKNOWN = 'the submission names no tool of this name';
+
 export class ToolSession implements ProgramTools {
   readonly limits: ProgramTools['limits'];
-  readonly #names: ReadonlySet<string>;
+  /** The schemas of arguments by the names of tools, as JSON; null of a tool that takes any. */
+  readonly #tools: ReadonlyMap<string, string | null>;
+  /** Tools that are no longer asked about, because a check took too long. */
+  readonly #unchecked = new Set<string>();
   readonly #options: ToolSessionOptions;
   readonly #over = new AbortController();
+  readonly #ended = Promise.withResolvers<string>();
   #record: Recorder['record'] = () => {};
   #answer: (call: number, outcome: ToolOutcome) => void = () => {};
   #giving: Promise<void> | null = null;
+  /** Calls that are checked, and those behind them. */
+  #checking: Promise<void> | null = null;
 
-  constructor({ names, limits }: NonNullable<RequestedSpec['tools']>, options: ToolSessionOptions) {
-    this.#names = new Set(names);
+  constructor({ tools, limits }: StoredTools, options: ToolSessionOptions) {
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool.arguments ? JSON.stringify(tool.arguments) : null]));
     this.limits = limits;
     this.#options = options;
   }
@@ -41,18 +51,48 @@ export class ToolSession implements ProgramTools {
     this.#answer = answer;
   }
 
-  called({ call, tool, arguments: given }: ToolCall): void {
-    const refused = this.#names.has(tool) ? undefined : 'the submission names no tool of this name';
-    const data = { call, tool, arguments: given, ...(refused !== undefined && { refused }) };
-    this.#record({ kind: 'tool_call', timestamp: this.#options.clock.timestamp(), data }, () => {
-      if (refused !== undefined) this.#answer(call, { error: refused });
-    });
+  called(call: ToolCall): void {
     this.#giving ??= this.#give();
+    const schema = this.#tools.get(call.tool);
+    if (this.#checking === null && typeof schema !== 'string') {
+      this.#recordCall(call, schema === undefined ? UNKNOWN : null);
+      return;
+    }
+    // In the order in which they were made.
+    const checked = (this.#checking ?? Promise.resolve()).then(async () => {
+      this.#recordCall(call, await this.#refusal(call));
+      if (this.#checking === checked) this.#checking = null;
+    });
+    this.#checking = checked;
+  }
+
+  #recordCall({ call, tool, arguments: given }: ToolCall, refused: string | null): void {
+    const data = { call, tool, arguments: given, ...(refused !== null && { refused }) };
+    this.#record({ kind: 'tool_call', timestamp: this.#options.clock.timestamp(), data }, () => {
+      if (refused !== null) this.#answer(call, { error: refused });
+    });
+  }
+
+  /** Why a call is not put to callers; null if it is. A call that is still to be checked when the program ends is refused. */
+  async #refusal({ tool, arguments: given }: ToolCall): Promise<string | null> {
+    const { schemas, key } = this.#options;
+    const schema = this.#tools.get(tool);
+    if (schema === undefined) return UNKNOWN;
+    if (schema === null) return null;
+    if (this.#unchecked.has(tool) || this.#over.signal.aborted) return `the arguments ${UNCHECKED}`;
+    const misfit = await Promise.race([
+      schemas.misfit(key.tenant, { schema, value: JSON.stringify(given) }),
+      this.#ended.promise,
+    ]);
+    if (misfit === UNCHECKED) this.#unchecked.add(tool);
+    return misfit && `the arguments do not fit: ${misfit}`;
   }
 
   /** The program has ended: nothing more is given to it. Resolves once nothing is under way. */
   async over(): Promise<void> {
     this.#over.abort('the program has ended');
+    this.#ended.resolve(UNCHECKED);
+    await this.#checking;
     await this.#giving;
   }
 

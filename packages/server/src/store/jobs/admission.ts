@@ -13,7 +13,15 @@ import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared, together } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput, GradedJob } from '../records/inputs.ts';
-import { exactPack, type JobKey, type JobSummary, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
+import {
+  anyPackOf,
+  exactPack,
+  type JobKey,
+  type JobSummary,
+  PAIR_SLOTS,
+  type QueuedJob,
+  withTools,
+} from '../records/rows.ts';
 import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
 import { admitTools } from './admitted-tools.ts';
 import { madeBefore, recordBuild } from './builds.ts';
@@ -214,7 +222,8 @@ function queuedRow({ tenant, job_id, created_at, requested_spec: spec, interacto
   const { language, runtime, limits } = spec;
   const row = { tenant, job_id, language, created_at, is_test: graded === undefined ? 0 : 1 };
   const pack = spec.product === undefined ? runtime : exactPack(spec.product.pack_digest);
-  if (interactor === undefined) return { ...row, runtime: pack, mem_mb: limits.mem_mb };
+  const runtimeOrMark = spec.tools === undefined ? pack : withTools(pack ?? anyPackOf(language));
+  if (interactor === undefined) return { ...row, runtime: runtimeOrMark, mem_mb: limits.mem_mb };
   return { ...row, runtime: PAIR, mem_mb: Math.max(limits.mem_mb, interactor.requested_spec.limits.mem_mb) };
 }
 

@@ -10,6 +10,7 @@ const insertTools = prepared((db, row: JobToolsTable) =>
     tenant: row.tenant,
     job_id: row.job_id,
     answered_by: row.answered_by,
+    result_schemas: row.result_schemas,
     call_bytes: row.call_bytes,
     bytes_left: row.bytes_left,
   }),
@@ -18,5 +19,12 @@ const insertTools = prepared((db, row: JobToolsTable) =>
 /** Says who may answer, and how much; part of the transaction that accepts the job. */
 export function admitTools(db: StoreDatabase, key: JobKey, tools: NonNullable<RequestedSpec['tools']>): void {
   const { call_bytes, total_bytes } = tools.limits;
-  insertTools.send(db, { ...key, answered_by: JSON.stringify(tools.answered_by), call_bytes, bytes_left: total_bytes });
+  const schemas = tools.tools.flatMap(({ name, result }) => (result === undefined ? [] : [[name, result]]));
+  insertTools.send(db, {
+    ...key,
+    answered_by: JSON.stringify(tools.answered_by),
+    result_schemas: schemas.length === 0 ? null : JSON.stringify(Object.fromEntries(schemas)),
+    call_bytes,
+    bytes_left: total_bytes,
+  });
 }

@@ -165,3 +165,13 @@ test('a submission of up to 64 KiB comes with its job, and a longer one is read 
   expect(specs).toHaveLength(2);
   expect(specs).toEqual(expect.arrayContaining([bytes(longest), null]));
 });
+
+test('a job with tools is chosen with the language and the pack that it asked for', async () => {
+  await using connection = await emptyStore();
+  const db = connection.db;
+  const tools = { tools: [{ name: 't' }], answered_by: ['p'], limits: { calls: 1, call_bytes: 99, total_bytes: 99 } };
+  await admit(db, admission({ requested_spec: { ...SPEC, tools, runtime: 'pack' } }));
+  expect(await chosenJobs(db, choice({ exclude: [], limit: 1 }))).toMatchObject([
+    { language: SPEC.language, runtime: 'pack' },
+  ]);
+});

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { nodeOf, prepared } from '../prepared.ts';
 import type { ChosenJob, QueueAnswer } from '../records/answers.ts';
 import type { QueueChoice } from '../records/inputs.ts';
-import { isExactPack, type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
+import { isMarked, type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { takeFromQueue, unclaimedJobs } from './claims.ts';
 import { fairShare } from './fair-share.ts';
@@ -151,7 +151,7 @@ async function chosenJobs(
 
 async function withSpec(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
   if (job.runtime === PAIR) return await pairOf(db, job);
-  if (isExactPack(job.runtime))
+  if (isMarked(job.runtime))
     return await withSpec(db, { ...job, runtime: null, ...(await selectProgram.first(db, job)) });
   return { ...job, requested_spec: (await selectShortSpec.first(db, job))?.requested_spec ?? null };
 }

@@ -6,6 +6,7 @@ export function toolTablesIn({ text, long, small }: Spelling): string {
   tenant ${text} not null,
   job_id ${text} not null,
   answered_by ${text} not null,
+  result_schemas ${text},
   call_bytes ${long} not null,
   bytes_left ${long} not null,
   primary key (tenant, job_id),

@@ -1,6 +1,7 @@
 /** Two nodes on one store, as two stores of this process that share a schema. */
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import type { Abilities } from '../records/inputs.ts';
+import { anyPackOf, withTools } from '../records/rows.ts';
 import {
   admission,
   admitJob,
@@ -80,6 +81,24 @@ test('a job that another node has taken cannot be started, and one that it gave 
   expect(await ids(other, 1)).toEqual([key.job_id]);
   expect(await one.start(startOf(key))).toBe(false);
   expect(await other.start(startOf(key))).toBe(true);
+});
+
+test('a node of an earlier version leaves a job with tools alone, and another finds what it asked for', {
+  tags: ['Tools-1'],
+}, async () => {
+  await using store = await node();
+  const limits = { calls: 1, call_bytes: 99, total_bytes: 99 };
+  const tools = { tools: [{ name: 't' }], answered_by: ['p'], limits };
+  const keys = [newKey('acme'), newKey('acme')];
+  for (const [at, runtime] of [null, 'pack'].entries())
+    await admitJob(store, { ...keys[at], requested_spec: { ...SPEC, tools, runtime } });
+  const found = async (packs: readonly string[]) => {
+    const { jobs } = await store.queuedJobs(choice({ exclude: [], limit: 9, abilities: { ...ABLE, packs } }));
+    return jobs.map(({ job_id, language, runtime }) => [job_id, language, runtime]);
+  };
+  expect(await found(['pack'])).toEqual([]);
+  expect(await found(['pack', withTools(anyPackOf('python'))])).toEqual([[keys[0]?.job_id, 'python', null]]);
+  expect(await found([withTools('pack')])).toEqual([[keys[1]?.job_id, 'python', 'pack']]);
 });
 
 test('the first jobs of a tenant on two nodes at once have the numbers 1 and 2', {

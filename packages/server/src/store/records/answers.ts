@@ -5,6 +5,7 @@ import type {
   JobListItem,
   JobStatus,
   Language,
+  OpenToolCall,
   TerminalReason,
   Violation,
 } from '@vouchbox/protocol';
@@ -79,13 +80,18 @@ export type ToolAnswerResult =
   /** Its program can be told: on which node, if several share the store. */
   | { readonly kind: 'taken'; readonly answer_seq: number; readonly node: number | null };
 
-/** A call that nobody has answered, by the number of its event. */
-export interface OpenToolCall {
-  readonly seq: number;
-  readonly timestamp: string;
-  readonly tool: string;
-  readonly arguments: unknown;
-}
+/** `calls` for a principal that may answer: a page of those that nobody has answered. */
+export type OpenToolCalls =
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'not_allowed' }
+  | {
+      readonly kind: 'calls';
+      readonly calls: JsonText<OpenToolCall[]>;
+      /** The number of the last of them; null if there is none. */
+      readonly last: number | null;
+      /** Whether no more calls come. */
+      readonly hasEnded: boolean;
+    };
 
 /** An answer that was stored, with the program's number of its call. */
 export interface GivenAnswer {

@@ -175,6 +175,22 @@ export function exactPack(digest: string): string {
 
 const EXACT = '(digest) ';
 
-export function isExactPack(runtime: string | null): boolean {
-  return runtime?.startsWith(EXACT) ?? false;
+/**
+ * What the queue's row of a job with tools has in place of a pack's name, or of none. A node of an earlier version, whose cells
+ * have no descriptors for tools, knows no such name and leaves the job alone.
+ */
+export function withTools(packOrLanguage: string): string {
+  return `${TOOLS}${packOrLanguage}`;
+}
+
+/** For `withTools`, of a job that asked for no pack. */
+export function anyPackOf(language: Language): string {
+  return `(language) ${language}`;
+}
+
+const TOOLS = '(tools) ';
+
+/** Whether the queue's row has another word than the name of the pack that its job asked for. */
+export function isMarked(runtime: string | null): boolean {
+  return runtime !== null && [EXACT, TOOLS].some((mark) => runtime.startsWith(mark));
 }

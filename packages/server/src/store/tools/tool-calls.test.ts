@@ -1,3 +1,4 @@
+import type { OpenToolCall } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JobKey } from '../records/rows.ts';
 import { at, finishOf, runJob, SPEC, stdout, TestStore } from '../store.fixture.ts';
@@ -10,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => testStore[Symbol.asyncDispose]());
 
 const limits = { calls: 256, call_bytes: 100, total_bytes: 150 };
-const tools = { names: ['search'], answered_by: ['alice', 'helper'], limits };
+const tools = { tools: [{ name: 'search' }], answered_by: ['alice', 'helper'], limits };
 
 /** A running job whose program made these calls, which are events 3, 4 and so on. */
 async function calling(store: Store, calls: readonly number[], changes: { readonly refused?: string } = {}) {
@@ -32,6 +33,12 @@ const answerOf = (key: JobKey, seq: number, changes: object = {}) => ({
   ...changes,
 });
 
+/** What somebody who may answer finds open. */
+async function openCalls(store: Store, key: JobKey, after = 0): Promise<OpenToolCall[]> {
+  const found = await store.openToolCalls({ ...key, after, principal: 'alice' });
+  return JSON.parse(found.kind === 'calls' ? found.calls : '[]') as OpenToolCall[];
+}
+
 async function eventsOf(store: Store, key: JobKey) {
   return (await store.events({ key, after: 2, limit: 100 }))?.events ?? [];
 }
@@ -40,7 +47,7 @@ describe('a call of a tool', () => {
   test('is open until it is answered, and its answer is an event', { tags: ['Events-4i'] }, async () => {
     const { store } = testStore;
     const key = await calling(store, [7, 7]);
-    expect(await store.openToolCalls({ ...key, after: 0 })).toEqual([
+    expect(await openCalls(store, key)).toEqual([
       { seq: 3, timestamp: at(20), tool: 'search', arguments: { query: 'n7' } },
       { seq: 4, timestamp: at(20), tool: 'search', arguments: { query: 'n7' } },
     ]);
@@ -49,8 +56,8 @@ describe('a call of a tool', () => {
       answer_seq: 5,
       node: expect.toSatisfy((node) => node === null || Number.isSafeInteger(node)) as unknown,
     });
-    expect((await store.openToolCalls({ ...key, after: 0 })).map(({ seq }) => seq)).toEqual([3]);
-    expect(await store.openToolCalls({ ...key, after: 3 })).toEqual([]);
+    expect((await openCalls(store, key)).map(({ seq }) => seq)).toEqual([3]);
+    expect(await openCalls(store, key, 3)).toEqual([]);
     expect((await eventsOf(store, key)).map(({ kind, data }) => ({ kind, data }))).toEqual([
       { kind: 'tool_call', data: { call: 7, tool: 'search', arguments: { query: 'n7' } } },
       { kind: 'tool_call', data: { call: 7, tool: 'search', arguments: { query: 'n7' } } },
@@ -81,7 +88,7 @@ describe('a call of a tool', () => {
   test('that the service refused is in the history, and nobody can answer it', async () => {
     const { store } = testStore;
     const key = await calling(store, [1], { refused: 'there is no such tool' });
-    expect(await store.openToolCalls({ ...key, after: 0 })).toEqual([]);
+    expect(await openCalls(store, key)).toEqual([]);
     expect(await store.answerToolCall(answerOf(key, 3))).toEqual({ kind: 'no_call' });
   });
 });
@@ -156,4 +163,41 @@ test('answers are given in the order in which they were taken, with the number o
   ]);
   expect(await store.toolAnswers({ ...key, after: 6 })).toMatchObject([{ answer_seq: 8 }]);
   expect(await store.toolAnswers({ ...key, tenant: 'other', after: 0 })).toEqual([]);
+});
+
+describe('open calls', () => {
+  test('are shown to those who may answer alone, and none once the job has ended', async () => {
+    const { store } = testStore;
+    const key = await calling(store, [1]);
+    const asked = { ...key, after: 0, principal: 'helper' };
+    expect(await store.openToolCalls(asked)).toMatchObject({ kind: 'calls', last: 3, hasEnded: false });
+    expect(await store.openToolCalls({ ...asked, principal: 'mallory' })).toEqual({ kind: 'not_allowed' });
+    expect(await store.openToolCalls({ ...asked, tenant: 'other' })).toEqual({ kind: 'not_found' });
+    await store.finish(finishOf(key));
+    const ended = { kind: 'calls', calls: '[]', last: null, hasEnded: true };
+    expect(await store.openToolCalls(asked)).toEqual(ended);
+    expect(await store.openToolCalls({ ...asked, ...(await runJob(store)) })).toEqual(ended);
+  });
+
+  test('have the schema of their results, for an answer that could be taken', async () => {
+    const { store } = testStore;
+    const result = { type: 'object' };
+    const schemas = { ...tools, tools: [{ name: 'search', result }, { name: 'constructor' }] };
+    const key = await runJob(store, { requested_spec: { ...SPEC, tools: schemas } });
+    const calls = ['search', 'constructor', 'toString'].map((tool, call) => ({ call, tool, arguments: {} }));
+    await store.append(
+      key,
+      calls.map((data) => ({ kind: 'tool_call' as const, timestamp: at(20), data })),
+    );
+    const schemaOf = (seq: number, principal = 'alice') => store.resultSchema({ ...key, seq, principal });
+    expect(await Promise.all([3, 4, 5, 99].map((seq) => schemaOf(seq)))).toEqual([
+      '{"type":"object"}',
+      null,
+      null,
+      null,
+    ]);
+    expect(await schemaOf(3, 'mallory')).toBeNull();
+    await store.answerToolCall(answerOf(key, 3));
+    expect(await schemaOf(3)).toBeNull();
+  });
 });

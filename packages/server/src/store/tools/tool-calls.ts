@@ -3,12 +3,14 @@
  * answer, and which answers the program was not given yet. An answer is taken once, whichever node takes it.
  */
 import { canonicalJson } from '@vouchbox/evidence';
-import type { ToolCallRecord, ToolResultRecord } from '@vouchbox/protocol';
+import type { OpenToolCall, ToolCallRecord, ToolResultRecord } from '@vouchbox/protocol';
+import { isTerminal, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
+import { textOf } from '../../ground/json-text.ts';
 import { type ChainedJob, extendChain, storedEvents } from '../history/events.ts';
 import { claimantOf } from '../jobs/claims.ts';
 import { prepared } from '../prepared.ts';
-import type { GivenAnswer, OpenToolCall, ToolAnswerResult } from '../records/answers.ts';
+import type { GivenAnswer, OpenToolCalls, ToolAnswerResult } from '../records/answers.ts';
 import type { ToolAnswerInput } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -49,6 +51,37 @@ const takeBytes = prepared((db, row: JobKey & { bytes: number }) =>
     .where('job_id', '=', row.job_id),
 );
 
+const selectAnswering = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .leftJoin('job_tools', (join) =>
+      join.onRef('job_tools.tenant', '=', 'jobs.tenant').onRef('job_tools.job_id', '=', 'jobs.job_id'),
+    )
+    .select(['jobs.status', 'job_tools.answered_by'])
+    .where('jobs.tenant', '=', tenant)
+    .where('jobs.job_id', '=', job_id),
+);
+
+const selectSchemas = prepared((db, { tenant, job_id, seq }: JobKey & { seq: number }) =>
+  db
+    .selectFrom('job_tools')
+    .innerJoin('tool_calls', (join) =>
+      join.onRef('tool_calls.tenant', '=', 'job_tools.tenant').onRef('tool_calls.job_id', '=', 'job_tools.job_id'),
+    )
+    .innerJoin('events', (join) =>
+      join
+        .onRef('events.tenant', '=', 'tool_calls.tenant')
+        .onRef('events.job_id', '=', 'tool_calls.job_id')
+        .onRef('events.seq', '=', 'tool_calls.seq'),
+    )
+    .select(['job_tools.answered_by', 'job_tools.result_schemas', 'events.data'])
+    .where('job_tools.tenant', '=', tenant)
+    .where('job_tools.job_id', '=', job_id)
+    .where('job_tools.result_schemas', 'is not', null)
+    .where('tool_calls.seq', '=', seq)
+    .where('tool_calls.answer_seq', 'is', null),
+);
+
 const selectOpen = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
   db
     .selectFrom('tool_calls')
@@ -63,7 +96,8 @@ const selectOpen = prepared((db, { tenant, job_id, after }: JobKey & { after: nu
     .where('tool_calls.job_id', '=', job_id)
     .where('tool_calls.answer_seq', 'is', null)
     .where('tool_calls.seq', '>', after)
-    .orderBy('tool_calls.seq'),
+    .orderBy('tool_calls.seq')
+    .limit(sql.lit(replayLimitMax)),
 );
 
 const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
@@ -84,11 +118,11 @@ const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after:
 
 /** Stores the answer to a call, as an event. The same answer again changes nothing. */
 export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
-  const { principal, outcome } = input;
+  const { outcome } = input;
   const asked = await selectAsked.first(db, input);
   if (asked === null) return { kind: 'not_found' };
   if (asked.answered_by === null) return { kind: 'no_call' };
-  if (!(JSON.parse(asked.answered_by) as string[]).includes(principal)) return { kind: 'not_allowed' };
+  if (!mayAnswer(asked.answered_by, input)) return { kind: 'not_allowed' };
   if (asked.seq === null) return { kind: 'no_call' };
   const text = canonicalJson(outcome);
   if (asked.answer_seq !== null) return await takenBefore(db, { ...input, answer_seq: asked.answer_seq }, text);
@@ -129,13 +163,34 @@ function outcomeOf({ result, error }: ToolResultRecord): GivenAnswer['outcome'] 
 /** Calls of a job that nobody has answered, after a number, in order. */
 export async function openToolCalls(
   db: StoreDatabase,
-  input: JobKey & { readonly after: number },
-): Promise<readonly OpenToolCall[]> {
-  const rows = await selectOpen.all(db, input);
-  return rows.map(({ seq, timestamp, data }) => {
+  input: JobKey & { readonly after: number; readonly principal: string },
+): Promise<OpenToolCalls> {
+  const job = await selectAnswering.first(db, input);
+  if (job === null) return { kind: 'not_found' };
+  if (job.answered_by !== null && !mayAnswer(job.answered_by, input)) return { kind: 'not_allowed' };
+  const hasEnded = job.answered_by === null || isTerminal(job.status);
+  const rows = hasEnded ? [] : await selectOpen.all(db, input);
+  const calls = rows.map(({ seq, timestamp, data }): OpenToolCall => {
     const { tool, arguments: given } = JSON.parse(data) as ToolCallRecord;
     return { seq, timestamp, tool, arguments: given };
   });
+  return { kind: 'calls', calls: textOf(calls), last: calls.at(-1)?.seq ?? null, hasEnded };
+}
+
+/** The schema that an answer must fit, as JSON; null if there is none, or the answer is not taken anyway. */
+export async function resultSchema(
+  db: StoreDatabase,
+  input: JobKey & { readonly seq: number; readonly principal: string },
+): Promise<string | null> {
+  const asked = await selectSchemas.first(db, input);
+  if (asked === null || !mayAnswer(asked.answered_by, input)) return null;
+  const { tool } = JSON.parse(asked.data) as ToolCallRecord;
+  const schemas = new Map(Object.entries(JSON.parse(asked.result_schemas ?? '{}') as Record<string, unknown>));
+  return schemas.has(tool) ? JSON.stringify(schemas.get(tool)) : null;
+}
+
+function mayAnswer(answeredBy: string, { principal }: { readonly principal: string }): boolean {
+  return (JSON.parse(answeredBy) as string[]).includes(principal);
 }
 
 /** Answers that were stored after a number, in the order in which they were, with the program's numbers of their calls. */

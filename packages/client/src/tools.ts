@@ -1,0 +1,30 @@
+/** A program's calls of tools: those that wait for an answer, and an answer. */
+import type { ToolAnswer, ToolAnswerTaken, ToolCalls } from './contract-types.ts';
+import type { CallOptions } from './job-options.ts';
+import { read } from './operation.ts';
+import type { Session } from './session.ts';
+
+export interface ToolCallsOptions extends CallOptions {
+  /** Only calls with a greater `seq`. */
+  readonly after?: number;
+  /** Answers as soon as there is a call, after at most so many seconds (0–300). */
+  readonly waitSeconds?: number;
+}
+
+export function openToolCalls(
+  session: Session,
+  job_id: string,
+  { after, waitSeconds, signal }: ToolCallsOptions,
+): Promise<ToolCalls> {
+  const query = { after, wait_seconds: waitSeconds };
+  return read(session, 'GET /v1/jobs/{id}/tool-calls', { job_id, query, signal });
+}
+
+/** The same answer again is the same, so a lost one is sent again. */
+export function answerToolCall(
+  session: Session,
+  { job_id, seq, signal }: { readonly job_id: string; readonly seq: number } & CallOptions,
+  body: ToolAnswer,
+): Promise<ToolAnswerTaken> {
+  return read(session, 'POST /v1/jobs/{id}/tool-calls/{seq}', { job_id, seq, body, signal });
+}

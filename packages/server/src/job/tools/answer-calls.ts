@@ -1,0 +1,127 @@
+/** What callers do about a program's calls of tools: read those that are open, and answer each once. */
+import type { OpenToolCall, ToolAnswerTaken, ToolCalls } from '@vouchbox/protocol';
+import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
+import { ServiceError } from '../../ground/service-error.ts';
+import { Deadline } from '../../ground/waiting/deadline.ts';
+import type { OpenToolCalls, ToolAnswerResult } from '../../store/records/answers.ts';
+import type { JobKey } from '../../store/records/rows.ts';
+import type { Store } from '../../store/store.ts';
+import { arrival, type History } from '../history.ts';
+import type { Nudges } from '../nudges.ts';
+import { jobNotFound } from '../refusals.ts';
+import type { SchemaChecks } from './schema-checks.ts';
+
+export interface AnsweringOptions {
+  readonly store: Pick<Store, 'openToolCalls' | 'resultSchema' | 'fleet' | 'isUnderWay'>;
+  readonly history: Pick<History, 'answerToolCall'>;
+  readonly nudges: Pick<Nudges, 'next'>;
+  readonly schemas: Pick<SchemaChecks, 'misfit'>;
+  /** Aborts when the service stops. */
+  readonly shutdown: AbortSignal;
+}
+
+/** Whose call it is about, and who asks. */
+export interface Asker extends JobKey {
+  readonly principal: string;
+}
+
+/** Which calls, and how long to wait if there are none: at most until the signal aborts. */
+export interface CallsAsked {
+  readonly after: number;
+  readonly waitSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** The text of one `ToolCalls`, and whether it is empty although more calls may come. */
+export interface ToolCallsAnswer {
+  readonly isEmpty: boolean;
+  readonly text: JsonText<ToolCalls>;
+}
+
+/** @throws ServiceError `job_not_found`, `principal_not_allowed` */
+export async function openCalls(asker: Asker, asked: CallsAsked, options: AnsweringOptions): Promise<ToolCallsAnswer> {
+  const { calls, last, hasEnded } = await firstOpen(asker, asked, options);
+  const next_cursor = hasEnded ? null : (last ?? asked.after);
+  const text = jsonText<ToolCalls>({ calls: new Spelled<OpenToolCall[]>(calls), next_cursor });
+  return { isEmpty: last === null && !hasEnded, text };
+}
+
+type Found = Extract<OpenToolCalls, { kind: 'calls' }>;
+
+async function firstOpen(asker: Asker, asked: CallsAsked, options: AnsweringOptions): Promise<Found> {
+  const { store, nudges, shutdown } = options;
+  using deadline = new Deadline(Math.ceil(asked.waitSeconds * 1000), [asked.signal, shutdown]);
+  for (;;) {
+    // Registered before the calls are read, so that one that is made meanwhile is not missed.
+    const topic = `events ${asker.job_id}` as const;
+    using nudge = nudges.next(topic, deadline.signal);
+    const found = await store.openToolCalls({ ...asker, after: asked.after });
+    if (found.kind !== 'calls') throw refusalOf(found);
+    const isOver = found.last !== null || found.hasEnded || asked.waitSeconds === 0 || deadline.signal.aborted;
+    if (isOver) return found;
+    await arrival(store, nudge, store.isUnderWay(asker) ? null : topic);
+  }
+}
+
+/** Whether calls may come that the asker may answer. */
+export async function isAnswerer(asker: Asker, { store }: Pick<AnsweringOptions, 'store'>): Promise<boolean> {
+  const found = await store.openToolCalls({ ...asker, after: Number.MAX_SAFE_INTEGER });
+  return found.kind === 'calls' && !found.hasEnded;
+}
+
+/**
+ * Stores an answer, and says where it is. It is not checked yet.
+ *
+ * @throws ServiceError `invalid_request`, `job_not_found`, `principal_not_allowed`, `tool_call_not_found`,
+ * `tool_result_misfit`, `tool_call_answered`, `job_terminal`, `payload_too_large`
+ */
+export async function answerCall(
+  asker: Asker,
+  { seq, answer }: { readonly seq: number; readonly answer: unknown },
+  { store, history, schemas }: AnsweringOptions,
+): Promise<ToolAnswerTaken> {
+  const outcome = outcomeOf(answer);
+  const schema = 'result' in outcome ? await store.resultSchema({ ...asker, seq }) : null;
+  if (schema !== null && 'result' in outcome) {
+    const misfit = await schemas.misfit(asker.tenant, { schema, value: JSON.stringify(outcome.result) });
+    if (misfit !== null) throw new ServiceError('tool_result_misfit', `The result does not fit its schema: ${misfit}`);
+  }
+  const at = new Date().toISOString();
+  const taken = await history.answerToolCall({ ...asker, seq, outcome, at });
+  if (taken.kind !== 'taken' && taken.kind !== 'same') throw refusalOf(taken);
+  return { call_seq: seq, seq: taken.answer_seq, replayed: taken.kind === 'same' };
+}
+
+/** The answer of a body that was not checked. */
+function outcomeOf(answer: unknown): { readonly result: unknown } | { readonly error: string } {
+  const members = typeof answer === 'object' && answer !== null ? Object.keys(answer) : [];
+  if (members.length === 1 && members[0] === 'result') return { result: (answer as { result: unknown }).result };
+  if (members.length === 1 && members[0] === 'error') {
+    const { error } = answer as { error: unknown };
+    if (typeof error === 'string') return { error };
+    throw new ServiceError('invalid_request', '/error must be a string');
+  }
+  throw new ServiceError('invalid_request', 'the body must have "result" or "error", and nothing else');
+}
+
+type Refused = Exclude<ToolAnswerResult, { kind: 'taken' | 'same' }> | Exclude<OpenToolCalls, { kind: 'calls' }>;
+
+function refusalOf(refused: Refused): ServiceError {
+  switch (refused.kind) {
+    case 'not_found':
+      return jobNotFound();
+    case 'not_allowed':
+      return new ServiceError(
+        'principal_not_allowed',
+        'Tools of this job are answered by whom its submission names: another principal.',
+      );
+    case 'no_call':
+      return new ServiceError('tool_call_not_found', 'The job has no call of this number that can be answered.');
+    case 'ended':
+      return new ServiceError('job_terminal', 'The job has ended, and its program gets no answer any more.');
+    case 'conflict':
+      return new ServiceError('tool_call_answered', 'The call has another answer already.');
+    case 'too_large':
+      return new ServiceError('payload_too_large', `An answer to this call may have ${refused.bytesMax} bytes.`);
+  }
+}

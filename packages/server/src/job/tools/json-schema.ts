@@ -1,0 +1,31 @@
+/**
+ * Whether a JSON text fits a schema. The only module that knows the library. It makes no code of a schema, but a hostile pair of
+ * a schema and a value may take it any time, or all of the stack: it is used on a thread of its own, with a deadline.
+ */
+import { Validator } from '@cfworker/json-schema';
+import { printable } from '@vouchbox/protocol/vocabulary';
+
+/** Schemas of which the prepared form is kept. */
+const keptMax = 256;
+const kept = new Map<string, Validator>();
+
+/** What is wrong with a value, as words that may follow its name; null if it fits. Both are JSON texts. */
+export function misfitOfJson(schema: string, value: string): string | null {
+  const { valid, errors } = validatorOf(schema).validate(JSON.parse(value));
+  if (valid) return null;
+  const innermost = errors.at(-1);
+  const place = innermost?.instanceLocation.slice(1) ?? '';
+  return printable(`${place === '' ? '' : `at ${place}: `}${innermost?.error ?? 'does not fit'}`);
+}
+
+function validatorOf(schema: string): Validator {
+  const known = kept.get(schema);
+  if (known !== undefined) return known;
+  const made = new Validator(JSON.parse(schema) as object, '2020-12');
+  for (const [oldest] of kept) {
+    if (kept.size < keptMax) break;
+    kept.delete(oldest);
+  }
+  kept.set(schema, made);
+  return made;
+}

@@ -1,0 +1,120 @@
+/**
+ * The service's end of the thread that checks values against schemas. One check is under way at a time, and has a deadline:
+ * what takes longer is not waited for, and the thread is ended. Tenants take turns, so that one whose checks are slow delays
+ * every other by one check.
+ */
+import { Worker } from 'node:worker_threads';
+
+const millisecondsMax = 500;
+/** Enough for the largest values. A check that needs more ends the thread. */
+const memoryMb = 64;
+
+/** Both are JSON texts. */
+export interface SchemaQuestion {
+  readonly schema: string;
+  readonly value: string;
+}
+
+export interface SchemaAnswer {
+  /** What is wrong; null if the value fits. */
+  readonly misfit: string | null;
+  readonly failed: boolean;
+}
+
+/** A value that could not be checked counts as one that does not fit. */
+export const UNCHECKED = 'could not be checked in time';
+
+interface Check extends SchemaQuestion {
+  readonly resolve: (misfit: string | null) => void;
+}
+
+/** Disposing ends the thread. It starts with the first check. */
+export class SchemaChecks implements AsyncDisposable {
+  readonly #deadlineMilliseconds: number;
+  /** Checks that wait, by tenant; the tenant whose turn is next comes first. */
+  readonly #waiting = new Map<string, Check[]>();
+  #worker: Worker | null = null;
+  #current: Check | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(deadlineMilliseconds = millisecondsMax) {
+    this.#deadlineMilliseconds = deadlineMilliseconds;
+  }
+
+  /** What is wrong with a value, or `UNCHECKED`; null if it fits. */
+  misfit(tenant: string, question: SchemaQuestion): Promise<string | null> {
+    return new Promise((resolve) => {
+      const others = this.#waiting.get(tenant) ?? [];
+      others.push({ ...question, resolve });
+      this.#waiting.set(tenant, others);
+      this.#next();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #next(): void {
+    const check = this.#current === null ? this.#taken() : null;
+    if (check === null) return;
+    this.#current = check;
+    const { schema, value } = check;
+    this.#worker ??= this.#started();
+    this.#worker.postMessage({ schema, value } satisfies SchemaQuestion);
+    if (this.#isOnline) this.#watch();
+  }
+
+  /** The time counts from when the thread runs. */
+  #isOnline = false;
+
+  #watch(): void {
+    if (this.#current === null) return;
+    this.#timer = setTimeout(() => this.#lose(this.#worker), this.#deadlineMilliseconds);
+  }
+
+  #taken(): Check | null {
+    const [first] = this.#waiting;
+    if (first === undefined) return null;
+    const [tenant, checks] = first;
+    const check = checks.shift() ?? null;
+    this.#waiting.delete(tenant);
+    if (checks.length > 0) this.#waiting.set(tenant, checks);
+    return check;
+  }
+
+  #started(): Worker {
+    const worker = new Worker(new URL('./schema-thread.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+    });
+    this.#isOnline = false;
+    worker.on('online', () => {
+      this.#isOnline = true;
+      this.#watch();
+    });
+    worker.on('message', ({ misfit, failed }: SchemaAnswer) => {
+      if (worker === this.#worker) this.#answer(failed ? UNCHECKED : misfit);
+    });
+    worker.on('error', () => this.#lose(worker));
+    worker.on('exit', () => this.#lose(worker));
+    worker.unref();
+    return worker;
+  }
+
+  #answer(misfit: string | null): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const check = this.#current;
+    this.#current = null;
+    check?.resolve(misfit);
+    this.#next();
+  }
+
+  /** The thread is gone, or is ended now. */
+  #lose(worker: Worker | null): void {
+    if (worker === null || worker !== this.#worker) return;
+    this.#worker = null;
+    void worker.terminate();
+    this.#answer(UNCHECKED);
+  }
+}

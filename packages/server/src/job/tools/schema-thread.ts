@@ -1,0 +1,19 @@
+/** The thread that checks arguments and results against schemas. Whoever asks ends it if it takes too long. */
+import assert from 'node:assert';
+import { parentPort } from 'node:worker_threads';
+import { misfitOfJson } from './json-schema.ts';
+import type { SchemaAnswer, SchemaQuestion } from './schema-checks.ts';
+
+const port = parentPort;
+assert(port !== null, 'the checker of schemas runs as a thread');
+
+port.on('message', (question: SchemaQuestion) => port.postMessage(answerTo(question)));
+
+/** A check may need more of the stack than there is. */
+function answerTo({ schema, value }: SchemaQuestion): SchemaAnswer {
+  try {
+    return { misfit: misfitOfJson(schema, value), failed: false };
+  } catch {
+    return { misfit: null, failed: true };
+  }
+}
