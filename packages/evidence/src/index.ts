@@ -25,6 +25,7 @@ export * from './result-artifact.ts';
 export * from './spec-texts.ts';
 export * from './statement.ts';
 export * from './strict-json.ts';
+export * from './transcript.ts';
 export * from './verdict-bytes.ts';
 export * from './verify-chain.ts';
 export * from './verify-envelope.ts';

@@ -280,7 +280,7 @@ function recordChecks(
     if (keyFile !== undefined) compared.push(publicKeyCheck(new TextDecoder().decode(keyFile), signed.key_id));
   }
   const bytes = { ...exported, files: new Map([[EXPORT_FILES.result, new Uint8Array()], ...files]) };
-  return [...compared, ...historyChecks(bytes, receipt)].map(stateOf);
+  return [...compared, ...historyChecks(bytes, receipt, signed?.predicate ?? null)].map(stateOf);
 }
 
 /** The report of `service-verify directory` on the same bytes and keys. */

@@ -29,6 +29,7 @@ export type { LogExpectation, LogStanding } from './log-standing.ts';
 export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
 export type { Check, Facts, Report } from './report.ts';
 export { showText } from './show-report.ts';
+export { callsIn, callText } from './tool-calls.ts';
 export { UsageError } from './usage-error.ts';
 export { type ExportExpectation, verifyExport } from './verify-export.ts';
 export {

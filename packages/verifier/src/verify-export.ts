@@ -23,7 +23,8 @@ import { type ExportedJob, type ExportFiles, type ExportProblem, wholeFile } fro
 import { parseLines } from './history.ts';
 import { type LogExpectation, type LogStanding, logStanding, notLogged } from './log-standing.ts';
 import type { Policy } from './policy.ts';
-import { type Check, checked, exitCodeOf, failed, passed, type Report, refusal } from './report.ts';
+import { type Check, checked, exitCodeOf, type Facts, failed, passed, type Report, refusal } from './report.ts';
+import { callFacts, toolChecks } from './tool-calls.ts';
 
 /** The facts that are known from elsewhere. */
 export interface ExportExpectation {
@@ -76,7 +77,7 @@ export async function verifyExport(
   return {
     exitCode,
     checks: [listed, ...verdict.checks, ...recorded, ...demanded],
-    facts: factsOf(signed, beside),
+    facts: { ...factsOf(signed, beside), ...(exitCode === EXIT.good && calledTools(exported, signed)) },
     notice: exitCode === EXIT.good ? NOTICE : null,
     log,
   };
@@ -84,6 +85,13 @@ export async function verifyExport(
 
 function unlogged(report: Report): ExportReport {
   return { ...report, log: notLogged };
+}
+
+/** The calls of a job with tools. */
+function calledTools(exported: ExportedJob, { predicate }: Signed): Facts {
+  if (predicate.also?.['tools'] === undefined) return {};
+  const history = parseLines(bytesOf(exported, EXPORT_FILES.events));
+  return 'problem' in history ? {} : callFacts(history.events);
 }
 
 /** Compares every other file of the directory with what was signed. */
@@ -94,7 +102,7 @@ function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): C
     manifestCheck(exported, predicate),
     publicKeyCheck(textOf(exported, EXPORT_FILES.publicKey), key_id),
     receiptFileCheck(bytesOf(exported, EXPORT_FILES.receipt), receipt),
-    ...historyChecks(exported, receipt),
+    ...historyChecks(exported, receipt, predicate),
     ...programChecks(files, receipt),
   ];
 }
@@ -122,14 +130,20 @@ export function receiptFileCheck(bytes: Uint8Array, signed: StoredReceipt): Chec
   );
 }
 
-export function historyChecks(exported: ExportedJob, receipt: StoredReceipt): readonly Check[] {
+/** The statement is null if none is known to be signed. */
+export function historyChecks(
+  exported: ExportedJob,
+  receipt: StoredReceipt,
+  statement: ExecutionPredicate | null,
+): readonly Check[] {
   const history = parseLines(bytesOf(exported, EXPORT_FILES.events));
   if ('problem' in history) return [failed('events', history.problem)];
   const { checks, chain } = checkRecord({ events: history.events, receipt });
   if (chain.kind === 'broken') return checks;
   const result = parseStrictJson(bytesOf(exported, EXPORT_FILES.result));
   const artifact = result.kind === 'value' && isJsonObject(result.value) ? result.value : {};
-  return [...checks, resultCheck(artifact, { events: history.events, receipt })];
+  const { events } = history;
+  return [...checks, resultCheck(artifact, { events, receipt }), ...toolChecks(events, receipt, statement)];
 }
 
 /** Whether the receipt covers the files of the program: its source, its input and its output, by path. */

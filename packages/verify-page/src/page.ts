@@ -10,7 +10,7 @@ import type { DroppedFile, Files } from './intake/export-files.ts';
 import { pinnedKeysIn } from './intake/pinned-keys.ts';
 import { chainView } from './view/chain.ts';
 import { checksView } from './view/checks.ts';
-import { filesView, outputView } from './view/content.ts';
+import { callsView, filesView, outputView } from './view/content.ts';
 import { byId, element } from './view/element.ts';
 import { graphView } from './view/graph.ts';
 import { postureView } from './view/posture.ts';
@@ -138,6 +138,7 @@ class Page {
       graphView(findings.graph),
       chainView(findings.chain),
       postureView(findings.receipt),
+      callsView(findings.calls),
       outputView(findings.output),
       filesView(files, findings),
       checksView(findings),

@@ -1,7 +1,10 @@
 /** What the page shows of an examination: no more than is drawn, since all of it goes from one thread to another. */
-import type { Examination, ExaminationVerdict } from '@vouchbox/verifier';
+import { callsIn, callText, type Examination, type ExaminationVerdict } from '@vouchbox/verifier';
 import { type ChainFindings, chainFindings } from './chain-findings.ts';
 import type { GraphFindings } from './graph-findings.ts';
+
+/** Calls of tools that are shown. */
+const callsMax = 200;
 
 /** `incomplete`: the job is good or whole, and one that it stands on is missing or unbound. */
 export type PageVerdict = ExaminationVerdict | 'incomplete';
@@ -13,16 +16,21 @@ export interface Findings extends Omit<Examination, 'events' | 'brokenAt' | 'res
   readonly chain: ChainFindings;
   /** What the result says that the program printed; null if there is no result that can be read. */
   readonly output: { readonly stdout: string; readonly stderr: string } | null;
+  /** The calls of tools, a line each, and how many more there are. */
+  readonly calls: { readonly lines: readonly string[]; readonly more: number };
 }
 
 export function findingsOf(examination: Examination, graph: GraphFindings | null): Findings {
-  const { events: _events, brokenAt: _brokenAt, result, ...shown } = examination;
+  const { events, brokenAt: _brokenAt, result, ...shown } = examination;
+  const calls = callsIn(events);
+  const lines = calls.slice(0, callsMax).map((call) => `${call.seq}  ${callText(call)}`);
   const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
   return {
     ...shown,
     graph,
     verdict: graph === null || graph.state === 'good' || shown.verdict === 'refused' ? shown.verdict : graph.state,
     chain: chainFindings(examination),
+    calls: { lines, more: calls.length - lines.length },
     output: result === null ? null : { stdout: textOf(result['stdout']), stderr: textOf(result['stderr']) },
   };
 }

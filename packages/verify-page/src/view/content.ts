@@ -14,6 +14,22 @@ export function outputView(output: Findings['output']): HTMLElement | null {
   return section('output', 'What it printed', stream('stdout', output.stdout), stream('stderr', output.stderr));
 }
 
+/** What the program asked its tools and was told; null if it called none. */
+export function callsView({ lines, more }: Findings['calls']): HTMLElement | null {
+  if (lines.length === 0) return null;
+  const rest = more > 0 ? `\n… and ${more} more` : '';
+  return section(
+    'calls',
+    'The tools that it called',
+    element(
+      'p',
+      {},
+      'What the cell asked and was told, by the numbers of the events. It says nothing of whether a tool was honest.',
+    ),
+    element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Calls' }, `${lines.join('\n')}${rest}`),
+  );
+}
+
 function stream(name: string, content: string): HTMLElement | null {
   if (content === '' && name === 'stderr') return null;
   return element(

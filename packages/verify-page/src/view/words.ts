@@ -77,6 +77,10 @@ const RECORD: Readonly<Record<string, CheckWords>> = {
     title: 'The result follows from the history',
     meaning: 'stdout, stderr and violations in result.json are those of the events.',
   },
+  tools: {
+    title: 'The calls of tools are those that were signed',
+    meaning: 'How often each tool was called, and the digest of what was asked and answered, follow from the events.',
+  },
   events: { title: 'The history can be read', meaning: 'events.ndjson has one event a line.' },
 };
 

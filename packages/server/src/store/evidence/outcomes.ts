@@ -140,7 +140,14 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   together(db, () => {
     // Drawn here and not when it is signed, so that whoever signs the job signs the same.
     const salt = randomBytes(saltBytes).toString('hex');
-    insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256, salt, also: alsoText(input, stored) });
+    insertReceipt.send(db, {
+      tenant,
+      job_id,
+      receipt_json: json,
+      receipt_sha256,
+      salt,
+      also: alsoText(input, { submission, ...stored }),
+    });
     queueForAttestation(db, { tenant, job_id, at: finished_at });
     endClaim(db, input);
   });
@@ -154,10 +161,17 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   };
 }
 
-/** The statement about a canary has what it wrote, because it is read without its result. Null if there is nothing to say. */
-function alsoText({ tenant, also }: PackedFinish, { output }: StoredContents): string | null {
+/**
+ * The statement about a canary has what it wrote, because it is read without its result, and that about a job with tools what
+ * it asked and was told. Null if there is nothing to say.
+ */
+function alsoText(
+  { tenant, also }: PackedFinish,
+  { submission, output, transcript }: StoredContents & { readonly submission: SubmissionEvidence | null },
+): string | null {
   const tried = tenant === CANARY_TENANT ? canaryLines(output.stdout.texts.join('\n')) : null;
-  const members = { ...also, ...(tried !== null && { tried }) };
+  const tools = submission?.tool_limits === undefined ? null : transcript.evidence();
+  const members = { ...also, ...(tried !== null && { tried }), ...(tools !== null && { tools }) };
   return Object.keys(members).length === 0 ? null : canonicalJson(members);
 }
 

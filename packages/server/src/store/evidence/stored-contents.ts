@@ -1,5 +1,5 @@
 /** The stored history of a job once its last event is stored, read back for the receipt and the result. */
-import { HASH_VERSION, resultPartOf, type StreamTexts } from '@vouchbox/evidence';
+import { HASH_VERSION, resultPartOf, type StreamTexts, Transcript } from '@vouchbox/evidence';
 import type { OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import { outputText } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
@@ -16,6 +16,8 @@ export interface StoredContents extends EndedContents {
   readonly isTruncated: boolean;
   /** The output that the evidence of a receipt covers. */
   readonly output: Readonly<Record<StreamName, StreamTexts>>;
+  /** Of a job with tools. */
+  readonly transcript: Transcript;
 }
 
 /** Reads the stored rows back, because a receipt must describe what is stored. */
@@ -42,6 +44,7 @@ class Contents implements StoredContents {
   readonly output = { stdout: { texts: [] as string[], records: 0 }, stderr: { texts: [] as string[], records: 0 } };
   readonly folded = { stdout: '', stderr: '' };
   readonly violations: Violation[] = [];
+  readonly transcript = new Transcript();
 
   addRun(stored: StoredRun): void {
     const run = readRun(stored);
@@ -54,8 +57,9 @@ class Contents implements StoredContents {
     this.counts.hashed += stored.event_hashes.length / digestBytes;
   }
 
-  addEvent({ kind, hash_version, event_hash, data }: StoredEvent): void {
+  addEvent({ seq, kind, hash_version, event_hash, data }: StoredEvent): void {
     this.counts.stored++;
+    if (kind === 'tool_call' || kind === 'tool_result') this.transcript.add({ seq, kind, data: JSON.parse(data) });
     if (hash_version === HASH_VERSION && event_hash !== null) this.counts.hashed++;
     if (kind === 'truncated') this.isTruncated = true;
     const part = resultPartOf(kind);

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { Transcript } from './transcript.ts';
+
+const call = (seq: number, data: object) => ({
+  seq,
+  kind: 'tool_call',
+  data: { call: seq, tool: 't', arguments: {}, ...data },
+});
+const answer = (seq: number, call_seq: number, data: object) => ({
+  seq,
+  kind: 'tool_result',
+  data: { call_seq, principal: 'p', ...data },
+});
+
+function transcriptOf(...events: Parameters<Transcript['add']>[0][]): Transcript {
+  const transcript = new Transcript();
+  for (const event of events) expect(transcript.add(event)).toBeNull();
+  return transcript;
+}
+
+describe('a transcript', () => {
+  test('has a line for each call in the order of calls, whatever the order of answers', () => {
+    const transcript = transcriptOf(
+      call(3, { arguments: { b: 1, a: [] } }),
+      { seq: 4, kind: 'stdout', data: { text: 'between' } },
+      call(5, { tool: 'u', refused: 'no such tool' }),
+      call(6, {}),
+      call(7, {}),
+      answer(8, 6, { error: 'none' }),
+      answer(9, 3, { result: null }),
+    );
+    const text = [
+      '{"arguments":{"a":[],"b":1},"result":null,"tool":"t"}',
+      '{"arguments":{},"refused":"no such tool","tool":"u"}',
+      '{"arguments":{},"error":"none","tool":"t"}',
+      '{"arguments":{},"tool":"t"}',
+      '',
+    ].join('\n');
+    expect(transcript.text()).toBe(text);
+    const transcript_sha256 = createHash('sha256').update(text).digest('hex');
+    expect(transcript.evidence()).toEqual({ calls: { t: 3 }, refused: 1, transcript_sha256 });
+  });
+
+  test('is the same of two runs that asked and were told the same', () => {
+    const one = transcriptOf(call(3, { call: 0 }), answer(4, 3, { result: 1 }));
+    const other = transcriptOf(call(30, { call: 7 }), answer(40, 30, { result: 1, principal: 'q' }));
+    expect(other.evidence()).toEqual(one.evidence());
+  });
+
+  test('counts tools of any name, also that of a prototype', () => {
+    const { calls } = transcriptOf(call(3, { tool: '__proto__' }), call(4, { tool: 'constructor' })).evidence();
+    expect(Object.entries(calls)).toEqual([
+      ['__proto__', 1],
+      ['constructor', 1],
+    ]);
+  });
+
+  test.each([
+    ['no members', { seq: 4, kind: 'tool_call', data: [] }],
+    ['no tool', call(4, { tool: 1 })],
+    ['an answer to nothing', answer(4, 2, { result: 1 })],
+    ['an answer to a later call', answer(4, 5, { result: 1 })],
+    ['an answer to the prototype', answer(4, '__proto__' as unknown as number, { result: 1 })],
+    ['an answer to a call that was refused', answer(4, 2.5, { result: 1 })],
+    ['neither result nor error', answer(4, 3, {})],
+    ['both', answer(4, 3, { result: 1, error: 'e' })],
+    ['an error that is no text', answer(4, 3, { error: 1 })],
+  ])('cannot go on with %s', (_, event) => {
+    const transcript = transcriptOf(call(2.5, { refused: 'no' }), call(3, {}));
+    expect(transcript.add(event)).toMatch(/^event 4 /);
+  });
+
+  test('has one answer of each call', () => {
+    const transcript = transcriptOf(call(3, {}), answer(4, 3, { result: 1 }));
+    expect(transcript.add(answer(5, 3, { result: 1 }))).toBe('event 5 answers a call that has an answer');
+  });
+});

@@ -1,0 +1,86 @@
+/**
+ * What a program asked its tools and was told, made from the events of its job alone. The digest of a transcript says nothing of
+ * numbers, times and principals, so that two runs that asked and were told the same have the same.
+ */
+
+import { sha256Hex } from '#sha256';
+import { canonicalJson } from './canonical-json.ts';
+import { isJsonObject } from './strict-json.ts';
+
+/** What came of a call: null if nobody answered it, `refused` if the service did. */
+export type CallOutcome =
+  | { readonly result: unknown }
+  | { readonly error: string }
+  | { readonly refused: string }
+  | null;
+
+export interface TranscriptCall {
+  /** The number of its event. */
+  readonly seq: number;
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly outcome: CallOutcome;
+  /** Who answered; null if nobody did. */
+  readonly principal: string | null;
+}
+
+/** What the statement of a job with tools says of them in `also.tools`. */
+export interface ToolEvidence {
+  /** How many calls of each tool there were, without those that the service refused. */
+  readonly calls: Readonly<Record<string, number>>;
+  readonly refused: number;
+  readonly transcript_sha256: string;
+}
+
+/** The calls of a history, in their order. Events are added in the order of their numbers. */
+export class Transcript {
+  readonly #calls = new Map<number, TranscriptCall>();
+
+  /** Why the event cannot follow those before it; null if it can. Other kinds always can. */
+  add({ seq, kind, data }: { readonly seq: number; readonly kind: string; readonly data: unknown }): string | null {
+    if (kind !== 'tool_call' && kind !== 'tool_result') return null;
+    if (!isJsonObject(data)) return `event ${seq} has no members`;
+    return kind === 'tool_call' ? this.#called(seq, data) : this.#answered(seq, data);
+  }
+
+  get calls(): readonly TranscriptCall[] {
+    return [...this.#calls.values()];
+  }
+
+  evidence(): ToolEvidence {
+    const counts = new Map<string, number>();
+    let refused = 0;
+    for (const { tool, outcome } of this.calls)
+      if (outcome !== null && 'refused' in outcome) refused++;
+      else counts.set(tool, (counts.get(tool) ?? 0) + 1);
+    return { calls: Object.fromEntries(counts), refused, transcript_sha256: sha256Hex(this.text()) };
+  }
+
+  /** One line a call, each canonical JSON. */
+  text(): string {
+    return this.calls.map((call) => `${lineOf(call)}\n`).join('');
+  }
+
+  #called(seq: number, { tool, arguments: given, refused }: Readonly<Record<string, unknown>>): string | null {
+    if (typeof tool !== 'string' || given === undefined) return `event ${seq} is no call of a tool`;
+    const outcome = typeof refused === 'string' ? { refused } : null;
+    this.#calls.set(seq, { seq, tool, arguments: given, outcome, principal: null });
+    return null;
+  }
+
+  #answered(seq: number, data: Readonly<Record<string, unknown>>): string | null {
+    const { call_seq, result, error, principal } = data;
+    const call = this.#calls.get(call_seq as number);
+    if (call === undefined) return `event ${seq} answers no call`;
+    if (call.outcome !== null) return `event ${seq} answers a call that has an answer`;
+    const outcome = typeof error === 'string' ? { error } : { result };
+    if (Object.hasOwn(data, 'result') === Object.hasOwn(data, 'error') || Object.values(outcome)[0] === undefined)
+      return `event ${seq} has not one answer`;
+    this.#calls.set(call.seq, { ...call, outcome, principal: typeof principal === 'string' ? principal : null });
+    return null;
+  }
+}
+
+function lineOf({ tool, arguments: given, outcome }: TranscriptCall): string {
+  return canonicalJson({ tool, arguments: given, ...outcome });
+}

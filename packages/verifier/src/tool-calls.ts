@@ -1,0 +1,63 @@
+/** The calls of tools in a history: whether what was signed of them follows from the events, and what they were, for a reader. */
+import {
+  canonicalJson,
+  type ExecutionPredicate,
+  type StoredReceipt,
+  Transcript,
+  type TranscriptCall,
+} from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
+import { printable } from '@vouchbox/protocol/vocabulary';
+import { type Check, checked, type Facts } from './report.ts';
+
+/** Calls that a report lists, and characters of each. All are in the events. */
+const listedMax = 100;
+const listedCharactersMax = 160;
+
+/** The statement is null if none is known to be signed. */
+export function toolChecks(
+  events: readonly JobEvent[],
+  receipt: StoredReceipt,
+  statement: Pick<ExecutionPredicate, 'also'> | null,
+): Check[] {
+  const transcript = new Transcript();
+  const problem = events.map((event) => transcript.add(event)).find((found) => found !== null) ?? null;
+  const stated = statement?.also?.['tools'];
+  const hasTools = Object.hasOwn(receipt, 'tool_limits') || stated !== undefined;
+  if (!hasTools && transcript.calls.length === 0 && problem === null) return [];
+  const { calls, refused, transcript_sha256 } = transcript.evidence();
+  const counts = Object.entries(calls).map(([tool, count]) => `${count} of ${tool}`);
+  const detail = [...counts, `${refused} refused`, `transcript sha256:${transcript_sha256}`].join(', ');
+  return [checked('tools', problem ?? (statement && unlike(stated, { calls, refused, transcript_sha256 })), detail)];
+}
+
+function unlike(stated: unknown, evidence: object): string | null {
+  if (stated === undefined) return 'nothing was signed of the calls of tools';
+  return canonicalJson(stated) === canonicalJson(evidence)
+    ? null
+    : 'what was signed of them does not follow from the events';
+}
+
+/** The calls as facts by the numbers of their events. The chain and what was signed of them are checked elsewhere. */
+export function callFacts(events: readonly JobEvent[]): Facts {
+  const calls = callsIn(events);
+  const listed = calls.slice(0, listedMax).map((call): [string, string] => [`call_${call.seq}`, callText(call)]);
+  const more = calls.length - listed.length;
+  return { ...Object.fromEntries(listed), ...(more > 0 && { more_calls: more }) };
+}
+
+export function callsIn(events: readonly JobEvent[]): readonly TranscriptCall[] {
+  const transcript = new Transcript();
+  for (const event of events) transcript.add(event);
+  return transcript.calls;
+}
+
+/** A call in one line, safe on a terminal and cut. */
+export function callText({ tool, arguments: given, outcome, principal }: TranscriptCall): string {
+  const cut = (value: unknown) => printable(JSON.stringify(value), listedCharactersMax);
+  const asked = `${printable(tool, 64)} ${cut(given)}`;
+  if (outcome === null) return `${asked}: nobody answered`;
+  if ('refused' in outcome) return `${asked}: refused, ${cut(outcome.refused)}`;
+  const answer = 'error' in outcome ? `error ${cut(outcome.error)}` : cut(outcome.result);
+  return `${asked}: ${answer}, by ${printable(principal ?? '', 64)}`;
+}
