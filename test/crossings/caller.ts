@@ -21,6 +21,9 @@ export async function playCaller(caller: Caller, crossing: Crossing): Promise<Se
     case 'nothing':
     case 'signing_off':
       return await caller.run(crossing);
+    case 'canaried':
+      await crossing.canaried();
+      return await caller.run(crossing);
     case 'cancelled':
       return await cancelled(caller, crossing);
     case 'crash':

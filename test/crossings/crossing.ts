@@ -144,6 +144,17 @@ export class Crossing {
     );
   }
 
+  /** Resolves once every node has tried what its cells must refuse: results that are signed from then on name it. */
+  async canaried(): Promise<void> {
+    await this.until('no canary came to its end', async () => {
+      for (const client of [this.client, this.otherClient]) await client.run({ language: 'bash', code: 'true' });
+      const { canaries = [], nodes = [] } = await this.client.status();
+      const tried = canaries.filter(({ problem, runtime_pack }) => problem === null && runtime_pack === 'system');
+      const executors = nodes.filter(({ slots }) => slots > 0);
+      return tried.length >= Math.max(1, executors.length) ? true : null;
+    });
+  }
+
   /** Waits until the job has ended. */
   async ended(job_id: string): Promise<void> {
     await this.until('the job did not end', async () =>

@@ -1,8 +1,9 @@
 /** Whether the record of each job of a cell is whole, and signed if its service signed. */
-import { digestPieces, parsePublicKey } from '@vouchbox/evidence';
+import { digestPieces, type LogKeys, type NoteKey, parseNoteKey, parsePublicKey } from '@vouchbox/evidence';
 import { ownBytes, parseExport, verifyExport } from '@vouchbox/verifier';
 import { exportFilesOf, readUploads } from '../../packages/cli/src/files/export-origin.ts';
 import { readFromService } from '../../packages/cli/src/service-export.ts';
+import { promiseStanding } from '../../packages/verifier/src/promise-standing.ts';
 import type { Crossing } from './crossing.ts';
 
 /** @throws Error for the first job whose record does not hold */
@@ -20,7 +21,7 @@ async function checkUnsigned({ client }: Crossing, job: string): Promise<void> {
   if ((await client.detail(job)).attestation.available) throw new Error('the job is signed');
 }
 
-/** Everything that an export of the job has, checked against the key that must have signed it. */
+/** Everything that an export of the job has, checked against the key that must have signed it, and its place in the log. */
 async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const { client, scenario, service, tenant } = crossing;
   await crossing.signed(job);
@@ -32,9 +33,46 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const origin = await readFromService(job, client, { publicKeys: [pinned] });
   const { blobs } = await readUploads(origin, { program: 'kept' }, (_path, pieces) => digestPieces(pieces));
   const files = ownBytes(exportFilesOf({ ...origin.source, blobs }, { program: 'kept' }));
-  const { exitCode, checks } = await verifyExport(parseExport(files), { publicKeys: [pinned], tenant, job });
+  const canary =
+    scenario.act === 'canaried' && (await runsTheProgram(crossing, job))
+      ? { bytes: new Uint8Array(await origin.canary()) }
+      : null;
+  const logProof = new Uint8Array(await origin.logProof());
+  const log = { keys: keysOfLog(service.logKey) };
+  const given = { publicKeys: [pinned], tenant, job, log, logProof, canary };
+  const { exitCode, checks, log: standing, facts } = await verifyExport(parseExport(files), given);
   const bad = checks.find(({ isGood }) => !isGood);
   if (exitCode !== 0) throw new Error(`its record is refused with ${exitCode}: ${bad?.name} ${bad?.detail}`);
+  if (!standing.isLogged) throw new Error(`the log does not have it: ${standing.word}`);
+  if (canary !== null && !checks.some(({ name }) => name === 'canary')) {
+    throw new Error(`it has no canary beside it: ${JSON.stringify(facts)}`);
+  }
+  if ((await client.detail(job)).requested_spec.promise) await checkPromise(crossing, job, { pinned, logProof });
+}
+
+/** The canary of a scenario is awaited by other jobs, which have none beside them. */
+async function runsTheProgram({ client, scenario }: Crossing, job: string): Promise<boolean> {
+  return (await client.detail(job)).requested_spec.code === scenario.program.code;
+}
+
+function keysOfLog(text: string): LogKeys {
+  const parsed = parseNoteKey(text);
+  if (parsed.kind !== 'key') throw new Error(`the service has no log: ${text}`);
+  return { log: parsed.key as NoteKey, witnesses: [] };
+}
+
+async function checkPromise(
+  { client, service, tenant }: Crossing,
+  job: string,
+  { pinned, logProof }: { readonly pinned: string; readonly logProof: Uint8Array },
+): Promise<void> {
+  const { bytes: promise } = await client.promise(job);
+  const { bytes: result } = await client.attestation(job);
+  const { word, checks } = await promiseStanding({
+    ...{ publicKeys: [pinned], tenant, job, log: keysOfLog(service.logKey), pending: [], heads: [] },
+    ...{ promise: new Uint8Array(promise), result: new Uint8Array(result), logProof },
+  });
+  if (word !== 'KEPT') throw new Error(`its promise is ${word}: ${JSON.stringify(checks)}`);
 }
 
 function keyIdOf(pem: string): string | null {

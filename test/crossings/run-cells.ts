@@ -40,7 +40,7 @@ const cellMillisecondsMax = 240_000;
 
 /** What happens to the service in each part of a run, in this order. */
 const PARTS: readonly (readonly Act[])[] = [
-  ['nothing', 'cancelled', 'graded', 'repeated'],
+  ['nothing', 'cancelled', 'canaried', 'graded', 'repeated'],
   ['key_rotated'],
   ['crash'],
   ['signing_off'],
@@ -95,6 +95,7 @@ async function runOnService(name: ServiceName, cells: readonly Cell[], run: Run)
         await Service.start(tenants, { provider: 'namespace', ...settings, ...more }, { dataDir }),
       );
       started.publicKeys.unshift(...service.publicKeys);
+      started.logKey = service.logKey;
       return started;
     };
     const carried = await open.carry(service, start);
@@ -183,7 +184,7 @@ function without(facts: Partial<Facts>, names: readonly (keyof Facts)[]): Partia
 }
 
 function lineOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = error instanceof SuppressedError ? `${lineOf(error.error)}; ${lineOf(error.suppressed)}` : error instanceof Error ? error.message : String(error);
   return stripVTControlCharacters(text.slice(0, 2000)).replaceAll(/\s+/g, ' ').slice(0, 600);
 }
 

@@ -25,7 +25,15 @@ export interface GivenTest {
 }
 
 /** The event beside the program's own run. */
-export type Act = 'nothing' | 'cancelled' | 'crash' | 'key_rotated' | 'signing_off' | 'graded' | 'repeated';
+export type Act =
+  | 'nothing'
+  | 'cancelled'
+  | 'crash'
+  | 'key_rotated'
+  | 'signing_off'
+  | 'canaried'
+  | 'graded'
+  | 'repeated';
 
 export interface Scenario {
   /** The head of its row. */
@@ -353,6 +361,20 @@ except OSError:
     sees: { ...SUCCEEDED, stdout: 'unsigned\n' },
     essential: BOTH,
     act: 'signing_off',
+  },
+  canaried: {
+    title: 'canary beside it',
+    program: bash('echo beside a canary'),
+    sees: { ...SUCCEEDED, stdout: 'beside a canary\n' },
+    essential: BOTH,
+    act: 'canaried',
+  },
+  promised: {
+    title: 'promise that the log answers',
+    program: { ...bash('echo promised'), promise: true },
+    sees: { ...SUCCEEDED, stdout: 'promised\n' },
+    essential: BOTH,
+    act: 'nothing',
   },
   graded: {
     title: 'graded',

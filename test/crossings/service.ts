@@ -5,6 +5,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { Command, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
@@ -24,6 +25,7 @@ const COMMON: Settings = {
   'tenant-queue-max': '1000',
   'free-space-reserve-mb': '0',
   'log-level': 'error',
+  'log-host': 'crossings.test',
 };
 
 /** One process of a service, and what it keeps. */
@@ -40,6 +42,8 @@ export class Service implements AsyncDisposable {
   #settings: Settings;
   /** Public keys that signed here, the first of them first, as PEM. */
   readonly publicKeys: string[] = [];
+  /** The key of its log, as it was when the service first started. */
+  logKey = '';
 
   private constructor(tenants: readonly string[], settings: Settings) {
     this.#keys = tenants.map((tenant) => `${tenant}=${keyOf(tenant)}`).join();
@@ -58,6 +62,7 @@ export class Service implements AsyncDisposable {
     const service = new Service(tenants, { 'attestation-mode': 'on', ...settings });
     await service.#open(dataDir);
     await service.#notePublicKey();
+    service.logKey = await service.#readLogKey();
     if (nodes === 2) {
       const other = newDirectory();
       cpSync(join(dataDir, 'attestation-keys'), join(other, 'attestation-keys'), { recursive: true });
@@ -129,6 +134,16 @@ export class Service implements AsyncDisposable {
     const { code, stdout, stderr } = await vouchbox(['attestation-keys', 'export', '--data-dir', this.dataDir]);
     if (code !== 0) throw new Error(`there is no public key: ${stderr}`);
     this.publicKeys.push(stdout);
+  }
+
+  /** A log has its key once it is opened, shortly after the start. One that was carried is closed, and its key is known. */
+  async #readLogKey(): Promise<string> {
+    for (let tries = 0; tries < 100; tries++) {
+      const answer = await fetch(`${this.url}/log/keys`);
+      if (answer.ok) return ((await answer.json()) as { readonly log_key: string }).log_key;
+      await pause(100);
+    }
+    return '';
   }
 
   async #open(dataDir: string): Promise<void> {

@@ -32,6 +32,8 @@ export async function withAdapter<Result>(
 export const NOT_IN_THEIR_INTERFACE = {
   env: (name: string) => `A request of ${name} has no variables.`,
   reproducible: (name: string) => `A request of ${name} has no word for a fixed hash seed.`,
+  promised: (name: string) =>
+    `A request of ${name} asks for no promise. A setting makes one for each job of a service.`,
   repeated: (name: string) => `A request of ${name} has no key, so one that is sent again is another run.`,
   from_job: (name: string) => `${name} has no way to say that a file is an output of another request.`,
   by_digest: (name: string) => `An answer of ${name} brings no bytes by a digest.`,

@@ -69,6 +69,7 @@ async function wordsOf(crossing: Crossing, program: Program) {
     ...(program.interactor ? ['--interactor', interactorFile(directory, program.interactor.code)] : []),
     ...(runtime ? ['--runtime', runtime] : []),
     ...(reproducible ? ['--reproducible'] : []),
+    ...(program.promise ? ['--promise'] : []),
     ...(args ? ['--', ...args] : []),
   ];
 }

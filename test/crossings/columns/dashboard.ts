@@ -192,6 +192,7 @@ export const dashboard: Place = {
   shows: ['status', 'exit_code', 'signal', 'stdout', 'stderr', 'truncated', 'violations'],
   except: {
     repeated: 'Each click on Run is a job of its own: the page makes a new key for each.',
+    promised: 'The playground has no field for it: who wants a promise keeps it where the job is asked for.',
     reproducible: 'The playground has no field for it; the page of a job tells of it.',
   },
   open,

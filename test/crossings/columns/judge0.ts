@@ -116,6 +116,7 @@ export const judge0: Place = {
     foreign_names: 'An answer of Judge0 has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(JUDGE0),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(JUDGE0),
+    promised: NOT_IN_THEIR_INTERFACE.promised(JUDGE0),
     repeated: NOT_IN_THEIR_INTERFACE.repeated(JUDGE0),
     by_digest: NOT_IN_THEIR_INTERFACE.by_digest(JUDGE0),
     pair: NOT_IN_THEIR_INTERFACE.pair(JUDGE0),

@@ -48,9 +48,9 @@ async function call(client: Client, name: string, words: Record<string, unknown>
 }
 
 /** Without members for these, the tool cannot say what the program needs: its job is made by a client, and read here. */
-function canSay({ uploads, uploadedStdin, build, interactor, limits = {} }: Program): boolean {
+function canSay({ uploads, uploadedStdin, build, interactor, promise, limits = {} }: Program): boolean {
   const { wall_seconds: _wall, mem_mb: _memory, ...others } = limits;
-  const unsaid = [uploads, uploadedStdin, build, interactor, ...Object.values(others)];
+  const unsaid = [uploads, uploadedStdin, build, interactor, promise, ...Object.values(others)];
   return unsaid.every((member) => member === undefined);
 }
 

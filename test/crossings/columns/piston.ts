@@ -59,6 +59,7 @@ export const piston: Place = {
     foreign_names: 'An answer of Piston has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(PISTON),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(PISTON),
+    promised: NOT_IN_THEIR_INTERFACE.promised(PISTON),
     max_pids: 'A request of Piston has no limit of processes.',
     max_file_mb: 'A request of Piston has no limit of the size of a file.',
     graded: 'A request of Piston has no expected output.',

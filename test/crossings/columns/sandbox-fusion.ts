@@ -65,6 +65,7 @@ export const sandboxFusion: Place = {
     args: 'A request of SandboxFusion has no arguments.',
     env: NOT_IN_THEIR_INTERFACE.env(FUSION),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(FUSION),
+    promised: NOT_IN_THEIR_INTERFACE.promised(FUSION),
     cpu_seconds: 'A request of SandboxFusion has no limit of processor time.',
     max_pids: 'A request of SandboxFusion has no limit of processes.',
     max_file_mb: 'A request of SandboxFusion has no limit of the size of a file.',
