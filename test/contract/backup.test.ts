@@ -35,9 +35,9 @@ test('a running service is copied whole, and the copy passes every check when it
 test('with the keys beside it, the copy serves what was signed byte for byte (ATT-05, STORE-12)', {
   tags: ['STORE-12'],
 }, async () => {
-  const signing = { 'attestation-mode': 'on' };
+  const signing = { 'attestation-mode': 'on', 'log-host': 'log.example' };
   const first = await Rig.start(signing);
-  const { job_id } = await first.run({ language: 'bash', code: 'echo signed' });
+  const { job_id } = await first.run({ language: 'bash', code: 'echo signed', promise: true });
   const before = await signedBytes(first, job_id);
   const file = join(scratch, 'signed.db');
   expect((await backup(file, first.dataDir)).code).toBe(0);
@@ -51,11 +51,11 @@ test('with the keys beside it, the copy serves what was signed byte for byte (AT
   expect(await restored.stop()).toEqual([]);
 });
 
-/** The bytes of envelope and result with their digests, once they can be read. */
+/** The bytes of envelope, result and promise with their digests, once they can be read. */
 async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
   const isSigned = async () => (await client.detail(job_id)).attestation.available;
   await expect.poll(isSigned, { timeout: 60_000 }).toBe(true);
-  return [await client.attestation(job_id), await client.resultArtifact(job_id)];
+  return [await client.attestation(job_id), await client.resultArtifact(job_id), await client.promise(job_id)];
 }
 
 test('a backup overwrites nothing, and leaves no partial file', async () => {

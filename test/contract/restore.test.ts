@@ -23,10 +23,12 @@ const keys = join(scratch, 'keys-put-aside');
 let ran: Ran;
 let signed: unknown;
 
-/** A service that ran a job and signed it, its store backed up and its keys put aside. */
+const SIGNING = { 'attestation-mode': 'on', 'log-host': 'log.example' };
+
+/** A service that ran a job and signed it and its promise, its store backed up and its keys put aside. */
 beforeAll(async () => {
-  const rig = await Rig.start({ 'attestation-mode': 'on' });
-  ran = await rig.run({ language: 'bash', code: 'echo kept' });
+  const rig = await Rig.start(SIGNING);
+  ran = await rig.run({ language: 'bash', code: 'echo kept', promise: true });
   signed = await signedBytes(rig, ran.job_id);
   expect((await vouchbox(['backup', file, '--data-dir', rig.dataDir])).code).toBe(0);
   cpSync(join(rig.dataDir, 'attestation-keys'), keys, { recursive: true });
@@ -41,7 +43,7 @@ const restoring = (from: string, dataDir: string, ...more: string[]) =>
 async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
   const expectSigned = async () => expect((await client.detail(job_id)).attestation.available).toBe(true);
   await vi.waitFor(expectSigned, { timeout: 60_000 });
-  return [await client.attestation(job_id), await client.resultArtifact(job_id)];
+  return [await client.attestation(job_id), await client.resultArtifact(job_id), await client.promise(job_id)];
 }
 
 /** Nothing of a refused restore is left. */
@@ -54,13 +56,13 @@ async function expectRefused(from: string, reason: RegExp, ...more: string[]): P
   rmSync(join(dataDir, '..'), { recursive: true });
 }
 
-test('a service that starts from a restored backup serves every job and what was signed, byte for byte', {
+test('a service that starts from a restored backup serves every job, its promise and what was signed, byte for byte', {
   tags: ['STORE-12'],
 }, async () => {
   const dataDir = fresh();
   mkdirSync(dataDir, { mode: 0o755 });
   expect(await restoring(file, dataDir, '--attestation-keys', keys)).toMatchObject({ code: 0, stdout: '' });
-  const restored = await Rig.start({ 'attestation-mode': 'on', 'store-check': 'full' }, dataDir);
+  const restored = await Rig.start({ ...SIGNING, 'store-check': 'full' }, dataDir);
   expect(await signedBytes(restored, ran.job_id)).toEqual(signed);
   expect((await restored.ended(ran.job_id)).events).toEqual(ran.events);
   expect(await restored.stop()).toEqual([]);

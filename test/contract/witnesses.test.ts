@@ -61,9 +61,9 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-async function startWitness(port: string): Promise<void> {
+async function startWitness(port: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
   const words = ['--state', join(scratch, 'witness.json'), '--name', 'witness.example', '--port', port];
-  witness = new Command(['witness', ...words, '--log-key', logKey]);
+  witness = new Command(['witness', ...words, '--log-key', logKey], { env });
   [, witnessUrl = '', witnessKey = ''] = await witness.shows(/listening on (\S+)\n(\S+)\n/);
 }
 
@@ -130,6 +130,37 @@ test('a good witness among hostile ones signs each head, also after it was kille
     await witness.ended();
     await startWitness(new URL(witnessUrl).port);
   }
+  expect(await rig.stop('kept')).toEqual([]);
+});
+
+/** A module that ends a witness at that moment. */
+const DIES = join(import.meta.dirname, '../log/dies-before-its-answer.mjs');
+
+test('a witness that dies between its state and its answer goes on with the one tree', {
+  tags: ['Log-7'],
+}, async () => {
+  const { port } = new URL(witnessUrl);
+  witness.kill('SIGKILL');
+  await witness.ended();
+  await startWitness(port, { NODE_OPTIONS: `--import=${DIES}` });
+  const alone = { ...SETTINGS, 'log-witnesses': file('alone', `${witnessKey} ${witnessUrl}\n`) };
+  const rig = await Rig.start(alone, join(scratch, 'data'));
+  const proofText = async () => {
+    const { job_id } = await rig.alpha.client.run(python);
+    return new TextDecoder().decode(await proofOf(rig, job_id));
+  };
+  expect(await proofText()).not.toContain('\u2014 witness.example ');
+  expect(await witness.ended()).toMatchObject({ signal: 'SIGKILL' });
+  const kept = JSON.parse(readFileSync(join(scratch, 'witness.json'), 'utf8')) as { heads: Record<string, string> };
+  const seen = file('kept', kept.heads['log.example/log/1'] ?? '');
+  await startWitness(port);
+  await expect.poll(proofText, { timeout: 30_000, interval: 500 }).toContain('\u2014 witness.example ');
+  expect((await rig.alpha.client.status()).log?.witnesses).toEqual([{ name: 'witness.example', state: 'signs' }]);
+  const words = ['--log-key', logKey, '--witness', file('witness.key', witnessKey), '--state', seen, '--once'];
+  expect(await vouchbox(['monitor', rig.service.url, ...words])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^WITNESSED by witness.example .* more\n$/),
+  });
   expect(await rig.stop('kept')).toEqual([]);
 });
 

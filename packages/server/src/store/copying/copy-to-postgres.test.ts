@@ -68,6 +68,10 @@ beforeEach(async () => {
     held: [],
     at: at(1),
   });
+  const promised = await admitJob(store, { ...newKey(), promise: { due_at: at(1), answer_by: at(2) } });
+  const promises = [{ ...promised, key_id: 'k', envelope: Uint8Array.of(1, 2) }];
+  await store.storePromises({ promises });
+  await store.drawPending({ now: at(3), due_at: at(4), answer_by: at(5), limit: 9 });
   const name = { host: 'log.example', tree: 1, log_key: 'log.example/log/1+00000000+AQ==' };
   await store.openLog({ ...name, opening: Uint8Array.of(1), body: Uint8Array.of(2) });
   await source.close();
@@ -112,7 +116,7 @@ describe('a copy to PostgreSQL', () => {
     ).map(({ name }) => String(name));
     expect(sums.map(({ table }) => table).toSorted()).toEqual(tables.toSorted());
     for (const { table, rows } of sums) expect(onSource(`select 1 from ${table}`)).toHaveLength(rows);
-    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(24);
+    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(25);
     expect(sums.filter(({ table, rows }) => table.startsWith('grading') && rows === 0)).toEqual([]);
     for (const { table, rows } of sums)
       expect(told.findLast((progress) => progress.table === table)).toEqual({ table, rows, copied: rows });
@@ -129,6 +133,8 @@ describe('a copy to PostgreSQL', () => {
       'select data, event_hash from events order by job_id, seq',
       'select requested_spec, evidence, execution from job_specs order by job_id',
       'select principal from credentials',
+      'select envelope, due_at, answer_by from job_promises',
+      'select answer_by, stated_at from log_pending',
       'select last_error from attestation_outbox order by job_id',
     ];
     const before = queries.map((sql) => onSource(sql).map(comparable));
