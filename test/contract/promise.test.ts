@@ -77,6 +77,21 @@ test('a run keeps its promise, and the log keeps it too', { tags: ['Promise-1', 
   expect((await client.capabilities()).features).toContain('job_promises');
 });
 
+test('the promise of a program is kept that talked to another one', { tags: ['Promise-3'] }, async () => {
+  const { client } = rig.alpha;
+  const talking = {
+    language: 'bash',
+    code: 'echo a; read -r b',
+    interactor: { language: 'bash', code: 'echo b' },
+  } as const;
+  const { promise, job_id } = await client.submit(talking, { promise: 'required' });
+  await client.waitForResult(job_id);
+  const proof = file(await proofOf(job_id));
+  const words = ['promise', file(promise?.bytes ?? ''), ...(await pinned()), '--log-proof', proof, '--require', 'kept'];
+  const envelope = file((await client.attestation(job_id)).bytes);
+  expect(await serviceVerify([...words, '--envelope', envelope])).toMatchObject({ exitCode: 0 });
+});
+
 test('a run that asks for none has none', async () => {
   const { client } = rig.alpha;
   const { promise, job_id } = await client.run(python);

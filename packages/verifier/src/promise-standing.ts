@@ -234,17 +234,34 @@ async function provenResult(asked: Asked, log: LogKeys, pass: Pass): Promise<num
     throw new Refusal('result', EXIT.record, 'the result is of another job');
   if (predicate.tenantJobNumber !== stated.tenantJobNumber)
     throw new Refusal('result', EXIT.record, 'the result has another number than the promise');
-  const other = Object.entries(stated.submission).find(
-    ([name, value]) =>
-      !Object.hasOwn(predicate.receipt, name) || canonicalJson(predicate.receipt[name]) !== canonicalJson(value),
-  );
-  if (other !== undefined)
-    throw new Refusal('submission', EXIT.record, `the result has another ${other[0]} than was promised`);
-  pass('submission', 'the result is of what was submitted');
+  pass('submission', submissionOf(predicate.receipt, stated));
   if (logProof === null) return null;
   const index = await placeOf('log_inclusion', signed, logProof, log);
   pass('log_inclusion', `statement ${index}`);
   return index;
+}
+
+/** That a receipt is of what was promised. @throws Refusal if it is of something else */
+function submissionOf(receipt: Receipt, { submission }: PromisePredicate): string {
+  const promised = Object.entries(submission);
+  // A receipt that was made by recovery has the outcome alone. It is signed, and it is an answer.
+  const isOfRecovery = promised.every(([name]) => !Object.hasOwn(receipt, name));
+  if (isOfRecovery && receipt['terminal_reason'] === 'server_restarted')
+    return 'the job ran when the service stopped: its receipt says nothing of what was submitted';
+  const other = promised.find(([name, value]) => !states(own(receipt, name), value));
+  if (other === undefined) return 'the result is of what was submitted';
+  throw new Refusal('submission', EXIT.record, `the result has another ${other[0]} than was promised`);
+}
+
+type Receipt = Readonly<Record<string, unknown>>;
+
+const own = (object: Receipt, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);
+
+/** Whether a member has what was promised of it. At the end, an interaction also has what was observed of it. */
+function states(member: unknown, promised: unknown): boolean {
+  if (!isJsonObject(member) || !isJsonObject(promised))
+    return member !== undefined && canonicalJson(member) === canonicalJson(promised);
+  return Object.entries(promised).every(([name, value]) => states(own(member, name), value));
 }
 
 async function placeOf(check: string, signed: SignedStatement, proof: Uint8Array, log: LogKeys): Promise<number> {

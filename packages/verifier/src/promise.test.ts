@@ -13,7 +13,7 @@ import {
 } from '@vouchbox/evidence';
 import { afterAll, describe, expect, test } from 'vitest';
 import { TestLog, testCosignature, testNoteKey } from '../../../test/rig/test-log.ts';
-import { attestedJob, Scratch, type SigningKey, signingKey } from '../test/attested-job.ts';
+import { attestedJob, type JobOptions, Scratch, type SigningKey, signingKey } from '../test/attested-job.ts';
 import { serviceVerify } from './service-verify.ts';
 
 const scratch = new Scratch();
@@ -154,6 +154,32 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
   test('that is required to be kept, and is not yet, ends with 5', async () => {
     expect(await verify(promise, ...pinned, '--require', 'kept')).toMatchObject({ exitCode: 5, failed: ['kept'] });
     expect(await verify(promise, ...pinned, ...result, ...proof, '--require', 'kept')).toEqual(good('KEPT'));
+  });
+
+  test('is kept by a job that ran when the service stopped, whose receipt has the outcome alone', async () => {
+    const none = { code_sha256: undefined, language: undefined, args_sha256: undefined };
+    const lost = (receipt: object, status: JobOptions['status'] = 'error') => {
+      const { attestation } = attestedJob({ key: job.key, tenant_number: 7, status, receipt });
+      const at = log.appendSigned(attestation.envelope, job.key.publicKeyPem);
+      return ['--envelope', file(attestation.envelope), '--log-proof', file(log.proof(at))];
+    };
+    expect(await verify(promise, ...pinned, ...lost(none))).toEqual(good('KEPT'));
+    for (const words of [lost(none, 'failed'), lost({ ...none, code_sha256: '0'.repeat(64) })])
+      expect(await verify(promise, ...pinned, ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
+  });
+
+  test('is kept by a program that talked to another one, though its receipt then has what it was told', async () => {
+    const interaction = { peer: other.job_id, role: 'program' } as const;
+    const of = (peer: string) =>
+      promiseOf({ submission: { ...PROMISED.submission, interaction: { ...interaction, peer } } });
+    const told = { stdin: { bytes_delivered: 1, raw_sha256: 'a'.repeat(64) }, end: 'first' } as const;
+    const { attestation } = attestedJob({
+      ...{ key: job.key, tenant_number: 7, receipt: { interaction: { ...interaction, ...told } } },
+    });
+    const at = log.appendSigned(attestation.envelope, job.key.publicKeyPem);
+    const words = [...pinned, '--envelope', file(attestation.envelope), '--log-proof', file(log.proof(at))];
+    expect(await verify(of(other.job_id), ...words)).toEqual(good('KEPT'));
+    expect(await verify(of(job.job_id), ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
   });
 
   test('without a number does not fit a result that has one', async () => {

@@ -169,8 +169,9 @@ const observed = { backend: 'gvisor', isolation_class: 'gvisor-application-kerne
 
 function outcomeOf(status: Receipt['status']) {
   const exit_code = status === 'succeeded' ? 0 : status === 'failed' ? 3 : null;
-  const limit = status === 'oom_killed' ? 'memory_limit' : 'wall_limit';
-  const terminal_reason = exit_code === null ? limit : 'exited';
+  const other = { oom_killed: 'memory_limit', error: 'server_restarted' } as const;
+  const reason = status === 'oom_killed' || status === 'error' ? other[status] : 'wall_limit';
+  const terminal_reason = exit_code === null ? reason : 'exited';
   return { status, exit_code, signal: null, terminal_reason, duration_ms: 12 } as const;
 }
 
