@@ -7,6 +7,7 @@ export const ON_POSTGRES = [
   `${STORE}/{injection,lifecycle}.test.ts`,
   'test/contract/{cancellation,database-gone,gradings-nodes,idempotency,list,nodes,replay,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',
+  'test/log/nodes.test.ts',
 ];
 
 /** What runs on nothing else. */
@@ -14,6 +15,7 @@ export const ONLY_POSTGRES = [
   `${STORE}/{copying,postgres}/**/*.test.ts`,
   'test/contract/{database-gone,gradings-nodes,nodes,roles,start-waits}.test.ts',
   'test/deploy/pods.test.ts',
+  'test/log/nodes.test.ts',
 ];
 
 /** These are about files, or not about a store. */

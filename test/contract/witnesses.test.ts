@@ -7,6 +7,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Command, vouchbox } from '../rig/command.ts';
@@ -134,7 +135,7 @@ test('a good witness among hostile ones signs each head, also after it was kille
 });
 
 /** A module that ends a witness at that moment. */
-const DIES = join(import.meta.dirname, '../log/dies-before-its-answer.mjs');
+const DIES = fileURLToPath(new URL('../log/dies-before-its-answer.mjs', import.meta.url));
 
 test('a witness that dies between its state and its answer goes on with the one tree', {
   tags: ['Log-7'],

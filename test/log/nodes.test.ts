@@ -1,0 +1,182 @@
+/**
+ * Two nodes on one database with one log: each is killed in the middle of a burst, and once while its first canary runs. What
+ * is left is one tree with one leaf for each job.
+ */
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import { CANARY_TENANT, noteKey, noteKeyText, parseCheckpoint } from '@vouchbox/evidence';
+import { serviceVerify } from '@vouchbox/verifier/command';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { openLogKey } from '../../packages/server/src/job/sign/keys/log-key.ts';
+import { openSigningKeys } from '../../packages/server/src/job/sign/keys/signing-keys.ts';
+import { Session } from '../../packages/server/src/store/postgres/connection.ts';
+import { dropSchema, newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
+import { CRASH_KEY, CRASH_TENANT, ServiceProcess } from '../crash/service-process.ts';
+import { Command, vouchbox } from '../rig/command.ts';
+import { isLongForm } from '../rig/form.ts';
+import { leftoversOf } from '../rig/leftovers.ts';
+
+const BURST = 60;
+/** What a node that is gone may take until another one ends its jobs, on a busy machine. */
+const patience = { timeout: 90_000, interval: 100 };
+
+let scratch: string;
+let schema: string;
+let keys: string;
+beforeAll(async () => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-log-nodes-'));
+  keys = mkdtempSync(join(scratch, 'keys-'));
+  openSigningKeys(keys);
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+let written = 0;
+function file(content: string | Uint8Array): string {
+  const path = join(scratch, `file-${++written}`);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** A node that can be killed and started again with what it had. All sign with the same keys. */
+class Node implements AsyncDisposable {
+  readonly dataDir = mkdtempSync(join(scratch, 'node-'));
+  readonly #environment: Readonly<Record<string, string>>;
+  #process: ServiceProcess | null = null;
+
+  constructor(environment: Readonly<Record<string, string>>) {
+    this.#environment = { ...environment, SERVICE_DATABASE_URL: schema, SERVICE_ATTESTATION_MODE: 'on' };
+    cpSync(join(keys, 'attestation-keys'), join(this.dataDir, 'attestation-keys'), { recursive: true });
+  }
+
+  async start(): Promise<this> {
+    this.#process = await ServiceProcess.start({ dataDir: this.dataDir, environment: this.#environment });
+    return this;
+  }
+
+  get url(): string {
+    return this.#process?.url ?? '';
+  }
+
+  get client(): ServiceClient {
+    return createServiceClient({ baseUrl: this.url, apiKey: CRASH_KEY });
+  }
+
+  async kill(): Promise<void> {
+    await this.#process?.kill();
+  }
+
+  /** What it leaves on the host. */
+  async stop(): Promise<readonly string[]> {
+    const code = await this.#process?.stop();
+    return [...leftoversOf(this.dataDir), ...(code === 0 ? [] : [`it ended with ${code}: ${this.#process?.said}`])];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}
+
+async function rowsOf<Row extends object>(sql: string): Promise<readonly Row[]> {
+  await using session = await Session.open(schema, {});
+  return (await session.execute<Row>({ sql, parameters: [] })).rows;
+}
+
+describe.runIf(isLongForm)('two nodes on one database', () => {
+  beforeAll(async () => {
+    schema = await newSchema(inject('postgresUrl'));
+  });
+  afterAll(() => dropSchema(schema));
+
+  test('keep one tree with a witness, when each is killed in a burst', { tags: ['Log-2', 'Log-7'] }, async () => {
+    const made = noteKey('log.example/log/1', 'note', openLogKey(keys, { mayMake: true })?.raw ?? new Uint8Array());
+    if (made.kind === 'refused') throw new Error(made.reason);
+    const logKey = file(noteKeyText(made.key));
+    const state = ['--state', join(scratch, 'witness.json'), '--name', 'witness.example', '--port', '0'];
+    await using witness = new Command(['witness', ...state, '--log-key', logKey]);
+    const [, witnessUrl = '', witnessKey = ''] = await witness.shows(/listening on (\S+)\n(\S+)\n/);
+    const settings = {
+      ...{ SERVICE_PROVIDER: 'subprocess', SERVICE_LOG_HOST: 'log.example', SERVICE_LOG_PROMISES: 'all' },
+      SERVICE_LOG_WITNESSES: file(`${witnessKey} ${witnessUrl}\n`),
+    };
+    await using one = await new Node(settings).start();
+    await using other = await new Node(settings).start();
+    const nodes = [one, other];
+    const pinned = ['--log-key', logKey, '--witness', file(witnessKey)];
+    const seen = join(scratch, 'seen');
+    const isOneLog = async (urls: readonly string[]) => {
+      const looked = await vouchbox(['monitor', ...urls, ...pinned, '--state', seen, '--once']);
+      expect({ ...looked, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('WITNESSED by') });
+    };
+    const publicKey = file((await one.client.publicKey()).public_key_pem);
+
+    /** Submits at both nodes in turn, and at the other one whenever a node does not answer. */
+    const accepted = async (name: string) => {
+      let [node, another] = name.length % 2 === 0 ? [one, other] : [other, one];
+      return await vi.waitFor(async () => {
+        [node, another] = [another, node];
+        const job = { language: 'bash', code: `echo ${name}` } as const;
+        return (await node.client.submit(job, { idempotencyKey: name })).job_id;
+      }, patience);
+    };
+    const jobs: string[] = [];
+    for (const [turn, dying] of nodes.entries()) {
+      const living = turn === 0 ? other : one;
+      const burst = Array.from({ length: BURST }, (_, at) => accepted(`${'x'.repeat(at % 2)}${turn}-${at}`));
+      const first = await burst[0];
+      await vi.waitFor(() => living.client.logProof(first ?? ''), patience);
+      await isOneLog([one.url, other.url]);
+      await dying.kill();
+      const ids = await Promise.all(burst);
+      jobs.push(...ids);
+      const proofOf = (job_id: string) => vi.waitFor(() => living.client.logProof(job_id), patience);
+      for (const job_id of ids) {
+        const proof = file((await proofOf(job_id)).bytes);
+        const [envelope, promise] = [await living.client.attestation(job_id), await living.client.promise(job_id)];
+        const kept = ['--envelope', file(envelope.bytes), '--log-proof', proof, '--require', 'kept'];
+        const words = ['promise', file(promise.bytes), '--public-key', publicKey, '--tenant', CRASH_TENANT];
+        const verified = await serviceVerify([...words, ...pinned.slice(0, 2), ...kept]);
+        expect(verified).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('KEPT') });
+      }
+      await isOneLog([living.url]);
+      await dying.start();
+    }
+    expect(new Set(jobs).size).toBe(2 * BURST);
+    const head = parseCheckpoint(await (await fetch(`${one.url}/log/checkpoint`)).text());
+    expect(head.kind === 'checkpoint' && head.checkpoint.size).toBe(1 + jobs.length);
+    const { log } = await one.client.status();
+    expect([log?.waiting, log?.last_error]).toEqual([0, null]);
+    for (const node of nodes) expect(await node.stop()).toEqual([]);
+  });
+});
+
+describe.runIf(isLongForm)('two nodes with canaries', () => {
+  beforeAll(async () => {
+    schema = await newSchema(inject('postgresUrl'));
+  });
+  afterAll(() => dropSchema(schema));
+
+  test('send one each, and again one after a kill amid it, which leaves nothing', { tags: ['Canary-1'] }, async () => {
+    const settings = { SERVICE_CANARIES: 'on' };
+    await using one = await new Node(settings).start();
+    await using other = await new Node(settings).start();
+    const canaries = () =>
+      rowsOf<{ status: string }>(`select status from jobs where tenant = '${CANARY_TENANT}' order by created_at`);
+    const program = { language: 'python', code: 'print("hi")' } as const;
+    await one.client.run(program);
+    await vi.waitFor(async () => expect(await canaries()).toHaveLength(1), { timeout: 60_000, interval: 1 });
+    await one.kill();
+    await one.start();
+    const hasCanary = async ({ client }: Node) => {
+      const { job_id } = await client.run(program);
+      await vi.waitFor(() => client.canary(job_id), { timeout: 5000, interval: 100 });
+    };
+    for (const node of [one, other]) await vi.waitFor(() => hasCanary(node), patience);
+    for (let each = 0; each < 20; each++) await Promise.all([one.client.run(program), other.client.run(program)]);
+    const ended = () => canaries().then((rows) => rows.map(({ status }) => status));
+    // One that ran to its end was ended for the memory that it took last.
+    await expect.poll(ended, { timeout: 60_000 }).toEqual(['error', 'oom_killed', 'oom_killed']);
+    for (const node of [one, other]) expect(await node.stop()).toEqual([]);
+  });
+});
