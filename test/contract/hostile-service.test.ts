@@ -2,6 +2,7 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parsePublicKey, sha256Hex } from '@vouchbox/evidence';
@@ -28,7 +29,11 @@ const call = ({ baseUrl }: ScriptedService, ...words: string[]): Promise<Ended> 
 const isHarmless = ({ stdout, stderr }: Ended) => !/[^\n -~…]/u.test(stdout + stderr);
 
 /** A service that claims a file of this name for one job, in its result and in its receipt. */
-function exporting(path: string, receipt: object | null = { output_artifacts: [{ path }] }): Promise<ScriptedService> {
+function exporting(
+  path: string,
+  receipt: object | null = { output_artifacts: [{ path }] },
+  replay: (response: ServerResponse, after: number) => void = json({ events: [], next_cursor: null }),
+): Promise<ScriptedService> {
   const { publicKey } = generateKeyPairSync('ed25519');
   const public_key_pem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
   const parsed = parsePublicKey(public_key_pem);
@@ -40,7 +45,6 @@ function exporting(path: string, receipt: object | null = { output_artifacts: [{
     result: json(
       whole('GET /v1/jobs/{id}/result', { status: 'succeeded', artifacts: [{ path, content_base64: 'eA==' }] }),
     ),
-    replay: json({ events: [], next_cursor: null }),
     'public-key': json(whole('GET /v1/attestation/public-key', { public_key_pem })),
     job_1: json(
       whole('GET /v1/jobs/{id}', {
@@ -51,7 +55,14 @@ function exporting(path: string, receipt: object | null = { output_artifacts: [{
       }),
     ),
   };
-  return scriptedService([(response, { url }) => answers[url.split('?')[0]?.split('/').at(-1) ?? '']?.(response)]);
+  return scriptedService([
+    (response, { url }) => {
+      const { pathname, searchParams } = new URL(url, 'http://service');
+      const name = pathname.split('/').at(-1) ?? '';
+      if (name === 'replay') replay(response, Number(searchParams.get('after')));
+      else answers[name]?.(response);
+    },
+  ]);
 }
 
 describe('an export from a hostile service', () => {
@@ -68,6 +79,18 @@ describe('an export from a hostile service', () => {
       expect(readdirSync(scratch)).toEqual(before);
     },
   );
+
+  test('is refused before a history without an end fills the memory', { tags: ['OPER-08'] }, async () => {
+    const data = 'x'.repeat(9 << 20);
+    await using service = await exporting('output/a', undefined, (response, after) => {
+      json({ events: [{ job_id: 'job_1', seq: after + 1, kind: 'unheard-of', data }], next_cursor: after + 1 })(
+        response,
+      );
+    });
+    const { code, stderr } = await call(service, 'export', 'job_1');
+    expect([code, stderr]).toEqual([5, expect.stringMatching(/^vouchbox: the history of job_1 is larger than 64 MiB/)]);
+    expect(service.seen.filter(({ url }) => url.includes('/replay')).length).toBeLessThan(10);
+  });
 
   test('is refused in one line if the job has no receipt', async () => {
     await using service = await exporting('output/a', null);

@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { json, scriptedService } from '../../packages/client/test/scripted-service.ts';
+import { whole } from '../../packages/client/test/whole-answer.ts';
+import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
@@ -21,12 +24,15 @@ open("output/b", "w").write(open("input/a").read() * 2)`,
   reproducible: true,
 };
 
+const { packs } = await shippedPacks(['lua', 'c']);
+const SETTINGS = { 'attestation-mode': 'on', 'runtime-packs-dir': packs };
+
 let one: Rig;
 let other: Rig;
 let scratch: string;
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'svc-reproduce-'));
-  [one, other] = [await Rig.start({ 'attestation-mode': 'on' }), await Rig.start({ 'attestation-mode': 'on' })];
+  [one, other] = [await Rig.start(SETTINGS), await Rig.start(SETTINGS)];
   for (const [name, { dataDir }] of Object.entries({ one, other })) {
     const words = ['attestation-keys', 'export', '--output', join(scratch, `${name}.pem`), '--data-dir', dataDir];
     expect((await vouchbox(words)).code).toBe(0);
@@ -83,6 +89,110 @@ describe('a job of one service', () => {
   test('is checked by the keys in the exports if none is pinned, and the reader is told so', async () => {
     const { code, stderr } = await reproduce('first', '--output', 'unpinned');
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('no key was pinned') });
+  });
+
+  test('is run again from within its export, which stays as it is', async () => {
+    const words = ['reproduce', '.', '--url', other.service.url, '--key', other.beta.key];
+    const within = () => vouchbox(words, { cwd: join(scratch, 'first') });
+    rmSync(join(scratch, 'first-reproduced'), { recursive: true });
+    expect([(await within()).code, (await within()).code]).toEqual([0, 2]);
+  });
+
+  test('whose input is no text is run again with the same bytes', async () => {
+    const { blob } = await one.alpha.client.upload(Uint8Array.of(0xff, 0, 0x80));
+    const counts = { language: 'python', code: 'import sys\nprint(list(sys.stdin.buffer.read()))', stdin: { blob } };
+    expect((await reproduce(await exportOf(counts, 'bytes'), ...keys)).stdout).toContain('AGREE 2 of 2');
+  });
+
+  test('is no second opinion where the first operator gives it', async () => {
+    const again = [
+      'first',
+      '--output',
+      'own',
+      '--url',
+      one.service.url,
+      '--key',
+      one.beta.key,
+      '--public-key',
+      'one.pem',
+    ];
+    const { code, stdout } = await command('reproduce', ...again);
+    expect({ code, stdout }).toEqual({
+      code: 5,
+      stdout: expect.stringContaining('signed by 1 key, and 2 are required'),
+    });
+  });
+
+  test('is compared also where only the first key is pinned, however it is written, and then refused', async () => {
+    const pem = readFileSync(join(scratch, 'one.pem'), 'utf8');
+    writeFileSync(join(scratch, 'crlf.pem'), pem.replaceAll('\n', '\r\n'));
+    const { code, stdout } = await reproduce('first', '--output', 'spaced', '--public-key', 'crlf.pem');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringContaining('FAILED') });
+  });
+});
+
+describe('a build', () => {
+  const sum = {
+    language: 'c',
+    code: '#include <stdio.h>\nint main(void) { int x; scanf("%d", &x); printf("%d\\n", x + ADD); return 3; }',
+  };
+  const builtBy = async (rig: Rig, tenant: 'alpha' | 'beta') =>
+    (await rig[tenant].client.submit({ ...sum, build: { options: ['-DADD=2'] } } as never)).job_id;
+
+  test('agrees with that of another service, and so does what starts its product', async () => {
+    const first = await exportOf({ ...sum, build: { options: ['-DADD=1', '-Wall'] } }, 'build');
+    const { code, stdout, stderr } = await reproduce(first, '--json', ...keys);
+    const answer = JSON.parse(stdout) as { job_id: string };
+    expect({ code, stderr, answer }).toMatchObject({ code: 0, stderr: '', answer: { agreement: 'agree' } });
+    const { job_id } = await one.run({ ...sum, build: { options: ['-DADD=1', '-Wall'] } } as never);
+    const started = await exportOf({ ...sum, product: { job_id }, stdin: '4\n' }, 'started');
+    const refused = await reproduce(started, ...keys);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('with --product') });
+    const again = await reproduce(started, '--product', answer.job_id, ...keys);
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('AGREE 2 of 2') });
+  });
+
+  test('of other options makes another product, so what starts it was not given the same', async () => {
+    const otherBuild = await builtBy(other, 'beta');
+    const { code, stdout } = await reproduce('started', '--output', 'optionless', '--product', otherBuild, ...keys);
+    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('NOT COMPARABLE: inputs') });
+  });
+
+  test('is not asked for where the job started none', async () => {
+    const { code, stderr } = await reproduce('first', '--output', 'none', '--product', 'job_x', ...keys);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('it started none') });
+  });
+});
+
+describe('a service of bad will', () => {
+  const EVIL = '../x\u001b[2J';
+
+  test('that never ends the job is left in time, and the reader is told which job goes on', async () => {
+    const queued = whole('POST /v1/jobs', { job_id: 'job_1', status: 'queued' });
+    await using service = await scriptedService([json(queued, 201), () => {}]);
+    const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'late', '--timeout', '1'];
+    const { code, stderr } = await command('reproduce', 'first', ...words);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/job job_1 was not ended, signed and read within 1 s, .* run the command again/),
+    });
+  });
+
+  test('that never takes the job is left in time', async () => {
+    await using service = await scriptedService([() => {}]);
+    const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'late', '--timeout', '1'];
+    const { code, stderr } = await command('reproduce', 'first', ...words);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('did not take the job within 1 s') });
+  });
+
+  test('that names a job by a path or by terminal sequences has neither done', async () => {
+    await using service = await scriptedService([
+      json(whole('POST /v1/jobs', { job_id: EVIL, status: 'queued' }), 201),
+    ]);
+    const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'evil'];
+    const { code, stdout, stderr } = await command('reproduce', 'first', ...words);
+    expect({ code, isHarmless: !/[^\n -~…]/u.test(stdout + stderr) }).toEqual({ code: 1, isHarmless: true });
+    expect(service.seen.filter(({ url }) => url.includes('..'))).toEqual([]);
   });
 });
 

@@ -3,7 +3,8 @@
  * it, and compares the two. What the first service answered is not sent.
  */
 import { readFileSync } from 'node:fs';
-import { EXPORT_FILES } from '@vouchbox/evidence';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { EXPORT_FILES, parsePublicKey } from '@vouchbox/evidence';
 import { type AgreeReport, compareRuns, type ExportedJob, showText, verifyExport, wholeFile } from '@vouchbox/verifier';
 import { readExportDirectory } from '@vouchbox/verifier/command';
 import { CommandFailure } from './failures/command-failure.ts';
@@ -13,7 +14,7 @@ import { checkNew, writeDirectory } from './files/new-directory.ts';
 import { withUploads } from './files/upload-files.ts';
 import { type AccessOptions, requireService } from './service/service-access.ts';
 import { readFromService } from './service-export.ts';
-import { keyFor, submissionIn } from './submission/exported-submission.ts';
+import { keyFor, type Resubmission, submissionIn } from './submission/exported-submission.ts';
 import { takeInterrupts, unlessInterrupted } from './terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from './terminal/print.ts';
 
@@ -21,7 +22,14 @@ export interface ReproduceOptions extends AccessOptions, JsonOption {
   readonly output?: string;
   /** The keys that the reader pinned, of both operators. */
   readonly publicKey: readonly string[];
+  /** The build at the other service whose product the job starts there. */
+  readonly product?: string;
+  /** Seconds in which the other service must have answered everything. */
+  readonly timeout: number;
 }
+
+/** What a timer takes at most. */
+const timeoutMillisecondsMax = 2 ** 31 - 1;
 
 /** Returns 0 if both agree, and else the code of `service-verify agree`. */
 export async function reproduce(directory: string, options: ReproduceOptions): Promise<number> {
@@ -32,22 +40,14 @@ export async function reproduce(directory: string, options: ReproduceOptions): P
   return EXIT.cancelled;
 }
 
-async function compared(directory: string, options: ReproduceOptions, signal: AbortSignal): Promise<AgreeReport> {
-  const target = options.output ?? `${directory.replace(/\/+$/, '')}-reproduced`;
+async function compared(directory: string, options: ReproduceOptions, asked: AbortSignal): Promise<AgreeReport> {
+  const target = options.output ?? beside(directory);
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
   const first = await verified(directory, pinned);
-  const submission = submissionIn(directory, first);
+  const submitted = submissionIn(directory, first, { product: options.product });
   await checkNew(target);
-  await using service = requireService(options);
-  const { client } = service;
-  const { job_id } = await client.submit(await withUploads(submission, client), {
-    idempotencyKey: keyFor(first.manifest, publicKeyOf(first)),
-    signal,
-  });
-  if (!options.json) note(`job ${job_id}`);
-  await client.waitForResult(job_id, { signal });
-  const origin = await readFromService(job_id, client, { publicKeys: pinnedOfService(pinned, first), signal });
-  await writeDirectory(target, (writable) => writeExport(writable, origin, { program: 'kept' }));
+  const publicKeys = pinnedOfService(pinned, first);
+  const job_id = await exportedAgain(submitted, { first, target, publicKeys, options, asked });
   const second = readExportDirectory(target);
   const own = 'problem' in second ? [] : [publicKeyOf(first), publicKeyOf(second)];
   const report = await compareRuns(
@@ -55,10 +55,60 @@ async function compared(directory: string, options: ReproduceOptions, signal: Ab
       { name: directory, exported: first },
       { name: target, exported: second },
     ],
-    { publicKeys: pinned.length > 0 ? pinned : own },
+    // Whoever answers with what the first operator signed gives no second opinion.
+    { publicKeys: pinned.length > 0 ? pinned : own, operatorsMin: 2 },
   );
   tell(report, { target, job_id, isPinned: pinned.length > 0 }, options);
   return report;
+}
+
+/** Never within the export, which has no foreign files. */
+function beside(directory: string): string {
+  const whole = resolve(directory);
+  return `${join(relative('', dirname(whole)), basename(whole))}-reproduced`;
+}
+
+interface Asking {
+  readonly first: ExportedJob;
+  readonly target: string;
+  readonly publicKeys: readonly string[];
+  readonly options: ReproduceOptions;
+  readonly asked: AbortSignal;
+}
+
+/** The job of the other service, once its export is written. However slowly that service answers, there is an end to it. */
+async function exportedAgain(
+  { submission, stdin }: Resubmission,
+  { first, target, publicKeys, options, asked }: Asking,
+): Promise<string> {
+  const deadline = AbortSignal.timeout(Math.min(options.timeout * 1000, timeoutMillisecondsMax));
+  const signal = AbortSignal.any([asked, deadline]);
+  let job: string | null = null;
+  try {
+    await using service = requireService(options);
+    const { client } = service;
+    const named = stdin === null ? {} : { stdin: { blob: (await client.upload(stdin, { signal })).blob } };
+    const whole = await withUploads({ ...submission, ...named }, client, { signal });
+    const idempotencyKey = keyFor(first.manifest, { signer: publicKeyOf(first), product: options.product });
+    const { job_id } = await client.submit(whole, { idempotencyKey, signal });
+    job = job_id;
+    if (!options.json) note(`job ${job_id}`);
+    await client.waitForResult(job_id, { signal });
+    const origin = await readFromService(job_id, client, { publicKeys, signal });
+    await writeDirectory(target, (writable) => writeExport(writable, origin, { program: 'kept' }));
+    return job_id;
+  } catch (error) {
+    if (deadline.aborted && !asked.aborted) throw late(job, options);
+    throw error;
+  }
+}
+
+function late(job_id: string | null, { timeout }: ReproduceOptions): CommandFailure {
+  return new CommandFailure(
+    job_id === null
+      ? `the service did not take the job within ${timeout} s; run the command again, with a longer --timeout if it is slow`
+      : `job ${job_id} was not ended, signed and read within ${timeout} s, and was not cancelled; run the command again to wait for the same job, with a longer --timeout if it needs one`,
+  );
 }
 
 /** The export, once all of it was found good. Without a pinned key this shows only that nothing in it contradicts the rest. */
@@ -78,8 +128,14 @@ function publicKeyOf({ files }: ExportedJob): string {
 
 /** The service names its current key by itself. A pinned one may be its earlier key. */
 function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonly string[] {
-  const others = pinned.filter((pem) => pem !== publicKeyOf(first));
-  return pinned.length > 0 && others.length > 0 ? pinned : [];
+  const signer = keyIdOf(publicKeyOf(first));
+  return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];
+}
+
+/** The same key can be written in several ways. Null if it is none. */
+function keyIdOf(pem: string): string | null {
+  const parsed = parsePublicKey(pem);
+  return parsed.kind === 'key' ? parsed.key.key_id : null;
 }
 
 interface Answer {

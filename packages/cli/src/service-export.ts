@@ -8,8 +8,10 @@ import {
   ServiceFailure,
   TransportFailure,
 } from '@vouchbox/client';
-import { canonicalJson, type FileDigest, parsePublicKey } from '@vouchbox/evidence';
-import { type ErrorCode, inputsOf } from '@vouchbox/protocol';
+import { canonicalJson, type FileDigest, historyBytesMax, parsePublicKey } from '@vouchbox/evidence';
+import { type ErrorCode, inputsOf, type JobEvent } from '@vouchbox/protocol';
+import { sizeText } from '@vouchbox/protocol/vocabulary';
+import { WrongAnswer } from './failures/command-failure.ts';
 import { UsageError } from './failures/usage-error.ts';
 import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
 
@@ -48,7 +50,7 @@ export async function readFromService(
     envelope,
     result_artifact: result.bytes,
     receipt_json: canonicalJson(detail.receipt ?? null),
-    events: await Array.fromAsync(client.events(job_id, { limit: 1000, ...call })),
+    events: await wholeHistory(job_id, client, call),
     public_key_pem: await signerOf(detail.attestation.key_id, client, publicKeys),
     requested_spec: detail.requested_spec,
     artifacts: folded.artifacts.map(({ path, content_base64 }) => ({
@@ -67,6 +69,21 @@ export async function readFromService(
       return (await readOutput(client, output.from, { read, call })) ?? readBlob(client, blob, { read, call });
     },
   };
+}
+
+/** A service that tells more than an export can have is left before it fills the memory. */
+async function wholeHistory(job_id: string, client: ServiceClient, call: CallOptions): Promise<readonly JobEvent[]> {
+  const events: JobEvent[] = [];
+  let characters = 0;
+  for await (const event of client.events(job_id, { limit: 1000, ...call })) {
+    characters += JSON.stringify(event).length;
+    if (characters > historyBytesMax)
+      throw new WrongAnswer(
+        `the history of ${job_id} is larger than ${sizeText(historyBytesMax)}, the most that a job has`,
+      );
+    events.push(event);
+  }
+  return events;
 }
 
 /** Null if the job is not kept any more, or has no such file: then it may be a large output. */

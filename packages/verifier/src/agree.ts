@@ -171,13 +171,13 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
 }
 
 /**
- * What the job demanded. Of which jobs its inputs are outputs is each service’s own, and what they are is compared. Without
- * the policy itself its digest is all that there is.
+ * What the job demanded. Of which jobs its inputs are outputs, and which build made its product, is each service’s own; what
+ * they are is compared. Without the policy itself its digest is all that there is.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
   const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
   if (policy === null) return [['policy', stated(receipt['policy_sha256'])]];
-  const { inputs: _, ...demanded } = policy;
+  const { inputs: _inputs, product: _product, ...demanded } = policy;
   return Object.entries(demanded).map(([name, value]) => [`policy.${name}`, canonicalJson(value)] as const);
 }
 

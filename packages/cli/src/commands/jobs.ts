@@ -5,7 +5,7 @@ import type { ExportOptions } from '../export.ts';
 import type { JobOptions, ListOptions } from '../jobs.ts';
 import type { ReproduceOptions } from '../reproduce.ts';
 import type { JsonOption } from '../terminal/print.ts';
-import { collect, ending, withAccess, withJson } from './options.ts';
+import { collect, ending, seconds, withAccess, withJson } from './options.ts';
 
 /** `vouchbox jobs`, which lists, and its verbs. */
 export function addJobs(program: Command): void {
@@ -63,6 +63,8 @@ export function addReproduce(program: Command): void {
     .argument('<directory>', 'the export of a job; what the job answered is not sent')
     .option('--output <directory>', 'where the answer goes; default: beside the export, with -reproduced')
     .option('--public-key <file>', 'a pinned key as PEM; give those of both operators', collect, [])
+    .option('--product <job>', 'the build at that service whose product it starts there, if it started one')
+    .option('--timeout <seconds>', 'how long that service may take in all', seconds, 600)
     .action(async (directory: string, options: ReproduceOptions) =>
       ending((await import('../reproduce.ts')).reproduce(directory, options)),
     );

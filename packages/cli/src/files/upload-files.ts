@@ -1,18 +1,23 @@
 /** Uploads the input files that are too large to be sent inline, so that `vouchbox run --file` takes them as it takes others. */
-import type { InputFile, JobSubmission, ServiceClient } from '@vouchbox/client';
+import type { CallOptions, InputFile, JobSubmission, ServiceClient } from '@vouchbox/client';
 import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
 
 /** Uploads the large files of a submission, and names them in it. An older service gets it unchanged, and refuses it. */
 export async function withUploads(
   submission: JobSubmission,
   client: Pick<ServiceClient, 'capabilities' | 'upload'>,
+  call: CallOptions = {},
 ): Promise<JobSubmission> {
   const large = new Set(largeFiles((submission.files ?? []).filter((file) => 'content_base64' in file)));
-  if (large.size === 0 || !(await client.capabilities()).features.includes('blobs')) return submission;
+  if (large.size === 0 || !(await client.capabilities(call)).features.includes('blobs')) return submission;
   const files: JobSubmission['files'] = [];
   for (const file of submission.files ?? []) {
     if (!('content_base64' in file && large.has(file))) files.push(file);
-    else files.push({ path: file.path, blob: (await client.upload(Buffer.from(file.content_base64, 'base64'))).blob });
+    else
+      files.push({
+        path: file.path,
+        blob: (await client.upload(Buffer.from(file.content_base64, 'base64'), call)).blob,
+      });
   }
   return { ...submission, files };
 }

@@ -1,4 +1,5 @@
 /** The submission that an exported job was made of, from a directory of which every file was verified. */
+import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -11,46 +12,79 @@ import {
   sha256Hex,
 } from '@vouchbox/evidence';
 import type { JobSubmission } from '@vouchbox/protocol';
+import { PRODUCT_FILES, stdinBytesMax } from '@vouchbox/protocol/vocabulary';
 import { type ExportedJob, wholeFile } from '@vouchbox/verifier';
 import { CommandFailure } from '../failures/command-failure.ts';
 
+interface Again {
+  /** The PEM text of the key that signed the first job. */
+  readonly signer: string;
+  readonly product: string | undefined;
+}
+
 /** The idempotency key under which a job is submitted again. Nothing in it follows from what the job answered. */
-export function keyFor({ tenant, job_id }: Pick<ExportManifest, 'tenant' | 'job_id'>, signer: string): string {
-  return `reproduce-${sha256Hex(canonicalJson([signer, tenant, job_id]))}`;
+export function keyFor(
+  { tenant, job_id }: Pick<ExportManifest, 'tenant' | 'job_id'>,
+  { signer, product }: Again,
+): string {
+  const names = [signer, tenant, job_id, ...(product === undefined ? [] : [product])];
+  return `reproduce-${sha256Hex(canonicalJson(names))}`;
+}
+
+export interface Resubmission {
+  readonly submission: JobSubmission;
+  /** Standard input that no body can have, and that is uploaded; else null. */
+  readonly stdin: Uint8Array<ArrayBuffer> | null;
 }
 
 /**
  * What is submitted again. The service that gets it judges the values.
  * @throws CommandFailure naming what cannot be submitted again
  */
-export function submissionIn(directory: string, exported: ExportedJob): JobSubmission {
+export function submissionIn(
+  directory: string,
+  exported: ExportedJob,
+  { product }: Pick<Again, 'product'>,
+): Resubmission {
   const receipt = objectIn(exported, EXPORT_FILES.receipt);
   const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
   if (policy === null || receipt === null)
     throw again('the export does not say what the job demanded: it has no policy.json');
   if (receipt['interaction'] !== undefined) throw again('its program talked to that of another job');
-  if (policy['product'] !== undefined) throw again('it started the product of another job; reproduce that build');
+  const { allow_network: _network, inputs: _inputs, product: started, build, large_outputs, ...demanded } = policy;
+  const { limits, outputs, runtime, reproducible, requirements, ...unknown } = demanded;
+  const [foreign] = Object.keys(unknown);
+  if (foreign !== undefined) throw again(`it demanded ${foreign}, which this command does not know how to ask for`);
+  if (started !== undefined && product === undefined)
+    throw again(
+      'it started the product of a build; reproduce the export of that build, and name its new job with --product',
+    );
+  if (started === undefined && product !== undefined) throw again('--product is given, and it started none');
   const read = (path: string) => readAgain(directory, path, exported);
-  const { allow_network: _network, inputs: _inputs, build, large_outputs: large, ...demanded } = policy;
-  const { requirements, outputs, ...rest } = demanded;
   const program = {
-    ...rest,
+    limits,
+    runtime,
+    ...(reproducible !== undefined && { reproducible }),
     language: receipt['language'],
     code: text(read(EXPORT_OPTIONAL_FILES.code), 'code'),
     files: filesOf(receipt['input_artifacts'], read),
+    ...(product !== undefined && { product: { job_id: product } }),
     ...(isJsonObject(requirements) && requirements['minimum_isolation'] !== 'none' && { requirements }),
   };
   // What a build brings back is the service's to say.
-  if (build !== undefined) return { ...program, build } as unknown as JobSubmission;
+  if (build !== undefined) return { submission: { ...program, build } as unknown as JobSubmission, stdin: null };
   const given = (name: 'stdin' | 'args' | 'env') => typeof receipt[`${name}_sha256`] === 'string';
-  return {
+  const stdin = given('stdin') ? read(EXPORT_OPTIONAL_FILES.stdin) : null;
+  const isInline = stdin !== null && stdin.length <= stdinBytesMax && isUtf8(stdin);
+  const submission = {
     ...program,
     outputs,
-    ...(large !== undefined && { large_outputs: large }),
-    ...(given('stdin') && { stdin: text(read(EXPORT_OPTIONAL_FILES.stdin), 'stdin') }),
+    ...(large_outputs !== undefined && { large_outputs }),
+    ...(isInline && { stdin: text(stdin, 'stdin') }),
     ...(given('args') && { args: json(read(EXPORT_OPTIONAL_FILES.args)) }),
     ...(given('env') && { env: json(read(EXPORT_OPTIONAL_FILES.env)) }),
-  } as unknown as JobSubmission;
+  };
+  return { submission: submission as unknown as JobSubmission, stdin: isInline ? null : stdin };
 }
 
 function again(why: string): CommandFailure {
@@ -59,20 +93,20 @@ function again(why: string): CommandFailure {
 
 function filesOf(listed: unknown, read: (path: string) => Uint8Array): JobSubmission['files'] {
   const artifacts: readonly unknown[] = Array.isArray(listed) ? listed : [];
-  return artifacts.filter(isJsonObject).map((artifact) => {
-    const path = String(artifact['path']);
-    return { path, content_base64: Buffer.from(read(path)).toString('base64') };
-  });
+  const paths = artifacts.filter(isJsonObject).map(({ path }) => String(path));
+  return paths
+    .filter((path) => path !== PRODUCT_FILES.input)
+    .map((path) => ({ path, content_base64: Buffer.from(read(path)).toString('base64') }));
 }
 
 /** The bytes of a file that the manifest lists, which may have been replaced since it was verified. */
-function readAgain(directory: string, path: string, { manifest }: ExportedJob): Uint8Array {
+function readAgain(directory: string, path: string, { manifest }: ExportedJob): Uint8Array<ArrayBuffer> {
   const listed = manifest.files.find((file) => file.path === path);
   if (listed === undefined) throw again(`${path} is not in the export`);
   const descriptor = openSync(join(directory, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const isSame = fstatSync(descriptor).isFile() && fstatSync(descriptor).size === listed.size_bytes;
-    const bytes = isSame ? readFileSync(descriptor) : null;
+    const bytes = isSame ? new Uint8Array(readFileSync(descriptor)) : null;
     if (bytes !== null && sha256Hex(bytes) === listed.sha256) return bytes;
   } finally {
     closeSync(descriptor);
