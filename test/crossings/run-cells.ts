@@ -184,7 +184,12 @@ function without(facts: Partial<Facts>, names: readonly (keyof Facts)[]): Partia
 }
 
 function lineOf(error: unknown): string {
-  const text = error instanceof SuppressedError ? `${lineOf(error.error)}; ${lineOf(error.suppressed)}` : error instanceof Error ? error.message : String(error);
+  const text =
+    error instanceof SuppressedError
+      ? `${lineOf(error.error)}; ${lineOf(error.suppressed)}`
+      : error instanceof Error
+        ? error.message
+        : String(error);
   return stripVTControlCharacters(text.slice(0, 2000)).replaceAll(/\s+/g, ' ').slice(0, 600);
 }
 

@@ -1,29 +1,55 @@
 import { spawnSync } from 'node:child_process';
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DoctorReport } from '@vouchbox/server';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 const SVC = fileURLToPath(new URL('../bin/vouchbox', import.meta.url));
 const NOBODY = 65534;
 
-function doctor(env: Record<string, string>, ...args: string[]) {
-  const options = { uid: NOBODY, gid: NOBODY, encoding: 'utf8', env, cwd: '/tmp' } as const;
-  return spawnSync(SVC, ['doctor', ...args], options);
+/** Hides a file of the host with one of these words, for what is started then. */
+const HIDE = 'echo "$1" > "$3"; mount --bind "$3" "$2"; rm "$3"; shift 3; exec "$@"';
+
+/** The doctor of an ordinary user, on a host that allows user namespaces to nobody, or to all. */
+function doctor(
+  { namespaces, env = {} }: { readonly namespaces: boolean; readonly env?: Record<string, string> },
+  ...args: string[]
+) {
+  const hide = join(tmpdir(), `svc-doctor-test-${process.pid}`);
+  const setting = '/proc/sys/user/max_user_namespaces';
+  const within = namespaces ? [] : ['unshare', '--mount', 'sh', '-ec', HIDE, 'sh', '0', setting, hide];
+  const user = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+  const [command = '', ...words] = [...within, ...user, SVC, 'doctor', ...args];
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-doctor-data-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  chownSync(dataDir, NOBODY, NOBODY);
+  const settings = { PATH: process.env['PATH'], SERVICE_DATA_DIR: dataDir, ...env };
+  return spawnSync(command, words, { encoding: 'utf8', env: settings, cwd: '/tmp' });
 }
 
-test('the doctor exits with 1 and says what to do where nothing isolates, as without root', () => {
-  const { status, stdout, stderr } = doctor({});
+test('the doctor exits with 1 and says what to do where nothing isolates', () => {
+  const { status, stdout, stderr } = doctor({ namespaces: false });
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
   expect(stdout).toMatch(/^fail {2}this process is root, .*: user 65534 lacks .*\n {6}→ .*run it as root\n/);
   expect(stdout).toContain('no program can be isolated on this host');
 });
 
 test('the doctor’s JSON is one document with every finding', () => {
-  const { status, stdout } = doctor({}, '--json');
+  const { status, stdout } = doctor({ namespaces: false }, '--json');
   const report = JSON.parse(stdout) as DoctorReport;
   expect(status).toBe(1);
   expect(report).toMatchObject({ usable: null, host_posture: { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) } });
   expect(report.checks.find(({ id }) => id === 'namespace.cells')).toMatchObject({ result: 'not_tried' });
+});
+
+test('an ordinary user who has user namespaces alone is told what is not held, and what that would take', () => {
+  const { status, stdout, stderr } = doctor({ namespaces: true });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(/^warn {2}this process is root, .*: user 65534 of the host, who is every program as well\n/);
+  expect(stdout).toMatch(/^warn {2}control groups .* memory is watched, not held\n {6}→ .*systemd-run --user/m);
+  expect(stdout).toContain('programs are isolated by namespace, the strongest that works here');
 });
 
 test('the doctor finds that the launcher isolates where neither crun nor runsc is installed', () => {
@@ -50,7 +76,10 @@ test('the doctor finds that the launcher isolates where neither crun nor runsc i
 });
 
 test('the doctor tries no cells on a node that runs no programs, and needs no rights there', () => {
-  const { status, stdout } = doctor({ SERVICE_ROLES: 'api,signer', SERVICE_FREE_SPACE_RESERVE_MB: '0' }, '--json');
+  const { status, stdout } = doctor(
+    { namespaces: false, env: { SERVICE_ROLES: 'api,signer', SERVICE_FREE_SPACE_RESERVE_MB: '0' } },
+    '--json',
+  );
   const { makes_cells, usable, checks } = JSON.parse(stdout) as DoctorReport;
   expect({ status, makes_cells, usable }).toEqual({ status: 0, makes_cells: false, usable: null });
   const tried = checks.filter(({ result }) => result !== 'not_tried').map(({ id }) => id);
@@ -60,7 +89,7 @@ test('the doctor tries no cells on a node that runs no programs, and needs no ri
 });
 
 test('a wrong setting is reported in one line, before anything is tried', () => {
-  const { status, stdout, stderr } = doctor({ SERVICE_PORT: 'eighty' });
+  const { status, stdout, stderr } = doctor({ namespaces: true, env: { SERVICE_PORT: 'eighty' } });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toMatch(/^vouchbox: SERVICE_PORT does not take "eighty".*\n$/);
 });
