@@ -12,6 +12,7 @@ import { dropSchema, newSchema } from '../../packages/server/src/store/postgres/
 import { newKey, runJob } from '../../packages/server/src/store/store.fixture.ts';
 import { POSTGRES_SAME_THREAD } from '../../packages/server/src/store/threads.fixture.ts';
 import { Rig, type RigSettings } from '../rig/rig.ts';
+import { AnsweringStream, callingPython, openCalls } from '../rig/tool-programs.ts';
 
 let url: string;
 let one: Rig;
@@ -95,6 +96,31 @@ test('a running job ends as an error if the node that has it knows nothing of it
     status: 'error',
     terminal_reason: 'server_restarted',
   });
+});
+
+test('a caller at another node than the cell sees each call, and answers it once', {
+  tags: ['Tools-6', 'Tools-8'],
+}, async () => {
+  const code =
+    'for n in range(5): print(call("search", n=n)["result"])\nbegin("search"); begin("search"); print({told()["call"] for n in range(2)})';
+  // The only slot of the one is taken, so the next job runs at the other.
+  const busy = await running(one);
+  const { job_id } = await one.alpha.client.submit(callingPython(code));
+  const stream = await AnsweringStream.open(one, job_id);
+  for (let at = 1; at <= 5; at++) stream.send({ call_seq: (await stream.event('tool_call', at)).seq, result: at });
+  const last = await stream.event('tool_call', 6);
+  const calls = async (rig: Rig) => (await openCalls(rig, job_id, last.seq)).map(({ seq }) => seq);
+  const [next = 0] = await calls(one);
+  expect(await calls(other)).toEqual([next]);
+  const answers = await Promise.allSettled(
+    [one, other, one, other].map(({ alpha }, at) => alpha.client.answerToolCall(job_id, last.seq, { result: at })),
+  );
+  expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  await one.alpha.client.answerToolCall(job_id, next, { result: 1 });
+  const { result, events } = await one.ended(job_id);
+  expect(result.stdout).toBe('1\n2\n3\n4\n5\n{6, 7}\n');
+  expect(events.filter(({ kind }) => kind === 'tool_result')).toHaveLength(7);
+  await one.alpha.client.cancel(busy);
 });
 
 test('a job is followed live at one node while it runs at the other', async () => {

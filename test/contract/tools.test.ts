@@ -1,41 +1,13 @@
 /** Spec § Tools: a program calls tools, and whoever submitted the job answers. */
-import type { JobEvent, JobSubmission, OpenToolCall, Tool, ToolCalls } from '@vouchbox/protocol';
+import type { JobEvent, JobSubmission, Tool } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
 import { type Answer, type Rig, useRig } from '../rig/rig.ts';
+import { callingPython, openCalls } from '../rig/tool-programs.ts';
 
 const refusalOf = ({ status, json }: Answer): [number, string] => [status, json.error.code as string];
 
-/** A client of the two descriptors, in few lines. */
-const TOOLS = `
-import json, os
-answers, calls, number = os.fdopen(30, "rb"), os.fdopen(31, "wb", buffering=0), 0
-def begin(tool, **arguments):
-    global number
-    number += 1
-    calls.write(json.dumps({"call": number, "tool": tool, "arguments": arguments}).encode() + b"\\n")
-    return number
-def told():
-    return json.loads(answers.readline())
-def call(tool, **arguments):
-    begin(tool, **arguments)
-    return told()
-`;
-const python = (code: string, more: Partial<JobSubmission> = {}): JobSubmission => ({
-  language: 'python',
-  code: TOOLS + code,
-  tools: [{ name: 'search' }],
-  limits: { wall_seconds: 60 },
-  ...more,
-});
-
 const pathOf = (job_id: string) => `/v1/jobs/${job_id}/tool-calls`;
-
-/** The open calls, once there is one. */
-async function openCalls(to: Rig, job_id: string, after = 0): Promise<OpenToolCall[]> {
-  const { json } = await to.request(`${pathOf(job_id)}?wait_seconds=60&after=${after}`);
-  return (json as ToolCalls).calls;
-}
 
 function answer(to: Rig, job_id: string, seq: number | string, body: object | string, key?: string): Promise<Answer> {
   return to.request(`${pathOf(job_id)}/${seq}`, { method: 'POST', body, ...(key !== undefined && { key }) });
@@ -62,7 +34,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'] as const)('with cells of %s'
   test('a program is told what the caller answered, and both are events', {
     tags: ['Tools-1', 'Tools-5', 'Tools-6', 'Tools-7', 'Tools-12', 'Events-4i'],
   }, async () => {
-    const job_id = await submitted(rig(), python('print(call("search", query="q")); print(call("search"))'));
+    const job_id = await submitted(rig(), callingPython('print(call("search", query="q")); print(call("search"))'));
     const [first] = await openCalls(rig(), job_id);
     expect(first).toMatchObject({ tool: 'search', arguments: { query: 'q' } });
     const taken = await answer(rig(), job_id, first?.seq ?? 0, { result: { found: [1, null, 'é'] } });
@@ -95,7 +67,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'] as const)('with cells of %s'
 describe('a submission', () => {
   const rig = useRig({ provider: 'subprocess' });
   const refused = async (changes: object) => {
-    const answered = await rig().post({ ...python(''), ...changes });
+    const answered = await rig().post({ ...callingPython(''), ...changes });
     const told = answered.json as { readonly error?: { readonly code: string; readonly message: string } };
     return `${told.error?.code} ${told.error?.message.split(' ')[0]}`;
   };
@@ -143,7 +115,7 @@ describe('a submission', () => {
       { name: 'b-_9', arguments: { title: 'x'.repeat(16 * 1024 - 200) } },
     ];
     const tool_limits = { calls: 1e9, call_bytes: 10.9 };
-    const submission = python('print(1)', { tools, tool_limits, tool_principals: ['helper', 'helper'] });
+    const submission = callingPython('print(1)', { tools, tool_limits, tool_principals: ['helper', 'helper'] });
     const { detail, result } = await rig().run(submission);
     expect(result.stdout).toBe('1\n');
     const limits = { calls: 10_000, call_bytes: 10, total_bytes: 4 * 1024 * 1024 };
@@ -157,9 +129,9 @@ describe('a submission', () => {
   test('under a key that was used is another one with other tools', async () => {
     const { client } = rig().alpha;
     const options = { idempotencyKey: 'tools' };
-    await client.submit(python('print(1)'), options);
-    await client.submit(python('print(1)'), options);
-    const other = client.submit(python('print(1)', { tools: [{ name: 'other' }] }), options);
+    await client.submit(callingPython('print(1)'), options);
+    await client.submit(callingPython('print(1)'), options);
+    const other = client.submit(callingPython('print(1)', { tools: [{ name: 'other' }] }), options);
     await expect(other).rejects.toMatchObject({ code: 'idempotency_key_reused' });
   });
 });
@@ -167,7 +139,7 @@ describe('a submission', () => {
 describe('an answer', () => {
   const rig = useRig({ provider: 'subprocess' });
   const waiting = (more: Partial<JobSubmission> = {}) =>
-    submitted(rig(), python('print(call("search", q=1)); told()', more));
+    submitted(rig(), callingPython('print(call("search", q=1)); told()', more));
 
   test('is taken once: the same again is the same, and another is refused', {
     tags: ['Tools-6', 'Errors-11a'],
@@ -234,7 +206,7 @@ describe('an answer', () => {
   test('may have any name and any character, and reaches the program and the history as it is', async () => {
     const job_id = await submitted(
       rig(),
-      python('answer = answers if not begin("search") else told()\nimport sys\nprint(ascii(answer))'),
+      callingPython('answer = answers if not begin("search") else told()\nimport sys\nprint(ascii(answer))'),
     );
     const [call] = await openCalls(rig(), job_id);
     const body = '{"result":{"__proto__":{"polluted":1},"constructor":"\\u001b[2J\\u0000","b":"\\u2028\\r\\n","":[]}}';
@@ -259,7 +231,7 @@ describe('an answer', () => {
   });
 
   test('is no longer waited for once the job has ended', { tags: ['Tools-5'] }, async () => {
-    const job_id = await submitted(rig(), python('print(1)'));
+    const job_id = await submitted(rig(), callingPython('print(1)'));
     const { json } = await rig().request(`${pathOf(job_id)}?wait_seconds=300`);
     expect(json).toEqual({ calls: [], next_cursor: null });
   });
@@ -274,7 +246,7 @@ describe('an answer', () => {
     const tools = [{ name: 'search', arguments: argumentsOf, result: { type: 'array', items: { type: 'integer' } } }];
     const code =
       'print(call("search", q="")["error"]); print(call("search")["error"]); print(call("seek")["error"]); print(call("search", q="a")["result"])';
-    const job_id = await submitted(rig(), python(code, { tools }));
+    const job_id = await submitted(rig(), callingPython(code, { tools }));
     const [call] = await openCalls(rig(), job_id);
     expect(call).toMatchObject({ arguments: { q: 'a' } });
     const seq = call?.seq ?? 0;

@@ -84,8 +84,10 @@ export class ToolSession implements ProgramTools {
       schemas.misfit(key.tenant, { schema, value: JSON.stringify(given) }),
       this.#ended.promise,
     ]);
-    if (misfit === UNCHECKED) this.#unchecked.add(tool);
-    return misfit && `the arguments do not fit: ${misfit}`;
+    if (misfit === null) return null;
+    if (misfit !== UNCHECKED) return `the arguments do not fit: ${misfit}`;
+    this.#unchecked.add(tool);
+    return `the arguments ${UNCHECKED}`;
   }
 
   /** The program has ended: nothing more is given to it. Resolves once nothing is under way. */

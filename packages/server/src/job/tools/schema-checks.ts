@@ -25,6 +25,7 @@ export interface SchemaAnswer {
 export const UNCHECKED = 'could not be checked in time';
 
 interface Check extends SchemaQuestion {
+  readonly tenant: string;
   readonly resolve: (misfit: string | null) => void;
 }
 
@@ -45,19 +46,25 @@ export class SchemaChecks implements AsyncDisposable {
   misfit(tenant: string, question: SchemaQuestion): Promise<string | null> {
     return new Promise((resolve) => {
       const others = this.#waiting.get(tenant) ?? [];
-      others.push({ ...question, resolve });
+      others.push({ ...question, tenant, resolve });
       this.#waiting.set(tenant, others);
       this.#next();
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
     await this.#worker?.terminate();
   }
 
   #next(): void {
     const check = this.#current === null ? this.#taken() : null;
     if (check === null) return;
+    if (this.#isOver) {
+      check.resolve(UNCHECKED);
+      this.#next();
+      return;
+    }
     this.#current = check;
     const { schema, value } = check;
     this.#worker ??= this.#started();
@@ -65,6 +72,7 @@ export class SchemaChecks implements AsyncDisposable {
     if (this.#isOnline) this.#watch();
   }
 
+  #isOver = false;
   /** The time counts from when the thread runs. */
   #isOnline = false;
 
@@ -78,8 +86,7 @@ export class SchemaChecks implements AsyncDisposable {
     if (first === undefined) return null;
     const [tenant, checks] = first;
     const check = checks.shift() ?? null;
-    this.#waiting.delete(tenant);
-    if (checks.length > 0) this.#waiting.set(tenant, checks);
+    if (checks.length === 0) this.#waiting.delete(tenant);
     return check;
   }
 
@@ -107,7 +114,15 @@ export class SchemaChecks implements AsyncDisposable {
     const check = this.#current;
     this.#current = null;
     check?.resolve(misfit);
+    if (check !== null) this.#putBehind(check.tenant);
     this.#next();
+  }
+
+  /** Whoever had a turn comes after all others. */
+  #putBehind(tenant: string): void {
+    const checks = this.#waiting.get(tenant);
+    this.#waiting.delete(tenant);
+    if (checks !== undefined) this.#waiting.set(tenant, checks);
   }
 
   /** The thread is gone, or is ended now. */

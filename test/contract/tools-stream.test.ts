@@ -1,0 +1,146 @@
+/** Spec § Tools: calls and answers over the stream of a job. */
+import type { JobSubmission } from '@vouchbox/protocol';
+import { openCredentials } from '@vouchbox/server';
+import { describe, expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+import { AnsweringStream, callingPython, openCalls } from '../rig/tool-programs.ts';
+
+const rig = useRig({ provider: 'subprocess', concurrency: '4' });
+
+async function submitted(code: string, more: Partial<JobSubmission> = {}): Promise<string> {
+  return (await rig().alpha.client.submit(callingPython(code, more))).job_id;
+}
+
+/** A job that waits for the answer to its call, which is event 3. */
+const waiting = (more: Partial<JobSubmission> = {}) => submitted('print(call("search")["result"])', more);
+
+async function keyOf(changes: object): Promise<string> {
+  await using operator = await openCredentials({ dataDir: rig().dataDir });
+  return (await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null, ...changes })).key;
+}
+
+/** The job goes on, and nobody has answered it. */
+async function expectUnanswered(job_id: string): Promise<void> {
+  expect((await openCalls(rig(), job_id)).length).toBe(1);
+  await rig().alpha.client.cancel(job_id);
+}
+
+describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => {
+  test('a call arrives as its event, and an answer goes back and is seen as its event', async () => {
+    const job_id = await submitted('for n in range(3): print(call("search", n=n)["result"])');
+    const stream = await AnsweringStream.open(rig(), job_id);
+    for (let at = 1; at <= 3; at++) {
+      const { seq, data } = await stream.event('tool_call', at);
+      stream.send({ call_seq: seq, result: (data as { arguments: { n: number } }).arguments.n * 2 });
+    }
+    expect((await stream.event('finished')).kind).toBe('finished');
+    expect(await stream.closed).toBe(1000);
+    expect((await rig().ended(job_id)).result.stdout).toBe('0\n2\n4\n');
+    const kinds = stream.frames.flatMap((frame) =>
+      'kind' in frame && frame.kind.startsWith('tool') ? [frame.kind] : [],
+    );
+    expect(kinds).toEqual(Array(3).fill(['tool_call', 'tool_result']).flat());
+  });
+
+  test('an answer that is not taken is refused in a frame, and the stream goes on', async () => {
+    const job_id = await waiting({ tools: [{ name: 'search', result: { type: 'integer' } }] });
+    const stream = await AnsweringStream.open(rig(), job_id);
+    await stream.event('tool_call');
+    for (const message of [
+      { call_seq: 2, result: 1 },
+      { call_seq: 3, result: 'x' },
+      { call_seq: 3 },
+      { call_seq: 3, result: 5 },
+      { call_seq: 3, result: 6 },
+    ])
+      stream.send(message);
+    await stream.event('tool_result');
+    const told = stream.find(
+      ({ answer_refused }) => answer_refused?.code === 'tool_call_answered' || answer_refused?.code === 'job_terminal',
+    );
+    expect(await told).toBe(true);
+    const refused = stream.frames.flatMap((frame) => ('answer_refused' in frame ? [frame.answer_refused] : []));
+    expect(refused.map(({ call_seq, code, retryable }) => [call_seq, code, retryable])).toEqual([
+      [2, 'tool_call_not_found', false],
+      [3, 'tool_result_misfit', false],
+      [3, 'invalid_request', false],
+      [3, expect.stringMatching(/^(tool_call_answered|job_terminal)$/), false],
+    ]);
+    expect((await rig().ended(job_id)).result.stdout).toBe('5\n');
+  });
+
+  test('a stream that broke is opened again, and the same answer is the same', async () => {
+    const job_id = await submitted('call("search"); call("search")');
+    const first = await AnsweringStream.open(rig(), job_id);
+    const { seq } = await first.event('tool_call');
+    first.send({ call_seq: seq, result: 1 });
+    const next = await first.event('tool_call', 2);
+    first.close();
+    const again = await AnsweringStream.open(rig(), job_id, { after: seq });
+    again.send({ call_seq: seq, result: 1 });
+    again.send({ call_seq: seq, result: 2 });
+    again.send({ call_seq: next.seq, result: 1 });
+    expect(await again.closed).toBe(1000);
+    expect((await again.refusal()).code).toBe('tool_call_answered');
+    const { events } = await rig().ended(job_id);
+    expect(events.filter(({ kind }) => kind === 'tool_result')).toHaveLength(2);
+  });
+
+  test.each<[string, object | string | Uint8Array, number]>([
+    ['text that is no JSON', 'hello', 1008],
+    ['a number', '3', 1008],
+    ['no number of a call', { result: 1 }, 1008],
+    ['another member', { call_seq: 3, result: 1, principal: 'root' }, 1008],
+    ['one member twice', '{"call_seq":3,"result":1,"result":2}', 1008],
+    ['bytes', new TextEncoder().encode('{"call_seq":3,"result":1}'), 1008],
+    ['more than an answer may have', { call_seq: 3, result: 'x'.repeat(1024 * 1024) }, 1009],
+  ])('%s closes it', { tags: ['Stream-3d'] }, async (_, message, code) => {
+    const job_id = await waiting();
+    const stream = await AnsweringStream.open(rig(), job_id);
+    await stream.event('tool_call');
+    stream.send(message);
+    expect(await stream.closed).toBe(code);
+    await expectUnanswered(job_id);
+  });
+
+  test('so many answers that change nothing close it, and each of a flood was answered in its order', async () => {
+    const job_id = await waiting();
+    const stream = await AnsweringStream.open(rig(), job_id);
+    await stream.event('tool_call');
+    for (let at = 0; at < 300; at++) stream.send({ call_seq: 1000 + at, result: 'x'.repeat(10_000) });
+    expect(await stream.closed).toBe(1008);
+    const refused = stream.frames.flatMap((frame) =>
+      'answer_refused' in frame ? [frame.answer_refused.call_seq] : [],
+    );
+    expect(refused).toEqual(refused.map((__, at) => 1000 + at));
+    expect(refused.length).toBeGreaterThanOrEqual(256);
+    await expectUnanswered(job_id);
+  });
+});
+
+describe('a message closes a stream', { tags: ['Tools-9', 'Tools-7', 'Stream-3d'] }, () => {
+  const answer = { call_seq: 3, result: 1 };
+
+  test.each<[string, () => Promise<string | null>]>([
+    ['that a ticket opened', async () => null],
+    ['of a credential that may only read', () => keyOf({ scopes: ['jobs:read'] })],
+    ['of another principal of the tenant', () => keyOf({ principal: 'another' })],
+  ])('%s', async (_, keyed) => {
+    const job_id = await waiting();
+    await openCalls(rig(), job_id);
+    const stream = await AnsweringStream.open(rig(), job_id, { key: await keyed() });
+    await stream.event('tool_call');
+    stream.send(answer);
+    expect(await stream.closed).toBe(1008);
+    await expectUnanswered(job_id);
+  });
+
+  test('of a job without tools', async () => {
+    const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'echo a; sleep 60' });
+    const stream = await AnsweringStream.open(rig(), job_id);
+    await stream.event('stdout');
+    stream.send(answer);
+    expect(await stream.closed).toBe(1008);
+    await rig().alpha.client.cancel(job_id);
+  });
+});
