@@ -33,9 +33,11 @@ export type {
 export type { JobPromise, PromiseWish } from './job-promise.ts';
 export type { LegacyJobDetail, LegacyReceipt } from './older-route.ts';
 export type { OnText, RunOptions, RunResult } from './run.ts';
+export type { Approve, RunTools, ToolCall, ToolDefinition, ToolFunction, ToolOptions } from './run-tools.ts';
 export { createServiceClient, type MetricsOptions, type MetricsText, type ServiceClient } from './service-client.ts';
 export type { ClientOptions } from './session.ts';
 export type { FileContent, NamedContent, ProgramOptions } from './submission.ts';
+export type { StandardSchema, ToolSchema } from './tool-schema.ts';
 export type { ToolCallsOptions } from './tools.ts';
 export type { OpenRuns } from './turns.ts';
 export type { Chain, Verified } from './verify-record.ts';

@@ -23,6 +23,7 @@ import type { CallOptions, Submitted } from './job-options.ts';
 import type { JobPromise, PromiseWish } from './job-promise.ts';
 import { promises, storedEvents, submit, waitForResult } from './jobs.ts';
 import { answerCheck, factsOf, once, read, supports } from './operation.ts';
+import type { ToolOptions } from './run-tools.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
@@ -30,7 +31,7 @@ import { decodeJson } from './transport.ts';
 /** Takes output as the program wrote it, newlines included. What it returns is awaited before the next piece. */
 export type OnText = (text: string) => unknown;
 
-export interface RunOptions extends CallOptions, ProgramOptions, Pick<FollowOptions, 'onState'> {
+export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pick<FollowOptions, 'onState'> {
   /** 1–128 visible ASCII bytes. Random if left out. */
   readonly idempotencyKey?: string | undefined;
   /** Takes what the program writes to stdout, while it runs. */
@@ -105,15 +106,21 @@ async function runInTurn(
     history = false,
     promise = false,
     signal,
+    tools,
+    approve,
+    toolLimits,
+    toolsAtOnce,
     ...options
   }: RunOptions,
 ): Promise<RunResult> {
-  const hears = [onStdout, onStderr, onEvent, onState].some((callback) => callback !== undefined);
+  // Calls of tools are events, so a run with tools hears them.
+  const callable = tools && { tools, approve, toolLimits, toolsAtOnce };
+  const hears = [onStdout, onStderr, onEvent, onState, callable].some((callback) => callback !== undefined);
   const isHeld = await supports(session, 'submission_wait', signal);
   const tellsMore = await supports(session, 'submission_include', signal);
   const tellsEnd = hears && (await supports(session, 'stream_include', signal));
   const streams = tellsEnd && globalThis.WebSocket !== undefined;
-  const submission = await submissionOfRun(session, program, { ...options, promise, signal });
+  const submission = await submissionOfRun(session, program, { ...options, callable, promise, signal });
   signal?.throwIfAborted();
   let stored: Pick<Submitted, 'job_id' | 'promise'> | null = null;
   try {
@@ -124,22 +131,8 @@ async function runInTurn(
     const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, include, promise, signal });
     const { job_id } = submitted;
     stored = submitted;
-    let told: EndFrame = submitted;
-    const onEnd = (frame: EndFrame) => {
-      told = frame;
-    };
-    if (hears) {
-      const { stream_url } = submitted.stream_ticket ?? {};
-      for await (const event of followJob(session, job_id, {
-        signal,
-        onState,
-        stream_url,
-        onEnd: tellsEnd ? onEnd : undefined,
-      })) {
-        await passOn(event, { onEvent, onStdout, onStderr });
-      }
-      (await answerCheck()).checkSubmission({ ...told, job_id, status: '' });
-    }
+    const hearing = { onStdout, onStderr, onEvent, onState, callable, tellsEnd, signal };
+    const told = hears ? await hear(session, submitted, hearing) : submitted;
     const ended = told.result ?? (await waitForResult(session, job_id, { signal }));
     const folded = await runResultOf(session, ended, { asked: submission.limits, receipt: told.receipt });
     const result = { ...folded, promise: submitted.promise };
@@ -154,6 +147,40 @@ async function runInTurn(
     if (tells) Object.assign(error, { job_id, promise: stored?.promise ?? null });
     throw error;
   }
+}
+
+/** Loaded with the first run that has tools. */
+const runTools = () => import('./run-tools.ts');
+
+interface Hearing extends Pick<RunOptions, 'onEvent' | 'onStdout' | 'onStderr' | 'onState' | 'signal'> {
+  readonly callable: ToolOptions | undefined;
+  /** Whether the stream, or the last page, says what came of the job. */
+  readonly tellsEnd: boolean;
+}
+
+/** Passes on the events of a job until it has ended, and says what was told of its end. */
+async function hear(
+  session: Session,
+  submitted: Submitted,
+  { callable, tellsEnd, onState, signal, ...callbacks }: Hearing,
+): Promise<EndFrame> {
+  const { job_id, stream_ticket: { stream_url } = {} } = submitted;
+  let told: EndFrame = submitted;
+  const onEnd = (frame: EndFrame) => {
+    told = frame;
+  };
+  const runner = callable && new (await runTools()).ToolRunner(session, submitted, callable);
+  const during = { signal: runner?.during(signal) ?? signal, onState, stream_url };
+  try {
+    for await (const event of followJob(session, job_id, { ...during, onEnd: tellsEnd ? onEnd : undefined })) {
+      runner?.take(event);
+      await passOn(event, callbacks);
+    }
+  } finally {
+    runner?.end();
+  }
+  (await answerCheck()).checkSubmission({ ...told, job_id, status: '' });
+  return told;
 }
 
 async function passOn(
@@ -173,9 +200,15 @@ function isTelling(error: unknown): error is ServiceFailure | TransportFailure |
 async function submissionOfRun(
   session: Session,
   program: string | JobSubmission,
-  { promise, signal, ...options }: ProgramOptions & CallOptions & { readonly promise: PromiseWish },
+  {
+    promise,
+    callable,
+    signal,
+    ...options
+  }: ProgramOptions & CallOptions & { readonly promise: PromiseWish; readonly callable: ToolOptions | undefined },
 ): Promise<JobSubmission> {
-  const submission = await submissionOf(program, options);
+  const given = await submissionOf(program, options);
+  const submission = callable === undefined ? given : (await runTools()).withTools(given, callable);
   // What a build brings back is its product.
   const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
   if (mayName) submission.outputs ??= ['output/**'];

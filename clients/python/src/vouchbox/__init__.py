@@ -32,6 +32,7 @@ from .contract import (
     ReplayPage,
     StoredBlob,
     TerminalStatus,
+    ToolDescription,
     Violation,
     Whoami,
 )
@@ -58,6 +59,7 @@ from .failures import (
     IssuerUnavailable,
     JobNotFound,
     JobNotTerminal,
+    JobTerminal,
     LogProofUnavailable,
     MethodNotAllowed,
     MinimumIsolationUnsatisfied,
@@ -65,6 +67,7 @@ from .failures import (
     NotLogged,
     NotPromised,
     PayloadTooLarge,
+    PrincipalNotAllowed,
     PromiseNotOffered,
     PromiseUnavailable,
     QueueFull,
@@ -76,6 +79,9 @@ from .failures import (
     SigningKeyUnknown,
     StoreUnavailable,
     TenantCapacityExhausted,
+    ToolCallAnswered,
+    ToolCallNotFound,
+    ToolResultMisfit,
     TransportFailure,
     Unauthorized,
     UnsupportedLanguage,
@@ -88,6 +94,7 @@ from .grade_input import Checker, GradeTest
 from .outcome import ExactBytes, Result, RunResult, Submitted
 from .promise import JobPromise
 from .record import Verified, receipt_sha256, verify_record
+from .tools import Tool, ToolCall
 from .workspace import Step
 
 __version__ = "0.1.0"
@@ -137,6 +144,7 @@ __all__ = [
     "JobPromise",
     "JobStatus",
     "JobSubmission",
+    "JobTerminal",
     "LimitsInput",
     "LogProofUnavailable",
     "MethodNotAllowed",
@@ -147,6 +155,7 @@ __all__ = [
     "OutputContent",
     "OutputName",
     "PayloadTooLarge",
+    "PrincipalNotAllowed",
     "PromiseNotOffered",
     "PromiseUnavailable",
     "PublicKey",
@@ -168,6 +177,12 @@ __all__ = [
     "Submitted",
     "TenantCapacityExhausted",
     "TerminalStatus",
+    "Tool",
+    "ToolCall",
+    "ToolCallAnswered",
+    "ToolCallNotFound",
+    "ToolDescription",
+    "ToolResultMisfit",
     "TransportFailure",
     "Unauthorized",
     "UnsupportedLanguage",

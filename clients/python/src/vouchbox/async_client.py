@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
@@ -16,9 +18,10 @@ from . import gradings as _gradings
 from . import jobs as _jobs
 from . import record as _record
 from . import run as _run
+from . import tools as _tools
 from . import workspace as _workspace
 from .backoff import Retry
-from .effects import Answer, Call, Effect, Emit, Flow, Pause, Request, Send, Stream, TakeTurn, advance
+from .effects import Answer, Begin, Call, Effect, Emit, Flow, Invoke, Pause, Request, Send, Stream, TakeTurn, advance
 from .session import Session
 from .transport import Gathering, arguments_of
 from .turns import Turns
@@ -94,9 +97,18 @@ class _Driver(Generic[C]):
                 return await asyncio.sleep(seconds)
             case TakeTurn(turns, most):
                 return await _take(turns, most)
-            case Call(function, text):
-                returned = function(text)
+            case Call(function, about):
+                returned = function(about)
                 return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
+            case Invoke():
+                deadline = asyncio.timeout(effect.timeout_seconds)
+                try:
+                    async with deadline:
+                        return await _invoked(effect)
+                except TimeoutError as late:
+                    raise (effect.late() if deadline.expired() else late) from None
+            case Begin(flow):
+                return asyncio.create_task(self._drive(flow))
 
     async def _exchange(self, request: Request) -> Answer:
         gathering = Gathering(self._session, request)
@@ -108,6 +120,39 @@ class _Driver(Generic[C]):
             return gathering.answer()
         except httpx.HTTPError as error:
             raise gathering.failure(error) from error
+
+
+async def _invoked(effect: Invoke) -> object:
+    """What the function returns. It may take its time, so it is called in a thread unless it is a coroutine."""
+    if inspect.iscoroutinefunction(effect.function):
+        return await cast("Awaitable[object]", effect.called())
+    returned = await _in_thread(effect.called)
+    return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
+
+
+def _in_thread(function: Callable[[], object]) -> asyncio.Future[object]:
+    """What a function returns that is called in a thread. One that hangs holds neither the loop's end nor the process."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[object] = loop.create_future()
+
+    def settle(returned: object, raised: Exception | None) -> None:
+        if future.done():
+            return
+        if raised is None:
+            future.set_result(returned)
+        else:
+            future.set_exception(raised)
+
+    def work() -> None:
+        try:
+            reply = (function(), None)
+        except Exception as raised:
+            reply = (None, raised)
+        with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile.
+            loop.call_soon_threadsafe(settle, *reply)
+
+    threading.Thread(target=work, daemon=True).start()
+    return future
 
 
 async def _take(turns: Turns, most: int) -> None:
@@ -194,6 +239,8 @@ class AsyncClient(_Driver[Session]):
     promise = _awaiting(_jobs.promise)
     pending = _awaiting(_jobs.pending)
     canary = _awaiting(_jobs.canary)
+    tool_calls = _awaiting(_tools.tool_calls)
+    answer_tool_call = _awaiting(_tools.answer_tool_call)
     public_key = _awaiting(_jobs.public_key)
     grade = _awaiting(_grade.grade)
     capabilities = _awaiting(_jobs.capabilities)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import inspect
+import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import httpx
 
@@ -16,9 +19,10 @@ from . import gradings as _gradings
 from . import jobs as _jobs
 from . import record as _record
 from . import run as _run
+from . import tools as _tools
 from . import workspace as _workspace
 from .backoff import Retry
-from .effects import Answer, Call, Effect, Emit, Flow, Pause, Request, Send, Stream, TakeTurn, advance
+from .effects import Answer, Begin, Call, Effect, Emit, Flow, Invoke, Pause, Request, Send, Stream, TakeTurn, advance
 from .session import Session
 from .transport import Gathering, arguments_of
 from .turns import Turns
@@ -81,8 +85,14 @@ class _Driver(Generic[C]):
                 return time.sleep(seconds)
             case TakeTurn(turns, most):
                 return _take(turns, most)
-            case Call(function, text):
-                return function(text)
+            case Call(function, about):
+                return function(about)
+            case Invoke():
+                return _invoked(effect)
+            case Begin(flow):
+                # Nothing ends a thread from outside: one that hangs in a function of the caller's must not hold the process.
+                threading.Thread(target=self._drive, args=(flow,), daemon=True).start()
+                return _Left()
 
     def _exchange(self, request: Request) -> Answer:
         gathering = Gathering(self._session, request)
@@ -94,6 +104,43 @@ class _Driver(Generic[C]):
             return gathering.answer()
         except httpx.HTTPError as error:
             raise gathering.failure(error) from error
+
+
+class _Left:
+    """A thread, which is left to itself."""
+
+    def cancel(self) -> None: ...
+
+
+def _invoked(effect: Invoke) -> object:
+    if effect.timeout_seconds is None:
+        return _returned(effect)
+    replies: queue.SimpleQueue[tuple[object, Exception | None]] = queue.SimpleQueue()
+
+    def answer() -> None:
+        try:
+            replies.put((_returned(effect), None))
+        except Exception as raised:
+            replies.put((None, raised))
+
+    threading.Thread(target=answer, daemon=True).start()
+    try:
+        returned, raised = replies.get(timeout=effect.timeout_seconds)
+    except queue.Empty:
+        raise effect.late() from None
+    if raised is not None:
+        raise raised
+    return returned
+
+
+def _returned(effect: Invoke) -> object:
+    """What the function returns, in an event loop of its own where that is something to await."""
+    returned = effect.called()
+
+    async def awaited() -> object:
+        return await cast("Awaitable[object]", returned)
+
+    return asyncio.run(awaited()) if inspect.isawaitable(returned) else returned
 
 
 def _take(turns: Turns, most: int) -> None:
@@ -171,6 +218,8 @@ class Client(_Driver[Session]):
     promise = _blocking(_jobs.promise)
     pending = _blocking(_jobs.pending)
     canary = _blocking(_jobs.canary)
+    tool_calls = _blocking(_tools.tool_calls)
+    answer_tool_call = _blocking(_tools.answer_tool_call)
     public_key = _blocking(_jobs.public_key)
     grade = _blocking(_grade.grade)
     capabilities = _blocking(_jobs.capabilities)

@@ -132,12 +132,56 @@ class Interactor(TypedDict):
     reproducible: NotRequired[bool]
 
 
+class ToolDescription(TypedDict):
+    """A tool that a program may call. Schemas are JSON Schema of draft 2020-12, of some keywords."""
+
+    name: str
+    description: NotRequired[str]
+    arguments: NotRequired[dict[str, Any]]
+    result: NotRequired[dict[str, Any]]
+
+
+class ToolLimitsInput(TypedDict, total=False):
+    """Bounds of a program's calls of tools, which the service clamps."""
+
+    calls: float
+    call_bytes: float
+    total_bytes: float
+
+
+class OpenToolCall(TypedDict):
+    """A call that nobody has answered. `seq` is the number of its event, by which it is answered."""
+
+    seq: int
+    timestamp: str
+    tool: str
+    arguments: Any
+
+
+class ToolCalls(TypedDict):
+    """Calls that are open. `next_cursor` is None once the job has ended."""
+
+    calls: list[OpenToolCall]
+    next_cursor: int | None
+
+
+class ToolAnswerTaken(TypedDict):
+    """`seq` is the number of the event of the answer, and `replayed` whether the same answer was taken before."""
+
+    call_seq: int
+    seq: int
+    replayed: bool
+
+
 class JobSubmission(Interactor):
     """The body of `POST /v1/jobs`."""
 
     stdin: NotRequired[str | None]
     build: NotRequired[Build]
     interactor: NotRequired[Interactor]
+    tools: NotRequired[list[ToolDescription]]
+    tool_limits: NotRequired[ToolLimitsInput]
+    tool_principals: NotRequired[list[str]]
     promise: NotRequired[bool]
 
 
@@ -382,6 +426,7 @@ class Capabilities(TypedDict):
     languages: list[str]
     isolation_class: IsolationClass | None
     limits: dict[str, dict[str, float]]
+    tools: NotRequired[dict[str, Any]]
     artifacts: dict[str, int]
     blobs: dict[str, int]
     concurrent_mem_mb_max: int

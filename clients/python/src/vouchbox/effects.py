@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from .turns import Turns
 
@@ -61,10 +61,46 @@ class TakeTurn:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a function of the caller's. What it raises is raised in the flow."""
+    """Call a function of the caller's. The reply is what it returns; what it raises is raised in the flow."""
 
-    function: Callable[[str], object]
-    text: str
+    function: Callable[[Any], object]
+    about: object
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """Call a function of the caller's that may take its time: with arguments by name, or one that is no object.
+
+    The reply is what it returns. What it raises is raised in the flow, and TimeoutError once so many seconds are over.
+    """
+
+    function: Callable[..., object]
+    arguments: object
+    timeout_seconds: float | None
+
+    def called(self) -> object:
+        """What the function returns."""
+        given = self.arguments
+        return self.function(**cast("dict[str, object]", given)) if isinstance(given, dict) else self.function(given)
+
+    def late(self) -> TimeoutError:
+        """What is raised once the time is over."""
+        return TimeoutError(f"the tool took longer than {self.timeout_seconds} s")
+
+
+class Running(Protocol):
+    """A flow that was begun."""
+
+    def cancel(self) -> object:
+        """Ends it where it waits, if it can be ended there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Begin a flow beside this one, which goes on. The reply is `Running`. That flow must raise nothing."""
+
+    flow: Flow[None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +110,7 @@ class Emit(Generic[T]):
     value: T
 
 
-Effect: TypeAlias = Send | Pause | TakeTurn | Call
+Effect: TypeAlias = Send | Pause | TakeTurn | Call | Invoke | Begin
 Flow: TypeAlias = Generator[Effect, object, T]
 """A flow that returns a T."""
 Stream: TypeAlias = Generator[Effect | Emit[T], object, None]

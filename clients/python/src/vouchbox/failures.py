@@ -73,8 +73,16 @@ class InsufficientScope(ServiceFailure):
     """The credential lacks a scope that the request needs."""
 
 
+class PrincipalNotAllowed(ServiceFailure):
+    """The job was submitted by another principal, and names this one not among those that answer."""
+
+
 class JobNotFound(ServiceFailure):
     """No such job belongs to the tenant."""
+
+
+class ToolCallNotFound(ServiceFailure):
+    """The job made no such call of a tool, or the service answered it itself."""
 
 
 class GradingNotFound(ServiceFailure):
@@ -141,6 +149,18 @@ class BodyTimeout(ServiceFailure):
 
 class JobNotTerminal(ServiceFailure):
     """The job has not ended yet."""
+
+
+class JobTerminal(ServiceFailure):
+    """The job has ended."""
+
+
+class ToolCallAnswered(ServiceFailure):
+    """The call of a tool has another answer already."""
+
+
+class ToolResultMisfit(ServiceFailure):
+    """The result does not fit the tool's schema, and the call is still open."""
 
 
 class PayloadTooLarge(ServiceFailure):

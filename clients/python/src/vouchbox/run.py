@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .contract import Event, FileContent, IsolationClass, JobSubmission, LimitsInput
+from .contract import Event, FileContent, IsolationClass, JobSubmission, LimitsInput, ToolLimitsInput
 from .effects import Call, Flow, TakeTurn
 from .failures import EvidenceFailure, ServiceFailure, TransportFailure, VouchboxError
 from .follow import Follower
@@ -15,6 +15,7 @@ from .outcome import Result, RunResult, Submitted, parse_result, run_result_of
 from .promise import PromiseWish, makes_promises
 from .session import Session, call, exchange, facts_of, supports
 from .submission import EVERY_OUTPUT, submission_of
+from .tools import Approve, ToolRunner, Tools, with_tools
 
 _RUNS_USUAL = 8
 """Runs at once of a service that does not say how many one tenant may have."""
@@ -41,6 +42,10 @@ def run(
     on_stdout: OnText | None = None,
     on_stderr: OnText | None = None,
     promise: PromiseWish = False,
+    tools: Tools | None = None,
+    approve: Approve | None = None,
+    tool_limits: ToolLimitsInput | None = None,
+    tools_at_once: int = 16,
 ) -> Flow[RunResult]:
     """Runs a program and returns its result. A program that fails is a result, not an error.
 
@@ -52,6 +57,10 @@ def run(
 
     `on_stdout` and `on_stderr` take output while the program runs. Ctrl-C, the cancellation of the task, and whatever the
     callbacks raise cancel the job and are then raised here.
+
+    `tools` are functions that the program may call by their names there, as `tools.search(query="…")`. What one raises is an
+    exception of the program. `Client` calls them in threads, and so does `AsyncClient` what is no coroutine; at most
+    `tools_at_once` run at a time. `approve` is asked before each.
 
     With `promise`, a promise is asked for and kept with the result. Where it is `"required"`, a run counts as accepted only
     with one: without it, or if the service keeps no log, the job is cancelled and the run fails.
@@ -69,13 +78,16 @@ def run(
         limits=limits,
         reproducible=reproducible,
     )
+    if tools is not None:
+        submission = with_tools(submission, tools, tool_limits)
     if "build" not in submission:  # What a build brings back is its product.
         submission.setdefault("outputs", list(EVERY_OUTPUT))
     is_promised = yield from makes_promises(session, promise)
     if is_promised:  # Whoever ends the job sends the same submission again.
         submission["promise"] = True
     wish = promise if is_promised else False
-    running = _Run(session, submission, idempotency_key or random_key(), on_stdout, on_stderr, wish)
+    key = idempotency_key or random_key()
+    running = _Run(session, submission, key, on_stdout, on_stderr, wish, tools, approve, tools_at_once)
     yield from take_turn(session)
     try:
         ended = yield from running.result()
@@ -109,6 +121,9 @@ class _Run:
     on_stdout: OnText | None
     on_stderr: OnText | None
     promise: PromiseWish
+    tools: Tools | None
+    approve: Approve | None
+    tools_at_once: int
     submitted: Submitted | None = None
     job_id: str | None = None
     receipt: Mapping[str, Any] | None = None
@@ -116,13 +131,23 @@ class _Run:
     was_refused: bool = False
 
     def result(self) -> Flow[Result]:
-        if self.on_stdout is None and self.on_stderr is None:
+        # Calls of tools are events, too.
+        if self.on_stdout is None and self.on_stderr is None and self.tools is None:
             return (yield from self._waited())
         submitted = yield from self._submit(None)
         follower = Follower(self.session, submitted.job_id, tells_end=True)
-        while events := (yield from follower.next_events()):
-            for event in events:
-                yield from self._pass_on(event)
+        runner = ToolRunner(
+            self.session, submitted.job_id, submitted.replayed, self.tools or {}, self.approve, self.tools_at_once
+        )
+        try:
+            while events := (yield from follower.next_events()):
+                for event in events:
+                    yield from runner.take(event)
+                    yield from self._pass_on(event)
+        finally:
+            runner.end()
+        if runner.failure is not None:
+            raise runner.failure
         ended = follower.ended or {}
         self.receipt = ended.get("receipt")
         told = ended.get("result")

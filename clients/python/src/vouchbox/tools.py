@@ -1,0 +1,218 @@
+"""The tools of a run: functions of the caller's, which the program calls. Calls and answers are events of the job."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+from .contract import Event, JobSubmission, ToolAnswerTaken, ToolCalls, ToolDescription, ToolLimitsInput
+from .effects import Begin, Call, Flow, Invoke, Request, Running
+from .failures import ServiceFailure, TransportFailure, VouchboxError
+from .jobs import cancel_request
+from .session import Session, call, decode, exchange, job_path, read
+from .submission import body_of
+from .answer_check import check_answer
+from .tool_schema import Schema, arguments_schema
+
+_ERROR_CHARACTERS_MAX = 4096
+_DESCRIPTION_CHARACTERS_MAX = 1024
+
+_UNFIT = frozenset(("tool_result_misfit", "payload_too_large", "invalid_request", "invalid_json"))
+"""Refusals after which the program is told an error in place of the answer: the answer is not what the service takes."""
+
+_LATE = frozenset(("job_terminal", "tool_call_answered", "job_not_found"))
+"""Refusals after which nobody waits for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that a program may call, and what is told of it.
+
+    What is left out comes from the function: the description is the first paragraph of its docstring, and the JSON Schema
+    of `arguments` says what its type hints say. A result that does not fit the schema `result` is an error of the tool.
+    """
+
+    function: Callable[..., object]
+    description: str | None = None
+    arguments: Schema | None = None
+    result: Schema | None = None
+    timeout_seconds: float | None = None
+    """How long it may take, before the program is told that it took too long."""
+
+    def described_as(self, name: str) -> ToolDescription:
+        """The tool as the service is told of it."""
+        documented = (inspect.getdoc(self.function) or "").split("\n\n")[0][:_DESCRIPTION_CHARACTERS_MAX]
+        told = {
+            "name": name,
+            "description": self.description if self.description is not None else documented or None,
+            "arguments": self.arguments if self.arguments is not None else arguments_schema(self.function),
+            "result": self.result,
+        }
+        return cast("ToolDescription", {word: value for word, value in told.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that waits for its answer."""
+
+    job_id: str
+    seq: int
+    """The number of its event."""
+    tool: str
+    arguments: Any
+
+
+Tools: TypeAlias = Mapping[str, Callable[..., object] | Tool]
+Approve: TypeAlias = Callable[[ToolCall], object]
+"""Asked before a tool runs: True lets it run, anything else is told to the program, text as the reason."""
+
+
+def tool_calls(session: Session, job_id: str, *, after: int = 0, wait_seconds: float = 0.0) -> Flow[ToolCalls]:
+    """The calls that nobody has answered, of those with a greater number than `after`.
+
+    With `wait_seconds` (0 to 300) the answer comes as soon as there is one. `next_cursor` is None once the job has ended.
+    """
+    path = job_path(job_id, "/tool-calls", after=after or None, wait_seconds=wait_seconds or None)
+    route = "GET /v1/jobs/{id}/tool-calls"
+    return cast("ToolCalls", (yield from read(session, path, route=route, wait_seconds=wait_seconds)))
+
+
+def answer_tool_call(session: Session, job_id: str, seq: int, answer: Mapping[str, object]) -> Flow[ToolAnswerTaken]:
+    """Answers a call by its number, with `{"result": …}` or `{"error": "…"}`. The same answer again is the same."""
+    headers = {"accept": "application/json", "content-type": "application/json"}
+    request = Request("POST", job_path(job_id, f"/tool-calls/{seq}"), headers, body_of(answer))
+    body = decode((yield from call(session, request)))
+    check_answer("POST /v1/jobs/{id}/tool-calls/{seq}", body)
+    return cast("ToolAnswerTaken", body)
+
+
+def with_tools(submission: JobSubmission, tools: Tools, limits: ToolLimitsInput | None) -> JobSubmission:
+    """The submission with the tools in it. One that describes a tool itself is believed."""
+    described = list(submission.get("tools", ()))
+    known = {each["name"] for each in described}
+    others = [_tool_of(tool).described_as(name) for name, tool in tools.items() if name not in known]
+    more: JobSubmission = {**submission, "tools": [*described, *others]}
+    return more if limits is None else {**more, "tool_limits": limits}
+
+
+def _tool_of(tool: Callable[..., object] | Tool) -> Tool:
+    return tool if isinstance(tool, Tool) else Tool(tool)
+
+
+@dataclass(slots=True)
+class ToolRunner:
+    """Answers the calls of one job while it runs, at most `at_once` at a time."""
+
+    session: Session
+    job_id: str
+    is_replayed: bool
+    tools: Tools
+    approve: Approve | None
+    at_once: int
+    failure: Exception | None = None
+    """The first error for which the run ends."""
+    _is_over: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _waiting: deque[ToolCall] = field(default_factory=deque[ToolCall])
+    _running: list[Running] = field(default_factory=list[Running])
+    _workers: int = 0
+
+    def take(self, event: Event) -> Flow[None]:
+        """Takes each event of the job. A call of a tool is answered beside whatever else goes on."""
+        if event["kind"] != "tool_call":
+            return
+        data = event["data"]
+        if "refused" in data or data["tool"] not in self.tools:
+            return
+        with self._lock:
+            self._waiting.append(ToolCall(self.job_id, event["seq"], data["tool"], data["arguments"]))
+            begins = self._workers < self.at_once
+            self._workers += begins
+        if begins:
+            running = yield Begin(self._work())
+            self._running.append(cast("Running", running))
+
+    def end(self) -> None:
+        """Nobody waits for an answer any more."""
+        self._is_over = True
+        for running in self._running:
+            running.cancel()
+
+    def _work(self) -> Flow[None]:
+        while (waiting := self._next()) is not None:
+            try:
+                yield from self._answer(waiting)
+            except Exception as failure:
+                yield from self._fail(failure)
+
+    def _next(self) -> ToolCall | None:
+        with self._lock:
+            if self._waiting and not self._is_over and self.failure is None:
+                return self._waiting.popleft()
+            self._workers -= 1
+            return None
+
+    def _fail(self, failure: Exception) -> Flow[None]:
+        """The run ends with this error. Whoever follows the job hears of its end."""
+        if self._is_over or self.failure is not None:
+            return
+        self.failure = failure
+        try:
+            yield from exchange(cancel_request(self.job_id))
+        except VouchboxError:
+            return
+
+    def _answer(self, waiting: ToolCall) -> Flow[None]:
+        # A job that was submitted before may have been answered then. A tool does not run a second time for nothing.
+        if self.is_replayed:
+            page = yield from tool_calls(self.session, self.job_id, after=waiting.seq - 1)
+            if not page["calls"] or page["calls"][0]["seq"] != waiting.seq:
+                return
+        verdict = True if self.approve is None else (yield Call(self.approve, waiting))
+        if verdict is not True:
+            return (yield from self._send(waiting, _error(verdict if isinstance(verdict, str) else "this call was not approved")))
+        tool = _tool_of(self.tools[waiting.tool])
+        try:
+            result = yield Invoke(tool.function, waiting.arguments, tool.timeout_seconds)
+            answer = {"result": json.loads(json.dumps(result, allow_nan=False, default=_plain))}
+        except Exception as raised:
+            answer = _error(_message_of(raised))
+        yield from self._send(waiting, answer)
+
+    def _send(self, waiting: ToolCall, answer: Mapping[str, object]) -> Flow[None]:
+        try:
+            yield from answer_tool_call(self.session, self.job_id, waiting.seq, answer)
+        except (ServiceFailure, UnicodeEncodeError) as failure:
+            code = failure.code if isinstance(failure, ServiceFailure) else "invalid_json"
+            if code in _LATE:
+                return
+            if code not in _UNFIT or "error" in answer:
+                raise
+            yield from self._send(waiting, _error(f"its result was not taken: {failure}"))
+        except TransportFailure:
+            if not self._is_over:
+                raise
+
+
+def _plain(value: object) -> object:
+    """What JSON has no word for, in words that it has."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    dump = getattr(value, "model_dump", None)  # Of Pydantic.
+    if callable(dump):
+        return dump(mode="json")
+    raise TypeError(f"{type(value).__name__} is no result of a tool")
+
+
+def _message_of(raised: Exception) -> str:
+    return str(raised) or type(raised).__name__
+
+
+def _error(text: str) -> dict[str, object]:
+    return {"error": text[:_ERROR_CHARACTERS_MAX].encode(errors="replace").decode()}

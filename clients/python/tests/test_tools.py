@@ -1,0 +1,297 @@
+"""Tools that are functions of the caller's, with real programs in real cells, by both clients."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+import pytest
+
+from service import Service
+from vouchbox import AsyncClient, Client, InvalidRequest, RunResult, Tool, ToolCall
+from vouchbox.tool_schema import arguments_schema
+
+Run = Callable[..., RunResult]
+
+
+def run_sync(url: str, key: str, code: str, **options: Any) -> RunResult:
+    with Client(url, key) as client:
+        return client.run(code, **options)
+
+
+def run_async(url: str, key: str, code: str, **options: Any) -> RunResult:
+    async def main() -> RunResult:
+        async with AsyncClient(url, key) as client:
+            return await client.run(code, **options)
+
+    return asyncio.run(main())
+
+
+@pytest.fixture(params=[run_sync, run_async], ids=["Client", "AsyncClient"])
+def run(request: pytest.FixtureRequest, service: Service, api_key: str) -> Run:
+    def made(code: str, **options: Any) -> RunResult:
+        return request.param(service.url, api_key, code, **{"limits": {"wall_seconds": 60}, **options})
+
+    return made
+
+
+SAYS = """
+try:
+    print(ascii(tools.it()))
+except tools.ToolError as error:
+    print("error:", error)
+"""
+
+
+def said(run: Run, it: Callable[..., object] | Tool, **options: Any) -> str:
+    return run(SAYS, tools={"it": it}, **options).stdout.strip()
+
+
+def test_a_program_calls_functions_of_the_caller(run: Run) -> None:
+    def search(query: str, limit: int = 2) -> list[str]:
+        return [f"about {query}"] * limit
+
+    async def fetch(url: str) -> str:
+        await asyncio.sleep(0)
+        return url.upper()
+
+    code = """
+print(tools.search(query="é"), tools.search(query="b", limit=1), tools.fetch(url="a"))
+try:
+    tools.search(limit="many")
+except tools.ToolError as error:
+    print(error)"""
+    result = run(code, tools={"search": search, "fetch": fetch})
+    assert result.stdout.startswith("['about é', 'about é'] ['about b'] A\n")
+    assert result.stdout.count("\n") == 2, "the service refuses what does not fit the hints"
+
+
+@dataclass
+class Page:
+    url: str
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (None, "None"),
+        ({"a": [1, 2.5, True]}, "{'a': [1, 2.5, True]}"),
+        (Page("x"), "{'url': 'x'}"),
+        (float("nan"), "error: Out of range float values are not JSON compliant"),
+        ({1, 2}, "error: set is no result of a tool"),
+        ("\x00\x1b]0;x\x07\u2028\"", "'\\x00\\x1b]0;x\\x07\\u2028\"'"),
+        ({"__proto__": {"polluted": 1}}, "{'__proto__': {'polluted': 1}}"),
+    ],
+    ids=["none", "json", "dataclass", "nan", "set", "hostile", "prototype"],
+)
+def test_a_result_is_json_or_an_error_of_the_tool(run: Run, value: object, word: str) -> None:
+    assert said(run, lambda: value).startswith(word)
+
+
+@pytest.mark.parametrize("value", ["x" * 300_000, "\ud800", 2**70 + 1], ids=["large", "half of a character", "large number"])
+def test_a_result_that_the_service_does_not_take_is_an_error_of_the_tool(run: Run, value: object) -> None:
+    assert said(run, lambda: value).startswith("error: its result was not taken: ")
+
+
+def test_what_a_tool_raises_is_an_exception_of_the_program(run: Run) -> None:
+    def fails() -> None:
+        raise LookupError("no such \ud800 page")
+
+    def silent() -> None:
+        raise LookupError
+
+    assert said(run, fails) == "error: no such ? page"
+    assert said(run, silent) == "error: LookupError"
+
+
+def test_calls_are_answered_beside_each_other(run: Run) -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    def hold() -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.02)
+        with lock:
+            now -= 1
+
+    code = """
+import asyncio
+async def main():
+    await asyncio.gather(*(tools.hold() for _ in range(12)))
+asyncio.run(main())
+print("done")"""
+    assert run(code, tools={"hold": hold}, tools_at_once=3).stdout == "done\n"
+    assert most == 3
+
+
+def test_a_tool_that_takes_too_long_is_told_so(run: Run) -> None:
+    released = threading.Event()
+    assert said(run, Tool(released.wait, arguments={}, timeout_seconds=0.1)) == "error: the tool took longer than 0.1 s"
+    released.set()
+
+
+def test_a_tool_runs_only_if_whoever_approves_says_so(run: Run) -> None:
+    asked: list[ToolCall] = []
+    code = """
+for n in range(3):
+    try:
+        print(tools.it(n=n))
+    except tools.ToolError as error:
+        print(error)"""
+
+    def approve(call: ToolCall) -> object:
+        asked.append(call)
+        return [True, False, "not today"][len(asked) - 1]
+
+    def same(n: int) -> int:
+        return n
+
+    result = run(code, tools={"it": same}, approve=approve)
+    assert result.stdout == "0\nthis call was not approved\nnot today\n"
+    assert [(each.tool, each.arguments) for each in asked] == [("it", {"n": n}) for n in range(3)]
+
+
+def test_an_error_of_whoever_approves_ends_the_run(run: Run, service: Service, api_key: str) -> None:
+    def approve(call: ToolCall) -> object:
+        raise ValueError("nobody is there")
+
+    with pytest.raises(ValueError, match="nobody is there"):
+        run("tools.it()", tools={"it": lambda: 1}, approve=approve)
+    with Client(service.url, api_key) as client:
+        (job,) = client.jobs()
+        assert client.wait(job["job_id"]).status == "cancelled"
+
+
+def test_a_run_ends_with_its_program_though_a_tool_hangs(run: Run) -> None:
+    released = threading.Event()
+    result = run("print(1)\ntools.it()", tools={"it": released.wait}, limits={"wall_seconds": 1})
+    assert (result.stdout, [each["type"] for each in result.violations]) == ("1\n", ["wall_time"])
+    released.set()
+
+
+def test_a_cancelled_run_cancels_its_tools_and_its_job(service: Service, api_key: str) -> None:
+    ended: list[str] = []
+
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def hang() -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                ended.append("tool")
+                raise
+
+        async with AsyncClient(service.url, api_key) as client:
+            task = asyncio.create_task(client.run("tools.it()", tools={"it": hang}))
+            await begun.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            jobs = [job async for job in client.jobs()]
+            assert (await client.wait(jobs[0]["job_id"])).status == "cancelled"
+
+    asyncio.run(main())
+    assert ended == ["tool"]
+
+
+def test_a_job_that_was_submitted_before_has_tools_run_only_for_calls_that_are_open(service: Service, api_key: str) -> None:
+    ran: list[int] = []
+
+    def note(n: int) -> str:
+        ran.append(n)
+        return "now"
+
+    body: Any = {
+        "language": "python",
+        "code": "print(tools.it(n=1), tools.it(n=2))",
+        "outputs": ["output/**"],
+        "tools": [{"name": "it"}],
+    }
+    with Client(service.url, api_key) as client:
+        stored = client.submit(body, idempotency_key="again")
+        page = client.tool_calls(stored.job_id, wait_seconds=50)
+        taken = client.answer_tool_call(stored.job_id, page["calls"][0]["seq"], {"result": "before"})
+        again = client.answer_tool_call(stored.job_id, page["calls"][0]["seq"], {"result": "before"})
+        assert (taken["replayed"], again) == (False, {**taken, "replayed": True})
+        result = client.run(body, idempotency_key="again", tools={"it": note})
+        assert (result.job_id, result.stdout, ran) == (stored.job_id, "before now\n", [2])
+        assert client.tool_calls(stored.job_id)["next_cursor"] is None
+
+
+def test_a_name_that_the_service_does_not_take_is_refused(run: Run) -> None:
+    with pytest.raises(InvalidRequest):
+        run("", tools={"no name": lambda: 1})
+
+
+class Filter(TypedDict):
+    field: str
+    values: NotRequired[list[str]]
+    inner: NotRequired[Filter]
+
+
+def test_type_hints_are_a_schema() -> None:
+    def search(
+        query: Annotated[str, "what to look for"],
+        limit: int = 3,
+        weight: float | None = None,
+        kinds: list[Literal["page", "file"]] = [],
+        counts: dict[str, int] = {},
+        where: Filter | None = None,
+        anything: Any = None,
+        *rest: str,
+        **more: str,
+    ) -> None:
+        """Finds pages.
+
+        By their words.
+        """
+
+    filtered = {
+        "type": "object",
+        "properties": {"field": {"type": "string"}, "values": {"type": "array", "items": {"type": "string"}}, "inner": {}},
+        "required": ["field"],
+    }
+    assert Tool(search).described_as("search") == {
+        "name": "search",
+        "description": "Finds pages.",
+        "arguments": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "what to look for"},
+                "limit": {"type": "integer"},
+                "weight": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+                "kinds": {"type": "array", "items": {"enum": ["page", "file"]}},
+                "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+                "where": {"anyOf": [filtered, {"type": "null"}]},
+                "anything": {},
+            },
+            "additionalProperties": True,
+            "required": ["query"],
+        },
+    }
+
+
+def test_what_says_nothing_of_its_arguments_has_no_schema() -> None:
+    def by_place(query: str, /) -> None: ...
+
+    assert [arguments_schema(len), arguments_schema(by_place)] == [None, None]
+
+
+def test_an_object_that_can_be_called_is_a_tool(run: Run) -> None:
+    class Counter:
+        def __init__(self) -> None:
+            self.count = 0
+
+        def __call__(self, by: int) -> int:
+            self.count += by
+            return self.count
+
+    assert run("print(tools.it(by=2), tools.it(by=3))", tools={"it": Counter()}).stdout == "2 5\n"

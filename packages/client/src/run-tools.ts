@@ -1,0 +1,216 @@
+/**
+ * The tools of a run: functions of the caller's, which the program calls. Each call is an event of the job, and so is its
+ * answer. A page loads this with the first run that has tools.
+ */
+import type { JobEvent, JobSubmission, Tool, ToolAnswer } from './contract-types.ts';
+import { definedEntries } from './defined-entries.ts';
+import { ServiceFailure } from './failure.ts';
+import type { Session } from './session.ts';
+import { jsonSchemaOf, type ToolSchema, validated } from './tool-schema.ts';
+import { answerToolCall, openToolCalls } from './tools.ts';
+import { Turns } from './turns.ts';
+
+/** A call that waits for its answer. */
+export interface ToolCall {
+  readonly job_id: string;
+  /** The number of its event. */
+  readonly seq: number;
+  readonly tool: string;
+  /** What the program gave, after the schema where there is one. */
+  readonly arguments: unknown;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers a call. What it returns is sent as JSON, nothing as null, and what it throws as the error of the tool. */
+// biome-ignore lint/suspicious/noExplicitAny: what a program gives has the type that the caller's schema states
+export type ToolFunction = (given: any, call: ToolCall) => unknown;
+
+/** A function and what is told of it. */
+export interface ToolDefinition {
+  readonly description?: string | undefined;
+  /** The service refuses other arguments before anybody is asked. */
+  readonly arguments?: ToolSchema | undefined;
+  /** A result that does not fit is an error of the tool. */
+  readonly result?: ToolSchema | undefined;
+  /** How long it may take, before the program is told that it took too long. */
+  readonly timeoutSeconds?: number | undefined;
+  readonly execute: ToolFunction;
+}
+
+export type RunTools = Readonly<Record<string, ToolFunction | ToolDefinition>>;
+
+/** Asked before a tool runs: true lets it run, anything else is told to the program, text as the reason. */
+export type Approve = (call: ToolCall) => unknown;
+
+export interface ToolOptions {
+  /** The functions that the program may call, by name. */
+  readonly tools?: RunTools | undefined;
+  readonly approve?: Approve | undefined;
+  readonly toolLimits?: JobSubmission['tool_limits'];
+  /** How many tools run at once, while other calls wait. Default 16. */
+  readonly toolsAtOnce?: number | undefined;
+}
+
+const toolsAtOnceUsual = 16;
+const errorCharsMax = 4096;
+
+/** Refusals after which the program is told an error in place of the answer: the answer is not what the service takes. */
+const unfit: ReadonlySet<string> = new Set([
+  'tool_result_misfit',
+  'payload_too_large',
+  'invalid_request',
+  'invalid_json',
+]);
+/** Refusals after which nobody waits for the answer. */
+const late: ReadonlySet<string> = new Set(['job_terminal', 'tool_call_answered', 'job_not_found']);
+
+/** The submission with the tools in it. One that describes a tool itself is believed. */
+export function withTools(submission: JobSubmission, { tools = {}, toolLimits }: ToolOptions): JobSubmission {
+  const described = submission.tools ?? [];
+  const others = Object.entries(tools).filter(([name]) => !described.some((tool) => tool.name === name));
+  return {
+    ...submission,
+    tools: [...described, ...others.map(([name, tool]) => toolOf(name, definitionOf(tool)))],
+    ...(toolLimits && { tool_limits: toolLimits }),
+  };
+}
+
+function toolOf(name: string, { description, ...schemas }: ToolDefinition): Tool {
+  const told = {
+    description,
+    arguments: jsonSchemaOf(schemas.arguments, 'input'),
+    result: jsonSchemaOf(schemas.result, 'output'),
+  };
+  return { name, ...Object.fromEntries(definedEntries(told)) };
+}
+
+function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
+  return typeof tool === 'function' ? { execute: tool } : tool;
+}
+
+/** Answers the calls of one job while it runs. */
+export class ToolRunner {
+  readonly #session: Session;
+  readonly #job: { readonly job_id: string; readonly replayed: boolean };
+  readonly #options: ToolOptions;
+  readonly #turns = new Turns();
+  readonly #over = new AbortController();
+  /** Aborts with the first error for which the run ends. */
+  readonly #failed = new AbortController();
+
+  constructor(session: Session, job: { readonly job_id: string; readonly replayed: boolean }, options: ToolOptions) {
+    this.#session = session;
+    this.#job = job;
+    this.#options = options;
+  }
+
+  /** Aborts as that signal does, or with the first error for which the run ends. */
+  during(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#failed.signal : AbortSignal.any([signal, this.#failed.signal]);
+  }
+
+  /** Takes each event of the job. A call of a tool is answered beside whatever else goes on. */
+  take({ kind, seq, data }: JobEvent): void {
+    if (kind !== 'tool_call' || data.refused !== undefined || !this.#knows(data.tool)) return;
+    const call = {
+      job_id: this.#job.job_id,
+      seq,
+      tool: data.tool,
+      arguments: data.arguments,
+      signal: this.#over.signal,
+    };
+    this.#answer(call).catch((error: unknown) => this.#failed.abort(error));
+  }
+
+  /** Nobody waits for an answer any more. @throws the error for which the run ends */
+  end(): void {
+    this.#over.abort(new Error('the run is over'));
+    this.#failed.signal.throwIfAborted();
+  }
+
+  #knows(tool: string): boolean {
+    return Object.hasOwn(this.#options.tools ?? {}, tool);
+  }
+
+  async #answer(call: ToolCall): Promise<void> {
+    try {
+      await this.#turns.take(this.#options.toolsAtOnce ?? toolsAtOnceUsual, call.signal);
+      try {
+        if (await this.#isOpen(call)) await this.#send(call, await this.#outcome(call));
+      } finally {
+        this.#turns.passOn();
+      }
+    } catch (error) {
+      if (!call.signal.aborted) throw error;
+    }
+  }
+
+  /** A job that was submitted before may have been answered then. A tool does not run a second time for nothing. */
+  async #isOpen({ job_id, seq, signal }: ToolCall): Promise<boolean> {
+    if (!this.#job.replayed) return true;
+    const { calls } = await openToolCalls(this.#session, job_id, { after: seq - 1, signal });
+    return calls[0]?.seq === seq;
+  }
+
+  async #outcome(call: ToolCall): Promise<ToolAnswer> {
+    const { execute, timeoutSeconds, ...schemas } = definitionOf(this.#options.tools?.[call.tool] as ToolDefinition);
+    const { approve } = this.#options;
+    try {
+      const fit = await validated(schemas.arguments, call.arguments);
+      if ('problem' in fit) return { error: `the arguments do not fit: ${fit.problem}` };
+      const asked = { ...call, arguments: fit.value };
+      const verdict = approve === undefined || (await this.#orFail(() => approve(asked)));
+      if (verdict !== true) return { error: typeof verdict === 'string' ? verdict : 'this call was not approved' };
+      return { result: plain(await inTime(execute, asked, timeoutSeconds)) };
+    } catch (error) {
+      return { error: messageOf(error) };
+    }
+  }
+
+  /** Nothing runs that nobody could decide about: an error of whoever approves ends the run. */
+  async #orFail<Found>(decide: () => Found | Promise<Found>): Promise<Found> {
+    try {
+      return await decide();
+    } catch (error) {
+      this.#failed.abort(error);
+      throw error;
+    }
+  }
+
+  async #send({ job_id, seq, signal }: ToolCall, answer: ToolAnswer): Promise<void> {
+    try {
+      await answerToolCall(this.#session, { job_id, seq, signal }, answer);
+    } catch (error) {
+      if (!(error instanceof ServiceFailure)) throw error;
+      if (late.has(error.code)) return;
+      if (!unfit.has(error.code) || answer.error !== undefined) throw error;
+      await this.#send({ job_id, seq, signal } as ToolCall, { error: `its result was not taken: ${error.message}` });
+    }
+  }
+}
+
+/** @throws whatever the function throws, or once it took too long */
+async function inTime(execute: ToolFunction, call: ToolCall, seconds: number | undefined): Promise<unknown> {
+  if (seconds === undefined) return await execute(call.arguments, call);
+  const deadline = AbortSignal.timeout(Math.ceil(seconds * 1000));
+  const signal = AbortSignal.any([call.signal, deadline]);
+  const late = new Promise<never>((_, reject) => {
+    deadline.addEventListener('abort', () => reject(new Error(`the tool took longer than ${seconds} s`)));
+  });
+  return await Promise.race([execute(call.arguments, { ...call, signal }), late]);
+}
+
+/** As JSON has it: nothing is null, and so are numbers that JSON lacks. @throws TypeError for what has no JSON */
+function plain(value: unknown): unknown {
+  if (value === undefined) return null;
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new TypeError(`a ${typeof value} is no result of a tool`);
+  return JSON.parse(text);
+}
+
+function messageOf(error: unknown): string {
+  const { message } = (error ?? {}) as { readonly message?: unknown };
+  const text = typeof message === 'string' && message !== '' ? message : `the tool threw a ${typeof error}`;
+  return text.slice(0, errorCharsMax).toWellFormed();
+}

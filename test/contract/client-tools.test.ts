@@ -1,0 +1,205 @@
+/** Tools that are functions of the caller's, by the reference client, with real programs in real cells. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createServiceClient, type RunOptions, type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { useRig } from '../rig/rig.ts';
+
+describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) => {
+  const rig = useRig({ provider, concurrency: '4' });
+  const client = (): ServiceClient => createServiceClient({ baseUrl: rig().service.url, apiKey: rig().alpha.key });
+  const run = (code: string, options: RunOptions) => client().run(code, { limits: { wall_seconds: 60 }, ...options });
+
+  test('a program calls functions of the caller, in each language', async () => {
+    const tools = { search: async ({ query }: { query: string }) => [`about ${query}`] };
+    const programs = [
+      ['python', 'print(tools.search(query="é")[0])'],
+      ['node', 'console.log((await tools.search({ query: "é" }))[0])'],
+      ['typescript', 'const [found]: string[] = await tools.search({ query: "é" }); console.log(found)'],
+      ['bash', `tool search '{"query": "é"}' | cut -d '"' -f 2`],
+    ] as const;
+    for (const [language, code] of programs)
+      expect(await run(code, { language, tools })).toMatchObject({ stdout: 'about é\n', stderr: '', exit_code: 0 });
+  });
+
+  test('calls are answered beside each other, as many as the caller lets run at once', async () => {
+    let open = 0;
+    let most = 0;
+    const hold = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await sleep(20);
+      open -= 1;
+      return null;
+    };
+    const code = 'await Promise.all(Array.from({ length: 12 }, () => tools.hold())); console.log("done")';
+    expect((await run(code, { language: 'node', tools: { hold }, toolsAtOnce: 3 })).stdout).toBe('done\n');
+    expect(most).toBe(3);
+  });
+});
+
+describe('a tool', () => {
+  const rig = useRig({ provider: 'namespace', concurrency: '4' });
+  const client = (): ServiceClient => createServiceClient({ baseUrl: rig().service.url, apiKey: rig().alpha.key });
+  const run = (code: string, options: RunOptions) => client().run(code, { limits: { wall_seconds: 60 }, ...options });
+  /** Prints what each call of the tool `it` comes to. */
+  const says = async (execute: (given: unknown) => unknown, more: RunOptions = {}) => {
+    const code =
+      'try:\n    print(ascii(tools.it()))\nexcept tools.ToolError as error:\n    print("error:", ascii(str(error)))';
+    return (await run(code, { tools: { it: { execute } }, ...more })).stdout.trim();
+  };
+
+  test.each<[string, () => unknown, string]>([
+    ['nothing', () => undefined, 'None'],
+    ['no number', () => Number.NaN, 'None'],
+    ['a value with its own form', () => new Date(0), "'1970-01-01T00:00:00.000Z'"],
+    ['a bigint', () => 1n, "error: 'Do not know how to serialize a BigInt'"],
+    ['a function', () => () => {}, "error: 'a function is no result of a tool'"],
+    ['hostile text', () => '\u0000\u001b]0;x\u0007\u2028"\\\n', String.raw`'\x00\x1b]0;x\x07\u2028"\\\n'`],
+    ['a prototype', () => JSON.parse('{"__proto__": {"polluted": 1}}'), "{'__proto__': {'polluted': 1}}"],
+  ])('that returns %s is understood as JSON has it', async (_, execute, said) => {
+    expect(await says(execute)).toBe(said);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ['an error', () => Promise.reject(new Error('no such page')), "'no such page'"],
+    [
+      'at once',
+      () => {
+        throw new TypeError('bad');
+      },
+      "'bad'",
+    ],
+    ['something else', () => Promise.reject('text'), "'the tool threw a string'"],
+    ['half of a character', () => Promise.reject(new Error('a\ud800b')), String.raw`'a\ufffdb'`],
+  ])('that throws %s is an exception of the program', async (_, execute, said) => {
+    expect(await says(execute)).toBe(`error: ${said}`);
+  });
+
+  test('whose result the service does not take is an error of the tool', async () => {
+    const circle: unknown[] = [];
+    circle.push(circle);
+    expect(await says(() => circle)).toMatch(/^error: .Converting circular structure/);
+    expect(await says(() => 'x'.repeat(300_000))).toMatch(/^error: .its result was not taken: /);
+    expect(await says(() => JSON.parse('['.repeat(40) + ']'.repeat(40)))).toMatch(
+      /^error: .its result was not taken: /,
+    );
+    expect(await says(() => '\ud800')).toMatch(/^error: .its result was not taken: /);
+  });
+
+  test('that takes too long is told so, and hears that nobody waits', async () => {
+    let heard: unknown = null;
+    const execute = (_: unknown, { signal }: { signal: AbortSignal }) =>
+      new Promise(() => signal.addEventListener('abort', () => (heard = signal.reason)));
+    const said = await says(() => {}, { tools: { it: { execute, timeoutSeconds: 0.1 } } });
+    expect(said).toBe("error: 'the tool took longer than 0.1 s'");
+    expect(heard).toMatchObject({ name: 'TimeoutError' });
+  });
+
+  test('with a schema of a library gets what the library makes of the arguments', async () => {
+    const seen: unknown[] = [];
+    const search = {
+      description: 'Finds pages.',
+      arguments: z.object({
+        query: z
+          .string()
+          .regex(/^[a-z]+$/)
+          .min(2),
+        limit: z.int().default(3),
+      }),
+      result: z.object({ pages: z.array(z.string()) }),
+      execute: (given: unknown) => seen.push(given) && { pages: ['a'] },
+    };
+    const code = `
+print(tools.search(query="ab"))
+for wrong in ({"query": "x"}, {"query": "A1"}, {"query": 7}):
+    try:
+        tools.search(wrong)
+    except tools.ToolError as error:
+        print(error)`;
+    const { stdout, receipt } = await run(code, { tools: { search } });
+    expect(stdout.split('\n')[0]).toBe("{'pages': ['a']}");
+    expect(stdout).toMatch(/\n.*\/query.*\nthe arguments do not fit: query: Invalid string.*\n.*\/query.*\n$/);
+    expect(seen).toEqual([{ query: 'ab', limit: 3 }]);
+    expect(receipt.status).toBe('succeeded');
+  });
+
+  test('with a schema of its result is an error of the program where it does not fit', async () => {
+    const tools = { it: { result: { type: 'number' }, execute: () => 'text' } };
+    expect(await says(() => {}, { tools })).toMatch(/^error: .its result was not taken: /);
+  });
+
+  test('runs only if whoever approves says so, and an error of theirs ends the run', async () => {
+    const asked: unknown[] = [];
+    const tools = { it: (given: unknown) => given };
+    const code = `
+for n in range(3):
+    try:
+        print(tools.it(n=n))
+    except tools.ToolError as error:
+        print(error)`;
+    const approve = ({ tool, arguments: given }: { tool: string; arguments: unknown }) => {
+      asked.push([tool, given]);
+      return [true, false, 'not today'][asked.length - 1];
+    };
+    const { stdout } = await run(code, { tools, approve });
+    expect(stdout).toBe("{'n': 0}\nthis call was not approved\nnot today\n");
+    expect(asked).toEqual([0, 1, 2].map((n) => ['it', { n }]));
+    const fails = () => Promise.reject(new RangeError('nobody is there'));
+    await expect(run(code, { tools, approve: fails })).rejects.toThrow('nobody is there');
+    const [job] = (await client().list({ limit: 1 })).items;
+    expect(await client().waitForResult(job?.job_id as string)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('that hangs is ended with its program by the signal of the run', async () => {
+    const ending = new AbortController();
+    let heard = false;
+    const hang = (_: unknown, { signal }: { signal: AbortSignal }) => {
+      signal.addEventListener('abort', () => (heard = true));
+      ending.abort(new Error('enough'));
+      return new Promise(() => {});
+    };
+    await expect(run('tools.hang()', { tools: { hang }, signal: ending.signal })).rejects.toThrow('enough');
+    expect(heard).toBe(true);
+    const [job] = (await client().list({ limit: 1 })).items;
+    expect(await client().waitForResult(job?.job_id as string)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('that nobody answers ends with the program', async () => {
+    const { stdout, violations } = await run('print(1)\ntools.hang()', {
+      tools: { hang: () => new Promise(() => {}) },
+      limits: { wall_seconds: 1 },
+    });
+    expect(stdout).toBe('1\n');
+    expect(violations.map(({ type }) => type)).toEqual(['wall_time']);
+  });
+
+  test('of a job that was submitted before runs only for calls that are open', async () => {
+    const ran: unknown[] = [];
+    const tools = { it: (given: unknown) => ran.push(given) };
+    const submission = {
+      language: 'python',
+      code: 'print(tools.it(n=1), tools.it(n=2))',
+      tools: [{ name: 'it' }],
+    } as const;
+    const body = { ...submission, tools: [...submission.tools], outputs: ['output/**'] };
+    const { job_id } = await client().submit(body, { idempotencyKey: 'again' });
+    const { calls } = await client().toolCalls(job_id, { waitSeconds: 50 });
+    await client().answerToolCall(job_id, calls[0]?.seq as number, { result: 'before' });
+    const result = await client().run(body, { idempotencyKey: 'again', tools });
+    expect([result.job_id, result.stdout, ran]).toEqual([job_id, 'before 1\n', [{ n: 2 }]]);
+  });
+
+  test('that the program may not call is refused by the service', async () => {
+    const code = 'try:\n    tools.other()\nexcept tools.ToolError as error:\n    print(error.tool)';
+    expect((await run(code, { tools: { it: () => 1 } })).stdout).toBe('other\n');
+    await expect(run('', { tools: { 'no name': () => 1 } })).rejects.toBeInstanceOf(ServiceFailure);
+  });
+
+  test('is called beside output that is heard while the program runs', async () => {
+    const heard: string[] = [];
+    const code = 'print("asks")\nprint(tools.it(n=1)["n"] + 1)';
+    await run(code, { tools: { it: (given: unknown) => given }, onStdout: (text) => heard.push(text) });
+    expect(heard.join('')).toBe('asks\n2\n');
+  });
+});
