@@ -1,9 +1,11 @@
 /** `vouchbox monitor` over real HTTP: what it says of a log that grows, and of each that does not. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type PromisePredicate, promiseStatement, signStatement } from '@vouchbox/evidence';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { Command, vouchbox } from '../rig/command.ts';
@@ -36,6 +38,21 @@ function grownBy(from: TestLog, count: number, word: string): TestLog {
   return from;
 }
 
+/** When the witness signs what is shown, in seconds. */
+const SEEN = 1_800_000_000;
+
+/** A promise that the log answers by a time in seconds. */
+function promiseBy(seconds: number, logOrigin = 'log.example/log/1'): string {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const predicate: PromisePredicate = {
+    ...{ tenant: 'acme', jobId: 'job_0197c0de-0000-7000-8000-000000000001', tenantJobNumber: 1, logOrigin },
+    ...{ acceptedAt: '2026-01-01T00:00:00.000Z', answerBy: new Date(seconds * 1000).toISOString() },
+    ...{ logKey: log.key.text, submission: { language: 'bash' } },
+  };
+  const signer = { key_id: 'key', sign: (message: Uint8Array) => new Uint8Array(sign(null, message, privateKey)) };
+  return file(Buffer.from(signStatement(promiseStatement(predicate), signer).envelope).toString());
+}
+
 /** The address of a service that shows this log, and answers what `says` has in place of it. */
 async function showing(shown: TestLog, says: Readonly<Record<string, string>> = {}): Promise<string> {
   const server = createServer((request, response) => {
@@ -43,7 +60,7 @@ async function showing(shown: TestLog, says: Readonly<Record<string, string>> = 
     const own = says[pathname];
     if (own !== undefined) response.end(own);
     else if (pathname === '/log/checkpoint')
-      response.end(shown.checkpoint(shown.size, testCosignature(witness, shown.headText(), 1_800_000_000)));
+      response.end(shown.checkpoint(shown.size, testCosignature(witness, shown.headText(), SEEN)));
     else if (pathname === '/log/consistency') response.end(shown.consistency(Number(searchParams.get('old'))));
     else response.writeHead(404).end();
   });
@@ -89,6 +106,20 @@ test('two addresses that show two logs are compared, and the proof against them 
   expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
   const shown = await serviceVerify(['head', state, `${state}.shown`, '--log-key', file(log.key.text)]);
   expect([shown.exitCode, shown.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
+});
+
+test('the first head that a witness saw after the time of a promise is kept beside it', async () => {
+  const [due, later, elsewhere] = [promiseBy(SEEN), promiseBy(SEEN + 1), promiseBy(SEEN, 'log.example/log/2')];
+  const promises = [due, later, elsewhere].flatMap((promise) => ['--promise', promise]);
+  const first = await looked(await showing(log), ...promises);
+  expect([first.code, first.stderr]).toEqual([0, expect.stringContaining(`is in ${due}.head`)]);
+  expect([due, later, elsewhere].map((promise) => existsSync(`${promise}.head`))).toEqual([true, false, false]);
+  const kept = readFileSync(`${due}.head`, 'utf8');
+  expect(kept).toContain('log.example/log/1\n10\n');
+  const again = await looked(await showing(grownBy(log.fork(), 5, 'more')), ...promises);
+  expect([again.code, readFileSync(`${due}.head`, 'utf8')]).toEqual([0, kept]);
+  const none = await looked(await showing(log), '--promise', file('none'));
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('is no promise')]);
 });
 
 test('the next tree is followed once that is accepted', async () => {

@@ -15,6 +15,7 @@ export function addMonitor(program: Command): void {
     .requiredOption('--log-key <file>', 'the key of the log, as NAME+HINT+BASE64')
     .requiredOption('--state <file>', 'remembers the largest head that was seen')
     .option('--witness <file>', 'the key of a witness of the log; may be given several times', collect, [])
+    .option('--promise <file>', 'a promise: the first witnessed head after its time is kept beside it', collect, [])
     .option('--accept-reopened', 'go on with a later tree of the log')
     .option('--every <seconds>', 'how long to wait from one look to the next', seconds, 60)
     .option('--once', 'look once')

@@ -15,8 +15,17 @@ import { readOfLog } from './log-reader.ts';
 
 /** What a look found. Of a `cheat`, `shown` is the head that does not fit, as the log signed it; null if it signed none. */
 export type Look =
-  | { readonly kind: 'fine'; readonly head: Checkpoint; readonly witnesses: readonly string[]; readonly text: string }
+  | FineLook
   | { readonly kind: 'cheat'; readonly word: string; readonly text: string; readonly shown: string | null };
+
+export interface FineLook {
+  readonly kind: 'fine';
+  readonly head: Checkpoint;
+  readonly witnesses: readonly string[];
+  /** When the last of them signed it, in seconds since the epoch; null if none did. */
+  readonly witnessedAt: number | null;
+  readonly text: string;
+}
 
 export interface LookOptions {
   readonly keys: LogKeys;
@@ -59,7 +68,9 @@ function firstOf({ log }: LogKeys): Pick<Checkpoint, 'origin' | 'size'> {
 async function fine(head: Checkpoint, { witnesses }: LogKeys, text: string): Promise<Look> {
   const times = await Promise.all(witnesses.map((witness) => cosignedAt(head.note, witness)));
   const signed = witnesses.filter((_, at) => typeof times[at] === 'number');
-  return { kind: 'fine', head, witnesses: signed.map(({ name }) => name), text };
+  const last = times.reduce<number>((latest, time) => (typeof time === 'number' ? Math.max(latest, time) : latest), -1);
+  const witnessedAt = signed.length === 0 ? null : last;
+  return { kind: 'fine', head, witnesses: signed.map(({ name }) => name), witnessedAt, text };
 }
 
 /** The head, or why it is no word of the log: its key, under the name of one of its trees, did not sign it. */

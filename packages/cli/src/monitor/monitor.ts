@@ -14,11 +14,14 @@ import { checkAddress } from '../service/service-access.ts';
 import { takeInterrupts, unlessInterrupted } from '../terminal/interrupts.ts';
 import { type JsonOption, note } from '../terminal/print.ts';
 import { type Look, lookAt, signedHead } from './look.ts';
+import { awaitedPromises, keepDue } from './promises-due.ts';
 
 export interface MonitorOptions extends JsonOption {
   readonly logKey: string;
   readonly witness: readonly string[];
   readonly state: string;
+  /** Files of promises whose times are watched. */
+  readonly promise: readonly string[];
   readonly every: number;
   readonly once?: boolean;
   readonly acceptReopened?: boolean;
@@ -30,6 +33,7 @@ export async function monitor(urls: readonly string[], options: MonitorOptions):
   const { logKey, witness, state, acceptReopened = false } = options;
   const { keys, remembered } = readLog({ logKey, witness, logState: state });
   if (keys === null) throw new UsageError('monitor needs --log-key, the key of the log');
+  let promises = awaitedPromises(options.promise);
   using interrupts = takeInterrupts();
   let seen = remembered == null ? null : await rememberedIn(remembered, state, keys);
   let unanswered = 0;
@@ -43,6 +47,7 @@ export async function monitor(urls: readonly string[], options: MonitorOptions):
       else {
         seen = look.head;
         rememberHead(state, noteText(seen.note));
+        promises = keepDue(promises, seen, look.witnessedAt);
       }
     }
     return null;
