@@ -1,4 +1,4 @@
-"""The examples of the README and of docs/GRADING.md, run as they stand there."""
+"""The examples of the README, of docs/GRADING.md and of docs/AGENTS.md, run as they stand there."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from service import ROOT, Service
 from vouchbox import Client
 
+AGENTS = (ROOT / "docs/AGENTS.md").read_text()
 GRADING = (ROOT / "docs/GRADING.md").read_text()
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -54,3 +55,13 @@ def test_the_example_of_grading_runs(service: Service, api_key: str, capsys: pyt
     assert said[0] == f"2 {known['graded'].verdict['tests'][0]['run']['wall_ms']}"
     assert [line.split()[0] for line in said[1:-1]] == ["job", "job", "program", "finished"]
     assert "'accepted': True" in said[-1]
+
+
+def test_the_examples_of_agents_print_what_they_say(service: Service, api_key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    examples = examples_of(AGENTS)
+    known: dict[str, Any] = {}
+    for example in examples:
+        exec(of_service(example, service, api_key), known)
+    printed = [line for line in capsys.readouterr().out.splitlines() if line]
+    told = [line for example in examples for line in re.findall("# → (.*)$", example, re.MULTILINE)]
+    assert (len(examples), printed) == (2, told)

@@ -156,7 +156,7 @@ class JobTerminal(ServiceFailure):
 
 
 class ToolCallAnswered(ServiceFailure):
-    """The call of a tool has another answer already."""
+    """The call has another answer already."""
 
 
 class ToolResultMisfit(ServiceFailure):
