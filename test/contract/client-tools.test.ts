@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createServiceClient, type RunOptions, type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { openFaultProxy } from '../rig/fault-proxy.ts';
 import { useRig } from '../rig/rig.ts';
 
 describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) => {
@@ -188,6 +189,27 @@ for n in range(3):
     await client().answerToolCall(job_id, calls[0]?.seq as number, { result: 'before' });
     const result = await client().run(body, { idempotencyKey: 'again', tools });
     expect([result.job_id, result.stdout, ran]).toEqual([job_id, 'before 1\n', [{ n: 2 }]]);
+  });
+
+  test('runs once for each call, though the stream, a call and its answer lose their connections', async () => {
+    let ran = 0;
+    const lost = { on: 'POST /v1/jobs/{id}/tool-calls/3', fault: 'cut_answer' } as const;
+    await using proxy = await openFaultProxy(rig().service.url, [
+      { on: 'GET /v1/jobs/{id}/stream', fault: 'cut_request' },
+      { ...lost, count: 2 },
+      { on: 'POST /v1/jobs/{id}/tool-calls/5', fault: 'cut_request' },
+    ]);
+    const client = createServiceClient({ baseUrl: proxy.url, apiKey: rig().alpha.key, sleep: async () => {} });
+    const code = 'print(tools.it(n=1), tools.it(n=2))';
+    const { stdout, history = [] } = await client.run(code, { tools: { it: () => ++ran }, history: true });
+    expect([stdout, ran]).toEqual(['1 2\n', 2]);
+    expect(history.flatMap(({ kind, seq }) => (kind.startsWith('tool_') ? [[kind, seq]] : []))).toEqual([
+      ['tool_call', 3],
+      ['tool_result', 4],
+      ['tool_call', 5],
+      ['tool_result', 6],
+    ]);
+    expect(proxy.seen.filter(({ operation }) => operation === lost.on).length).toBe(3);
   });
 
   test('that the program may not call is refused by the service', async () => {
