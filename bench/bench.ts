@@ -31,6 +31,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   fleet: () => import('./fleet.ts'),
   judging: () => import('./judging.ts'),
   bursts: () => import('./bursts.ts'),
+  log: () => import('./log.ts'),
 };
 
 function say(line = ''): void {
