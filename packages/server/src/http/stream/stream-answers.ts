@@ -1,7 +1,6 @@
 /**
- * Answers to calls of tools that come as messages of a stream. They are taken one after the other, in their order, and while
- * many wait nothing more is read from the client. A message that is no answer ends the stream, and so do too many that
- * change nothing.
+ * Answers to calls of tools that come as messages of a stream. Some are taken at a time, so that they share a commit, and while many
+ * wait nothing more is read from the client. A message that is no answer ends the stream, and so do too many that change nothing.
  */
 import { type AnswerRefused, fits, idleAnswersMax, StreamedToolAnswer, toolTokensMax } from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';
@@ -12,6 +11,8 @@ import type { Jobs } from '../../job/jobs.ts';
 
 /** Bytes of messages that wait before the client must. */
 const waitingBytesMax = 1024 * 1024;
+/** Answers of one stream that are taken at the same time. */
+const answersAtOnce = 64;
 
 export interface AnswersOptions {
   readonly jobs: Pick<Jobs, 'answerToolCall'>;
@@ -25,20 +26,33 @@ export interface AnswersOptions {
 
 /** Takes answers from a stream until it closes. */
 export function takeAnswers(socket: WebSocket, options: AnswersOptions): void {
+  const waiting: Buffer[] = [];
   let waitingBytes = 0;
+  let underWay = 0;
   let idle = 0;
-  let taking = Promise.resolve();
+  const takeNext = async (message: Buffer) => {
+    underWay++;
+    const hasChanged = await taken(socket, message, options);
+    if (!hasChanged) idle++;
+    underWay--;
+    waitingBytes -= message.byteLength;
+    if (idle > idleAnswersMax) options.end();
+    else if (waitingBytes <= waitingBytesMax) socket.resume();
+    takeSome();
+  };
+  const takeSome = () => {
+    while (underWay < answersAtOnce && socket.readyState === socket.OPEN) {
+      const message = waiting.shift();
+      if (message === undefined) return;
+      void takeNext(message);
+    }
+  };
   socket.on('message', (message: Buffer, isBinary: boolean) => {
     if (isBinary) return options.end();
+    waiting.push(message);
     waitingBytes += message.byteLength;
     if (waitingBytes > waitingBytesMax) socket.pause();
-    taking = taking.then(async () => {
-      if (socket.readyState !== socket.OPEN) return;
-      idle += (await taken(socket, message, options)) ? 0 : 1;
-      if (idle > idleAnswersMax) options.end();
-      waitingBytes -= message.byteLength;
-      if (waitingBytes <= waitingBytesMax) socket.resume();
-    });
+    takeSome();
   });
 }
 

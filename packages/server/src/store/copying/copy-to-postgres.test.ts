@@ -68,6 +68,11 @@ beforeEach(async () => {
     held: [],
     at: at(1),
   });
+  const limits = { calls: 1, call_bytes: 99, total_bytes: 99 };
+  const tools = { tools: [{ name: 't', result: {} }], answered_by: ['p'], limits };
+  const calling = await runJob(store, { ...newKey(), requested_spec: { ...admission().requested_spec, tools } });
+  await store.append(calling, [{ kind: 'tool_call', timestamp: at(20), data: { call: 1, tool: 't', arguments: {} } }]);
+  await store.answerToolCall({ ...calling, seq: 3, outcome: { result: STRANGE }, principal: 'p', at: at(25) });
   const promised = await admitJob(store, { ...newKey(), promise: { due_at: at(1), answer_by: at(2) } });
   const promises = [{ ...promised, key_id: 'k', envelope: Uint8Array.of(1, 2) }];
   await store.storePromises({ promises });
@@ -116,8 +121,8 @@ describe('a copy to PostgreSQL', () => {
     ).map(({ name }) => String(name));
     expect(sums.map(({ table }) => table).toSorted()).toEqual(tables.toSorted());
     for (const { table, rows } of sums) expect(onSource(`select 1 from ${table}`)).toHaveLength(rows);
-    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(25);
-    expect(sums.filter(({ table, rows }) => table.startsWith('grading') && rows === 0)).toEqual([]);
+    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(26);
+    expect(sums.filter(({ table, rows }) => /^grading|tool/.test(table) && rows === 0)).toEqual([]);
     for (const { table, rows } of sums)
       expect(told.findLast((progress) => progress.table === table)).toEqual({ table, rows, copied: rows });
   });

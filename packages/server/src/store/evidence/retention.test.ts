@@ -5,14 +5,31 @@ import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase, Tables } from '../schema.ts';
-import { admission, at, emptyStore, finishOf, newKey, startOf, stdout, type TestDatabase } from '../store.fixture.ts';
+import {
+  admission,
+  at,
+  emptyStore,
+  finishOf,
+  newKey,
+  SPEC,
+  startOf,
+  stdout,
+  type TestDatabase,
+} from '../store.fixture.ts';
 import { finish } from './outcomes.ts';
 import { deleteEnded } from './retention.ts';
 
 async function endedJob(db: StoreDatabase, milliseconds: number, tenant = 'acme'): Promise<JobKey> {
   const key = { ...newKey(), tenant };
-  await admit(db, admission({ ...key, idempotency: { key: key.job_id, spec_sha256: 'a'.repeat(64) } }));
+  const limits = { calls: 1, call_bytes: 9, total_bytes: 9 };
+  const requested_spec = { ...SPEC, tools: { tools: [{ name: 't' }], answered_by: ['p'], limits } };
+  const idempotency = { key: key.job_id, spec_sha256: 'a'.repeat(64) };
+  await admit(db, admission({ ...key, idempotency, requested_spec }));
   await start(db, startOf(key));
+  await append(db, {
+    key,
+    events: [{ kind: 'tool_call', timestamp: at(1), data: { call: 1, tool: 't', arguments: {} } }],
+  });
   const content = new Uint8Array([1]);
   const artifacts = [{ path: 'output/a', size_bytes: 1, sha256: 'b'.repeat(64), content }];
   await finish(db, finishOf(key, { finished_at: at(milliseconds), artifacts }));
@@ -32,6 +49,8 @@ const OF_JOBS = [
   'attestations',
   'idempotency_keys',
   'stream_tickets',
+  'job_tools',
+  'tool_calls',
 ] as const satisfies readonly (keyof Tables)[];
 
 async function rowsOf(connection: TestDatabase, key: JobKey): Promise<number[]> {
@@ -45,7 +64,7 @@ test('jobs that ended before the moment are removed whole, the oldest first, in 
   await using connection = await emptyStore();
   const db = connection.db;
   const [oldest, older, kept] = [await endedJob(db, 100), await endedJob(db, 200), await endedJob(db, 300)];
-  expect((await rowsOf(connection, oldest)).filter(Number).length).toBeGreaterThanOrEqual(7);
+  expect((await rowsOf(connection, oldest)).filter(Number).length).toBeGreaterThanOrEqual(9);
   expect(await deleteEnded(db, { before: at(300), limit: 1, unattested: 'removed' })).toBe(1);
   expect(new Set(await rowsOf(connection, oldest))).toEqual(new Set([0]));
   expect(await job(db, older)).not.toBeNull();
