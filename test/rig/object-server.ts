@@ -111,7 +111,8 @@ async function ready(server: ChildProcess, url: string): Promise<void> {
   }
 }
 
-async function freePorts(count: number): Promise<number[]> {
+/** Ports that were free when they were looked for. */
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => (server.address() as { port: number }).port);
