@@ -34,6 +34,9 @@ export interface WitnessAnswer {
   readonly mediaType?: string;
 }
 
+/** Far more often than a log is opened again. Its operator could else fill the disk of the witness, which others share. */
+const treesMax = 100;
+
 const SIZE_TYPE = 'text/x.tlog.size';
 
 /** The answer to what was sent to `add-checkpoint`. A line is given only once the head is on disk. */
@@ -46,11 +49,17 @@ export async function addCheckpoint(body: Uint8Array, witness: Witness): Promise
   if ((await headProblem(checkpoint, log)) !== null) return refused(403, 'the key of the log did not sign the head');
   if (old > checkpoint.size) return refused(400, 'the old size is above that of the head');
   const known = witness.state.head(checkpoint.origin);
+  if (known === null && treesOf(log, witness) >= treesMax)
+    return refused(403, `the log opened ${treesMax} trees already`);
   if (old !== (known?.size ?? 0)) return sizeAnswer(known?.size ?? 0);
   const isSame = known !== null && known.size === checkpoint.size;
   if (isSame && !equalHashes(known.root, checkpoint.root)) return sizeAnswer(known.size);
   if (!grewFrom(known, checkpoint, hashes)) return refused(422, 'the head does not grow from the one that was signed');
   return { status: 200, body: signed(checkpoint, log, witness) };
+}
+
+function treesOf(log: NoteKey, { state }: Witness): number {
+  return state.origins.filter((origin) => treeKeyOf(log, origin) !== null).length;
 }
 
 function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Uint8Array<ArrayBuffer>[]): boolean {

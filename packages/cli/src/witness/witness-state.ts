@@ -40,6 +40,10 @@ export class WitnessState implements Disposable {
     return this.#heads.get(origin) ?? null;
   }
 
+  get origins(): readonly string[] {
+    return [...this.#heads.keys()];
+  }
+
   /** Durable when it returns. */
   keep(head: Checkpoint): void {
     this.#heads.set(head.origin, head);

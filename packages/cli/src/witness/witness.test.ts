@@ -142,6 +142,13 @@ test('the next tree of a log is another log to its witness, under the same key',
   expect(await add(requestOf(0, 2, { origin: 'log.example/log/2' }))).toMatchObject({ status: 200 });
 });
 
+test('a log that opens trees without an end does not fill the disk of its witness', async () => {
+  const ofTree = (tree: number) => add(requestOf(0, 1, { origin: `log.example/log/${tree}` }));
+  for (let tree = 1; tree <= 100; tree++) expect((await ofTree(tree)).status).toBe(200);
+  expect(await ofTree(999_999_999)).toMatchObject({ status: 403, text: 'the log opened 100 trees already\n' });
+  expect(await add(requestOf(1, 3, { origin: 'log.example/log/7' }))).toMatchObject({ status: 200 });
+});
+
 test('the state is of one process, and one that was changed is refused', async () => {
   expect(() => WitnessState.open(join(scratch, 'state'), 'witness.example')).toThrow('another witness uses');
   await add(requestOf(0, 8));
