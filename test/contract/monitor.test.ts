@@ -141,6 +141,11 @@ test.each([
   expect(await looked(url)).toMatchObject({ code: 4, stdout: expect.stringMatching(/^NO ANSWER/) });
 });
 
+test('a monitor takes no pause that a timer cannot have, and so never asks without one', async () => {
+  const ended = await vouchbox(['monitor', await showing(log), ...words(), '--every', '9999999']);
+  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('from 1 to 2147483') });
+});
+
 test('a monitor goes on until it is interrupted', async () => {
   const shown = log.fork();
   await using monitor = new Command(['monitor', await showing(shown), ...words(), '--every', '1']);

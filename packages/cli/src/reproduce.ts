@@ -28,9 +28,6 @@ export interface ReproduceOptions extends AccessOptions, JsonOption {
   readonly timeout: number;
 }
 
-/** What a timer takes at most. */
-const timeoutMillisecondsMax = 2 ** 31 - 1;
-
 /** Returns 0 if both agree, and else the code of `service-verify agree`. */
 export async function reproduce(directory: string, options: ReproduceOptions): Promise<number> {
   using interrupts = takeInterrupts();
@@ -81,7 +78,7 @@ async function exportedAgain(
   { submission, stdin }: Resubmission,
   { first, target, publicKeys, options, asked }: Asking,
 ): Promise<string> {
-  const deadline = AbortSignal.timeout(Math.min(options.timeout * 1000, timeoutMillisecondsMax));
+  const deadline = AbortSignal.timeout(options.timeout * 1000);
   const signal = AbortSignal.any([asked, deadline]);
   let job: string | null = null;
   try {

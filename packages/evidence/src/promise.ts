@@ -82,7 +82,7 @@ export type PendingResult = { readonly kind: 'pending'; readonly predicate: Pend
 /** Reads a signed promise: every member well-formed, and the subject that of the submission. */
 export function readPromise({ predicateType, predicate, subject }: Statement): PromiseResult {
   if (predicateType !== PROMISE_TYPE) return refused(`the predicate type is not ${PROMISE_TYPE}`);
-  const problem = malformed(predicate, { ...JOB_FORMS, acceptedAt: isTime, submission: isJsonObject });
+  const problem = malformed(predicate, { ...JOB_FORMS, acceptedAt: isTime, submission: namesProgram });
   if (problem !== null) return refused(problem);
   const promise = predicate as unknown as PromisePredicate;
   return subject[0]?.digest['sha256'] === sha256Hex(canonicalJson(promise.submission))
@@ -112,8 +112,10 @@ function malformed(predicate: Readonly<Record<string, unknown>>, forms: Forms): 
   return isNumber ? null : 'its tenantJobNumber is malformed';
 }
 
-const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+/** A promise of nothing would be kept by any result. */
+const namesProgram = (value: unknown) => isJsonObject(value) && isSha256(value['code_sha256']);
+const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const SALT = new RegExp(`^[0-9a-f]{${2 * saltBytes}}$`);
 const isSalt = (value: unknown) => typeof value === 'string' && SALT.test(value);
 /** As the service writes it, so that times can be compared as texts. */

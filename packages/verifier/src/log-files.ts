@@ -1,5 +1,5 @@
 /** What the command line says of the log: pinned keys, proofs and the remembered head, read from files. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type LogKeys, logProofBytesMax, type NoteKey, noteBytesMax, parseNoteKey } from '@vouchbox/evidence';
 import { sizeText } from '@vouchbox/protocol/vocabulary';
 import { parseDuration } from './duration.ts';
@@ -73,12 +73,7 @@ function readWhole(path: string, bytesMax: number): Uint8Array<ArrayBuffer> {
 
 /** Null where there is no file yet. */
 function rememberedHead(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
+  return existsSync(path) ? new TextDecoder().decode(readWhole(path, noteBytesMax)) : null;
 }
 
 /** Remembers a head, in place of an older one. A crash leaves one of both. */

@@ -196,6 +196,7 @@ describe('is refused:', () => {
     ['a promise of another tenant', promiseOf({ tenant: 'other' }), [], { exitCode: 4, failed: ['tenant'] }],
     ['a promise of another job', promise, ['--job', other.job_id], { exitCode: 4, failed: ['job'] }],
     ['a promise without a time', promiseOf({ answerBy: 'soon' }), [], { exitCode: 4, failed: ['statement'] }],
+    ['a promise of no program', promiseOf({ submission: {} }), [], { exitCode: 4, failed: ['statement'] }],
     ['a result in place of a promise', job.attestation.envelope, [], { exitCode: 4, failed: ['statement'] }],
     ['what is no envelope', new TextEncoder().encode('{}'), [], { exitCode: 2, failed: ['signature'] }],
     [

@@ -18,9 +18,13 @@ export function port(text: string): number {
   return Number(text);
 }
 
+/** A timer that is set to more ends at once. */
+const timerSecondsMax = 2_147_483;
+
 /** For an option that takes a whole number of seconds, at least one. */
 export function seconds(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It is not a number of seconds.');
+  if (!/^[1-9]\d{0,6}$/.test(text) || Number(text) > timerSecondsMax)
+    throw new InvalidArgumentError(`It is not a number of seconds from 1 to ${timerSecondsMax}.`);
   return Number(text);
 }
 

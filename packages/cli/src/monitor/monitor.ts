@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Checkpoint, type LogKeys, noteText } from '@vouchbox/evidence';
-import { printable } from '@vouchbox/protocol/vocabulary';
+import { printable, printableJson } from '@vouchbox/protocol/vocabulary';
 import { readLog, rememberHead } from '@vouchbox/verifier/command';
 import { CommandFailure } from '../failures/command-failure.ts';
 import { MONITOR_EXIT } from '../failures/exit-code.ts';
@@ -81,7 +81,7 @@ function tell(url: string, look: Told, { json }: MonitorOptions): void {
   const word = look.kind === 'cheat' ? look.word : look.kind === 'unanswered' ? 'NO ANSWER' : wordOf(look.witnesses);
   const size = look.kind === 'fine' ? look.head.size : null;
   const line = json
-    ? JSON.stringify({ at: new Date().toISOString(), url, word, size, text: look.text })
+    ? printableJson({ at: new Date().toISOString(), url, word, size, text: look.text })
     : printable(`${word}  ${url}: ${look.text}`, 4096);
   process.stdout.write(`${line}\n`);
 }
