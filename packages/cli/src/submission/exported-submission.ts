@@ -94,6 +94,8 @@ function again(why: string): CommandFailure {
 function filesOf(listed: unknown, read: (path: string) => Uint8Array): JobSubmission['files'] {
   const artifacts: readonly unknown[] = Array.isArray(listed) ? listed : [];
   const paths = artifacts.filter(isJsonObject).map(({ path }) => String(path));
+  // However often a small receipt names a large file, each would be held.
+  if (new Set(paths).size < paths.length) throw again('its receipt names a file twice');
   return paths
     .filter((path) => path !== PRODUCT_FILES.input)
     .map((path) => ({ path, content_base64: Buffer.from(read(path)).toString('base64') }));
