@@ -1,8 +1,9 @@
 /** The test files of CPython's own suite, from Debian's `libpython3.11-testsuite`: one program each. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { LARGEST_LIMITS, type TriedProgram } from './program.ts';
 
-export const TESTSUITE_PACKAGE = 'libpython3.11-testsuite';
+const TESTSUITE_PACKAGE = 'libpython3.11-testsuite';
 const DIRECTORY = '/usr/lib/python3.11/test';
 const PYTHON = '/usr/bin/python3.11';
 /** The ending of a file that skipped every one of its tests. */
@@ -30,7 +31,7 @@ export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram
 }
 
 /** Debian's Python brings this directory, but few of its tests. */
-function presentTests(): readonly string[] {
+export function presentTests(): readonly string[] {
   if (!existsSync(DIRECTORY)) return [];
   const tests = readdirSync(DIRECTORY).filter((name) => /^test_\w+(\.py)?$/.test(name));
   return tests.map((name) => name.replace('.py', '')).toSorted();
@@ -80,4 +81,16 @@ export function interpreterPrograms(): readonly TriedProgram[] {
     compared: 'verdict',
     limits: LARGEST_LIMITS,
   }));
+}
+
+/** The tests are installed if possible, and named if not. */
+export function installTestsuite(say: (line: string) => void): void {
+  if (cpythonPrograms('all').length > 0) return;
+  const command = ['apt-get', 'install', '-y', '--no-install-recommends', TESTSUITE_PACKAGE];
+  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
+    say(`CPython's tests are left out: on Debian, as root, \`${command.join(' ')}\` brings them.`);
+    return;
+  }
+  say(`+ ${command.join(' ')}`);
+  execFileSync('/usr/bin/apt-get', command.slice(1), { stdio: ['ignore', 'ignore', 'inherit'] });
 }

@@ -9,13 +9,11 @@
  * fails is tried a second time, bare and in cells alike, as CPython retries its own tests: a busy machine must not
  * decide. It exits with 1 if a program that passed bare did not pass in a cell and is not in `known-differences.json`.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { runBare } from './bare.ts';
 import { COMMANDS } from './commands.ts';
 import { type Compared, compareAll, isHere, type PlaceName, passed } from './compare.ts';
-import { cpythonPrograms, interpreterPrograms, SKIPPED, TESTSUITE_PACKAGE } from './cpython.ts';
+import { cpythonPrograms, installTestsuite, interpreterPrograms, SKIPPED } from './cpython.ts';
 import { type CellRunner, CLASSES, type ClassName, openCellRunner } from './in-cell.ts';
 import { knownReason } from './known-differences.ts';
 import { NODE_MODULES } from './node-modules.ts';
@@ -39,18 +37,6 @@ interface Results {
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-/** Missing tools of the host are installed if possible, and named if not. */
-function install(): void {
-  if (cpythonPrograms('all').length > 0) return;
-  const command = ['apt-get', 'install', '-y', '--no-install-recommends', TESTSUITE_PACKAGE];
-  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
-    say(`CPython's tests are left out: on Debian, as root, \`${command.join(' ')}\` brings them.`);
-    return;
-  }
-  say(`+ ${command.join(' ')}`);
-  execFileSync('/usr/bin/apt-get', command.slice(1), { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 /** A NAME selects a test file, whether it was chosen or not. */
@@ -148,7 +134,7 @@ function report(className: ClassName, results: readonly Compared[]): number {
   return unknown;
 }
 
-install();
+installTestsuite(say);
 const classes = chosenClasses();
 const programs = chosenPrograms();
 const results = await tryAll(programs, classes);
