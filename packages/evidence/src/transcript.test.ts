@@ -38,8 +38,8 @@ describe('a transcript', () => {
       '',
     ].join('\n');
     expect(transcript.text()).toBe(text);
-    const transcript_sha256 = createHash('sha256').update(text).digest('hex');
-    expect(transcript.evidence()).toEqual({ calls: { t: 3 }, refused: 1, transcript_sha256 });
+    const transcriptSha256 = createHash('sha256').update(text).digest('hex');
+    expect(transcript.evidence()).toEqual({ calls: { t: 3 }, refused: 1, transcriptSha256 });
   });
 
   test('is the same of two runs that asked and were told the same', () => {

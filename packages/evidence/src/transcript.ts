@@ -29,7 +29,7 @@ export interface ToolEvidence {
   /** How many calls of each tool there were, without those that the service refused. */
   readonly calls: Readonly<Record<string, number>>;
   readonly refused: number;
-  readonly transcript_sha256: string;
+  readonly transcriptSha256: string;
 }
 
 /** The calls of a history, in their order. Events are added in the order of their numbers. */
@@ -53,7 +53,7 @@ export class Transcript {
     for (const { tool, outcome } of this.calls)
       if (outcome !== null && 'refused' in outcome) refused++;
       else counts.set(tool, (counts.get(tool) ?? 0) + 1);
-    return { calls: Object.fromEntries(counts), refused, transcript_sha256: sha256Hex(this.text()) };
+    return { calls: Object.fromEntries(counts), refused, transcriptSha256: sha256Hex(this.text()) };
   }
 
   /** One line a call, each canonical JSON. */

@@ -25,10 +25,10 @@ export function toolChecks(
   const stated = statement?.also?.['tools'];
   const hasTools = Object.hasOwn(receipt, 'tool_limits') || stated !== undefined;
   if (!hasTools && transcript.calls.length === 0 && problem === null) return [];
-  const { calls, refused, transcript_sha256 } = transcript.evidence();
+  const { calls, refused, transcriptSha256 } = transcript.evidence();
   const counts = Object.entries(calls).map(([tool, count]) => `${count} of ${tool}`);
-  const detail = [...counts, `${refused} refused`, `transcript sha256:${transcript_sha256}`].join(', ');
-  return [checked('tools', problem ?? (statement && unlike(stated, { calls, refused, transcript_sha256 })), detail)];
+  const detail = [...counts, `${refused} refused`, `transcript sha256:${transcriptSha256}`].join(', ');
+  return [checked('tools', problem ?? (statement && unlike(stated, { calls, refused, transcriptSha256 })), detail)];
 }
 
 function unlike(stated: unknown, evidence: object): string | null {
