@@ -232,6 +232,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   runtime_unavailable: async () => told(await rig().post({ ...bash, runtime: 'nowhere' })),
   minimum_isolation_unsatisfied: async () =>
     told(await rig().post({ ...bash, requirements: { minimum_isolation: 'hardware-vm' } })),
+  enforcement_unsatisfied: async () => told(await rig().post({ ...bash, requirements: { enforced: ['mem_mb'] } })),
   input_unavailable: async () =>
     told(await rig().post({ ...bash, files: [{ path: 'input/a', from: { job_id: 'job_x', path: 'output/a' } }] })),
   blob_unavailable: async () =>

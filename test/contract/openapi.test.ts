@@ -212,6 +212,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   expectation_failed: { headers: 'Expect: miracles\r\n' },
   runtime_unavailable: refusing('runtime_unavailable', 'submit'),
   minimum_isolation_unsatisfied: refusing('minimum_isolation_unsatisfied', 'submit'),
+  enforcement_unsatisfied: refusing('enforcement_unsatisfied', 'submit'),
   blob_unavailable: refusing('blob_unavailable', 'submit'),
   input_unavailable: refusing('input_unavailable', 'submit'),
   tool_result_misfit: refusing('tool_result_misfit', 'answerToolCall'),

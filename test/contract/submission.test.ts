@@ -39,6 +39,15 @@ describe('an accepted submission', () => {
     expect(result.status).toBe('succeeded');
   });
 
+  test('may demand that limits are held, which it keeps once each and in their order', async () => {
+    const { status, json } = await rig().post(bash({ requirements: { enforced: ['max_pids', 'mem_mb', 'mem_mb'] } }));
+    expect(status).toBe(201);
+    const { requested_spec } = await rig().alpha.client.detail(json.job_id);
+    expect(requested_spec.requirements).toEqual({ minimum_isolation: 'none', enforced: ['mem_mb', 'max_pids'] });
+    const { enforced } = await rig().alpha.client.capabilities();
+    expect(enforced).toEqual(expect.arrayContaining(['mem_mb', 'max_pids']));
+  });
+
   test('has defaults for every limit that it leaves out, and is kept whole as requested_spec', {
     tags: ['What-1a', 'Submission-9', 'Submission-21', 'Submission-22', 'Submission-26', 'Detail-14'],
   }, async () => {
@@ -170,7 +179,7 @@ describe('a refused submission', () => {
     ['NaN', '{"language":"bash","code":"true","limits":{"mem_mb":NaN}}'],
     ['a number that no double holds', '{"language":"bash","code":"true","files":1e400}'],
     ['nesting deeper than 32', `${'['.repeat(33)}${']'.repeat(33)}`],
-    ['more than 2,000 tokens', `[${'0,'.repeat(2000)}0]`],
+    ['more than 10,000 tokens', `[${'0,'.repeat(10_000)}0]`],
   ])('is refused for a body with %s', { tags: ['Submission-11', 'Errors-5'] }, (_name, body) =>
     expectRefusal(body, 400, 'invalid_json'),
   );
@@ -197,6 +206,9 @@ describe('a refused submission', () => {
     (minimum_isolation) =>
       expectRefusal(bash({ requirements: { minimum_isolation } }), 422, 'minimum_isolation_unsatisfied'),
   );
+
+  test('is refused for demanding that something is held which is no limit', () =>
+    expectRefusal(bash({ requirements: { enforced: ['luck'] } }), 400, 'invalid_request', '/requirements/enforced/0'));
 
   test('is refused for a content type that is not plain JSON, and for a compressed body', {
     tags: ['What-6'],

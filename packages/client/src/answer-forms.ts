@@ -84,7 +84,7 @@ const REQUESTED_SPEC = {
   'build?': { options: ['s'] },
   'product?': { job_id: 's', pack_digest: 's' },
   'runtime?': 'sz',
-  'requirements?': { minimum_isolation: 's' },
+  'requirements?': { minimum_isolation: 's', 'enforced?': ['s'] },
   'limits?': { 'wall_seconds?': 'n', 'cpu_seconds?': 'n', 'mem_mb?': 'n', 'max_pids?': 'n', 'max_file_mb?': 'n' },
   'reproducible?': 'b',
   'interaction?': { peer: 'j', role: 's' },
@@ -340,6 +340,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     version: 's',
     languages: ['s'],
     isolation_class: 'sz',
+    'enforced?': ['s'],
     limits: { defaults: REQUESTED_LIMITS, ceilings: REQUESTED_LIMITS },
     'tools?': {
       max_tools: 'i',
@@ -422,7 +423,7 @@ export const EVENT_FORMS: Readonly<Record<string, Form>> = {
   queued: {
     'language?': 's',
     'runtime?': 'sz',
-    'requirements?': { minimum_isolation: 's' },
+    'requirements?': { minimum_isolation: 's', 'enforced?': ['s'] },
     'limits?': REQUESTED_LIMITS,
   },
   started: { 'backend?': 's', 'isolation_class?': 'sz', 'bootstrap_ready?': 'b', 'limits?': EFFECTIVE_LIMITS },

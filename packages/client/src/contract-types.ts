@@ -100,6 +100,7 @@ export type ErrorCode =
   | 'expectation_failed'
   | 'runtime_unavailable'
   | 'minimum_isolation_unsatisfied'
+  | 'enforcement_unsatisfied'
   | 'promise_not_offered'
   | 'blob_unavailable'
   | 'input_unavailable'
@@ -163,6 +164,8 @@ export interface JobSubmission {
   requirements?: {
     /** The weakest isolation that will do; refused where the service has less. */
     minimum_isolation?: IsolationClass;
+    /** Limits that the host must hold, and not only watch; refused where it does not hold each of them. */
+    enforced?: Array<'wall_seconds' | 'cpu_seconds' | 'mem_mb' | 'max_pids' | 'max_file_mb'>;
   };
   limits?: LimitsInput;
   /** Fixes the hash seeds of Python and Perl; the policy says so. */
@@ -269,6 +272,8 @@ export interface Interactor {
   requirements?: {
     /** The weakest isolation that will do; refused where the service has less. */
     minimum_isolation?: IsolationClass;
+    /** Limits that the host must hold, and not only watch; refused where it does not hold each of them. */
+    enforced?: Array<'wall_seconds' | 'cpu_seconds' | 'mem_mb' | 'max_pids' | 'max_file_mb'>;
   };
   limits?: LimitsInput;
   /** Fixes the hash seeds of Python and Perl; the policy says so. */
@@ -539,6 +544,8 @@ export interface GradingSubmission {
   requirements?: {
     /** The weakest isolation that will do; refused where the service has less. */
     minimum_isolation?: IsolationClass;
+    /** Limits that the host must hold, and not only watch; refused where it does not hold each of them. */
+    enforced?: Array<'wall_seconds' | 'cpu_seconds' | 'mem_mb' | 'max_pids' | 'max_file_mb'>;
   };
 }
 
@@ -851,6 +858,7 @@ export interface StoredSpec {
   runtime?: string | null;
   requirements?: {
     minimum_isolation: IsolationClass;
+    enforced?: Array<'wall_seconds' | 'cpu_seconds' | 'mem_mb' | 'max_pids' | 'max_file_mb'>;
   };
   limits?: {
     wall_seconds?: number;
@@ -1141,6 +1149,7 @@ export interface Capabilities {
   version: string;
   languages: Array<Language>;
   isolation_class: IsolationClass | null;
+  enforced?: Array<'wall_seconds' | 'cpu_seconds' | 'mem_mb' | 'max_pids' | 'max_file_mb'>;
   limits: {
     defaults: RequestedLimits;
     ceilings: RequestedLimits;
@@ -1353,6 +1362,7 @@ export interface EventData {
     runtime: string | null;
     requirements: {
       minimum_isolation: IsolationClass;
+      enforced?: Array<'wall_seconds' | 'cpu_seconds' | 'mem_mb' | 'max_pids' | 'max_file_mb'>;
     };
     limits: RequestedLimits;
   };

@@ -37,6 +37,8 @@ export interface ProgramOptions {
   readonly runtime?: string | undefined;
   /** The weakest isolation that will do. */
   readonly minimumIsolation?: IsolationClass | undefined;
+  /** Limits that the host must hold, and not only watch. */
+  readonly enforced?: NonNullable<JobSubmission['requirements']>['enforced'] | undefined;
   readonly limits?: LimitsInput | undefined;
   /** Fixes the hash seeds of Python and Perl, for a result that another service can compare with its own. */
   readonly reproducible?: boolean | undefined;
@@ -44,10 +46,10 @@ export interface ProgramOptions {
 
 /** The submission of some code, or a given submission with the members that are given beside it. */
 export async function submissionOf(program: string | JobSubmission, options: ProgramOptions): Promise<JobSubmission> {
-  const { files, minimumIsolation, ...said } = options;
+  const { files, minimumIsolation, enforced, ...said } = options;
   const others = {
     files: files && (await Promise.all(Object.entries(files).map(inputFile))),
-    requirements: minimumIsolation && { minimum_isolation: minimumIsolation },
+    requirements: (minimumIsolation || enforced) && { minimum_isolation: minimumIsolation, enforced },
   };
   const given = typeof program === 'string' ? { language: 'python', code: program } : program;
   return { ...given, ...Object.fromEntries(definedEntries({ ...said, ...others })) };

@@ -35,6 +35,7 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
     [
       'runtime_unavailable',
       'minimum_isolation_unsatisfied',
+      'enforcement_unsatisfied',
       'promise_not_offered',
       'blob_unavailable',
       'input_unavailable',

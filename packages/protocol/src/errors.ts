@@ -70,6 +70,11 @@ export const ERRORS = {
     retryable: false,
     meaning: 'This service isolates less than was demanded.',
   },
+  enforcement_unsatisfied: {
+    status: 422,
+    retryable: false,
+    meaning: 'This service does not hold a limit that must be held.',
+  },
   promise_not_offered: {
     status: 422,
     retryable: false,

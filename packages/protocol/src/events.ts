@@ -8,7 +8,7 @@ import { LIMIT_NAMES } from './limits.ts';
 import { BACKENDS } from './posture.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
-import { LanguageName, RequestedLimitsSchema } from './submission.ts';
+import { LanguageName, RequestedLimitsSchema, StoredRequirements } from './submission.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 export const VIOLATION_TYPES = [
@@ -107,7 +107,7 @@ export const EVENT_DATA = {
   queued: Type.Object({
     language: LanguageName,
     runtime: Nullable(Type.String()),
-    requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),
+    requirements: StoredRequirements,
     limits: RequestedLimitsSchema,
   }),
   started: Type.Object({

@@ -31,10 +31,11 @@ export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
     ...required,
   },
   'Log-Cache-Control': {
-    description: 'A whole tile never changes, and everything else does.',
-    schema: Type.Enum(['no-store', 'public, max-age=31536000, immutable']),
+    description: 'A whole tile may be kept and is asked for again; everything else changes.',
+    schema: Type.Enum(['no-store', 'public, no-cache']),
     ...required,
   },
+  'Log-ETag': { description: 'Of a whole tile: names its hashes, for `If-None-Match`.', schema: Type.String() },
   'Access-Control-Allow-Origin': { description: 'Any page may read it.', schema: Type.Enum(['*']), ...required },
   'File-Cache-Control': {
     description: 'Its name changes with its content.',
@@ -51,7 +52,7 @@ const OF_KIND = {
     ...['Cross-Origin-Opener-Policy', 'Cross-Origin-Resource-Policy'],
   ],
   file: ['File-Cache-Control', 'ETag', 'Vary', 'Cross-Origin-Resource-Policy'],
-  log: ['Log-Cache-Control', 'Access-Control-Allow-Origin'],
+  log: ['Log-Cache-Control', 'Log-ETag', 'Access-Control-Allow-Origin'],
 } as const;
 
 const OF_KIND_CODES = {
@@ -99,7 +100,7 @@ function pageNode(id: (typeof PAGE_IDS)[number]): Node {
         headers: headersOf([...names, 'Content-Length', ...coded]),
         content: Object.fromEntries(Object.entries<TSchema>(content).map(([type, schema]) => [type, { schema }])),
       },
-      ...(isKept && { 304: { description: 'The client has it.', headers: headersOf(names) } }),
+      ...((isKept || id === 'getLogTile') && { 304: { description: 'The client has it.', headers: headersOf(names) } }),
       ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
     },
     'x-error-codes': [...codes].sort(),

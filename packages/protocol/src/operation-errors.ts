@@ -41,6 +41,7 @@ export const ADMISSION_ERRORS = [
   'network_not_allowed',
   'runtime_unavailable',
   'minimum_isolation_unsatisfied',
+  'enforcement_unsatisfied',
   'blob_unavailable',
   'input_unavailable',
   'idempotency_key_reused',

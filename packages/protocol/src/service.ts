@@ -1,7 +1,7 @@
 /** Bodies about the service itself: capabilities, whoami, status, public key, health. Spec § Other bodies. */
 
 import { ISOLATION_CLASSES } from './isolation.ts';
-import { librariesMax } from './limits.ts';
+import { LIMIT_NAMES, librariesMax } from './limits.ts';
 import { BACKENDS } from './posture.ts';
 import { NODE_ROLES } from './roles.ts';
 import { SCOPES } from './scopes.ts';
@@ -40,6 +40,8 @@ export const Capabilities = Type.Object({
   languages: Type.Array(LanguageName),
   /** Null if no provider is ready; then no language is available. */
   isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
+  /** The limits that every job's host holds, as `requirements.enforced` asks for them. An earlier version lacks it. */
+  enforced: Type.Optional(Type.Array(Type.Enum([...LIMIT_NAMES]))),
   limits: Type.Object({ defaults: RequestedLimitsSchema, ceilings: RequestedLimitsSchema }),
   /** Bounds of the tools that a program may call. A version that offers none lacks it. */
   tools: Type.Optional(

@@ -160,10 +160,23 @@ export const Requirements = Type.Object(
         description: 'The weakest isolation that will do; refused where the service has less.',
       }),
     ),
+    enforced: Type.Optional(
+      Type.Array(Type.Enum([...LIMIT_NAMES]), {
+        maxItems: LIMIT_NAMES.length,
+        description: 'Limits that the host must hold, and not only watch; refused where it does not hold each of them.',
+      }),
+    ),
   },
   strict,
 );
 export type Requirements = Static<typeof Requirements>;
+
+/** As they are stored and shown. `enforced` is there only where some limit must be held, in the order of all limits. */
+export const StoredRequirements = Type.Object({
+  minimum_isolation: Type.Enum([...ISOLATION_CLASSES]),
+  enforced: Type.Optional(Type.Array(Type.Enum([...LIMIT_NAMES]))),
+});
+export type StoredRequirements = Static<typeof StoredRequirements>;
 
 function bounds(name: LimitName): string {
   return `${LIMIT_DEFAULTS[name]} if omitted; clamped to a ceiling, ${LIMIT_CEILINGS[name]} unless the operator set another.`;
@@ -301,7 +314,7 @@ export const RequestedSpec = Type.Object({
   /** Only where the program was built before. Its product is among the files. */
   product: Type.Optional(StoredProduct),
   runtime: Nullable(Type.String()),
-  requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),
+  requirements: StoredRequirements,
   limits: RequestedLimitsSchema,
   reproducible: Type.Optional(Type.Literal(true)),
   interaction: Type.Optional(Interaction),

@@ -93,6 +93,7 @@ class LimitsInput(TypedDict, total=False):
 
 class Requirements(TypedDict, total=False):
     minimum_isolation: IsolationClass
+    enforced: list[str]  # Names of limits that the host must hold.
 
 
 class LargeOutputs(TypedDict, total=False):

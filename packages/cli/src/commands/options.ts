@@ -1,5 +1,5 @@
 /** What several commands have in common: their options, and how they end. */
-import { ISOLATION_CLASSES } from '@vouchbox/protocol/vocabulary';
+import { ISOLATION_CLASSES, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** A command returns its exit code, which becomes that of the process. */
@@ -35,6 +35,9 @@ export function withDemands(command: Command): Command {
     .option('--runtime <pack>', 'the runtime pack to run in')
     .addOption(
       new Option('--minimum-isolation <class>', 'refuse to run in anything weaker').choices([...ISOLATION_CLASSES]),
+    )
+    .addOption(
+      new Option('--enforced <limit...>', 'refuse to run where a limit is not held').choices([...LIMIT_NAMES]),
     );
 }
 

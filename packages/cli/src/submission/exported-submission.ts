@@ -69,7 +69,7 @@ export function submissionIn(
     code: text(read(EXPORT_OPTIONAL_FILES.code), 'code'),
     files: filesOf(receipt['input_artifacts'], read),
     ...(product !== undefined && { product: { job_id: product } }),
-    ...(isJsonObject(requirements) && requirements['minimum_isolation'] !== 'none' && { requirements }),
+    ...(isJsonObject(requirements) && isDemand(requirements) && { requirements }),
   };
   // What a build brings back is the service's to say.
   if (build !== undefined) return { submission: { ...program, build } as unknown as JobSubmission, stdin: null };
@@ -89,6 +89,10 @@ export function submissionIn(
 
 function again(why: string): CommandFailure {
   return new CommandFailure(`the job cannot be submitted again, and nothing was sent: ${why}`);
+}
+
+function isDemand({ minimum_isolation, enforced }: Readonly<Record<string, unknown>>): boolean {
+  return minimum_isolation !== 'none' || enforced !== undefined;
 }
 
 function filesOf(listed: unknown, read: (path: string) => Uint8Array): JobSubmission['files'] {

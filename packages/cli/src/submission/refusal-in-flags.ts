@@ -48,7 +48,7 @@ const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> 
   outputs: (second, { options }) => `--output ${options.output[Number(second || 'NaN')] ?? ''}`.trimEnd(),
   runtime: () => '--runtime',
   limits: (second) => `--limit ${second}`.trimEnd(),
-  requirements: () => '--minimum-isolation',
+  requirements: (second) => (second === 'enforced' ? '--enforced' : '--minimum-isolation'),
 };
 
 /** Other names of each language, as people type them. */

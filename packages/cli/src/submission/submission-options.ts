@@ -41,7 +41,9 @@ export interface SubmissionOptions {
   readonly runtime?: string;
   /** A file with a second program, which the first talks to. */
   readonly interactor?: string;
-  readonly minimumIsolation?: IsolationClass;
+  readonly minimumIsolation?: IsolationClass | undefined;
+  /** Limits that the host must hold. */
+  readonly enforced?: readonly LimitName[] | undefined;
   /** Fixes the hash seeds. */
   readonly reproducible?: true;
 }
@@ -91,22 +93,34 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
     }),
     ...(options.runtime !== undefined && { runtime: options.runtime }),
     ...(options.limit.length > 0 && { limits: Object.fromEntries(options.limit.map(limitOf)) }),
-    ...(options.minimumIsolation && { requirements: { minimum_isolation: options.minimumIsolation } }),
+    ...requirementsOf(options),
     ...(options.reproducible && { reproducible: true }),
     ...(options.interactor !== undefined && { interactor: await readInteractor(options.interactor, options) }),
   };
 }
 
+/** What is demanded of the host; nothing where nothing is. */
+function requirementsOf({
+  minimumIsolation,
+  enforced,
+}: Pick<SubmissionOptions, 'minimumIsolation' | 'enforced'>): Pick<JobSubmission, 'requirements'> {
+  const requirements = {
+    ...(minimumIsolation && { minimum_isolation: minimumIsolation }),
+    ...(enforced !== undefined && enforced.length > 0 && { enforced: [...enforced] }),
+  };
+  return Object.keys(requirements).length === 0 ? {} : { requirements };
+}
+
 /** It gets the limits and the isolation of the program. */
 async function readInteractor(
   file: string,
-  { limit, minimumIsolation, reproducible }: SubmissionOptions,
+  { limit, minimumIsolation, enforced, reproducible }: SubmissionOptions,
 ): Promise<Interactor> {
   return {
     language: languageOf(file),
     code: decode(await readInput(file, codeBytesMax), file),
     ...(limit.length > 0 && { limits: Object.fromEntries(limit.map(limitOf)) }),
-    ...(minimumIsolation && { requirements: { minimum_isolation: minimumIsolation } }),
+    ...requirementsOf({ minimumIsolation, enforced }),
     ...(reproducible && { reproducible }),
   };
 }

@@ -2,6 +2,7 @@
 import {
   type CanaryStatus,
   ISOLATION_CLASSES,
+  type LimitName,
   NODE_ROLES,
   type NodeRole,
   type RequestedSpec,
@@ -10,6 +11,7 @@ import {
 } from '@vouchbox/protocol';
 import { VERSION } from '../ground/version.ts';
 import { canRun, type Executor } from '../job/admit/fit.ts';
+import { enforcedBy } from '../job/admit/policy.ts';
 import type { About, Topic } from '../job/nudges.ts';
 import type { SigningProblem } from '../job/sign/attestor.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
@@ -25,7 +27,10 @@ export interface NodeParts {
   readonly config: Pick<Config, 'concurrency' | 'concurrentMemMbMax' | 'roles'>;
   /** Null if this node runs no programs. */
   readonly cells: {
-    readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
+    readonly provider: Pick<
+      Provider,
+      'backend' | 'enforced' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'
+    >;
     readonly health: Pick<ProviderHealth, 'isReady'>;
   } | null;
   /** Null if this node does not sign. */
@@ -71,11 +76,12 @@ function executorFactsOf(
   config: NodeParts['config'],
   { provider, health }: NonNullable<NodeParts['cells']>,
 ): Omit<ExecutorFacts, 'slots_used' | 'canaries'> {
-  const { backend, hasLoopback, isolation_class, languages, runtime_packs } = provider;
+  const { backend, hasLoopback, isolation_class, languages, runtime_packs, enforced } = provider;
   return {
     backend,
     has_loopback: hasLoopback,
     isolation_class,
+    ...(enforced !== undefined && { enforced }),
     languages,
     runtime_packs,
     slots: config.concurrency,
@@ -84,9 +90,22 @@ function executorFactsOf(
   };
 }
 
+/**
+ * What a node satisfies of `requirements`, as the store reads a demand: the class, and behind it the limits that must be held
+ * as JSON, if there are any.
+ */
+function demandsMetBy(provider: Pick<Provider, 'enforced' | 'isolation_class'>): string[] {
+  const classes = ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded));
+  const sets = enforcedBy(provider).reduce<LimitName[][]>(
+    (all, name) => [...all, ...all.map((set) => [...set, name])],
+    [[]],
+  );
+  return classes.flatMap((name) => sets.map((set) => (set.length === 0 ? name : name + JSON.stringify(set))));
+}
+
 /** What a node can run. */
 export function abilitiesOf(
-  provider: Pick<Provider, 'isolation_class' | 'languages' | 'runtime_packs'>,
+  provider: Pick<Provider, 'enforced' | 'isolation_class' | 'languages' | 'runtime_packs'>,
   memMbMax: number,
 ): Abilities {
   const { languages } = provider;
@@ -94,7 +113,7 @@ export function abilitiesOf(
   return {
     languages,
     packs: [...packs, ...[...packs, ...languages.map(anyPackOf)].map(withTools)],
-    isolation: ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded)),
+    isolation: demandsMetBy(provider),
     memMbMax,
   };
 }

@@ -9,6 +9,7 @@ import {
   filesMax,
   filesTotalBytesMax,
   LIMIT_DEFAULTS,
+  LIMIT_NAMES,
   namedFilesTotalBytesMax,
   type Readiness,
   type ServiceStatus,
@@ -25,7 +26,7 @@ import { VERSION } from '../ground/version.ts';
 import { within } from '../ground/waiting/within.ts';
 import type { ServiceFacts } from '../http/app.ts';
 import { togetherOf } from '../job/admit/fit.ts';
-import { clampLimits, type ProviderFacts } from '../job/admit/policy.ts';
+import { clampLimits, enforcedBy, type ProviderFacts } from '../job/admit/policy.ts';
 import type { ObjectContents } from '../job/object-contents.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { ParkedCells, ParkingFacts } from '../sandbox/parked/parked-cells.ts';
@@ -68,7 +69,10 @@ const lookMilliseconds = 1000;
 const probeMillisecondsMax = 2000;
 
 interface CellFacts {
-  readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
+  readonly provider: Pick<
+    Provider,
+    'backend' | 'enforced' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'
+  >;
   /** Why stronger providers were passed over at the start; null if none was. */
   readonly passedOver: string | null;
   /** Whether cells of every language can be made now. */
@@ -155,14 +159,15 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
 /** What jobs can ask for. Each gets the class of the node that runs it: the weakest is what every job gets at least. */
 function offered([first, ...more]: readonly ProviderFacts[]): Pick<
   Capabilities,
-  'languages' | 'runtime_packs' | 'isolation_class'
+  'languages' | 'runtime_packs' | 'isolation_class' | 'enforced'
 > {
-  if (first === undefined) return { languages: [], runtime_packs: [], isolation_class: null };
+  if (first === undefined) return { languages: [], runtime_packs: [], isolation_class: null, enforced: [] };
   const { languages, runtime_packs } = togetherOf([first, ...more]);
   const isolation_class = more
     .map((other) => other.isolation_class)
     .reduce((one, other) => (satisfiesIsolation(one, other) ? other : one), first.isolation_class);
-  return { languages: [...languages], runtime_packs: [...runtime_packs], isolation_class };
+  const enforced = LIMIT_NAMES.filter((name) => [first, ...more].every((facts) => enforcedBy(facts).includes(name)));
+  return { languages: [...languages], runtime_packs: [...runtime_packs], isolation_class, enforced };
 }
 
 /**

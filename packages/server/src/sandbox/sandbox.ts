@@ -20,6 +20,7 @@ import type {
   IsolationClass,
   Language,
   LimitEnforcement,
+  LimitName,
   ObservedInteraction,
   ObservedMembers,
   OutputRecord,
@@ -250,6 +251,8 @@ export interface Provider extends AsyncDisposable {
   /** Languages that ran correctly at start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
+  /** The limits that a cell was seen to hold at the start. Absent if all are, or of the subprocess the wall clock alone. */
+  readonly enforced?: readonly LimitName[];
   /** Whether programs may reach one another over `127.0.0.1` and `::1`. */
   readonly hasLoopback: boolean;
   /** MiB that a cell may take beside its job's `mem_mb`, for a runtime that has its own kernel. */

@@ -2,7 +2,7 @@
  * What several nodes on one store know of each other. A node is one process of a service. Messages only make them
  * quicker: each beat reads the store.
  */
-import type { CanaryStatus, IsolationClass, Language, NodeRole, RuntimePack } from '@vouchbox/protocol';
+import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
 import type { StoreError } from './store-error.ts';
 
@@ -25,6 +25,8 @@ export interface NodeFacts {
 export interface ExecutorFacts {
   readonly backend: string;
   readonly isolation_class: IsolationClass;
+  /** The limits that its cells hold. A node of an earlier version does not say so. */
+  readonly enforced?: readonly LimitName[];
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
   /** Whether programs may reach themselves over 127.0.0.1. */

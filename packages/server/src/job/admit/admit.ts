@@ -248,10 +248,11 @@ export function withFittingLimits(
 
 function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLimits): readonly Executor[] {
   if (own === null) return [];
-  const { languages, runtime_packs, isolation_class } = own.provider;
+  const { languages, runtime_packs, isolation_class, enforced } = own.provider;
   const { concurrency: slots, concurrentMemMbMax } = own.room;
   const isReady = own.health.isReady();
-  return [{ languages, runtime_packs, isolation_class, memMbMax, slots, concurrentMemMbMax, isReady }];
+  const facts = { languages, runtime_packs, isolation_class, ...(enforced !== undefined && { enforced }) };
+  return [{ ...facts, memMbMax, slots, concurrentMemMbMax, isReady }];
 }
 
 /** What is stored of one job or of two. Those of two name each other first of all: the store finds a peer by that. */

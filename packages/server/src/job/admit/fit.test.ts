@@ -1,3 +1,4 @@
+import { LIMIT_NAMES } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../ground/service-error.ts';
 import { SPEC } from '../../store/store.fixture.ts';
@@ -55,5 +56,6 @@ test('nodes offer together what any of them has, and the strongest class', () =>
     languages: ['python', 'bash'],
     runtime_packs: [],
     isolation_class: 'gvisor-application-kernel',
+    enforced: [...LIMIT_NAMES],
   });
 });

@@ -3,10 +3,10 @@
  * demands; one that no node can run is refused at once.
  */
 import type { RequestedSpec } from '@vouchbox/protocol';
-import { satisfiesIsolation } from '@vouchbox/protocol';
+import { LIMIT_NAMES, satisfiesIsolation } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import { PAIR_SLOTS } from '../../store/records/rows.ts';
-import { checkPolicy, type ProviderFacts } from './policy.ts';
+import { checkPolicy, enforcedBy, type ProviderFacts } from './policy.ts';
 import { refusal } from './refuse.ts';
 import { INTERACTOR } from './submission.ts';
 
@@ -77,6 +77,7 @@ export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[
     isolation_class: executors
       .map(({ isolation_class }) => isolation_class)
       .reduce((one, other) => (satisfiesIsolation(other, one) ? other : one), first.isolation_class),
+    enforced: LIMIT_NAMES.filter((name) => executors.some((executor) => enforcedBy(executor).includes(name))),
   };
 }
 

@@ -25,6 +25,22 @@ function spec(members: Partial<RequestedSpec>): RequestedSpec {
 }
 
 describe('policy', () => {
+  test('a limit that must be held is refused where it is only watched', () => {
+    const demanded = spec({ requirements: { minimum_isolation: 'none', enforced: ['cpu_seconds', 'mem_mb'] } });
+    const watched: ProviderFacts = {
+      ...provider,
+      enforced: ['wall_seconds', 'cpu_seconds', 'max_pids', 'max_file_mb'],
+    };
+    expect(() => checkPolicy(demanded, watched)).toThrow(
+      expect.objectContaining({
+        code: 'enforcement_unsatisfied',
+        message: expect.stringContaining('mem_mb must be held'),
+      }),
+    );
+    expect(() => checkPolicy(demanded, provider)).not.toThrow();
+    expect(() => checkPolicy(demanded, { ...provider, isolation_class: 'none' })).toThrow(/cpu_seconds, mem_mb must/);
+  });
+
   test('limits are clamped to the ceilings and never raised', () => {
     const asked = { wall_seconds: 1e308, cpu_seconds: 0.001, mem_mb: 1025, max_pids: 256, max_file_mb: 63 };
     expect(clampLimits(asked, LIMIT_CEILINGS)).toEqual({

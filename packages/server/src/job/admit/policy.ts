@@ -14,7 +14,12 @@ import type { Provider } from '../../sandbox/sandbox.ts';
 import { quoted, refusal } from './refuse.ts';
 
 /** The part of a provider that admission asks about. */
-export type ProviderFacts = Pick<Provider, 'isolation_class' | 'languages' | 'runtime_packs'>;
+export type ProviderFacts = Pick<Provider, 'enforced' | 'isolation_class' | 'languages' | 'runtime_packs'>;
+
+/** The limits that a provider holds. One that does not say so is of a version that held all, if it isolated at all. */
+export function enforcedBy({ enforced, isolation_class }: Pick<Provider, 'enforced' | 'isolation_class'>) {
+  return enforced ?? (isolation_class === 'none' ? (['wall_seconds'] as const) : LIMIT_NAMES);
+}
 
 /** The limits, clamped to the operator's ceilings and never raised. A default is clamped like any other value. */
 export function clampLimits(limits: RequestedLimits, ceilings: RequestedLimits): RequestedLimits {
@@ -26,7 +31,7 @@ export function clampLimits(limits: RequestedLimits, ceilings: RequestedLimits):
 /**
  * Refuses what the provider cannot run. `at` is the pointer of the program in the submission.
  *
- * @throws ServiceError `runtime_unavailable` or `minimum_isolation_unsatisfied`.
+ * @throws ServiceError `runtime_unavailable`, `minimum_isolation_unsatisfied` or `enforcement_unsatisfied`.
  */
 export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts, at = ''): void {
   if (spec.runtime !== null) {
@@ -44,12 +49,21 @@ export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts, at = '
     const problem = 'was built with a runtime pack that no node has now: build it again';
     throw refusal('runtime_unavailable', `${at}/product/job_id`, problem);
   }
-  const { minimum_isolation } = spec.requirements;
+  const { minimum_isolation, enforced = [] } = spec.requirements;
   if (!satisfiesIsolation(provider.isolation_class, minimum_isolation)) {
     throw refusal(
       'minimum_isolation_unsatisfied',
       `${at}/requirements/minimum_isolation`,
       `${minimum_isolation} is not satisfied by ${provider.isolation_class}, which this service runs jobs in`,
+    );
+  }
+  const missing = enforced.filter((name) => !enforcedBy(provider).includes(name));
+  if (missing.length > 0) {
+    const held = enforcedBy(provider).join(', ') || 'none';
+    throw refusal(
+      'enforcement_unsatisfied',
+      `${at}/requirements/enforced`,
+      `${missing.join(', ')} must be held, and this host holds ${held}`,
     );
   }
 }

@@ -35,7 +35,9 @@ import {
   productBytesMax,
   type RequestedLimits,
   type RequestedSpec,
+  type Requirements,
   type StoredLargeOutputs,
+  type StoredRequirements,
   type SubmittedFile,
   stdinBytesMax,
   variableProblem,
@@ -134,10 +136,16 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
     }),
     ...(submission.product !== undefined && { product: submission.product }),
     runtime: submission.runtime ?? null,
-    requirements: { minimum_isolation: submission.requirements?.minimum_isolation ?? 'none' },
+    requirements: checkedRequirements(submission.requirements),
     limits: completeLimits(submission.limits ?? {}),
     ...(submission.reproducible === true && { reproducible: true as const }),
   };
+}
+
+/** Limits are named once each, in the order of all limits, so that the same demand is the same text. */
+function checkedRequirements({ minimum_isolation = 'none', enforced = [] }: Requirements = {}): StoredRequirements {
+  const held = LIMIT_NAMES.filter((name) => enforced.includes(name));
+  return { minimum_isolation, ...(held.length > 0 && { enforced: held }) };
 }
 
 function checkedStdin(stdin: string | NamedStdin | null): Pick<ParsedProgram, 'stdin' | 'named_stdin'> {

@@ -26,7 +26,7 @@ import {
   takeDown,
 } from './run-program.ts';
 import { ToolSession } from './tool-session.ts';
-import { endWithoutRun, type FailureBeforeRun, failureOf, unfitFor } from './without-run.ts';
+import { endWithoutRun, type FailureBeforeRun, failureOf, unfitFor, unheldFor } from './without-run.ts';
 
 /** Takes a queued job into a slot. */
 export function launch(job: ChosenJob, dependencies: JobDependencies): LaunchedJob {
@@ -121,7 +121,7 @@ export async function loadedIn(
   const { tools } = context.spec;
   control.tools = tools === undefined ? null : new ToolSession(tools, context);
   const loaded = await taken(cell.handOver(programOf(context)));
-  const unfitNow = unfitFor(loaded.posture, context);
+  const unfitNow = unfitFor(loaded.posture, context) ?? unheldFor(loaded, context);
   return unfitNow !== null || control.cause !== null ? { unfit: unfitNow } : { cell, loaded };
 }
 

@@ -3,7 +3,13 @@
  * demands. Nothing of them ran.
  */
 import { satisfiesIsolation, type Violation } from '@vouchbox/protocol';
-import { BootstrapError, NO_LIMITS_HELD, type Posture, unreadyPosture } from '../../sandbox/sandbox.ts';
+import {
+  BootstrapError,
+  type LoadedCell,
+  NO_LIMITS_HELD,
+  type Posture,
+  unreadyPosture,
+} from '../../sandbox/sandbox.ts';
 import { PAIR_SLOTS } from '../../store/records/rows.ts';
 import { errorOutcome, type Outcome } from '../finish/outcome.ts';
 import { end, executionRecord, type JobContext } from './run-program.ts';
@@ -38,6 +44,15 @@ export function unfitFor(observed: Posture, { spec, memory }: JobContext): Failu
   if (excess === null) return null;
   const error = new Error(excess.message);
   return { error, outcome: errorOutcome('bootstrap_failed'), posture, violations: [excess] };
+}
+
+/** Checks a job against the limits that its cell holds now. Null if it holds each that must be held. */
+export function unheldFor({ posture: observed, held }: LoadedCell, { spec }: JobContext): FailureBeforeRun | null {
+  const missing = (spec.requirements.enforced ?? []).filter((name) => !held.limit_enforcement[name]);
+  if (missing.length === 0) return null;
+  const posture = unreadyPosture(observed.backend, observed.runtime_identity);
+  const error = new Error(`the cell does not hold ${missing.join(', ')}, as the job demands`);
+  return { error, outcome: errorOutcome('isolation_unsatisfied'), posture, violations: [] };
 }
 
 export function failureOf(error: unknown): FailureBeforeRun {

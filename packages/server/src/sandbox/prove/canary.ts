@@ -8,7 +8,14 @@ import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
 import { hostPatience, SECOND_TRY_TIMES } from '../kernel/host/patience.ts';
 import { LANGUAGE_RUNS } from '../program/language-runs.ts';
-import { type Collection, type Posture, type PreparedCell, type Program, wasLate } from '../sandbox.ts';
+import {
+  type Collection,
+  type HeldLimits,
+  type Posture,
+  type PreparedCell,
+  type Program,
+  wasLate,
+} from '../sandbox.ts';
 
 /** How long a canary may take on an ordinary host, without and with a compiler. */
 const SECONDS_MAX = { run: 10, compiled: 30 };
@@ -37,7 +44,7 @@ function readProgram(language: Language): string {
 
 /** The result of a canary: the observed posture, or why the language cannot be used here. */
 export type CanaryResult =
-  | { readonly language: Language; readonly posture: Posture }
+  | { readonly language: Language; readonly posture: Posture; readonly held: HeldLimits['limit_enforcement'] }
   | { readonly language: Language; readonly problem: string; readonly isLate: boolean };
 
 /** How a program ends that had too little time. */
@@ -100,7 +107,7 @@ async function tryCanary(language: Language, seconds: number, prepare: PrepareCa
   });
   const collection = await running.collect();
   const problem = problemOf(collection, written);
-  if (problem === null) return { language, posture: cell.posture };
+  if (problem === null) return { language, posture: cell.posture, held: loaded.held.limit_enforcement };
   return { language, problem, isLate: LATE_ENDINGS.has(collection.ending.kind) };
 }
 

@@ -3,7 +3,7 @@
  * exact. `auto` takes the strongest class that passes and never the subprocess. Spec § What the service does 2.
  */
 import { availableParallelism } from 'node:os';
-import { type Backend, LANGUAGES, type Language, type RuntimePack } from '@vouchbox/protocol';
+import { type Backend, LANGUAGES, type Language, LIMIT_NAMES, type RuntimePack } from '@vouchbox/protocol';
 import { Turns } from '../../ground/waiting/turns.ts';
 import { packView, SYSTEM_PACK } from '../cell/pack.ts';
 import type { Candidate, PreflightOptions } from '../classes/candidate.ts';
@@ -114,6 +114,7 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
       return offered;
     },
     hasLoopback: cells.hasLoopback,
+    enforced: LIMIT_NAMES.filter((name) => passed.every(({ held }) => held[name])),
     ownMemMb: cells.ownMemMb,
     prepare(request): Promise<PreparedCell> {
       const runtime = request.runtime ?? usualPack(request.language);

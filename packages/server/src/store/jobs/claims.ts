@@ -95,7 +95,9 @@ const deleteOrphans = prepared((db) =>
 const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u0000') = 0 then job_specs.requested_spec
   else replace(replace(job_specs.requested_spec, '\\\\', ''), '\\u0000', '') end`;
 
-const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requirements,minimum_isolation}', 'none')`;
+/** The class, and behind it the limits that must be held, as they are stored: `demandsMetBy` names those that a node meets. */
+const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requirements,minimum_isolation}', 'none')
+  || coalesce((${readableSpec})::json #>> '{requirements,enforced}', '')`;
 
 interface UnclaimedAsked extends Abilities {
   readonly tenant: string;

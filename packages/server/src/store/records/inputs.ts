@@ -70,7 +70,7 @@ export interface Abilities {
   readonly languages: readonly string[];
   /** The names of its runtime packs. */
   readonly packs: readonly string[];
-  /** The isolation classes that its cells satisfy. */
+  /** The demands that its cells satisfy: a class, and behind it limits that must be held, as JSON. */
   readonly isolation: readonly string[];
   /** The most MiB that one job may have. */
   readonly memMbMax: number;
