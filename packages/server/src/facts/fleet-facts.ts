@@ -96,10 +96,8 @@ function executorFactsOf(
  */
 function demandsMetBy(provider: Pick<Provider, 'enforced' | 'isolation_class'>): string[] {
   const classes = ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded));
-  const sets = enforcedBy(provider).reduce<LimitName[][]>(
-    (all, name) => [...all, ...all.map((set) => [...set, name])],
-    [[]],
-  );
+  let sets: LimitName[][] = [[]];
+  for (const name of enforcedBy(provider)) sets = sets.concat(sets.map((set) => [...set, name]));
   return classes.flatMap((name) => sets.map((set) => (set.length === 0 ? name : name + JSON.stringify(set))));
 }
 

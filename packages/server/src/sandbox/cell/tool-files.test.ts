@@ -6,10 +6,11 @@ import { toolFiles } from './tool-files.ts';
 
 test('docs/AGENTS.md has each file of a cell with tools and its digest, and no other', () => {
   const text = readFileSync(join(import.meta.dirname, '../../../../../docs/AGENTS.md'), 'utf8');
-  const rows = [...text.matchAll(/^\| `\/(\S+)` \| `([0-9a-f]{64})` \|$/gm)].map(([, file, digest]) => [file, digest]);
-  const digests = Object.entries(toolFiles()).map(([place, content]) => [
-    place,
-    createHash('sha256').update(content).digest('hex'),
-  ]);
+  const rows = [...text.matchAll(/^\| `\/(\S+)` \| `([0-9a-f]{64})` \|$/gm)].map(
+    ([, file, digest]) => `${file} ${digest}`,
+  );
+  const digests = Object.entries(toolFiles()).map(
+    ([place, content]) => `${place} ${createHash('sha256').update(content).digest('hex')}`,
+  );
   expect(rows.toSorted()).toEqual(digests.toSorted());
 });
