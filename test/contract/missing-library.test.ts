@@ -1,8 +1,10 @@
 /** The list of a pack's libraries, and the remark about a program that imports a library which it does not have. */
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, test } from 'vitest';
 import { BUILD_MILLISECONDS_MAX, packsOf } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { TINY } from '../../packages/server/src/sandbox/packs/tiny-pack.fixture.ts';
-import { vouchbox } from '../rig/command.ts';
+import { commandFile, vouchbox } from '../rig/command.ts';
 import { useRig } from '../rig/rig.ts';
 
 const { packs } = await packsOf([TINY]);
@@ -31,6 +33,16 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
       code: 0,
       stderr: '',
     });
+  });
+
+  test('tells a model the libraries in the description of run_code', async () => {
+    const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key };
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    await client.connect(new StdioClientTransport({ command: commandFile, args: ['mcp'], env, stderr: 'pipe' }));
+    const { tools } = await client.listTools();
+    await client.close();
+    const description = tools.find(({ name }) => name === 'run_code')?.description;
+    expect(description).toMatch(/^libraries of tiny: .*python-slugify 4\.0\.0 \(import slugify\)/m);
   });
 
   test.each([

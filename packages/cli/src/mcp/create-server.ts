@@ -4,7 +4,7 @@ import type { ServiceClient } from '@vouchbox/client';
 import { addArtifacts } from './artifacts.ts';
 import { addGrade } from './tools/grade.ts';
 import { addCancelJob, addGetJob } from './tools/job-tools.ts';
-import { addListRuntimes } from './tools/list-runtimes.ts';
+import { addListRuntimes, type Packs } from './tools/list-runtimes.ts';
 import { addRunCode } from './tools/run-code.ts';
 import { addVerifyJob, type PinnedKeys } from './tools/verify-job.ts';
 
@@ -13,14 +13,16 @@ export interface ServerParts {
   readonly client: ServiceClient;
   readonly version: string;
   readonly pinned: PinnedKeys;
+  /** Those whose libraries the description of `run_code` names. */
+  readonly packs?: Packs;
 }
 
 const INSTRUCTIONS = `Programs run isolated, without a network, and each in a cell of its own: nothing is kept between calls.
 Give input files with each run, below input/, and write results below output/.`;
 
-export function createServer({ client, version, pinned }: ServerParts): McpServer {
+export function createServer({ client, version, pinned, packs = [] }: ServerParts): McpServer {
   const server = new McpServer({ name: 'vouchbox', version }, { instructions: INSTRUCTIONS });
-  addRunCode(server, client);
+  addRunCode(server, client, packs);
   addGrade(server, client);
   addGetJob(server, client);
   addCancelJob(server, client);

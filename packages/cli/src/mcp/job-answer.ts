@@ -104,7 +104,7 @@ export async function jobAnswer(
 }
 
 /** The packs of the service; none where it does not tell them to this caller. */
-async function packsOf(client: ServiceClient, signal: AbortSignal): Promise<Capabilities['runtime_packs']> {
+export async function packsOf(client: ServiceClient, signal: AbortSignal): Promise<Capabilities['runtime_packs']> {
   return await client.capabilities({ signal }).then(
     ({ runtime_packs }) => runtime_packs,
     () => [],

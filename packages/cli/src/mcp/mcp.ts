@@ -1,6 +1,7 @@
 /** `vouchbox mcp`: the tools of a service for agents, over stdio or over HTTP on loopback. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createServiceClient } from '@vouchbox/client';
 import { EXIT } from '../failures/exit-code.ts';
@@ -13,6 +14,7 @@ import { type JsonOption, note, printResult } from '../terminal/print.ts';
 import { type ConfiguredProgram, clientConfiguration } from './client-configuration.ts';
 import { createServer } from './create-server.ts';
 import { openHttpServer } from './http-server.ts';
+import { packsOf } from './job-answer.ts';
 
 export interface McpOptions extends AccessOptions, JsonOption {
   /** Serves HTTP on this port of loopback in place of stdio. */
@@ -21,6 +23,9 @@ export interface McpOptions extends AccessOptions, JsonOption {
   readonly publicKey: readonly string[];
 }
 
+/** How long a service may take to tell its packs; an agent whose service is silent gets the tools without them. */
+const packsMillisecondsMax = 2000;
+
 /** Serves until its client goes away or an interrupt ends it. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
@@ -28,12 +33,16 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
   await using service = await serviceOrOwn(options, 'on');
   const keys = service.ownKey === null ? pinned : [(await service.client.publicKey()).public_key_pem];
   if (options.http === undefined) {
-    await overStdio(() => createServer({ client: service.client, version, pinned: keys }), interrupts.asked);
+    await overStdio(async () => {
+      const packs = await packsOf(service.client, AbortSignal.timeout(packsMillisecondsMax));
+      return createServer({ client: service.client, version, pinned: keys, packs });
+    }, interrupts.asked);
     return EXIT.ok;
   }
   await using server = await openHttpServer({
     port: options.http,
     clientFor: (apiKey) => createServiceClient({ baseUrl: service.url, apiKey }),
+    // Without packs: a server is made for each request, and a run shall be one request to the service.
     serverFor: (client) => createServer({ client, version, pinned: keys }),
   });
   note('callers send a key of the service as Authorization: Bearer KEY');
@@ -70,7 +79,7 @@ function configured({ url, profile }: AccessOptions): { readonly url: string | n
 }
 
 /** Until stdin ends, as clients end a server, or an interrupt comes. */
-async function overStdio(factory: () => ReturnType<typeof createServer>, asked: AbortSignal): Promise<void> {
+async function overStdio(factory: () => Promise<McpServer>, asked: AbortSignal): Promise<void> {
   const connection = serveStdio(factory, { onerror: (error) => note(error.message) });
   const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve).once('close', resolve));
   await Promise.race([ended, aborted(asked)]);

@@ -8,6 +8,7 @@ import { addTool } from '../tool.ts';
 const { languages, isolation_class, runtime_packs, limits, artifacts } = CapabilitiesSchema.properties;
 const Runtimes = Type.Object({ languages, isolation_class, runtime_packs, limits, artifacts });
 type Runtimes = Static<typeof Runtimes>;
+export type Packs = Runtimes['runtime_packs'];
 
 export function addListRuntimes(server: McpServer, client: ServiceClient): void {
   addTool(server, 'list_runtimes', {
@@ -31,7 +32,7 @@ function runtimesOf({ languages, isolation_class, runtime_packs, limits, artifac
 const namedLibrariesMax = 120;
 
 /** One line, or none where a pack does not say what is in it. */
-export function libraryLine({ name, libraries }: Runtimes['runtime_packs'][number]): string[] {
+export function libraryLine({ name, libraries }: Packs[number]): string[] {
   if (libraries === undefined) return [];
   const words = libraries.map(({ name: library, version, modules }) => {
     const others = modules.includes(library) ? [] : modules.slice(0, 3);

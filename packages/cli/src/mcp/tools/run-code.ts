@@ -17,6 +17,7 @@ import { InputFile, withFiles } from '../input-file.ts';
 import { JobAnswer, jobAnswer, jobOfRun } from '../job-answer.ts';
 import { cutText } from '../told-text.ts';
 import { addTool } from '../tool.ts';
+import { libraryLine, type Packs } from './list-runtimes.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -56,10 +57,19 @@ Write results to output/: everything there comes back, and pictures are shown. N
 its exit code and stderr; an error means that nothing ran. TypeScript is run without its types, which nothing checks: no
 enum, namespace or parameter property. Libraries come in packs: list_runtimes names them.`;
 
-export function addRunCode(server: McpServer, client: ServiceClient): void {
+/** The most that a description says of libraries: it is in a model's context at each of its turns. */
+const librariesCharsMax = 4096;
+
+/** What the tool is told to be, with the libraries of these packs. */
+export function runCodeDescription(packs: Packs): string {
+  const libraries = packs.flatMap(libraryLine).join('\n');
+  return libraries === '' ? DESCRIPTION : `${DESCRIPTION}\n${cutText(libraries, librariesCharsMax).text}`;
+}
+
+export function addRunCode(server: McpServer, client: ServiceClient, packs: Packs): void {
   addTool(server, 'run_code', {
     title: 'Run a program',
-    description: DESCRIPTION,
+    description: runCodeDescription(packs),
     input: RunCode,
     output: JobAnswer,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
