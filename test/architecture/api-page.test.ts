@@ -74,6 +74,7 @@ describe('the example in docs/API.md', () => {
         .replace('$job', '{id}')
         .replace('$seq', '{seq}')
         .replace('$digest', '{sha256}')
+        .replace('$session', '{session}')
         .replace('$grading', '{grading}'),
     ]).toEqual([operationOf(id).method, operationOf(id).path]);
   });

@@ -85,7 +85,7 @@ const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44', 
 );
 /** The statements that name the members of each body. */
 const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>> = {
-  JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4', 'Submission-49', 'Promise-1', 'Tools-1'],
+  JobSubmission: [...PROGRAM_STATEMENTS, 'Interaction-4', 'Submission-49', 'Promise-1', 'Sessions-1', 'Tools-1'],
   Interactor: [...PROGRAM_STATEMENTS, 'Submission-49'],
   Interaction: ['Interaction-1'],
   InputFile: ['Submission-5'],
@@ -101,6 +101,10 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   ToolAnswer: ['Tools-6'],
   ToolAnswerTaken: ['Tools-6'],
   StreamedToolAnswer: ['Tools-9'],
+  Session: ['Sessions-10'],
+  SessionList: ['Sessions-10'],
+  SessionRemoval: ['Sessions-10'],
+  SessionStep: ['Sessions-1'],
   AnswerRefused: ['Tools-9'],
   ToolLimits: ['Tools-3'],
   GradingSubmission: [
@@ -131,6 +135,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   JobListItem: ['Bodies-3'],
   JobList: ['Bodies-2'],
   StoredSpec: [
+    'Sessions-2',
     'Interaction-1',
     'Builds-1',
     'Builds-2',

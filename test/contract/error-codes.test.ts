@@ -186,6 +186,12 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
     return told(await answering(`/v1/jobs/${job_id}/tool-calls/3`, { result: 'x' }));
   },
   grading_not_found: async () => told(await rig().request('/v1/gradings/grading_x')),
+  session_not_found: async () => told(await rig().request('/v1/sessions/none')),
+  async session_conflict() {
+    const begin = () => rig().post({ ...bash, session: { name: 'begun', after: null } });
+    await begin();
+    return told(await begin());
+  },
   blob_not_found: async () => told(await rig().request(`/v1/blobs/sha256/${'0'.repeat(64)}`)),
   route_not_found: async () => told(await rig().request('/v1/nothing')),
   attestation_unavailable: withoutSigningKey,

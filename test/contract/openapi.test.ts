@@ -63,6 +63,7 @@ interface Change {
   readonly job_id?: string;
   readonly sha256?: string;
   readonly grading?: string;
+  readonly session?: string;
 }
 
 const built = mkdtempSync(join(tmpdir(), 'svc-pages-'));
@@ -115,6 +116,7 @@ async function ask(operation: ContractOperation, change: Change, server = change
 const pathOf = ({ path }: ContractOperation) =>
   path
     .replace('{grading}', 'grading_x')
+    .replace('{session}', 'one')
     .replace('{view}', 'jobs/1')
     .replace('{file}', 'a.js')
     .replace('{tile}', '0/000');
@@ -140,11 +142,12 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
     job_id = JOB,
     sha256 = BLOB,
     grading = 'grading_x',
+    session = 'one',
     body = BODIES[id] ?? '',
   } = change;
   const query = [NEEDED[id], asked].filter(Boolean).join('&');
   const lines = [
-    `${method} ${path.replace('{id}', job_id).replace('{seq}', '3').replace('{sha256}', sha256).replace('{grading}', grading).replace('{view}', 'jobs/1').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
+    `${method} ${path.replace('{id}', job_id).replace('{seq}', '3').replace('{sha256}', sha256).replace('{grading}', grading).replace('{session}', session).replace('{view}', 'jobs/1').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
     'Host: x',
   ];
   if (key !== null) lines.push(`Authorization: Bearer ${key}`);
@@ -192,6 +195,8 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   job_not_found: { job_id: FOREIGN_JOB },
   tool_call_not_found: refusing('tool_call_not_found', 'answerToolCall'),
   grading_not_found: { grading: 'grading_y' },
+  session_not_found: { session: 'two' },
+  session_conflict: { server: { jobs: { submit: refusalOf('session_conflict') } } },
   blob_not_found: { sha256: BLOB.replace(/5$/, '6') },
   route_not_found: { hasNothingOptional: true },
   attestation_unavailable: refusing('attestation_unavailable', 'attestation', 'canary', 'logProof'),

@@ -85,6 +85,7 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   tools: 'test/contract/tools.test.ts',
   tool_limits: 'test/contract/tools.test.ts',
   tool_principals: 'test/contract/tools.test.ts',
+  session: 'test/contract/sessions.test.ts',
 };
 
 /** Every language is in a row, or in the tests of the packs. */
@@ -167,6 +168,9 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   getGrading: 'graded',
   cancelGrading: 'test/contract/gradings.test.ts',
   gradingEvents: 'test/contract/gradings.test.ts',
+  listSessions: 'test/contract/sessions.test.ts',
+  getSession: 'test/contract/sessions.test.ts',
+  removeSession: 'test/contract/sessions.test.ts',
   getAttestation: 'key_rotated',
   getResultArtifact: 'key_rotated',
   getLogProof: 'test/contract/log.test.ts',

@@ -3,7 +3,7 @@ import type { OperationId } from '@vouchbox/protocol';
 
 export interface Example {
   readonly title: string;
-  /** A command for bash. It finds `url`, `key`, `job`, `stream_url` and `metrics_token` in its environment. */
+  /** A command for bash. It finds `url`, `key`, `job`, `session`, `stream_url` and `metrics_token` in its environment. */
   readonly command: string;
   /** Which job `job` names: one that ended, that is running or that calls a tool, or the one that the last command made. */
   readonly job?: 'ended' | 'running' | 'calling';
@@ -110,6 +110,20 @@ export const SECTIONS: readonly Section[] = [
         command: `${call('"$url/v1/jobs/$job/tool-calls/$seq"')} \\
   -H 'Content-Type: application/json' -d '{ "result": ["barn owl", "tawny owl"] }'`,
       },
+    },
+  },
+  {
+    title: 'Go on from where a program ended',
+    text:
+      'A step of a session begins with the files of `/work` and the variables that the step before left: ' +
+      '`"session": { "name": "analysis", "after": null }` begins one, and each later step names the job of the last in `after`. A step ' +
+      'that fails leaves the session where it was, and of two that come at once one is refused. What could not be kept is in ' +
+      '`output/.session/kept.json`, by name and reason. The state is an output of one job and an input of the next, so it is as ' +
+      'private as an export of those jobs.',
+    operations: {
+      listSessions: { title: 'List your sessions', command: call('"$url/v1/sessions"') },
+      getSession: { title: 'See where a session stands', command: call('"$url/v1/sessions/$session"') },
+      removeSession: { title: 'Remove a session', command: call('-X DELETE "$url/v1/sessions/$session"') },
     },
   },
   {

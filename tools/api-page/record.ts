@@ -66,6 +66,7 @@ class Recorder implements AsyncDisposable {
   async record(name: ExchangeName, example: Example): Promise<void> {
     if (example.job === 'ended') this.#environment['job'] = this.#ended;
     if (name === 'getLogProof') await this.#printed(LOGGED);
+    if (name === 'listSessions') await this.#begunSession();
     if (name === 'getCanary') this.#environment['job'] = await this.#jobWithCanary();
     if (example.job === 'calling') this.#environment['job'] = await this.#callingJob();
     if (example.job === 'running') this.#environment['job'] = await this.#startedJob();
@@ -139,6 +140,12 @@ class Recorder implements AsyncDisposable {
     const code = `echo '${call}' >&31; read -r answer <&30; echo "$answer"`;
     const tools = [{ name: 'search', arguments: { type: 'object', required: ['query'] } }];
     return (await this.#service.client.submit({ language: 'bash', code, tools })).job_id;
+  }
+
+  async #begunSession(): Promise<void> {
+    this.#environment['session'] = 'analysis';
+    const session = await this.#service.client.session('analysis');
+    await session.run('total = 42');
   }
 
   async #startedJob(): Promise<string> {

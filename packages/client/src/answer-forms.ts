@@ -27,6 +27,14 @@ const VERDICT = {
   receipt_sha256: 's',
   verdict_sha256: 's',
 } as const;
+const ITEMS = {
+  name: 's',
+  language: 's',
+  last_job_id: 'jz',
+  running_job_id: 'jz',
+  created_at: 's',
+  changed_at: 's',
+} as const;
 const STDOUT = {
   bytes_seen: 'i',
   bytes_offered_to_sink: 'i',
@@ -89,6 +97,7 @@ const REQUESTED_SPEC = {
   'reproducible?': 'b',
   'interaction?': { peer: 'j', role: 's' },
   'promise?': 'b',
+  'session?': { name: 's', after: 'sz' },
   'tools?': {
     tools: [{ name: 's', 'description?': 's', 'arguments?': { '*': '' }, 'result?': { '*': '' } }],
     answered_by: ['s'],
@@ -325,6 +334,9 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     ],
     next_cursor: 'iz',
   },
+  'GET /v1/sessions': { items: [ITEMS] },
+  'GET /v1/sessions/{session}': ITEMS,
+  'DELETE /v1/sessions/{session}': { name: 's', removed: 'b' },
   'GET /v1/jobs/{id}/pending': {
     items: [
       {

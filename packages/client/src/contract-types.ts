@@ -80,6 +80,7 @@ export type ErrorCode =
   | 'job_not_found'
   | 'tool_call_not_found'
   | 'grading_not_found'
+  | 'session_not_found'
   | 'blob_not_found'
   | 'route_not_found'
   | 'attestation_unavailable'
@@ -95,6 +96,7 @@ export type ErrorCode =
   | 'job_not_terminal'
   | 'job_terminal'
   | 'tool_call_answered'
+  | 'session_conflict'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
@@ -223,6 +225,11 @@ export interface JobSubmission {
   };
   /** Principals of the tenant that may answer calls of tools, beside the one that submits. */
   tool_principals?: Array<string>;
+  /**
+   * A step of a session: the files of `/work` and the values that the step before left are loaded before
+   * the program, and kept after it if it succeeds. Not for compiled languages.
+   */
+  session?: SessionStep;
   /** Asks for a promise that the log answers for the job in time. */
   promise?: boolean;
 }
@@ -650,6 +657,35 @@ export interface GradingList {
   next_cursor: string | null;
 }
 
+export interface Session {
+  name: string;
+  language: Language;
+  /** A job id: opaque, and no authorization by itself. */
+  last_job_id: string | null;
+  /** A job id: opaque, and no authorization by itself. */
+  running_job_id: string | null;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  changed_at: string;
+}
+
+export interface SessionList {
+  items: Array<Session>;
+}
+
+export interface SessionRemoval {
+  name: string;
+  removed: true;
+}
+
+export interface SessionStep {
+  /** Letters, digits, `.`, `_` and `-`; at most 64. A session belongs to the principal that began it. */
+  name: string;
+  /** The last step of the session, a job whose state this one begins with; null begins the session. */
+  after: string | null;
+}
+
 export interface GradingDetail {
   /** The id of a grading: opaque, and no authorization by itself. */
   grading_id: string;
@@ -870,6 +906,11 @@ export interface StoredSpec {
   reproducible?: true;
   interaction?: Interaction;
   promise?: true;
+  /**
+   * A step of a session: the files of `/work` and the values that the step before left are loaded before
+   * the program, and kept after it if it succeeds. Not for compiled languages.
+   */
+  session?: SessionStep;
   tools?: {
     tools: Array<Tool>;
     answered_by: Array<string>;

@@ -38,6 +38,7 @@ export type CallOf<R extends Route> = {
   readonly onRetry?: (() => void) | undefined;
 } & (R extends `${string}{id}${string}` ? { readonly job_id: string } : unknown) &
   (R extends `${string}{grading}${string}` ? { readonly grading: string } : unknown) &
+  (R extends `${string}{session}${string}` ? { readonly session: string } : unknown) &
   (R extends `${string}{sha256}${string}`
     ? { readonly sha256: string; readonly bytes?: Uint8Array<ArrayBuffer> }
     : unknown) &
@@ -47,6 +48,7 @@ type AnyCall = CallOf<'POST /v1/jobs'> & {
   readonly job_id?: string;
   readonly grading?: string;
   readonly seq?: number;
+  readonly session?: string;
   readonly sha256?: string;
   readonly bytes?: Uint8Array<ArrayBuffer>;
 };
@@ -64,7 +66,8 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
     apiKey,
     job_id = '',
     grading = job_id,
-    sha256 = grading,
+    session: name = grading,
+    sha256 = name,
     seq,
     ...rest
   } = call as AnyCall;

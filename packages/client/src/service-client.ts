@@ -26,6 +26,8 @@ import type {
   PublicKey,
   Readiness,
   ServiceStatus,
+  SessionList,
+  SessionRemoval,
   StoredBlob,
   StreamTicket,
   ToolAnswer,
@@ -42,6 +44,7 @@ import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted,
 import { listAll, promises, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import { orOlder, tooOld } from './older-route.ts';
 import { answerCheck, read, repeated, saidOfItself } from './operation.ts';
+import type { ProgramSession, SessionOptions } from './program-session.ts';
 import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
 import { type ClientOptions, openSession } from './session.ts';
 import { type FileContent, submissionOf } from './submission.ts';
@@ -86,6 +89,14 @@ export interface ServiceClient {
    * @throws EvidenceFailure for the first thing that does not hold
    */
   verify(job_id: string, options?: CallOptions): Promise<Verified>;
+  /**
+   * Opens a session: programs that each begin with the variables and files that the one before left. Without a name it is a
+   * new one.
+   */
+  session(name?: string, options?: SessionOptions): Promise<ProgramSession>;
+  /** The principal's sessions, by name. */
+  sessions(options?: CallOptions): Promise<SessionList>;
+  removeSession(name: string, options?: CallOptions): Promise<SessionRemoval>;
   /** Stores a job. A lost answer does no harm: the same key and body give the same job. */
   submit(program: string | JobSubmission, options?: SubmitOptions): Promise<Submitted>;
   /** One page of the tenant's jobs, newest first. */
@@ -206,6 +217,10 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client }),
     grade: async (program, grading) =>
       (await import('./grade.ts')).gradeProgram({ ...session, ...client, ended, submissionOf }, program, grading),
+    session: async (name, opening) =>
+      (await import('./program-session.ts')).openProgramSession({ ...session, ...client }, name, opening),
+    sessions: ({ signal } = {}) => read(session, 'GET /v1/sessions', { signal }),
+    removeSession: (name, { signal } = {}) => read(session, 'DELETE /v1/sessions/{session}', { session: name, signal }),
     verify: async (job_id, reading = {}) =>
       (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),

@@ -9,10 +9,10 @@ import { canonicalJson } from './canonical-json.ts';
 /**
  * What the job demanded, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is there
  * where files or standard input are outputs of other jobs, and says of which; `large_outputs`, `build`, `product`,
- * `reproducible` and `tools` where they were asked for.
+ * `reproducible`, `session` and `tools` where they were asked for.
  */
 export function policyText(spec: StoredSpec): string {
-  const { requirements, limits, outputs, large_outputs, build, product, runtime, reproducible, tools } = spec;
+  const { requirements, limits, outputs, large_outputs, build, product, runtime, reproducible, session, tools } = spec;
   const inputs = inputsOf(spec).flatMap((file) => ('from' in file ? [{ path: file.path, from: file.from }] : []));
   const named = {
     ...(inputs.length > 0 && { inputs }),
@@ -20,6 +20,7 @@ export function policyText(spec: StoredSpec): string {
     ...(build !== undefined && { build }),
     ...(product !== undefined && { product }),
     ...(reproducible !== undefined && { reproducible }),
+    ...(session !== undefined && { session }),
     ...(tools !== undefined && { tools }),
   };
   return canonicalJson({ requirements, limits, outputs, runtime, allow_network: false, ...named });

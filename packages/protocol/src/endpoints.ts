@@ -7,7 +7,7 @@ export interface OperationEndpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /**
    * Path parameters in braces: `{id}` is a job id, `{seq}` the number of an event, `{grading}` the id of a
-   * grading, `{sha256}` the digest of a blob.
+   * grading, `{session}` a name, `{sha256}` the digest of a blob.
    */
   readonly path: `/${string}`;
 }
@@ -33,6 +33,9 @@ export const ENDPOINTS = {
   getGrading: { method: 'GET', path: '/v1/gradings/{grading}' },
   cancelGrading: { method: 'DELETE', path: '/v1/gradings/{grading}' },
   gradingEvents: { method: 'GET', path: '/v1/gradings/{grading}/events' },
+  listSessions: { method: 'GET', path: '/v1/sessions' },
+  getSession: { method: 'GET', path: '/v1/sessions/{session}' },
+  removeSession: { method: 'DELETE', path: '/v1/sessions/{session}' },
   getAttestation: { method: 'GET', path: '/v1/jobs/{id}/attestation' },
   getResultArtifact: { method: 'GET', path: '/v1/jobs/{id}/result-artifact' },
   getLogProof: { method: 'GET', path: '/v1/jobs/{id}/log-proof' },

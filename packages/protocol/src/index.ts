@@ -16,6 +16,7 @@ export * from './program-words.ts';
 export * from './queries.ts';
 export * from './receipt.ts';
 export * from './service.ts';
+export * from './sessions.ts';
 export * from './spellings.ts';
 export * from './submission.ts';
 export * from './tools.ts';

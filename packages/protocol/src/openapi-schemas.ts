@@ -50,6 +50,7 @@ import {
   ServiceStatus,
   Whoami,
 } from './service.ts';
+import { Session, SessionList, SessionRemoval, SessionStep } from './sessions.ts';
 import {
   HeldFile,
   InputFile,
@@ -100,6 +101,10 @@ export const COMPONENT_SCHEMAS = {
   GradingAnswer,
   GradingItem,
   GradingList,
+  Session,
+  SessionList,
+  SessionRemoval,
+  SessionStep,
   GradingDetail,
   GradingCancellation,
   ProgramState,

@@ -135,6 +135,7 @@ export function openApiDocument(): Node {
       tags: [
         { name: 'jobs', description: 'Submit programs, follow them, read their results.' },
         { name: 'gradings', description: 'Programs against tests, in one request.' },
+        { name: 'sessions', description: 'Steps that begin with what the step before left.' },
         { name: 'blobs', description: 'Large input files, uploaded before the jobs that name them.' },
         { name: 'evidence', description: 'Signed, exact bytes that anyone can check.' },
         { name: 'service', description: 'The service and the caller.' },

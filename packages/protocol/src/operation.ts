@@ -52,7 +52,7 @@ export interface RequestBody {
 }
 
 export interface Operation extends OperationEndpoint {
-  readonly tag: 'jobs' | 'gradings' | 'blobs' | 'evidence' | 'service' | 'public';
+  readonly tag: 'jobs' | 'gradings' | 'sessions' | 'blobs' | 'evidence' | 'service' | 'public';
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;

@@ -34,6 +34,7 @@ import {
 } from './operation-errors.ts';
 import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders, SubmissionQuery } from './queries.ts';
 import { Capabilities, Health, Readiness, ServiceStatus, Whoami } from './service.ts';
+import { SESSION_OPERATIONS } from './session-operations.ts';
 import { STREAM_CLOSE_MEANINGS, STREAM_CLOSES } from './stream.ts';
 import { JobSubmission } from './submission.ts';
 import { TOOL_OPERATIONS } from './tool-operations.ts';
@@ -88,7 +89,7 @@ export const OPERATIONS = {
         headers: ['Location', 'Idempotency-Replayed'],
       },
     },
-    errors: [...ADMISSION_ERRORS, 'promise_not_offered'],
+    errors: [...ADMISSION_ERRORS, 'promise_not_offered', 'session_conflict'],
     capacity: ['connection', 'body', 'queue', 'wait', 'response'],
   },
   listJobs: {
@@ -224,6 +225,7 @@ export const OPERATIONS = {
   },
   ...TOOL_OPERATIONS,
   ...GRADING_OPERATIONS,
+  ...SESSION_OPERATIONS,
   ...EVIDENCE_OPERATIONS,
   getCapabilities: {
     ...ENDPOINTS.getCapabilities,

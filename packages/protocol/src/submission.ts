@@ -15,6 +15,7 @@ import {
   runtimeNameCharsMax,
 } from './limits.ts';
 import { ProgramArguments, ProgramVariables } from './program-words.ts';
+import { SessionStep } from './sessions.ts';
 import { JobId } from './spellings.ts';
 import { StoredTools, ToolLimitsInput, ToolPrincipals, Tools } from './tools.ts';
 import { Nullable, type Static, Type } from './type.ts';
@@ -275,6 +276,7 @@ export const JobSubmission = Type.Object(
     tools: Type.Optional(Tools),
     tool_limits: Type.Optional(ToolLimitsInput),
     tool_principals: Type.Optional(ToolPrincipals),
+    session: Type.Optional(SessionStep),
     promise: Type.Optional(
       Type.Boolean({ description: 'Asks for a promise that the log answers for the job in time.' }),
     ),
@@ -320,6 +322,8 @@ export const RequestedSpec = Type.Object({
   interaction: Type.Optional(Interaction),
   /** Only where the submission asked for a promise. */
   promise: Type.Optional(Type.Literal(true)),
+  /** Only of a step of a session. */
+  session: Type.Optional(SessionStep),
   /** Only where the program may call tools. */
   tools: Type.Optional(StoredTools),
 });

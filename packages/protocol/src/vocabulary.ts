@@ -17,6 +17,7 @@ export * from './printable.ts';
 export * from './receipt-format.ts';
 export * from './roles.ts';
 export * from './scopes.ts';
+export * from './session-files.ts';
 export * from './size-text.ts';
 export * from './status.ts';
 export * from './stream.ts';

@@ -28,6 +28,7 @@ import { publicLog } from './job/log/read-log.ts';
 import type { Nudges } from './job/nudges.ts';
 import type { ObjectContents } from './job/object-contents.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
+import { createSessions } from './job/sessions.ts';
 import { SchemaChecks } from './job/tools/schema-checks.ts';
 import type { Membership } from './membership.ts';
 import type { ObjectStore } from './objects/object-store.ts';
@@ -260,6 +261,7 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
   return createApp({
     jobs,
     gradings,
+    sessions: createSessions({ store }),
     blobs,
     access,
     tickets: createTickets({ rows: store, access }),

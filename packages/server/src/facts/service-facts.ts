@@ -55,6 +55,7 @@ const FEATURES = [
   'blobs',
   'outputs_as_inputs',
   'builds',
+  'sessions',
   'event_chain',
   'tenant_metrics',
   'program_arguments',

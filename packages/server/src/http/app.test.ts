@@ -62,7 +62,12 @@ test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
 
 /** The path of an operation, on objects that exist. */
 function pathOf(path: string): string {
-  return path.replace('{id}', JOB).replace('{seq}', '3').replace('{sha256}', BLOB).replace('{grading}', 'grading_x');
+  return path
+    .replace('{id}', JOB)
+    .replace('{seq}', '3')
+    .replace('{sha256}', BLOB)
+    .replace('{grading}', 'grading_x')
+    .replace('{session}', 'one');
 }
 
 /** A request for an operation that takes every permit it may take. */

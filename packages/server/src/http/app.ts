@@ -13,6 +13,7 @@ import type { Blobs } from '../job/blobs/blobs.ts';
 import type { Gradings } from '../job/gradings.ts';
 import type { Jobs } from '../job/jobs.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
+import type { Sessions } from '../job/sessions.ts';
 import { type Log, logAtAnyLevel } from '../telemetry/log/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import { LibraryLog } from './answer/library-log.ts';
@@ -41,6 +42,7 @@ import { addPages } from './routes/pages.ts';
 import { PROBES, refuseApi } from './routes/probes.ts';
 import { publicHandlers } from './routes/public.ts';
 import { serviceHandlers } from './routes/service.ts';
+import { sessionHandlers } from './routes/sessions.ts';
 import { toolHandlers } from './routes/tools.ts';
 import { AuthorityWatch } from './stream/authority.ts';
 import { WebSockets } from './stream/websocket.ts';
@@ -48,6 +50,7 @@ import { WebSockets } from './stream/websocket.ts';
 export interface AppOptions {
   readonly jobs: Jobs;
   readonly gradings: Gradings;
+  readonly sessions: Sessions;
   readonly blobs: Blobs;
   readonly access: Access;
   readonly tickets: Tickets;
@@ -175,6 +178,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions
     ...blobHandlers(context),
     ...toolHandlers(context),
     ...gradingHandlers(context),
+    ...sessionHandlers(context),
   };
   const routeOf = <Id extends OperationId>(id: Id) => {
     const operation = operationOf(id);

@@ -37,6 +37,7 @@ import { createApp, type ServiceFacts, UNLISTED_REFUSAL } from './app.ts';
 import { type ListenOptions, listen } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import type { Page } from './pages/built-pages.ts';
+import { memorySessions } from './sessions.fixture.ts';
 
 /** Keys of two tenants with every scope. */
 export const KEY_OF_ACME = 'key-of-acme';
@@ -91,7 +92,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   const access = accessOf(options.credentials ?? []);
   const app = createApp({
     jobs: { ...memoryJobs(submissions), ...options.jobs },
-    gradings: { ...memoryGradings(), ...options.gradings },
+    ...{ gradings: { ...memoryGradings(), ...options.gradings }, sessions: memorySessions(ANSWER) },
     blobs: { ...memoryBlobs(), ...options.blobs },
     access,
     tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
@@ -295,8 +296,7 @@ function memoryBlobs(): Blobs {
 function memoryGradings(): Gradings {
   const { created_at } = ANSWER;
   const grading = (grading_id: string): GradingDetail => {
-    if (grading_id !== 'grading_x')
-      throw new ServiceError('grading_not_found', 'No such grading belongs to the tenant.');
+    if (grading_id !== 'grading_x') throw new ServiceError('grading_not_found', 'No such grading.');
     const counts = { programs: 1, tests: 1, runs: 1, runs_ended: 1, graded: [] };
     const end = { finished_at: created_at, cancellation_requested: false };
     return { grading_id, status: 'finished', created_at, ...end, ...counts };

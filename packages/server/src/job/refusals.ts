@@ -11,6 +11,11 @@ export function gradingNotFound(): ServiceError {
   return new ServiceError('grading_not_found', 'No such grading belongs to the tenant.');
 }
 
+/** For a session that the principal does not have. */
+export function sessionNotFound(): ServiceError {
+  return new ServiceError('session_not_found', 'The principal has no such session.');
+}
+
 /** How long a restart may take, as a hint to clients. */
 const retryAfterSeconds = 5;
 

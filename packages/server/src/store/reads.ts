@@ -28,6 +28,7 @@ export { currentJobs } from './jobs/current-jobs.ts';
 export { inputs } from './jobs/inputs.ts';
 export { job, jobSummary, receiptOf, runningJobs } from './jobs/jobs.ts';
 export { queuedJobs } from './jobs/queue.ts';
+export { session, sessions } from './jobs/sessions.ts';
 export { specDigest } from './jobs/spec-digest.ts';
 export { logState } from './log/log-state.ts';
 export { jobPromise, nextPromiseDue, pendingOf, unsignedPending, unsignedPromises } from './log/promises.ts';

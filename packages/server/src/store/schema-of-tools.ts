@@ -1,4 +1,5 @@
-/** The tables of jobs whose programs may call tools: see `schema.ts`. */
+/** The tables of jobs whose programs may call tools, and of sessions: see `schema.ts`. */
+import type { Language } from '@vouchbox/protocol';
 
 /** A job whose program may call tools. */
 export interface JobToolsTable {
@@ -21,4 +22,18 @@ export interface ToolCallTable {
   /** The program's own number of it. */
   call: number;
   answer_seq: number | null;
+}
+
+/** A session of a principal. */
+export interface SessionTable {
+  tenant: string;
+  principal: string;
+  name: string;
+  language: Language;
+  /** The step whose state the next one begins with, if `next_job` did not move it; null before the first. */
+  last_job: string | null;
+  /** The step that was accepted last. It moved the session if it succeeded and left a state. */
+  next_job: string;
+  created_at: string;
+  changed_at: string;
 }

@@ -7,7 +7,7 @@
  */
 import type { AuthMethod, GradingStatus, JobStatus, Language, ProgramStatus, TerminalReason } from '@vouchbox/protocol';
 import type { Generated, Kysely } from 'kysely';
-import type { JobToolsTable, ToolCallTable } from './schema-of-tools.ts';
+import type { JobToolsTable, SessionTable, ToolCallTable } from './schema-of-tools.ts';
 
 /** A connection, or a transaction on one, on which the functions of the store run their queries. */
 export type StoreDatabase = Kysely<Tables>;
@@ -51,6 +51,7 @@ export interface Tables {
   job_promises: JobPromiseTable;
   log_pending: LogPendingTable;
   job_tools: JobToolsTable;
+  sessions: SessionTable;
   tool_calls: ToolCallTable;
 }
 

@@ -21,6 +21,7 @@ export { admit } from './jobs/admission.ts';
 export { node, releaseJobs, releaseOrphans, takenJobs } from './jobs/claims.ts';
 export { orphanedJobs, start } from './jobs/jobs.ts';
 export { takeQueuedJobs } from './jobs/queue.ts';
+export { removeSession } from './jobs/sessions.ts';
 export { closeLog, openLog, reopenLog, sequenceLog, storeLogHead } from './log/log-state.ts';
 export { drawPending, storePending, storePromises } from './log/promises.ts';
 export { beginObject, condemnObjects, forgetObject, placeObject, postponeObject } from './objects/objects.ts';

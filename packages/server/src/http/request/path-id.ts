@@ -1,11 +1,12 @@
 /** The id in a path. It is not an authorization: the store knows whose job or grading it is. */
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';
-import { gradingNotFound, jobNotFound } from '../../job/refusals.ts';
+import { gradingNotFound, jobNotFound, sessionNotFound } from '../../job/refusals.ts';
 import { noSuchRoute } from './target.ts';
 
 /** Every id that was ever issued fits. Text that does not fit is not an id, and the store need not be asked. */
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
+const SESSION_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
  * @throws ServiceError `job_not_found`, the same as for an unknown id; `route_not_found` if the path ends before its id
@@ -27,8 +28,13 @@ export function eventNumberOf(request: FastifyRequest): number {
   throw new ServiceError('tool_call_not_found', 'The job has no call of this number that can be answered.');
 }
 
-function idIn(text: string, notFound: () => ServiceError): string {
-  if (ID.test(text)) return text;
+/** @throws ServiceError as `jobIdOf` does, but `session_not_found` */
+export function sessionNameOf(request: FastifyRequest): string {
+  return idIn((request.params as { session: string }).session, sessionNotFound, SESSION_NAME);
+}
+
+function idIn(text: string, notFound: () => ServiceError, form = ID): string {
+  if (form.test(text)) return text;
   if (text === '') throw noSuchRoute();
   throw notFound();
 }

@@ -5,6 +5,7 @@ import type { Tickets } from '../../access/tickets.ts';
 import type { Blobs } from '../../job/blobs/blobs.ts';
 import type { Gradings } from '../../job/gradings.ts';
 import type { Jobs } from '../../job/jobs.ts';
+import type { Sessions } from '../../job/sessions.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Metrics } from '../answer/metrics.ts';
 import type { CallContext } from '../call/call.ts';
@@ -24,6 +25,7 @@ export interface ServiceFacts {
 export interface RouteContext extends CallContext {
   readonly jobs: Jobs;
   readonly gradings: Gradings;
+  readonly sessions: Sessions;
   readonly blobs: Blobs;
   readonly access: Pick<Access, 'stands'>;
   readonly tickets: Tickets;

@@ -5,7 +5,6 @@
 import {
   ERRORS,
   inputsOf,
-  jobPath,
   LIMIT_DEFAULTS,
   type RequestedLimits,
   type RequestedSpec,
@@ -18,7 +17,7 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { isOutput } from '../../store/blobs/blobs-named.ts';
 import type { AdmitResult } from '../../store/records/answers.ts';
 import type { GradedJob } from '../../store/records/inputs.ts';
-import type { JobSummary, ListPlace } from '../../store/records/rows.ts';
+import type { ListPlace } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Cells } from '../execute/cells.ts';
@@ -37,7 +36,9 @@ import {
 import { nextPlace } from './next-place.ts';
 import { clampLimits, type ProviderFacts } from './policy.ts';
 import { notOffered, type PromiseSettings, promised } from './promised.ts';
+import { sessionElsewhere } from './session-step.ts';
 import { INTERACTOR, type ParsedProgram, parseSubmission } from './submission.ts';
+import { answerOf } from './submission-answer.ts';
 
 export interface AdmitOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'inputs' | 'productOf'>;
@@ -112,6 +113,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     ...places[0],
     ...jobs,
     idempotency,
+    ...(limited.program.session !== undefined && { principal: caller.principal }),
     ...(await buildDigest(tenant, limited.program, options)),
     queueMax: options.queue.total,
     tenantQueueMax: options.queue.perTenant,
@@ -120,6 +122,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     ...promised(limited.program, now, options),
   });
   if (result.kind === 'grading_over') throw new Error('no grading makes this job');
+  if (result.kind === 'session_conflict') throw sessionElsewhere(result.found, limited.program.language);
   return admitted(result, 'interactor' in jobs ? jobs.interactor.job_id : null);
 }
 
@@ -170,6 +173,7 @@ export async function admitGraded(
     isNumbered: options.isNumbered,
     ...promised(limited.program, now, options),
   });
+  if (result.kind === 'session_conflict') throw new Error('a job of a grading is no step');
   if (result.kind === 'full' && result.of === 'kept blobs') throw new NoRoom(NO_ROOM);
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;
 }
@@ -319,7 +323,10 @@ async function isSame(
 }
 
 /** `peer` is the interactor's job, if there is one. */
-function admitted(result: Exclude<AdmitResult, { kind: 'grading_over' }>, peer: string | null): Admitted {
+function admitted(
+  result: Exclude<AdmitResult, { kind: 'grading_over' | 'session_conflict' }>,
+  peer: string | null,
+): Admitted {
   switch (result.kind) {
     case 'created':
       return { answer: answerOf(result.job, peer), replayed: false };
@@ -346,6 +353,8 @@ export function full(of: Lack): ServiceError {
   if (of === 'blobs' || of === 'kept blobs') {
     return new ServiceError('tenant_capacity_exhausted', NO_ROOM, { retryAfterSeconds: roomRetrySeconds });
   }
+  if (of === 'sessions')
+    return new ServiceError('tenant_capacity_exhausted', 'The principal has as many sessions as it may.');
   const retry = { retryAfterSeconds: queueRetrySeconds };
   return of === 'queue'
     ? new ServiceError('queue_full', ERRORS.queue_full.meaning, retry)
@@ -358,17 +367,4 @@ function workerUnavailable(message: string): ServiceError {
 
 export function keyReused(): ServiceError {
   return new ServiceError('idempotency_key_reused', 'The Idempotency-Key was used for another job specification.');
-}
-
-/** Every submission with one key gets this answer: what became of the job since is for those who may read it. */
-function answerOf({ job_id, created_at }: JobSummary, peer: string | null): SubmissionAnswer {
-  return {
-    job_id,
-    status: 'queued',
-    created_at,
-    stream_url: jobPath('streamEvents', job_id),
-    history_url: jobPath('replayEvents', job_id),
-    result_url: jobPath('getResult', job_id),
-    ...(peer !== null && { interaction: { peer, role: 'program' } }),
-  };
 }

@@ -6,6 +6,7 @@ import {
   type NamedStdin,
   namedFilesTotalBytesMax,
   type Product,
+  SESSION_FILES,
   STDIN,
   type StoredFile,
   type StoredProduct,
@@ -54,13 +55,19 @@ export async function resolvedFiles(
   const inputs = new Map(naming.map((file, index) => [file, found[index] ?? null]));
   const all = files.map((file, index) => {
     const input = inputs.get(file as NamingFile);
-    if (input === null) throw unavailable(file as NamingFile, pointer ?? `${at}/files/${index}`, mayReadJobs);
+    if (input === null)
+      throw unavailable(file as NamingFile, pointer ?? pointerOf(file, `${at}/files/${index}`), mayReadJobs);
     return resolved(file, input);
   });
   const total = all.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   if (total <= namedFilesTotalBytesMax) return all;
   const problem = `have ${total} bytes together; at most ${namedFilesTotalBytesMax} are allowed`;
   throw refusal('payload_too_large', `${at}/files`, problem);
+}
+
+/** The state of a session is among the files, but not of the submission. */
+function pointerOf({ path }: SubmittedFile, listed: string): string {
+  return path === SESSION_FILES.state ? '/session/after' : listed;
 }
 
 /** What standard input stands for, as a file of that name. @throws ServiceError as `resolvedFiles` does */

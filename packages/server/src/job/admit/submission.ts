@@ -45,6 +45,7 @@ import {
   wordsTotalBytesMax,
 } from '@vouchbox/protocol';
 import { quoted, refusal } from './refuse.ts';
+import { asStep, checkSessionPlace } from './session-step.ts';
 import { checkedTools } from './tools.ts';
 
 /** A specification whose files, standard input and product name outputs that were not looked up yet. */
@@ -66,13 +67,14 @@ export interface ParsedSubmission extends ParsedProgram {
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
 export function parseSubmission(body: unknown): ParsedSubmission {
-  const { interactor, build, promise = false, stdin = null, ...submission } = fitting(body);
+  const { interactor, build, promise = false, session, stdin = null, ...submission } = fitting(body);
   const tools = checkedTools(submission);
   if (tools !== null && (build !== undefined || interactor !== undefined))
     throw refusal('invalid_request', '/tools', `must be left out: ${build ? 'a build' : 'a pair'} calls none`);
   if (stdin !== null && interactor !== undefined)
     throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
   const asked = promise ? { promise } : {};
+  if (session !== undefined) checkIsAlone({ interactor, build });
   if (build !== undefined) return { ...buildOf(build, { ...submission, stdin, interactor }), ...asked };
   const program = {
     ...parsedProgram(submission, ''),
@@ -80,6 +82,7 @@ export function parseSubmission(body: unknown): ParsedSubmission {
     ...asked,
     ...(tools !== null && { tools }),
   };
+  if (session !== undefined) return asStep(program, session);
   if (interactor === undefined) return program;
   const pair = { ...program, interactor: parsedProgram(interactor, INTERACTOR) };
   for (const [at, { large_outputs }] of [['', pair] as const, [INTERACTOR, pair.interactor] as const]) {
@@ -87,6 +90,12 @@ export function parseSubmission(body: unknown): ParsedSubmission {
     if (isTold) throw refusal('invalid_request', `${at}/large_outputs/stdout`, 'must be left out: the other reads it');
   }
   return pair;
+}
+
+/** Who talks to a program would have its state too, and a build leaves none. */
+function checkIsAlone(others: { readonly interactor: unknown; readonly build: unknown }): void {
+  const odd = (['interactor', 'build'] as const).find((name) => others[name] !== undefined);
+  if (odd !== undefined) throw refusal('invalid_request', `/${odd}`, 'must be left out of a step of a session');
 }
 
 /** Members of a run, of which a build has none. */
@@ -226,6 +235,7 @@ function checkedFiles(files: readonly SubmittedFile[], at: string): readonly Sub
     'input',
   );
   if (wrong !== null) throw refusal('invalid_request', `${at}/files/${wrong.index}/path`, wrong.problem);
+  checkSessionPlace(files, at);
   let total = 0;
   for (const [index, file] of files.entries()) {
     checkOutputName(`${at}/files/${index}`, file);

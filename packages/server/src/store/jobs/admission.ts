@@ -31,6 +31,7 @@ import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { PAIR, peerOf } from './pairs.ts';
 import { recordPromise } from './promised.ts';
 import { enqueue } from './queue.ts';
+import { admitStep, sessionRefusal } from './sessions.ts';
 import { submissionEvidence } from './submission-evidence.ts';
 import { joinedQueue, nextNumber, queuedCounts, startedAtOnce } from './tenants.ts';
 
@@ -98,6 +99,8 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
   if (known !== null) return known;
   const refused = graded === undefined ? await boundReached(db, input) : null;
   if (refused !== null) return refused;
+  const elsewhere = await sessionRefusal(db, input);
+  if (elsewhere !== null) return elsewhere;
   const lack = await lackForOutputs(db, input);
   if (lack !== null) return { kind: 'full', of: lack };
   const { tenant, created_at, requested_spec, interactor } = input;
@@ -204,6 +207,7 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
     if (spec.large_outputs !== undefined) reserveRoom(db, key, { large: spec.large_outputs, at: created_at });
+    admitStep(db, input);
     if (spec.tools !== undefined) admitTools(db, key, spec.tools);
     if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
     if (input.build_sha256 !== undefined) recordBuild(db, { ...key, build_sha256: input.build_sha256 });
@@ -222,7 +226,9 @@ function queuedRow({ tenant, job_id, created_at, requested_spec: spec, interacto
   const { language, runtime, limits } = spec;
   const row = { tenant, job_id, language, created_at, is_test: graded === undefined ? 0 : 1 };
   const pack = spec.product === undefined ? runtime : exactPack(spec.product.pack_digest);
-  const runtimeOrMark = spec.tools === undefined ? pack : withTools(pack ?? anyPackOf(language));
+  // An older node would run a step of a session without its state.
+  const isOlder = spec.tools === undefined && spec.session === undefined;
+  const runtimeOrMark = isOlder ? pack : withTools(pack ?? anyPackOf(language));
   if (interactor === undefined) return { ...row, runtime: runtimeOrMark, mem_mb: limits.mem_mb };
   return { ...row, runtime: PAIR, mem_mb: Math.max(limits.mem_mb, interactor.requested_spec.limits.mem_mb) };
 }

@@ -6,6 +6,7 @@ import type {
   JobStatus,
   Language,
   OpenToolCall,
+  Session,
   TerminalReason,
   Violation,
 } from '@vouchbox/protocol';
@@ -22,8 +23,10 @@ export type AdmitResult =
   | { readonly kind: 'grading_over' }
   /** The tenant does not have one of the blobs that the submission names. */
   | { readonly kind: 'blob_unavailable' }
+  /** The session is elsewhere; null if there is none. */
+  | { readonly kind: 'session_conflict'; readonly found: Session | null }
   /** `kept blobs`: there would be no room if all jobs that have not ended gave back theirs. */
-  | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' | 'blobs' | 'kept blobs' };
+  | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' | 'blobs' | 'kept blobs' | 'sessions' };
 
 /** A chosen job, with the JSON text of its submission; null if that is too long and must be read separately. */
 export interface ChosenJob extends QueuedJob {

@@ -20,6 +20,8 @@ import type { AttestationRow, ExecutionRecord, JobKey, KeptOutput, ListPlace } f
 export interface AdmitInput extends JobKey {
   readonly created_at: string;
   readonly requested_spec: RequestedSpec;
+  /** Who submits it. Given if the job is a step of a session. */
+  readonly principal?: string;
   readonly idempotency: {
     readonly key: string;
     /** SHA-256 of the canonical spec as submitted. */

@@ -1,6 +1,6 @@
 // Waits with the interpreter up, then runs the one program of this cell as its main module, as `node /work/main.*` would.
 'use strict';
-const { closeSync, readFileSync, renameSync, writeSync } = require('node:fs');
+const { closeSync, existsSync, readFileSync, renameSync, writeSync } = require('node:fs');
 const Module = require('node:module');
 const { compileFunction } = require('node:vm');
 
@@ -9,6 +9,8 @@ const WORK = process.cwd();
 const SOURCE = process.argv[2];
 /** The module by which the program calls tools, if it may. */
 const TOOLS = process.argv[3]?.replace('tools=', '');
+/** What carries the state of a session, if the program is a step of one. */
+const STEP = `${WORK}/input/.session/step.cjs`;
 /** The parser's messages about CommonJS source with syntax that only a module may contain. */
 const MODULE_ONLY =
   /^(Cannot use import statement|Unexpected token 'export'|Cannot use 'import\.meta'|await is only valid|Unexpected reserved word)/;
@@ -87,9 +89,11 @@ loadAhead();
 const { heapMb, args } = waitForHandOver();
 const heap = `--max-heap-size=${heapMb}`;
 const program = nameSource();
+const isStep = existsSync(STEP);
 // V8 takes the size of its heap only at its start, so another size needs a new process.
 if (!process.execArgv.includes(heap)) {
-  const main = TOOLS === undefined ? [program] : [`${TOOLS}/main.cjs`, program];
+  const tools = TOOLS === undefined ? [] : [`${TOOLS}/main.cjs`];
+  const main = isStep ? [STEP, TOOLS ?? '', program] : [...tools, program];
   process.execve(process.execPath, [process.execPath, heap, ...main, ...args], process.env);
 }
 process.execArgv = [];
@@ -97,4 +101,5 @@ process.argv = [process.argv[0], program, ...args];
 // Only for CommonJS: a module may wait for a promise that never settles, which Node reports only if it ends by itself.
 if (program.endsWith('.cjs')) endAtOnce();
 if (TOOLS !== undefined) require(TOOLS);
+if (isStep) require(STEP).begin(program);
 Module.runMain();

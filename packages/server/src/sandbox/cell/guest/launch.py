@@ -62,6 +62,17 @@ def tools_at(path):
     return names["offered"]
 
 
+def session_at(path, main, program):
+    """The step of a session that this program is; None if it is none."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    names = {"__name__": "_session", "__file__": path, "__builtins__": __builtins__}
+    exec(compile(read_whole(file), path, "exec"), names)
+    return names["begin"](main, program, names)
+
+
 def report(error):
     """Prints an exception that the program did not catch, by the program's hook, which may fail itself."""
     # This file's frame is left out, so that a traceback starts with the program's own code.
@@ -118,15 +129,20 @@ def execute(program, arguments):
     sys.modules["__main__"] = main
     if tools is not None:
         main.tools = sys.modules["tools"] = tools_at(tools)
+    session = session_at(os.path.dirname(program) + "/input/.session/step.py", main.__dict__, program)
     error = None
     try:
         exec(compile(source, program, "exec"), main.__dict__)
-    except SystemExit:
+    except SystemExit as raised:
+        if session is not None:
+            session.has_failed = raised.code not in (None, 0)
         raise
     except BaseException as raised:
         error = raised
     if error is None:
         return
+    if session is not None:
+        session.has_failed = True
     # Outside of the handler, so that the error of a failing hook is not chained to this one.
     report(error)
     if not isinstance(error, KeyboardInterrupt):

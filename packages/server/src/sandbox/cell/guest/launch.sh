@@ -6,6 +6,9 @@ read -r heap_mb arguments <&3 || exit 125
 mapfile -t -d '' words <&3
 exec 3<&-
 command=("${@//\{work\}/$PWD}")
+step=$PWD/input/.session/step.pl
+# A step of a session loads its files before the command, and keeps them after it.
+[[ ! -e $step ]] || command=(/usr/bin/perl "$step" "${command[@]}")
 command=("${command[@]//\{heap_mb\}/$heap_mb}" "${words[@]:0:arguments}")
 variables=("${words[@]:arguments}")
 # The program's variables are not set in this shell, because some names would change or end it.

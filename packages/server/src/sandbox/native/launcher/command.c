@@ -54,6 +54,9 @@ static void set_variable(char **environment, int *count, char *variable)
     environment[(*count)++] = variable;
 }
 
+/* A step of a session loads its files before the command, and keeps them after it: see `cell/session/step.pl`. */
+static char step[] = WORK "/input/.session/step.pl", perl[] = "/usr/bin/perl";
+
 void await_and_execute(const struct words *command, const struct words *fixed, int go)
 {
     size_t length, count = 0;
@@ -63,11 +66,12 @@ void await_and_execute(const struct words *command, const struct words *fixed, i
     if (words == NULL || sscanf(told, "%15s %u", heap, &arguments) != 2) syscall(SYS_exit_group, 125);
     words++;
     for (char *at = words; at < told + length; at++) count += *at == '\0';
-    char **line = calloc(command->count + count + 1, sizeof *line), **all = calloc(fixed->count + count + 1, sizeof *all);
+    char **line = calloc(command->count + count + 3, sizeof *line), **all = calloc(fixed->count + count + 1, sizeof *all);
     if (line == NULL || all == NULL) fail("no memory for the program's words");
     int words_count = 0, variables = fixed->count;
-    for (; words_count < command->count; words_count++)
-        line[words_count] = with_place(with_place(command->first[words_count], "{work}", WORK), "{heap_mb}", heap);
+    if (access(step, F_OK) == 0) line[words_count++] = perl, line[words_count++] = step;
+    for (int at = 0; at < command->count; at++)
+        line[words_count++] = with_place(with_place(command->first[at], "{work}", WORK), "{heap_mb}", heap);
     memcpy(all, fixed->first, fixed->count * sizeof *all);
     for (size_t at = 0; at < count; at++, words += strlen(words) + 1)
         if (at < arguments) line[words_count++] = words;

@@ -12,6 +12,7 @@ import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
 import { promiseTablesIn } from '../../migrations/0004-without-lost-promises.ts';
 import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
 import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
+import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
@@ -48,6 +49,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-without-lost-promises', kind: 'expand', sql: promiseTablesIn(spelling) },
   { name: '0004-without-silent-tools', kind: 'expand', sql: toolTablesIn(spelling) },
   { name: '0004-written-beside', kind: 'expand', sql: writtenBesideIn(spelling) },
+  { name: '0004-written-sessions', kind: 'expand', sql: sessionsIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -12,6 +12,7 @@ import { logTablesIn } from '../../migrations/0004-with-written-log.ts';
 import { promiseTablesIn } from '../../migrations/0004-without-lost-promises.ts';
 import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
 import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
+import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -37,6 +38,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-without-lost-promises', sql: promiseTablesIn(spelling) },
   { name: '0004-without-silent-tools', sql: toolTablesIn(spelling) },
   { name: '0004-written-beside', sql: writtenBesideIn(spelling) },
+  { name: '0004-written-sessions', sql: sessionsIn(spelling) },
 ];
 
 const UNRELEASED = [

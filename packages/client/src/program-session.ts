@@ -1,0 +1,106 @@
+/**
+ * A session: programs that each begin with the variables and the files that the one before left. The service keeps them as
+ * outputs of jobs, and each step is a job with its own receipt. Loaded when it is first used. Spec § Sessions.
+ */
+import type { JobSubmission, Session as Standing } from './contract-types.ts';
+import { randomKey } from './digest.ts';
+import type { ServiceFailure } from './failure.ts';
+import type { CallOptions } from './job-options.ts';
+import { read } from './operation.ts';
+import type { RunOptions, RunResult } from './run.ts';
+import type { Session } from './session.ts';
+
+/** What a step kept, and by name and reason what it could not keep. */
+export interface Kept {
+  readonly globals: number;
+  readonly files: number;
+  readonly not_kept: readonly { readonly kind: 'global' | 'file'; readonly name: string; readonly reason: string }[];
+  /** How many more were not kept than are named. */
+  readonly more_not_kept: number;
+}
+
+/** The result of a step. The program says what was kept, so nobody but its caller should rely on that. */
+export interface StepResult extends RunResult {
+  /** Whether the session stands at this step now. It does not where the program failed, or its state was too large. */
+  readonly moved: boolean;
+  readonly kept: Kept | null;
+  /** Why no state was kept, where the program ended well. */
+  readonly problem: string | null;
+}
+
+export interface SessionOptions extends CallOptions {
+  /** The language of all steps. Default: that of the session, or `python`. */
+  readonly language?: string | undefined;
+}
+
+export interface ProgramSession {
+  readonly name: string;
+  /** The last step, whose state the next one begins with; null before the first. */
+  readonly lastJob: string | null;
+  /**
+   * Runs a program as the next step. A program that fails leaves the session where it was.
+   * @throws ServiceFailure `session_conflict` if another step was accepted meanwhile
+   */
+  run(program: string | JobSubmission, options?: RunOptions): Promise<StepResult>;
+  /** Removes the session. Its jobs stay as long as others do. */
+  remove(options?: CallOptions): Promise<void>;
+}
+
+/** The session of this name as it stands, or a new one. Without a name it gets one of its own. */
+export async function openProgramSession(
+  session: Session & { run(program: JobSubmission, options: RunOptions): Promise<RunResult> },
+  name: string = `session-${randomKey()}`,
+  { language, signal }: SessionOptions = {},
+): Promise<ProgramSession> {
+  const found = await standingOf(session, name, signal);
+  const usual = language ?? found?.language ?? 'python';
+  let last = found?.last_job_id ?? null;
+  return {
+    name,
+    get lastJob() {
+      return last;
+    },
+    async run(program, options = {}) {
+      const given = typeof program === 'string' ? { language: usual, code: program } : program;
+      const result = await session.run({ ...given, session: { name, after: last } }, options);
+      const step = stepOf(result);
+      if (step.moved) last = step.job_id;
+      return step;
+    },
+    remove: async ({ signal: ending } = {}) => {
+      await read(session, 'DELETE /v1/sessions/{session}', { session: name, signal: ending });
+      last = null;
+    },
+  };
+}
+
+const STATE = 'output/.session/state';
+const KEPT = 'output/.session/kept.json';
+
+function stepOf(result: RunResult): StepResult {
+  const files = new Map(result.files);
+  const report = reportOf(files.get(KEPT));
+  files.delete(KEPT);
+  const hasState = result.large_outputs?.some(({ path }) => path === STATE) ?? false;
+  const kept = report !== null && !('problem' in report) ? (report as unknown as Kept) : null;
+  const problem = typeof report?.['problem'] === 'string' ? report['problem'] : null;
+  return { ...result, files, moved: result.status === 'succeeded' && hasState, kept, problem };
+}
+
+function reportOf(bytes: Uint8Array<ArrayBuffer> | undefined): Record<string, unknown> | null {
+  try {
+    const report: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof report === 'object' ? (report as Record<string, unknown> | null) : null;
+  } catch {
+    return null;
+  }
+}
+
+async function standingOf(session: Session, name: string, signal?: AbortSignal): Promise<Standing | null> {
+  try {
+    return await read(session, 'GET /v1/sessions/{session}', { session: name, signal });
+  } catch (error) {
+    if ((error as Partial<ServiceFailure>).code === 'session_not_found') return null;
+    throw error;
+  }
+}

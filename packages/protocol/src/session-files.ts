@@ -1,0 +1,19 @@
+/** Where the parts of a step of a session are, and which programs can be one. */
+import { isCompiled } from './build-options.ts';
+import type { Language } from './languages.ts';
+
+/** No submission can place a file below the directory of inputs. */
+export const SESSION_FILES = {
+  inputs: 'input/.session',
+  state: 'input/.session/state',
+  newState: 'output/.session/state',
+  kept: 'output/.session/kept.json',
+} as const;
+
+/** The sessions that one principal may have. */
+export const sessionsMax = 1000;
+
+/** Whether programs of a language can be steps of a session. */
+export function hasSessions(language: Language): boolean {
+  return !isCompiled({ language });
+}

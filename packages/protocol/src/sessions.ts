@@ -1,0 +1,51 @@
+/**
+ * Sessions: steps that each begin with the files and values that the one before left. A step is a job like any other; what it
+ * is given and what it leaves are inputs and outputs.
+ */
+import { LANGUAGES } from './languages.ts';
+import { JobId, Timestamp } from './spellings.ts';
+import { Nullable, type Static, Type } from './type.ts';
+
+export const SessionName = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+  description: 'Letters, digits, `.`, `_` and `-`; at most 64. A session belongs to the principal that began it.',
+});
+
+/** What makes a job a step of a session. */
+export const SessionStep = Type.Object(
+  {
+    name: SessionName,
+    after: Nullable(
+      Type.String({
+        pattern: '^[!-~]{1,128}$',
+        description: 'The last step of the session, a job whose state this one begins with; null begins the session.',
+      }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'A step of a session: the files of `/work` and the values that the step before left are loaded before the program, ' +
+      'and kept after it if it succeeds. Not for compiled languages.',
+  },
+);
+export type SessionStep = Static<typeof SessionStep>;
+
+/** A session as it stands. */
+export const Session = Type.Object({
+  name: Type.String(),
+  language: Type.Enum([...LANGUAGES]),
+  /** Its state is what the next step begins with. */
+  last_job_id: Nullable(JobId),
+  /** A step that is not over; until then no other is accepted. */
+  running_job_id: Nullable(JobId),
+  created_at: Timestamp,
+  changed_at: Timestamp,
+});
+export type Session = Static<typeof Session>;
+
+export const SessionList = Type.Object({ items: Type.Array(Session) });
+export type SessionList = Static<typeof SessionList>;
+
+export const SessionRemoval = Type.Object({ name: Type.String(), removed: Type.Literal(true) });
+export type SessionRemoval = Static<typeof SessionRemoval>;

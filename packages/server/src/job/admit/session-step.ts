@@ -1,0 +1,71 @@
+/** What makes a submission a step of a session: two inputs and two outputs, which the service adds. */
+import {
+  hasSessions,
+  type Language,
+  largeOutputsBytesMax,
+  type RequestedSpec,
+  SESSION_FILES,
+  type Session,
+  type SessionStep,
+  type StoredLargeOutputs,
+  type SubmittedFile,
+} from '@vouchbox/protocol';
+import { ServiceError } from '../../ground/service-error.ts';
+import { sessionModule } from '../../sandbox/cell/session-module.ts';
+import { quoted, refusal } from './refuse.ts';
+
+/** No submission may place a file where a step has its own. `at` is the pointer of what has these files. */
+export function checkSessionPlace(files: readonly Pick<SubmittedFile, 'path'>[], at: string): void {
+  const { inputs } = SESSION_FILES;
+  const index = files.findIndex(({ path }) => path === inputs || path.startsWith(`${inputs}/`));
+  if (index >= 0)
+    throw refusal('invalid_request', `${at}/files/${index}/path`, `is where a session has its own: ${inputs}`);
+}
+
+interface Stepped extends Pick<RequestedSpec, 'outputs' | 'language'> {
+  readonly files: readonly SubmittedFile[];
+  readonly large_outputs?: StoredLargeOutputs;
+}
+
+/** The program as a step of the session. */
+export function asStep<Program extends Stepped>(program: Program, session: SessionStep) {
+  const { language, files, outputs, large_outputs: large } = program;
+  if (!hasSessions(language))
+    throw refusal('invalid_request', '/session', `must be left out: ${language} is compiled, and has no sessions`);
+  checkOwnOutputs([...outputs, ...(large?.paths ?? []), ...(large?.stdout ? [large.stdout] : [])]);
+  const { after } = session;
+  const state =
+    after === null ? [] : [{ path: SESSION_FILES.state, from: { job_id: after, path: SESSION_FILES.newState } }];
+  return {
+    ...program,
+    session,
+    files: [...files, sessionModule(language), ...state],
+    outputs: [...outputs, SESSION_FILES.kept],
+    large_outputs: {
+      stdout: null,
+      ...large,
+      max_bytes: largeOutputsBytesMax,
+      paths: [...(large?.paths ?? []), SESSION_FILES.newState],
+    },
+  };
+}
+
+function checkOwnOutputs(outputs: readonly string[]): void {
+  const own = outputs.find((path) => `${path}/`.startsWith('output/.session/'));
+  if (own !== undefined)
+    throw refusal('invalid_request', '/session', `has outputs of its own, and one is ${quoted(own)}`);
+}
+
+/** Says where the session is, so that the caller can go on from there. */
+export function sessionElsewhere(found: Session | null, language: Language): ServiceError {
+  return new ServiceError('session_conflict', `The submission is no next step: ${whereItIs(found, language)}.`);
+}
+
+function whereItIs(found: Session | null, language: Language): string {
+  if (found === null) return 'the principal has no session of this name, so its first step is after null';
+  if (found.running_job_id !== null) return `step ${found.running_job_id} is not over`;
+  if (found.language !== language) return `the session is in ${found.language}`;
+  return found.last_job_id === null
+    ? 'the session has no step that succeeded'
+    : `the last step is ${found.last_job_id}`;
+}

@@ -1,0 +1,16 @@
+/** The answer to a submission that was accepted. */
+import { jobPath, type SubmissionAnswer } from '@vouchbox/protocol';
+import type { JobSummary } from '../../store/records/rows.ts';
+
+/** Every submission with one key gets this answer: what became of the job since is for those who may read it. */
+export function answerOf({ job_id, created_at }: JobSummary, peer: string | null): SubmissionAnswer {
+  return {
+    job_id,
+    status: 'queued',
+    created_at,
+    stream_url: jobPath('streamEvents', job_id),
+    history_url: jobPath('replayEvents', job_id),
+    result_url: jobPath('getResult', job_id),
+    ...(peer !== null && { interaction: { peer, role: 'program' } }),
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * Sessions. A row is written when a step is accepted and never when a job ends: whether the step moved its session is read from
+ * what the job left. So a session moves with the end of its step, whoever stored that, and a crash leaves nothing to repair.
+ */
+import type { Session } from '@vouchbox/protocol';
+import { isTerminal, type JobStatus, SESSION_FILES, sessionsMax } from '@vouchbox/protocol/vocabulary';
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { AdmitResult } from '../records/answers.ts';
+import type { AdmitInput } from '../records/inputs.ts';
+import type { StoreDatabase } from '../schema.ts';
+import type { SessionTable } from '../schema-of-tools.ts';
+
+export interface SessionKey {
+  readonly tenant: string;
+  readonly principal: string;
+  readonly name: string;
+}
+
+function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
+  return db
+    .selectFrom('sessions')
+    .innerJoin('jobs', (join) =>
+      join.onRef('jobs.tenant', '=', 'sessions.tenant').onRef('jobs.job_id', '=', 'sessions.next_job'),
+    )
+    .leftJoin('large_outputs', (join) =>
+      join
+        .onRef('large_outputs.tenant', '=', 'sessions.tenant')
+        .onRef('large_outputs.job_id', '=', 'sessions.next_job')
+        .on('large_outputs.path', '=', sql.lit(SESSION_FILES.newState)),
+    )
+    .select(['sessions.name', 'sessions.language', 'sessions.last_job', 'sessions.next_job'])
+    .select(['sessions.created_at', 'sessions.changed_at', 'jobs.status', 'large_outputs.path'])
+    .where('sessions.tenant', '=', tenant)
+    .where('sessions.principal', '=', principal);
+}
+
+const selectSession = prepared((db, key: SessionKey) => standings(db, key).where('name', '=', key.name));
+
+const selectSessions = prepared((db, owner: Omit<SessionKey, 'name'>) => standings(db, owner).orderBy('name'));
+
+const countSessions = prepared((db, { tenant, principal }: Omit<SessionKey, 'name'>) =>
+  db
+    .selectFrom('sessions')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('tenant', '=', tenant)
+    .where('principal', '=', principal),
+);
+
+const insertStep = prepared((db, row: SessionTable) =>
+  db
+    .insertInto('sessions')
+    .values({
+      tenant: row.tenant,
+      principal: row.principal,
+      name: row.name,
+      language: row.language,
+      last_job: row.last_job,
+      next_job: row.next_job,
+      created_at: row.created_at,
+      changed_at: row.changed_at,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant', 'principal', 'name'])
+        .doUpdateSet({ last_job: row.last_job, next_job: row.next_job, changed_at: row.changed_at }),
+    ),
+);
+
+const deleteSession = prepared((db, { tenant, principal, name }: SessionKey) =>
+  db.deleteFrom('sessions').where('tenant', '=', tenant).where('principal', '=', principal).where('name', '=', name),
+);
+
+interface Row extends Omit<SessionTable, 'tenant' | 'principal'> {
+  readonly status: JobStatus;
+  /** That of the state, if the step left one. */
+  readonly path: string | null;
+}
+
+function standingOf({ last_job, next_job, status, path, name, language, created_at, changed_at }: Row): Session {
+  const hasMoved = status === 'succeeded' && path !== null;
+  return {
+    name,
+    language,
+    last_job_id: hasMoved ? next_job : last_job,
+    running_job_id: isTerminal(status) ? null : next_job,
+    created_at,
+    changed_at,
+  };
+}
+
+/** Where a session stands; null if the principal has none of this name. */
+export async function session(db: StoreDatabase, key: SessionKey): Promise<Session | null> {
+  const found = await selectSession.first(db, key);
+  return found === null ? null : standingOf(found);
+}
+
+/** All sessions of a principal, by name. */
+export async function sessions(db: StoreDatabase, owner: Omit<SessionKey, 'name'>): Promise<readonly Session[]> {
+  return (await selectSessions.all(db, owner)).map(standingOf);
+}
+
+/** Removes a session, and no job of it. False if there was none. */
+export async function removeSession(db: StoreDatabase, key: SessionKey): Promise<boolean> {
+  return (await deleteSession.run(db, key)) > 0;
+}
+
+/** Why a step cannot be accepted; null if it can. Only one step is accepted behind another. */
+export async function sessionRefusal(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
+  const { tenant, principal, requested_spec } = input;
+  const { session: step, language } = requested_spec;
+  if (step === undefined || principal === undefined) return null;
+  const found = await session(db, { tenant, principal, name: step.name });
+  if (found === null) {
+    if (step.after !== null) return { kind: 'session_conflict', found };
+    const { count = 0 } = (await countSessions.first(db, { tenant, principal })) ?? {};
+    return Number(count) < sessionsMax ? null : { kind: 'full', of: 'sessions' };
+  }
+  const isThere = found.running_job_id === null && found.last_job_id === step.after && found.language === language;
+  return isThere ? null : { kind: 'session_conflict', found };
+}
+
+/** Notes that the step was accepted; part of the transaction that accepts the job. */
+export function admitStep(
+  db: StoreDatabase,
+  {
+    tenant,
+    principal,
+    job_id,
+    created_at,
+    requested_spec,
+  }: Pick<AdmitInput, 'principal' | 'tenant' | 'job_id' | 'created_at' | 'requested_spec'>,
+): void {
+  const { session: step, language } = requested_spec;
+  if (step === undefined || principal === undefined) return;
+  const { name, after: last_job } = step;
+  const row = { tenant, principal, name, language, last_job, next_job: job_id };
+  insertStep.send(db, { ...row, created_at, changed_at: created_at });
+}
