@@ -9,7 +9,7 @@ import { openDashboard, signIn } from './open-dashboard.ts';
 
 const built = join(import.meta.dirname, '../../packages/server/pages/dashboard');
 /** Bytes of all files together as they are sent. */
-const bytesMax = 346_000;
+const bytesMax = 350_000;
 
 const rig = useRig({ 'attestation-mode': 'on', 'log-host': 'log.example' });
 let browser: Browser;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 describe('the dashboard', () => {
-  test('is at most 346 kB with everything that it ever loads', () => {
+  test('is at most 350 kB with everything that it ever loads', () => {
     const names = globSync('**/*.{html,js,css}', { cwd: built });
     const sent = names.map((name) => {
       const compressed = statSync(join(built, `${name}.gz`), { throwIfNoEntry: false });

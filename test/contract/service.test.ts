@@ -47,12 +47,14 @@ describe('to a caller', () => {
       'artifacts',
       'blobs',
       'concurrent_mem_mb_max',
+      'enforced',
       'features',
       'isolation_class',
       'languages',
       'limits',
       'per_tenant',
       'runtime_packs',
+      'sessions',
       'signer',
       'tools',
       'version',
@@ -87,6 +89,7 @@ describe('to a caller', () => {
       'output_patterns',
       'tools',
       'runtime_packs',
+      'sessions',
     ]);
     expect(capabilities.concurrent_mem_mb_max).toBeGreaterThanOrEqual(LIMIT_CEILINGS.mem_mb);
     for (const { name, version, languages, digest } of capabilities.runtime_packs) {

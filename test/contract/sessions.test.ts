@@ -214,7 +214,9 @@ describe('a step', () => {
 });
 
 describe('a session', () => {
-  test('moves by one step at a time, and tells the others where it is', { tags: ['Sessions-9'] }, async () => {
+  test('moves by one step at a time, and tells the others where it is', {
+    tags: ['Errors-11b', 'Sessions-9'],
+  }, async () => {
     const name = fresh();
     const first = await rig().run(step(name, null));
     const many = await Promise.all(

@@ -40,6 +40,8 @@ const MAY_BE_READ_THROUGH = [
   /^SCAN log_pending USING INDEX log_pending_(unsigned|waiting)$/,
   // Contents that are to be moved out of the store, until they are.
   /^SCAN (artifacts|attestations) USING (COVERING )?INDEX (artifacts|attestations)_large$/,
+  // A principal has a bounded number of sessions.
+  /^SEARCH sessions USING PRIMARY KEY \(tenant=\?\)$/,
   // A tenant has a bounded number of blobs.
   /^SEARCH blobs USING PRIMARY KEY \(tenant=\?\)$/,
   /^SEARCH credentials USING INDEX credentials_by_tenant \(tenant=\?\)$/,
@@ -193,6 +195,9 @@ function everyCommand(): [string, unknown][] {
     ['admit', admission({ ...calling, requested_spec: { ...SPEC, tools } })],
     ['start', startOf(calling)],
     ['append', { key: calling, events: [{ kind: 'tool_call', timestamp: at(1), data: call }] }],
+    ['session', { tenant: 'acme', principal: 'p', name: 's' }],
+    ['sessions', { tenant: 'acme', principal: 'p' }],
+    ['removeSession', { tenant: 'acme', principal: 'p', name: 's' }],
     ['openToolCalls', { ...calling, after: 0, principal: 'p' }],
     ['resultSchema', { ...calling, seq: 3, principal: 'p' }],
     ['answerToolCall', answer],
