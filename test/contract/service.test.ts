@@ -54,7 +54,6 @@ describe('to a caller', () => {
       'limits',
       'per_tenant',
       'runtime_packs',
-      'sessions',
       'signer',
       'tools',
       'version',
@@ -82,6 +81,7 @@ describe('to a caller', () => {
       'blobs',
       'outputs_as_inputs',
       'builds',
+      'sessions',
       'event_chain',
       'tenant_metrics',
       'program_arguments',
@@ -89,7 +89,6 @@ describe('to a caller', () => {
       'output_patterns',
       'tools',
       'runtime_packs',
-      'sessions',
     ]);
     expect(capabilities.concurrent_mem_mb_max).toBeGreaterThanOrEqual(LIMIT_CEILINGS.mem_mb);
     for (const { name, version, languages, digest } of capabilities.runtime_packs) {
