@@ -1,4 +1,4 @@
-/** docs/TUTORIAL.md, walked from its first block to its last in one shell: every line after an arrow is printed, in that order. */
+/** docs/TUTORIAL.md, walked in one shell from its first block to its last: every line after an arrow is printed, in order. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
