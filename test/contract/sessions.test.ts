@@ -239,6 +239,12 @@ describe('a session', () => {
     expect(refusalOf(another)).toEqual([409, 'session_conflict']);
     const unknown = await rig().post(step(fresh(), first.job_id));
     expect(refusalOf(unknown)).toEqual([409, 'session_conflict']);
+    const stateless = await rig().post(step(name, 'job_none'));
+    expect([...refusalOf(stateless), stateless.json.error.message]).toEqual([
+      422,
+      'input_unavailable',
+      '/session/after names no job whose state is there; GET /v1/sessions/NAME says where the session stands',
+    ]);
   });
 
   test('answers a submission that is sent again with its first step', { tags: ['Sessions-9'] }, async () => {

@@ -55,19 +55,13 @@ export async function resolvedFiles(
   const inputs = new Map(naming.map((file, index) => [file, found[index] ?? null]));
   const all = files.map((file, index) => {
     const input = inputs.get(file as NamingFile);
-    if (input === null)
-      throw unavailable(file as NamingFile, pointer ?? pointerOf(file, `${at}/files/${index}`), mayReadJobs);
+    if (input === null) throw unavailable(file as NamingFile, pointer ?? `${at}/files/${index}`, mayReadJobs);
     return resolved(file, input);
   });
   const total = all.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   if (total <= namedFilesTotalBytesMax) return all;
   const problem = `have ${total} bytes together; at most ${namedFilesTotalBytesMax} are allowed`;
   throw refusal('payload_too_large', `${at}/files`, problem);
-}
-
-/** The state of a session is among the files, but not of the submission. */
-function pointerOf({ path }: SubmittedFile, listed: string): string {
-  return path === SESSION_FILES.state ? '/session/after' : listed;
 }
 
 /** What standard input stands for, as a file of that name. @throws ServiceError as `resolvedFiles` does */
@@ -115,6 +109,13 @@ function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
 
 /** The refusal does not tell whether other tenants have the blob, or whether it ever existed. */
 function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): ServiceError {
+  // The state of a session is among the files, but not of the submission.
+  if (file.path === SESSION_FILES.state)
+    return refusal(
+      'input_unavailable',
+      '/session/after',
+      'names no job whose state is there; GET /v1/sessions/NAME says where the session stands',
+    );
   const pointer = `${at}/${'from' in file ? 'from' : 'blob'}`;
   if ('from' in file)
     return refusal('input_unavailable', pointer, 'names no output of a job of the tenant that has ended');

@@ -66,6 +66,6 @@ function whereItIs(found: Session | null, language: Language): string {
   if (found.running_job_id !== null) return `step ${found.running_job_id} is not over`;
   if (found.language !== language) return `the session is in ${found.language}`;
   return found.last_job_id === null
-    ? 'the session has no step that succeeded'
+    ? 'the session has no state, so its next step is after null'
     : `the last step is ${found.last_job_id}`;
 }

@@ -17,6 +17,7 @@ export interface SessionKey {
   readonly name: string;
 }
 
+/** The last step only if retention left it: it may be removed while one behind it that failed is there. */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
   return db
     .selectFrom('sessions')
@@ -29,7 +30,10 @@ function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'n
         .onRef('large_outputs.job_id', '=', 'sessions.next_job')
         .on('large_outputs.path', '=', sql.lit(SESSION_FILES.newState)),
     )
-    .select(['sessions.name', 'sessions.language', 'sessions.last_job', 'sessions.next_job'])
+    .leftJoin('jobs as last', (join) =>
+      join.onRef('last.tenant', '=', 'sessions.tenant').onRef('last.job_id', '=', 'sessions.last_job'),
+    )
+    .select(['sessions.name', 'sessions.language', 'last.job_id as last_job', 'sessions.next_job'])
     .select(['sessions.created_at', 'sessions.changed_at', 'jobs.status', 'large_outputs.path'])
     .where('sessions.tenant', '=', tenant)
     .where('sessions.principal', '=', principal);
