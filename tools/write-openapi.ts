@@ -1,6 +1,6 @@
 /**
- * Writes what is made from the tables of the contract: the OpenAPI document, the clients' types and forms, and
- * docs/API.md, whose examples stay as they were. Run it after any change of `protocol`.
+ * Writes what is made from the tables of the contract: the OpenAPI document, the clients' types and forms, docs/REFUSALS.md,
+ * and docs/API.md, whose examples stay as they were. Run it after any change of `protocol`.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { answerForms, answerFormsModule } from './answer-forms.ts';
 import { exchangesIn } from './api-page/exchange.ts';
 import { apiPage } from './api-page/page.ts';
 import { clientTypes } from './client-types.ts';
+import { refusalsPage } from './refusals-page.ts';
 
 const root = join(import.meta.dirname, '..');
 const types = join(root, 'packages/client/src/contract-types.ts');
@@ -28,3 +29,4 @@ execFileSync(
 );
 const page = join(root, 'docs/API.md');
 writeFileSync(page, apiPage(exchangesIn(readFileSync(page, 'utf8'))));
+writeFileSync(join(root, 'docs/REFUSALS.md'), refusalsPage());
