@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 COMMAND = ROOT / "packages/cli/bin/vouchbox"
-TENANTS = [f"tenant{number}" for number in range(200)]
+TENANTS = [f"tenant{number}" for number in range(300)]
 """Each scenario has a tenant of its own."""
 
 

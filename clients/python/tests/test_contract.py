@@ -15,7 +15,7 @@ DOCUMENT: dict[str, Any] = json.loads((ROOT / "packages/protocol/openapi.json").
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 BODIES = [
     *["InputFile", "UploadedFile", "OutputFile", "OutputName", "StoredBlob", "LimitsInput", "JobSubmission"],
-    *["Interactor", "Interaction"],
+    *["Interactor", "Interaction", "Session", "SessionStep"],
     *["Violation", "ReplayPage", "EndingPage", "AttestationMember", "EffectiveSpec"],
     *["PendingStatement", "PendingStatements"],
     *["JobDetail", "CancellationAnswer", "JobListItem", "Capabilities", "PublicKey", "Whoami"],

@@ -93,7 +93,7 @@ function wrongEvent(answer: unknown): string | null {
 }
 
 /** The name of the first member that is wrong; null if none is. */
-function wrongIn(value: unknown, form: Form, name = 'the whole'): string | null {
+export function wrongIn(value: unknown, form: Form, name = 'the whole'): string | null {
   if (typeof form === 'string')
     return form === '' || Array.from(form).some((letter) => LETTERS[letter]?.(value)) ? null : name;
   if (isList(form)) {

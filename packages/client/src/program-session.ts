@@ -2,6 +2,7 @@
  * A session: programs that each begin with the variables and the files that the one before left. The service keeps them as
  * outputs of jobs, and each step is a job with its own receipt. Loaded when it is first used. Spec § Sessions.
  */
+import { wrongIn } from './answer-check.ts';
 import type { JobSubmission, Session as Standing } from './contract-types.ts';
 import { randomKey } from './digest.ts';
 import type { ServiceFailure } from './failure.ts';
@@ -14,7 +15,7 @@ import type { Session } from './session.ts';
 export interface Kept {
   readonly globals: number;
   readonly files: number;
-  readonly not_kept: readonly { readonly kind: 'global' | 'file'; readonly name: string; readonly reason: string }[];
+  readonly not_kept: readonly { readonly kind: string; readonly name: string; readonly reason: string }[];
   /** How many more were not kept than are named. */
   readonly more_not_kept: number;
 }
@@ -76,13 +77,16 @@ export async function openProgramSession(
 
 const STATE = 'output/.session/state';
 const KEPT = 'output/.session/kept.json';
+const NOT_KEPT = { kind: 's', name: 's', reason: 's' };
+const REPORT = { globals: 'i', files: 'i', not_kept: [NOT_KEPT], more_not_kept: 'i' } as const;
 
 function stepOf(result: RunResult): StepResult {
   const files = new Map(result.files);
   const report = reportOf(files.get(KEPT));
   files.delete(KEPT);
   const hasState = result.large_outputs?.some(({ path }) => path === STATE) ?? false;
-  const kept = report !== null && !('problem' in report) ? (report as unknown as Kept) : null;
+  // A program may write anything there.
+  const kept = wrongIn(report, REPORT) === null ? (report as unknown as Kept) : null;
   const problem = typeof report?.['problem'] === 'string' ? report['problem'] : null;
   return { ...result, files, moved: result.status === 'succeeded' && hasState, kept, problem };
 }

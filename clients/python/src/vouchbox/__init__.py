@@ -6,11 +6,11 @@
         print(client.run("print(6 * 7)").stdout)
 """
 
-from .async_client import AsyncClient, AsyncWorkspace
+from .async_client import AsyncClient, AsyncProgramSession, AsyncWorkspace
 from .backoff import Retry
 from .canonical_json import canonical_json
 from .chain import Chain, ChainFault, event_hash, verify_chain
-from .client import Client, Workspace
+from .client import Client, ProgramSession, Workspace
 from .contract import (
     CancellationAnswer,
     Capabilities,
@@ -30,6 +30,8 @@ from .contract import (
     PublicKey,
     EndingPage,
     ReplayPage,
+    Session,
+    SessionStep,
     StoredBlob,
     TerminalStatus,
     ToolDescription,
@@ -45,6 +47,7 @@ from .failures import (
     CanaryNotFound,
     CapacityExhausted,
     DigestMismatch,
+    EnforcementUnsatisfied,
     EvidenceFailure,
     ExpectationFailed,
     GradingNotFound,
@@ -75,6 +78,8 @@ from .failures import (
     RouteNotFound,
     RuntimeUnavailable,
     ServiceFailure,
+    SessionConflict,
+    SessionNotFound,
     ShuttingDown,
     SigningKeyUnknown,
     StoreUnavailable,
@@ -92,6 +97,7 @@ from .failures import (
 from .grade import GradeResult
 from .grade_input import Checker, GradeTest
 from .outcome import ExactBytes, Result, RunResult, Submitted
+from .program_session import Kept, NotKept, StepResult
 from .promise import JobPromise
 from .record import Verified, receipt_sha256, verify_record
 from .tools import Tool, ToolCall
@@ -101,6 +107,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncClient",
+    "AsyncProgramSession",
     "AsyncWorkspace",
     "AttestationDisabled",
     "AttestationUnavailable",
@@ -116,6 +123,8 @@ __all__ = [
     "Checker",
     "Client",
     "DigestMismatch",
+    "EnforcementUnsatisfied",
+    "EndingPage",
     "Event",
     "EvidenceFailure",
     "ExactBytes",
@@ -145,23 +154,25 @@ __all__ = [
     "JobStatus",
     "JobSubmission",
     "JobTerminal",
+    "Kept",
     "LimitsInput",
     "LogProofUnavailable",
     "MethodNotAllowed",
     "MinimumIsolationUnsatisfied",
     "NetworkNotAllowed",
+    "NotKept",
     "NotLogged",
     "NotPromised",
     "OutputContent",
     "OutputName",
     "PayloadTooLarge",
     "PrincipalNotAllowed",
+    "ProgramSession",
     "PromiseNotOffered",
     "PromiseUnavailable",
     "PublicKey",
     "QueueFull",
     "RateLimited",
-    "EndingPage",
     "ReplayPage",
     "Result",
     "Retry",
@@ -169,9 +180,14 @@ __all__ = [
     "RunResult",
     "RuntimeUnavailable",
     "ServiceFailure",
+    "Session",
+    "SessionConflict",
+    "SessionNotFound",
+    "SessionStep",
     "ShuttingDown",
     "SigningKeyUnknown",
     "Step",
+    "StepResult",
     "StoreUnavailable",
     "StoredBlob",
     "Submitted",

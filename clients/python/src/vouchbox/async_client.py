@@ -16,12 +16,14 @@ from . import follow as _follow
 from . import grade as _grade
 from . import gradings as _gradings
 from . import jobs as _jobs
+from . import program_session as _sessions
 from . import record as _record
 from . import run as _run
 from . import tools as _tools
 from . import workspace as _workspace
 from .backoff import Retry
 from .effects import Answer, Begin, Call, Effect, Emit, Flow, Invoke, Pause, Request, Send, Stream, TakeTurn, advance
+from .program_session import SessionState
 from .session import Session
 from .transport import Gathering, arguments_of
 from .turns import Turns
@@ -241,6 +243,8 @@ class AsyncClient(_Driver[Session]):
     canary = _awaiting(_jobs.canary)
     tool_calls = _awaiting(_tools.tool_calls)
     answer_tool_call = _awaiting(_tools.answer_tool_call)
+    sessions = _awaiting(_sessions.sessions)
+    remove_session = _awaiting(_sessions.remove_session)
     public_key = _awaiting(_jobs.public_key)
     grade = _awaiting(_grade.grade)
     capabilities = _awaiting(_jobs.capabilities)
@@ -254,6 +258,12 @@ class AsyncClient(_Driver[Session]):
     def workspace(self) -> AsyncWorkspace:
         """An empty workspace: files that stay between runs."""
         return AsyncWorkspace(WorkspaceState(self._session), self._session, self._http)
+
+    async def session(self, name: str | None = None, *, language: str | None = None) -> AsyncProgramSession:
+        """The session of this name as it stands, or a new one: programs that each begin with the variables and files that the
+        one before left. Without a name it gets one of its own. `language` is that of all steps, `python` if it is new."""
+        state = await self._drive(_sessions.open_session(self._session, name, language))
+        return AsyncProgramSession(state, self._session, self._http)
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -275,3 +285,20 @@ class AsyncWorkspace(_Driver[WorkspaceState], WorkspaceFiles):
 
     run = _awaiting(_workspace.run_step)
     verify = _awaiting(_workspace.verify_steps)
+
+
+class AsyncProgramSession(_Driver[SessionState]):
+    """A session as it stands. Open one with `AsyncClient.session`."""
+
+    run = _awaiting(_sessions.run_step)
+    remove = _awaiting(_sessions.remove)
+
+    @property
+    def name(self) -> str:
+        """Its name, under which it is opened again."""
+        return self._context.name
+
+    @property
+    def last_job(self) -> str | None:
+        """The last step, whose state the next one begins with; None before the first."""
+        return self._context.last_job

@@ -17,12 +17,14 @@ from . import follow as _follow
 from . import grade as _grade
 from . import gradings as _gradings
 from . import jobs as _jobs
+from . import program_session as _sessions
 from . import record as _record
 from . import run as _run
 from . import tools as _tools
 from . import workspace as _workspace
 from .backoff import Retry
 from .effects import Answer, Begin, Call, Effect, Emit, Flow, Invoke, Pause, Request, Send, Stream, TakeTurn, advance
+from .program_session import SessionState
 from .session import Session
 from .transport import Gathering, arguments_of
 from .turns import Turns
@@ -220,6 +222,8 @@ class Client(_Driver[Session]):
     canary = _blocking(_jobs.canary)
     tool_calls = _blocking(_tools.tool_calls)
     answer_tool_call = _blocking(_tools.answer_tool_call)
+    sessions = _blocking(_sessions.sessions)
+    remove_session = _blocking(_sessions.remove_session)
     public_key = _blocking(_jobs.public_key)
     grade = _blocking(_grade.grade)
     capabilities = _blocking(_jobs.capabilities)
@@ -233,6 +237,11 @@ class Client(_Driver[Session]):
     def workspace(self) -> Workspace:
         """An empty workspace: files that stay between runs."""
         return Workspace(WorkspaceState(self._session), self._session, self._http)
+
+    def session(self, name: str | None = None, *, language: str | None = None) -> ProgramSession:
+        """The session of this name as it stands, or a new one: programs that each begin with the variables and files that the
+        one before left. Without a name it gets one of its own. `language` is that of all steps, `python` if it is new."""
+        return ProgramSession(self._drive(_sessions.open_session(self._session, name, language)), self._session, self._http)
 
     def close(self) -> None:
         """Closes the connections."""
@@ -254,3 +263,20 @@ class Workspace(_Driver[WorkspaceState], WorkspaceFiles):
 
     run = _blocking(_workspace.run_step)
     verify = _blocking(_workspace.verify_steps)
+
+
+class ProgramSession(_Driver[SessionState]):
+    """A session as it stands. Open one with `Client.session`."""
+
+    run = _blocking(_sessions.run_step)
+    remove = _blocking(_sessions.remove)
+
+    @property
+    def name(self) -> str:
+        """Its name, under which it is opened again."""
+        return self._context.name
+
+    @property
+    def last_job(self) -> str | None:
+        """The last step, whose state the next one begins with; None before the first."""
+        return self._context.last_job

@@ -93,6 +93,7 @@ class LimitsInput(TypedDict, total=False):
 
 class Requirements(TypedDict, total=False):
     minimum_isolation: IsolationClass
+    enforced: list[str]
     enforced: list[str]  # Names of limits that the host must hold.
 
 
@@ -174,6 +175,24 @@ class ToolAnswerTaken(TypedDict):
     replayed: bool
 
 
+class SessionStep(TypedDict):
+    """What makes a job a step of a session: `after` is the last step, or None for the first."""
+
+    name: str
+    after: str | None
+
+
+class Session(TypedDict):
+    """A session as it stands. `last_job_id` has the state that the next step begins with."""
+
+    name: str
+    language: str
+    last_job_id: str | None
+    running_job_id: str | None
+    created_at: str
+    changed_at: str
+
+
 class JobSubmission(Interactor):
     """The body of `POST /v1/jobs`."""
 
@@ -184,6 +203,7 @@ class JobSubmission(Interactor):
     tool_limits: NotRequired[ToolLimitsInput]
     tool_principals: NotRequired[list[str]]
     promise: NotRequired[bool]
+    session: NotRequired[SessionStep]
 
 
 class Interaction(TypedDict):
@@ -426,6 +446,7 @@ class Capabilities(TypedDict):
     version: str
     languages: list[str]
     isolation_class: IsolationClass | None
+    enforced: NotRequired[list[str]]
     limits: dict[str, dict[str, float]]
     tools: NotRequired[dict[str, Any]]
     artifacts: dict[str, int]

@@ -81,6 +81,10 @@ class JobNotFound(ServiceFailure):
     """No such job belongs to the tenant."""
 
 
+class SessionNotFound(ServiceFailure):
+    """The principal has no such session."""
+
+
 class ToolCallNotFound(ServiceFailure):
     """The job made no such call of a tool, or the service answered it itself."""
 
@@ -159,6 +163,10 @@ class ToolCallAnswered(ServiceFailure):
     """The call has another answer already."""
 
 
+class SessionConflict(ServiceFailure):
+    """The session is not where the submission says, or another step of it is not over."""
+
+
 class ToolResultMisfit(ServiceFailure):
     """The result does not fit the tool's schema, and the call is still open."""
 
@@ -181,6 +189,10 @@ class RuntimeUnavailable(ServiceFailure):
 
 class MinimumIsolationUnsatisfied(ServiceFailure):
     """This service isolates less than was demanded."""
+
+
+class EnforcementUnsatisfied(ServiceFailure):
+    """This service does not hold a limit that must be held."""
 
 
 class PromiseNotOffered(ServiceFailure):

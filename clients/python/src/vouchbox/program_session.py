@@ -1,0 +1,156 @@
+"""Sessions: programs that each begin with the variables and the files that the one before left.
+
+The service keeps them as outputs of jobs, and each step is a job with its own receipt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Concatenate, ParamSpec, cast
+from urllib.parse import quote
+
+from . import contract
+from .answer_check import check_answer, wrong_in
+from .contract import JobSubmission
+from .effects import Flow, Request
+from .failures import SessionNotFound
+from .jobs import random_key
+from .outcome import RunResult
+from .run import run
+from .session import Session, call, decode, read
+
+_STATE = "output/.session/state"
+_KEPT = "output/.session/kept.json"
+_REPORT = {"globals": "i", "files": "i", "not_kept": [{"kind": "s", "name": "s", "reason": "s"}], "more_not_kept": "i"}
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class NotKept:
+    """What a step could not keep, and why."""
+
+    kind: str
+    """`global` or `file`."""
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a step kept, and by name and reason what it could not keep."""
+
+    globals: int
+    files: int
+    not_kept: tuple[NotKept, ...]
+    more_not_kept: int
+    """How many more were not kept than are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult(RunResult):
+    """The result of a step. The program says what was kept, so nobody but its caller should rely on that."""
+
+    moved: bool
+    """Whether the session stands at this step now. It does not where the program failed, or its state was too large."""
+    kept: Kept | None
+    problem: str | None
+    """Why no state was kept, where the program ended well."""
+
+
+@dataclass(slots=True)
+class SessionState:
+    """Where a session stood when it was last heard of."""
+
+    session: Session
+    name: str
+    language: str
+    last_job: str | None
+
+
+def open_session(session: Session, name: str | None, language: str | None) -> Flow[SessionState]:
+    """The session of this name as it stands, or a new one."""
+    given = name or f"session-{random_key()}"
+    try:
+        found = yield from standing(session, given)
+    except SessionNotFound:
+        return SessionState(session, given, language or "python", None)
+    return SessionState(session, given, language or found["language"], found["last_job_id"])
+
+
+def standing(session: Session, name: str) -> Flow[contract.Session]:
+    """Where a session of the principal stands."""
+    return cast(contract.Session, (yield from read(session, _path(name), route="GET /v1/sessions/{session}")))
+
+
+def sessions(session: Session) -> Flow[list[contract.Session]]:
+    """The principal's sessions, by name."""
+    body = yield from read(session, "/v1/sessions", route="GET /v1/sessions")
+    return cast("list[contract.Session]", body["items"])
+
+
+def remove_session(session: Session, name: str) -> Flow[None]:
+    """Removes a session. Its jobs stay as long as others do."""
+    body = decode((yield from call(session, Request("DELETE", _path(name), {"accept": "application/json"}))))
+    check_answer("DELETE /v1/sessions/{session}", body)
+
+
+def remove(state: SessionState) -> Flow[None]:
+    """Removes the session. Its jobs stay as long as others do."""
+    yield from remove_session(state.session, state.name)
+    state.last_job = None
+
+
+def _stepping(
+    runs: Callable[Concatenate[Session, str | JobSubmission, P], Flow[RunResult]],
+) -> Callable[Concatenate[SessionState, str | JobSubmission, P], Flow[StepResult]]:
+    def run_step(state: SessionState, program: str | JobSubmission, *args: P.args, **kwargs: P.kwargs) -> Flow[StepResult]:
+        """Runs a program as the next step, with all that `Client.run` takes. One that fails leaves the session where it was.
+
+        Raises `SessionConflict` if another step was accepted meanwhile.
+        """
+        given = {"language": state.language, "code": program} if isinstance(program, str) else program
+        step = {**given, "session": {"name": state.name, "after": state.last_job}}
+        result = _step_of((yield from runs(state.session, cast(JobSubmission, step), *args, **kwargs)))
+        if result.moved:
+            state.last_job = result.job_id
+        return result
+
+    return run_step
+
+
+run_step = _stepping(run)
+
+
+def _step_of(result: RunResult) -> StepResult:
+    report = _report_of(result.files.get(_KEPT))
+    members = {member.name: getattr(result, member.name) for member in fields(result)}
+    members["files"] = {path: content for path, content in result.files.items() if path != _KEPT}
+    return StepResult(
+        **members,
+        moved=result.ok and any(record["path"] == _STATE for record in result.large_outputs),
+        kept=_kept_of(report),
+        problem=report["problem"] if isinstance(report.get("problem"), str) else None,
+    )
+
+
+def _report_of(content: bytes | None) -> Mapping[str, Any]:
+    try:
+        report: object = json.loads(content or b"")
+    except (ValueError, RecursionError):
+        return {}
+    return cast("Mapping[str, Any]", report) if isinstance(report, dict) else {}
+
+
+def _kept_of(report: Mapping[str, Any]) -> Kept | None:
+    """What the program says; None if that is no report, as a program may write anything."""
+    if wrong_in(report, _REPORT, "the report") is not None:
+        return None
+    not_kept = tuple(NotKept(each["kind"], each["name"], each["reason"]) for each in report["not_kept"])
+    return Kept(report["globals"], report["files"], not_kept, report["more_not_kept"])
+
+
+def _path(name: str) -> str:
+    return f"/v1/sessions/{quote(name, safe='')}"
