@@ -6,7 +6,8 @@ import { defineConfig, type Plugin } from 'vite';
 const service = 'http://127.0.0.1:8080';
 
 /** Parts of the client that are loaded once somebody asks. No view does, and a dashboard never has an older service. */
-const neverLoaded = /\/client\/src\/(grade|older-server|verify-record|workspace)\.ts$/;
+const neverLoaded =
+  /\/client\/src\/(grade|older-server|program-session|promise|run-tools|verify-record|workspace)\.ts$/;
 
 /** Every view has a client: all of it is one file, also what a client loads later. It compresses better than its parts do. */
 const client = /\/client\/src\//;

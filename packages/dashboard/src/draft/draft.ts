@@ -3,7 +3,7 @@
  * service that is gone do not lose it. It is in no storage: programs, variables and input can hold secrets. The browser
  * asks before a reload loses it.
  */
-import type { InputFile, IsolationClass, JobSubmission, OutputFile, UploadedFile } from '@vouchbox/client';
+import type { InputFile, IsolationClass, JobSubmission, OutputFile, Tool, UploadedFile } from '@vouchbox/client';
 import { LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { kept } from '../kept.ts';
 import { sampleOf } from './samples.ts';
@@ -32,6 +32,18 @@ export interface Draft {
   readonly minimum_isolation: IsolationClass | null;
   /** Null: the default. */
   readonly limits: Readonly<Record<LimitName, number | null>>;
+  readonly tools: readonly DraftTool[];
+  /** What another submission said of its tools, as long as there are some. */
+  readonly toolTerms: Pick<JobSubmission, 'tool_limits' | 'tool_principals'>;
+}
+
+/** A tool as it is typed. */
+export interface DraftTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON, or empty for none. */
+  readonly arguments: string;
+  readonly result: string;
 }
 
 const NO_LIMITS: Draft['limits'] = {
@@ -56,6 +68,8 @@ const EMPTY: Draft = {
   runtime: null,
   minimum_isolation: null,
   limits: NO_LIMITS,
+  tools: [],
+  toolTerms: {},
 };
 
 const draft = kept(EMPTY);
@@ -94,6 +108,9 @@ export function openDraft(submission: JobSubmission): void {
     runtime,
     requirements,
     limits,
+    tools = [],
+    tool_limits,
+    tool_principals,
   } = submission;
   const given = LIMIT_NAMES.map((name) => [name, limits?.[name] ?? null] as const);
   draft.set({
@@ -112,6 +129,13 @@ export function openDraft(submission: JobSubmission): void {
     runtime: runtime ?? null,
     minimum_isolation: requirements?.minimum_isolation ?? null,
     limits: Object.fromEntries(given) as Draft['limits'],
+    tools: tools.map((tool) => ({
+      name: tool.name,
+      description: tool.description ?? '',
+      arguments: schemaText(tool.arguments),
+      result: schemaText(tool.result),
+    })),
+    toolTerms: { ...(tool_limits && { tool_limits }), ...(tool_principals && { tool_principals }) },
   });
 }
 
@@ -124,6 +148,8 @@ export function submissionOf({
   files,
   runtime,
   minimum_isolation,
+  tools,
+  toolTerms,
   ...typed
 }: Draft): JobSubmission {
   const stdin = text === '' ? namedStdin : text;
@@ -145,7 +171,27 @@ export function submissionOf({
     ...(runtime !== null && { runtime }),
     ...(minimum_isolation !== null && { requirements: { minimum_isolation } }),
     ...(Object.keys(limits).length > 0 && { limits }),
+    ...(tools.length > 0 && { tools: tools.map(toolOf), ...toolTerms }),
   };
+}
+
+function toolOf({ name, description, ...schemas }: DraftTool): Tool {
+  const given = Object.entries(schemas).filter(([, text]) => text.trim() !== '');
+  const read = Object.fromEntries(given.map(([member, text]) => [member, schemaIn(text) ?? text]));
+  return { name, ...(description !== '' && { description }), ...read };
+}
+
+/** The JSON in a text; null if it is none. A text that is none is sent as it is, and refused with its place. */
+export function schemaIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function schemaText(schema: Tool['arguments']): string {
+  return schema === undefined ? '' : JSON.stringify(schema, null, 2);
 }
 
 function linesOf(text: string): string[] {

@@ -54,7 +54,7 @@ export class JobHistory {
   readonly #lines: Record<StreamName | 'both', OutputLine[]> = { stdout: [], stderr: [], both: [] };
   readonly #open: Record<StreamName, { both: number; own: number } | null> = { stdout: null, stderr: null };
   readonly #colour: Record<StreamName, string> = { stdout: '', stderr: '' };
-  #events: StepEvent[] = [];
+  readonly #events: StepEvent[] = [];
   #last = 0;
   #state: HistoryState = 'connecting';
   #error: unknown = null;
@@ -115,7 +115,7 @@ export class JobHistory {
     if (event.seq <= this.#last) return;
     this.#last = event.seq;
     if (event.kind === 'stdout' || event.kind === 'stderr') this.#addOutput(event.kind, event.seq, event.data);
-    else this.#events = [...this.#events, event as StepEvent];
+    else this.#events.push(event as StepEvent);
     this.#tell();
   }
 
@@ -147,20 +147,20 @@ export class JobHistory {
     this.#isTelling = true;
     const tell = () => {
       this.#isTelling = false;
-      this.#snapshot = this.#take();
+      this.#snapshot = this.#take(this.#snapshot);
       for (const listener of this.#listeners) listener();
     };
     if (document.hidden) setTimeout(tell, hiddenMilliseconds);
     else requestAnimationFrame(tell);
   }
 
-  #take(): HistorySnapshot {
+  #take(before?: HistorySnapshot): HistorySnapshot {
     return {
       state: this.#state,
       error: this.#error,
       lines: this.#lines,
       lineCount: this.#lines.both.length,
-      events: this.#events,
+      events: this.#events.length === before?.events.length ? before.events : this.#events.slice(),
       isFinished: this.#isFinished,
     };
   }

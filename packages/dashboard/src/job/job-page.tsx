@@ -15,6 +15,7 @@ import { JobActions } from './job-actions.tsx';
 import { JobSummary, Limits, Posture, Resources } from './job-facts.tsx';
 import type { HistorySnapshot } from './job-history.ts';
 import { LogEntry } from './log-entry.tsx';
+import { OpenCalls } from './open-calls.tsx';
 import { Output } from './output.tsx';
 import { Program } from './program.tsx';
 import { Receipt } from './receipt.tsx';
@@ -61,13 +62,22 @@ function useDetail(job_id: string, history: HistorySnapshot) {
 }
 
 /** Events that change nothing of the detail before the end. */
-const BESIDE_STEPS: ReadonlySet<string> = new Set(['artifact', 'large_output', 'violation']);
+const BESIDE_STEPS: ReadonlySet<string> = new Set([
+  'artifact',
+  'large_output',
+  'violation',
+  'tool_call',
+  'tool_result',
+]);
 /** How often, and after how many milliseconds each, the page asks whether the attestation is there. */
 const signingTries = 20;
 const signingMilliseconds = 700;
 
 function JobParts({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
+  const { whoami } = useCaller();
   const hasEnded = isTerminal(job.status);
+  const answerers = job.requested_spec.tools?.answered_by ?? [];
+  const mayAnswer = answerers.includes(whoami.principal) && whoami.scopes.includes('jobs:submit');
   return (
     <>
       <div className="job-state" role="status">
@@ -77,6 +87,7 @@ function JobParts({ job, history }: { readonly job: JobDetail; readonly history:
       <Panel title="Output" isWide actions={<ConnectionState state={history.state} />}>
         <Output history={history} />
       </Panel>
+      {mayAnswer && <OpenCalls job_id={job.job_id} history={history} />}
       <Violations history={history} />
       <div className="panels">
         <Panel title="Summary">

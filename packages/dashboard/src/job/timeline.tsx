@@ -1,27 +1,56 @@
 /** What happened, step by step. Output has a place of its own. */
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { useMemo, useState } from 'react';
 import { Moment } from '../parts/moment.tsx';
 import { durationOf, sizeOf } from '../words/amounts.ts';
+import { Call } from './call.tsx';
 import type { HistorySnapshot, StepEvent } from './job-history.ts';
+import { callsOf, type Step, stepsOf } from './steps.ts';
 
-export function Timeline({ history }: { readonly history: HistorySnapshot }) {
-  const begun = Date.parse(history.events[0]?.timestamp ?? '');
-  if (history.events.length === 0) return <p className="soft">Nothing is known yet.</p>;
+/** A program may call tools thousands of times: so many steps are shown, and so many more at a time. */
+const stepsAtOnce = 100;
+
+interface TimelineProps {
+  readonly history: HistorySnapshot;
+  readonly only?: 'calls';
+}
+
+export function Timeline({ history: { events, isFinished }, only }: TimelineProps) {
+  const [shown, setShown] = useState(stepsAtOnce);
+  const all = useMemo(() => stepsOf(events), [events]);
+  const steps = only === 'calls' ? callsOf(all) : all;
+  const begun = Date.parse(events[0]?.timestamp ?? '');
+  const hasEnded = isFinished || events.at(-1)?.kind === 'finished';
+  if (steps.length === 0) return <p className="soft">Nothing is known yet.</p>;
+  const earlier = Math.max(steps.length - shown, 0);
   return (
-    <ol className="timeline">
-      {history.events.map((event) => (
-        <li key={event.seq}>
-          <span className="timeline-what">{stepWords(event)}</span>
-          <span className="small soft">
-            <Moment at={event.timestamp} /> · +{durationOf(Date.parse(event.timestamp) - begun)} · event {event.seq}
-          </span>
-        </li>
-      ))}
-    </ol>
+    <>
+      {earlier > 0 && (
+        <button className="button" type="button" onClick={() => setShown(shown + stepsAtOnce)}>
+          Show {Math.min(earlier, stepsAtOnce)} of {earlier} earlier steps
+        </button>
+      )}
+      <ol className="timeline" start={earlier + 1}>
+        {steps.slice(earlier).map((step) => (
+          <li key={step.event.seq}>
+            <StepContent step={step} hasEnded={hasEnded} />
+            <span className="small soft">
+              <Moment at={step.event.timestamp} /> · +{durationOf(Date.parse(step.event.timestamp) - begun)} · event{' '}
+              {step.event.seq}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 
-function stepWords(event: StepEvent): string {
+function StepContent({ step: { event, answer }, hasEnded }: { readonly step: Step; readonly hasEnded: boolean }) {
+  if (event.kind === 'tool_call') return <Call call={event} answer={answer} hasEnded={hasEnded} />;
+  return <span className="timeline-what">{stepWords(event)}</span>;
+}
+
+function stepWords(event: Exclude<StepEvent, { readonly kind: 'tool_call' }>): string {
   switch (event.kind) {
     case 'queued':
       return `Queued: ${event.data.language}, ${isolationWords(event.data.requirements.minimum_isolation)}`;
@@ -36,10 +65,8 @@ function stepWords(event: StepEvent): string {
       return `Violation: ${event.data.type}`;
     case 'truncated':
       return `Output of ${event.data.stream} cut: ${sizeOf(event.data.bytes_stored)} of ${sizeOf(event.data.bytes_seen)} kept`;
-    case 'tool_call':
-      return `Called ${printable(event.data.tool, 80)}${event.data.refused === undefined ? '' : ', which was refused'}`;
     case 'tool_result':
-      return `Call ${event.data.call_seq} answered${event.data.error === undefined ? '' : ' with an error'} by ${printable(event.data.principal, 80)}`;
+      return `Answer to call ${event.data.call_seq}, which is not in this history`;
     case 'finished':
       return `Finished: ${event.data.status}, ${event.data.terminal_reason}`;
     default:

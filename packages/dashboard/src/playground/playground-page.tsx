@@ -13,6 +13,7 @@ import { LanguageFields } from './language-fields.tsx';
 import { LimitFields } from './limit-fields.tsx';
 import { ProgramField } from './program-field.tsx';
 import { RunOutput } from './run-output.tsx';
+import { ToolFields } from './tool-fields.tsx';
 import { WordFields } from './word-fields.tsx';
 
 export function PlaygroundPage() {
@@ -46,6 +47,7 @@ export function PlaygroundPage() {
         </div>
         <div className="playground-side stack">
           <WordFields draft={draft} />
+          {capabilities.data?.tools && <ToolFields tools={draft.tools} />}
           <FilesField files={draft.files} />
           <LimitFields limits={draft.limits} bounds={capabilities.data?.limits} />
         </div>

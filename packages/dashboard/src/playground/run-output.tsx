@@ -4,13 +4,16 @@ import type { JobStatus } from '@vouchbox/client';
 import { Link } from 'wouter';
 import { ConnectionState } from '../job/connection-state.tsx';
 import type { HistorySnapshot } from '../job/job-history.ts';
+import { OpenCalls } from '../job/open-calls.tsx';
 import { Output } from '../job/output.tsx';
+import { Timeline } from '../job/timeline.tsx';
 import { useJobHistory } from '../job/use-job-history.ts';
 import { Violations } from '../job/violations.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { useCaller } from '../session/session.ts';
+import { amountOf } from '../words/amounts.ts';
 import { endWords } from '../words/end-words.ts';
 
 export function RunOutput({ job_id }: { readonly job_id: string }) {
@@ -18,6 +21,7 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
   const history = useJobHistory(job_id);
   const cancel = useMutation({ mutationFn: () => client.cancel(job_id) });
   const { status, words } = standing(history);
+  const calls = history.events.filter(({ kind }) => kind === 'tool_call').length;
   return (
     <Panel
       title="Output"
@@ -40,7 +44,14 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
       <p className="row" role="status">
         <StatusBadge status={status} /> {words}
       </p>
+      {whoami.scopes.includes('jobs:submit') && <OpenCalls job_id={job_id} history={history} />}
       <Output history={history} />
+      {calls > 0 && (
+        <details>
+          <summary>{amountOf(calls, 'call')} of tools</summary>
+          <Timeline history={history} only="calls" />
+        </details>
+      )}
       <Violations history={history} />
     </Panel>
   );

@@ -1,0 +1,68 @@
+/** Answers a call of a tool by hand: with a result, which is JSON, or with an error, which is text. */
+import { useMutation } from '@tanstack/react-query';
+import { type SubmitEvent, useId, useState } from 'react';
+import { Failure } from '../parts/failure.tsx';
+import { useCaller } from '../session/session.ts';
+
+type Kind = 'result' | 'error';
+
+interface AnswerFormProps {
+  readonly job_id: string;
+  /** The number of the event of the call. */
+  readonly seq: number;
+}
+
+export function AnswerForm({ job_id, seq }: AnswerFormProps) {
+  const id = useId();
+  const { client, isLive } = useCaller();
+  const [kind, setKind] = useState<Kind>('result');
+  const [text, setText] = useState('');
+  const answering = useMutation({
+    mutationFn: async () =>
+      client.answerToolCall(job_id, seq, kind === 'error' ? { error: text } : { result: json(text) }),
+  });
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    answering.mutate();
+  };
+  if (answering.isSuccess) return <p role="status">The answer was taken.</p>;
+  return (
+    <form className="field" onSubmit={submit}>
+      <div className="row">
+        <label htmlFor={id}>Answer</label>
+        <select
+          className="input answer-kind"
+          aria-label="Kind of answer"
+          value={kind}
+          onChange={(event) => setKind(event.target.value as Kind)}
+        >
+          <option value="result">result, as JSON</option>
+          <option value="error">error, as text</option>
+        </select>
+      </div>
+      <textarea
+        id={id}
+        className="input"
+        rows={3}
+        spellCheck={false}
+        placeholder={kind === 'result' ? '{"pages": []}' : 'why the tool failed'}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      {answering.isError && <Failure error={answering.error} />}
+      <div className="row">
+        <button className="button" type="submit" disabled={!isLive || answering.isPending || text.trim() === ''}>
+          {answering.isPending ? 'Answering…' : 'Answer'}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`The result is not JSON: ${(error as Error).message}.`);
+  }
+}

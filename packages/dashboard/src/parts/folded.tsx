@@ -1,0 +1,40 @@
+/** A text of any length with a name. A long one is folded, and is in the page only while it is open. */
+import { useState } from 'react';
+import { sizeOf } from '../words/amounts.ts';
+import './folded.css';
+
+interface FoldedProps {
+  readonly name: string;
+  /** Text without characters that steer a terminal or turn the direction of text. */
+  readonly text: string;
+}
+
+/** A longer text is folded, and this much of it is shown then. */
+const wholeCharactersMax = 240;
+const wholeLinesMax = 8;
+const beginningCharacters = 100;
+
+export function Folded({ name, text }: FoldedProps) {
+  const [isOpen, setOpen] = useState(false);
+  const isShort = text.length <= wholeCharactersMax && text.split('\n').length <= wholeLinesMax;
+  const whole = (
+    <pre className="folded-text" tabIndex={0} role="group" aria-label={name}>
+      {text}
+    </pre>
+  );
+  if (isShort)
+    return (
+      <div className="folded">
+        <span className="small soft">{name}</span>
+        {whole}
+      </div>
+    );
+  return (
+    <details className="folded" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary className="small soft">
+        {name}, {sizeOf(new Blob([text]).size)} <code>{text.slice(0, beginningCharacters)}…</code>
+      </summary>
+      {isOpen && whole}
+    </details>
+  );
+}
