@@ -53,16 +53,23 @@ function promiseBy(seconds: number, logOrigin = 'log.example/log/1'): string {
   return file(Buffer.from(signStatement(promiseStatement(predicate), signer).envelope).toString());
 }
 
-/** The address of a service that shows this log, and answers what `says` has in place of it. */
-async function showing(shown: TestLog, says: Readonly<Record<string, string>> = {}): Promise<string> {
+/** The address of a service that shows this log, and answers what `says` has in place of it. `grows` is called before each proof. */
+async function showing(
+  shown: TestLog,
+  says: Readonly<Record<string, string>> = {},
+  grows = (_proofs: number): void => undefined,
+): Promise<string> {
+  let proofs = 0;
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://log');
     const own = says[pathname];
     if (own !== undefined) response.end(own);
     else if (pathname === '/log/checkpoint')
       response.end(shown.checkpoint(shown.size, testCosignature(witness, shown.headText(), SEEN)));
-    else if (pathname === '/log/consistency') response.end(shown.consistency(Number(searchParams.get('old'))));
-    else response.writeHead(404).end();
+    else if (pathname === '/log/consistency') {
+      grows(++proofs);
+      response.end(shown.consistency(Number(searchParams.get('old'))));
+    } else response.writeHead(404).end();
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -83,6 +90,20 @@ test('a log that grew is remembered, with its witnesses', async () => {
   expect(readFileSync(state, 'utf8')).toContain('log.example/log/1\n15\n');
   const same = await looked(await showing(grownBy(log.fork(), 5, 'more')), '--json');
   expect(JSON.parse(same.stdout)).toMatchObject({ word: 'WITNESSED by witness.example', size: 15 });
+});
+
+test('a log that grows between its head and its proof is asked again', async () => {
+  await looked(await showing(log));
+  const growing = grownBy(log.fork(), 5, 'more');
+  const grown = await looked(
+    await showing(growing, {}, (proofs) => {
+      if (proofs === 1) grownBy(growing, 1, 'between');
+    }),
+  );
+  expect([grown.code, grown.stdout]).toEqual([0, expect.stringContaining('16 statements, 6 more')]);
+  const always = await showing(grownBy(growing, 1, 'later'), {}, () => void grownBy(growing, 1, 'again'));
+  const never = await looked(always);
+  expect([never.code, never.stdout]).toEqual([4, expect.stringContaining('NO ANSWER')]);
 });
 
 test.each([

@@ -36,8 +36,27 @@ export interface LookOptions {
   readonly signal: AbortSignal;
 }
 
+/** A log that grows between its head and its proof is asked again, so often. */
+const triesMax = 5;
+
 /** @throws CommandFailure if the log does not answer, or shows no proof: that is seen, and proves nothing against it */
-export async function lookAt(url: string, { keys, seen, acceptReopened, signal }: LookOptions): Promise<Look> {
+export async function lookAt(url: string, options: LookOptions): Promise<Look> {
+  for (let tried = 1; tried < triesMax; tried++) {
+    const look = await lookOnce(url, options);
+    if (look.kind !== 'grew') return look;
+  }
+  const look = await lookOnce(url, options);
+  if (look.kind === 'grew') throw new CommandFailure(`${url}: ${look.problem}`);
+  return look;
+}
+
+/** The proof led to a later head than was shown, so it says nothing of that one. */
+interface Grew {
+  readonly kind: 'grew';
+  readonly problem: string;
+}
+
+async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: LookOptions): Promise<Look | Grew> {
   const text = await readOfLog(url, 'checkpoint', signal);
   if (text === null) throw new CommandFailure(`${url} shows no log`);
   const head = await signedHead(text, keys);
@@ -87,7 +106,7 @@ async function beside(
   seen: Checkpoint,
   head: Checkpoint,
   { url, keys, signal }: Pick<LookOptions, 'keys' | 'signal'> & { readonly url: string },
-): Promise<Look> {
+): Promise<Look | Grew> {
   const shown = noteText(head.note);
   if (head.size < seen.size) {
     const text = `it shows ${head.size} statements, and ${seen.size} were seen`;
@@ -98,7 +117,10 @@ async function beside(
   const proofs = await signedProofs(proof === null ? [] : [new TextEncoder().encode(proof)], log);
   if ('problem' in proofs) throw new CommandFailure(`${url}: ${proofs.problem}`);
   const relation = relationOf([seen, head], proofs.proofs);
-  if (relation.kind === 'not_shown') throw new CommandFailure(`${url}: ${relation.problem}`);
+  if (relation.kind === 'not_shown') {
+    if (proofs.proofs.some(({ checkpoint }) => checkpoint.size > head.size)) return { ...relation, kind: 'grew' };
+    throw new CommandFailure(`${url}: ${relation.problem}`);
+  }
   if (relation.kind !== 'one_log') return { kind: 'cheat', word: WORDS[relation.kind], text: relation.problem, shown };
   const grown = relation.newest.size - seen.size;
   const text = grown === 0 ? `${head.size} statements, as before` : `${relation.newest.size} statements, ${grown} more`;

@@ -1,0 +1,73 @@
+/** Labels of jobs: what they may be, where they are shown, and that nothing that is signed or compared has them. */
+import { expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on' });
+const bash = (labels?: readonly string[]) => ({ language: 'bash', code: 'echo labelled', ...(labels && { labels }) });
+
+async function labelled(...labels: string[]): Promise<string> {
+  return (await rig().alpha.client.submit(bash(labels) as never)).job_id;
+}
+
+async function listed(query: { label: string; status?: 'succeeded'[]; language?: 'python' | 'bash'; limit?: number }) {
+  return (await Array.fromAsync(rig().alpha.client.listAll(query))).map(({ job_id }) => job_id);
+}
+
+test('a job is listed with its labels, and by each of them, the newest first', async () => {
+  const first = await labelled('course 7', 'attempt');
+  const second = await labelled('course 7', 'ünïcode, with a comma ✓');
+  await labelled('course 77');
+  expect(await listed({ label: 'course 7' })).toEqual([second, first]);
+  expect(await listed({ label: 'course 7', limit: 1 })).toEqual([second, first]);
+  expect(await listed({ label: 'ünïcode, with a comma ✓' })).toEqual([second]);
+  expect(await listed({ label: 'course 7', language: 'python' })).toEqual([]);
+  await rig().alpha.client.waitForResult(first);
+  await rig().alpha.client.waitForResult(second);
+  expect(await listed({ label: 'course 7', status: ['succeeded'] })).toEqual([second, first]);
+  const { items } = await rig().alpha.client.list({ label: 'attempt' });
+  expect(items.map(({ labels }) => labels)).toEqual([['course 7', 'attempt']]);
+  expect((await rig().alpha.client.detail(first)).requested_spec.labels).toEqual(['course 7', 'attempt']);
+});
+
+test('labels of another tenant list nothing', async () => {
+  await labelled('mine alone');
+  expect(await Array.fromAsync(rig().beta.client.listAll({ label: 'mine alone' }))).toEqual([]);
+});
+
+test('a repeated key with other labels is the same job, which keeps its own', async () => {
+  const headers = { 'idempotency-key': 'labelled-once' };
+  const first = await rig().post(bash(['first']), { headers });
+  const again = await rig().post(bash(['second']), { headers });
+  expect([first.status, again.status]).toEqual([201, 201]);
+  expect(again.json.job_id).toBe(first.json.job_id);
+  expect(await listed({ label: 'second' })).toEqual([]);
+});
+
+test('nothing that is signed has them', async () => {
+  const job = await labelled('only for finding it');
+  await rig().alpha.client.waitForResult(job);
+  const { receipt } = await rig().alpha.client.detail(job);
+  const events = await Array.fromAsync(rig().alpha.client.events(job));
+  expect(JSON.stringify([receipt, events])).not.toContain('only for finding it');
+});
+
+test.each([
+  ['more than 16', Array.from({ length: 17 }, (_, at) => `${at}`), '/labels'],
+  ['an empty one', ['a', ''], '/labels/1'],
+  ['a longer one', ['x'.repeat(65)], '/labels/0'],
+  ['a terminal sequence', ['\u001b[31mred'], '/labels/0'],
+  ['a line break', ['two\nlines'], '/labels/0'],
+  ['a mark that turns the direction', ['\u202eevil'], '/labels/0'],
+])('%s is refused', async (_, labels, pointer) => {
+  const { status, json } = await rig().post(bash(labels));
+  expect([status, json.error.code, json.error.message]).toEqual([
+    400,
+    'invalid_request',
+    expect.stringContaining(pointer),
+  ]);
+});
+
+test('a label that is there twice is one', async () => {
+  const job = await labelled('twice', 'twice');
+  expect(await listed({ label: 'twice' })).toEqual([job]);
+});
