@@ -5,7 +5,8 @@ const STORE = 'packages/server/src/store';
 export const ON_POSTGRES = [
   `${STORE}/{access,blobs,copying,evidence,gradings,history,jobs,log,objects,reading,tools,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
-  'test/contract/{cancellation,database-gone,gradings-nodes,idempotency,list,nodes,replay,roles,start-waits,tools,tools-stream}.test.ts',
+  'test/contract/{cancellation,database-gone,gradings-nodes,idempotency,labels,list}.test.ts',
+  'test/contract/{nodes,replay,roles,start-waits,tools,tools-stream}.test.ts',
   'test/deploy/pods.test.ts',
   'test/log/nodes.test.ts',
 ];

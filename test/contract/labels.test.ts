@@ -13,7 +13,9 @@ async function listed(query: { label: string; status?: 'succeeded'[]; language?:
   return (await Array.fromAsync(rig().alpha.client.listAll(query))).map(({ job_id }) => job_id);
 }
 
-test('a job is listed with its labels, and by each of them, the newest first', async () => {
+test('a job is listed with its labels, and by each of them, the newest first', {
+  tags: ['List-8', 'Submission-50'],
+}, async () => {
   const first = await labelled('course 7', 'attempt');
   const second = await labelled('course 7', 'ünïcode, with a comma ✓');
   await labelled('course 77');
@@ -34,7 +36,7 @@ test('labels of another tenant list nothing', async () => {
   expect(await Array.fromAsync(rig().beta.client.listAll({ label: 'mine alone' }))).toEqual([]);
 });
 
-test('a repeated key with other labels is the same job, which keeps its own', async () => {
+test('a repeated key with other labels is the same job, which keeps its own', { tags: ['Submission-51'] }, async () => {
   const headers = { 'idempotency-key': 'labelled-once' };
   const first = await rig().post(bash(['first']), { headers });
   const again = await rig().post(bash(['second']), { headers });
@@ -49,6 +51,23 @@ test('nothing that is signed has them', async () => {
   const { receipt } = await rig().alpha.client.detail(job);
   const events = await Array.fromAsync(rig().alpha.client.events(job));
   expect(JSON.stringify([receipt, events])).not.toContain('only for finding it');
+});
+
+test('the receipt has labels that are to be signed, and the key stands for them', {
+  tags: ['Submission-51'],
+}, async () => {
+  const headers = { 'idempotency-key': 'signed-labels' };
+  const signed = (label: string) => rig().post({ ...bash([label]), sign_labels: true }, { headers });
+  const { job_id } = (await signed('attempt 3')).json;
+  await rig().alpha.client.waitForResult(job_id);
+  expect((await rig().alpha.client.detail(job_id)).receipt).toMatchObject({ labels: ['attempt 3'] });
+  const other = await signed('attempt 4');
+  expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+});
+
+test('labels that are to be signed are there', { tags: ['Submission-51'] }, async () => {
+  const { status, json } = await rig().post({ ...bash(), sign_labels: true });
+  expect([status, json.error.message]).toEqual([400, expect.stringContaining('/sign_labels')]);
 });
 
 test.each([

@@ -53,7 +53,7 @@ function promiseBy(seconds: number, logOrigin = 'log.example/log/1'): string {
   return file(Buffer.from(signStatement(promiseStatement(predicate), signer).envelope).toString());
 }
 
-/** The address of a service that shows this log, and answers what `says` has in place of it. `grows` is called before each proof. */
+/** The address of a service that shows this log, and answers what `says` has instead. `grows` is called before each proof. */
 async function showing(
   shown: TestLog,
   says: Readonly<Record<string, string>> = {},

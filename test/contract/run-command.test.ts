@@ -328,6 +328,13 @@ describe('vouchbox run', () => {
 });
 
 describe('vouchbox jobs', () => {
+  test('finds a job by a label that run gave it', async () => {
+    const label = 'course 7, the last try';
+    await vouchbox(['run', program('labelled.sh', 'echo'), '--label', label, '--label', 'other'], toService());
+    const { stdout } = await vouchbox(['jobs', '--label', label, '--json'], toService());
+    expect(JSON.parse(stdout).map((job: { labels: string[] }) => job.labels)).toEqual([[label, 'other']]);
+  });
+
   test('lists, shows and cancels', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'exit 3' });
     const listed = await vouchbox(['jobs', 'list', '--limit', '1'], toService());

@@ -82,6 +82,8 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   build: 'built',
   product: 'built',
   promise: 'promised',
+  labels: 'test/contract/labels.test.ts',
+  sign_labels: 'test/contract/labels.test.ts',
   tools: 'test/contract/tools.test.ts',
   tool_limits: 'test/contract/tools.test.ts',
   tool_principals: 'test/contract/tools.test.ts',

@@ -82,6 +82,15 @@ def test_a_callback_that_fails_cancels_the_job(service: Service, api_key: str) -
         assert client.wait(job["job_id"]).status == "cancelled"
 
 
+def test_jobs_are_found_by_their_labels(service: Service, api_key: str) -> None:
+    with Client(service.url, api_key) as client:
+        first = client.submit("echo", language="bash", labels=["course 7", "attempt, the first"]).job_id
+        other = client.run("echo", language="bash", labels=["course 8"], sign_labels=True)
+        assert [job.get("labels") for job in client.jobs(label="course 7")] == [["course 7", "attempt, the first"]]
+        assert [job["job_id"] for job in client.jobs(label="attempt, the first")] == [first]
+        assert (client.detail(other.job_id).get("receipt") or {}).get("labels") == ["course 8"]
+
+
 def test_a_job_that_is_no_longer_followed_goes_on(service: Service, api_key: str) -> None:
     with Client(service.url, api_key) as client:
         job_id = client.submit("echo one; read line; echo two", language="bash", stdin="x").job_id

@@ -12,6 +12,7 @@ export interface ListOptions extends JobOptions {
   readonly limit?: string;
   readonly status?: string;
   readonly language?: Language;
+  readonly label?: string;
 }
 
 /** Prints one page of jobs, newest first. */
@@ -20,6 +21,7 @@ export async function listJobs(options: ListOptions): Promise<number> {
     ...(options.limit !== undefined && { limit: countOf(options.limit) }),
     ...(options.status !== undefined && { status: statusesOf(options.status) }),
     ...(options.language !== undefined && { language: options.language }),
+    ...(options.label !== undefined && { label: options.label }),
   };
   await using service = requireService(options);
   const { items } = await service.client.list(filter);
@@ -57,9 +59,9 @@ function statusesOf(text: string): JobStatus[] {
   });
 }
 
-const COLUMNS = ['job_id', 'status', 'language', 'created_at', 'duration_ms', 'exit_code'] as const;
+const COLUMNS = ['job_id', 'status', 'language', 'created_at', 'duration_ms', 'exit_code', 'labels'] as const;
 
 /** A dash for an unknown value. */
-function rowOf(item: JobListItem): string[] {
-  return COLUMNS.map((column) => String(item[column] ?? '-'));
+function rowOf({ labels, ...item }: JobListItem): string[] {
+  return COLUMNS.map((column) => String((column === 'labels' ? labels?.join(', ') : item[column]) ?? '-'));
 }

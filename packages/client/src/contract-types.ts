@@ -230,6 +230,13 @@ export interface JobSubmission {
    * the program, and kept after it if it succeeds. Not for compiled languages.
    */
   session?: SessionStep;
+  /**
+   * By which the job is listed. They are part of the receipt, and of what an idempotency key stands for,
+   * only with `sign_labels`.
+   */
+  labels?: Array<string>;
+  /** Has the labels in the receipt too, which is signed. */
+  sign_labels?: boolean;
   /** Asks for a promise that the log answers for the job in time. */
   promise?: boolean;
 }
@@ -847,6 +854,7 @@ export interface JobListItem {
   terminal_reason: TerminalReason | null;
   truncated: boolean;
   attestation_available: boolean;
+  labels?: Array<string>;
 }
 
 export interface JobList {
@@ -906,6 +914,8 @@ export interface StoredSpec {
   reproducible?: true;
   interaction?: Interaction;
   promise?: true;
+  labels?: Array<string>;
+  sign_labels?: true;
   /**
    * A step of a session: the files of `/work` and the values that the step before left are loaded before
    * the program, and kept after it if it succeeds. Not for compiled languages.
@@ -1000,6 +1010,7 @@ export interface Receipt {
     pack_digest: string;
   };
   reproducible?: true;
+  labels?: Array<string>;
   tool_limits?: ToolLimits;
   interaction?: {
     /** A job id: opaque, and no authorization by itself. */

@@ -40,6 +40,8 @@ export interface ListOptions extends CallOptions {
   readonly cursor?: string | undefined;
   readonly status?: readonly JobStatus[] | undefined;
   readonly language?: Language | undefined;
+  /** Only jobs that have this label. */
+  readonly label?: string | undefined;
 }
 
 /** A page of at most `limit` events. `after` is the last sequence number already seen. */

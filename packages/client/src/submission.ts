@@ -40,16 +40,21 @@ export interface ProgramOptions {
   /** Limits that the host must hold, and not only watch. */
   readonly enforced?: NonNullable<JobSubmission['requirements']>['enforced'] | undefined;
   readonly limits?: LimitsInput | undefined;
+  /** By which the job is listed; at most 16 of 64 characters. */
+  readonly labels?: readonly string[] | undefined;
+  /** Has the labels in the receipt too. */
+  readonly signLabels?: boolean | undefined;
   /** Fixes the hash seeds of Python and Perl, for a result that another service can compare with its own. */
   readonly reproducible?: boolean | undefined;
 }
 
 /** The submission of some code, or a given submission with the members that are given beside it. */
 export async function submissionOf(program: string | JobSubmission, options: ProgramOptions): Promise<JobSubmission> {
-  const { files, minimumIsolation, enforced, ...said } = options;
+  const { files, minimumIsolation, enforced, signLabels, ...said } = options;
   const others = {
     files: files && (await Promise.all(Object.entries(files).map(inputFile))),
     requirements: (minimumIsolation || enforced) && { minimum_isolation: minimumIsolation, enforced },
+    sign_labels: signLabels,
   };
   const given = typeof program === 'string' ? { language: 'python', code: program } : program;
   return { ...given, ...Object.fromEntries(definedEntries({ ...said, ...others })) };

@@ -88,6 +88,8 @@ export const JobListItem = Type.Object({
   ...lifecycle,
   truncated: Type.Boolean(),
   attestation_available: Type.Boolean(),
+  /** Only where it has some. */
+  labels: Type.Optional(Type.Array(Type.String())),
 });
 export type JobListItem = Static<typeof JobListItem>;
 

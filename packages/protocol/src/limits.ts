@@ -101,6 +101,9 @@ export const variableNameCharsMax = 128;
 export const idempotencyKeyBytesMax = 128;
 /** Nesting and size of a JSON body, counted before parsing: `JSON.parse` of hostile nesting takes seconds. */
 export const jsonDepthMax = 32;
+/** Labels of one job, and characters of each. */
+export const labelsMax = 16;
+export const labelCharsMax = 64;
 export const jsonTokensMax = 2000;
 
 // Tools.

@@ -3,6 +3,7 @@
 import {
   cursorCharsMax,
   idempotencyKeyBytesMax,
+  labelCharsMax,
   listLimitDefault,
   listLimitMax,
   replayLimitDefault,
@@ -49,6 +50,9 @@ export const ListQuery = Type.Object({
     Type.Array(Type.Enum([...JOB_STATUSES]), { minItems: 1, description: 'Only jobs in one of these statuses.' }),
   ),
   language: Type.Optional(LanguageName),
+  label: Type.Optional(
+    Type.String({ minLength: 1, maxLength: labelCharsMax, description: 'Only jobs that have this label.' }),
+  ),
 });
 export type ListQuery = Static<typeof ListQuery>;
 

@@ -137,6 +137,8 @@ const recordMembers = {
   product: Type.Optional(StoredProduct),
   /** Only of a job that asked for fixed hash seeds. */
   reproducible: Type.Optional(Type.Literal(true)),
+  /** Only of a job whose submission wished them signed. */
+  labels: Type.Optional(Type.Array(Type.String())),
   /** Only of a job whose program may call tools. */
   tool_limits: Type.Optional(ToolLimitsSchema),
   /** Only of a job whose program talks to that of another. */

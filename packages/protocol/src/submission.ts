@@ -10,6 +10,8 @@ import {
   LIMIT_DEFAULTS,
   LIMIT_NAMES,
   type LimitName,
+  labelCharsMax,
+  labelsMax,
   largeOutputsBytesMax,
   pathBytesMax,
   runtimeNameCharsMax,
@@ -154,6 +156,15 @@ export const StoredLargeOutputs = Type.Object({
 });
 export type StoredLargeOutputs = Static<typeof StoredLargeOutputs>;
 
+/** One word or phrase by which a job is found again. */
+export const Label = Type.String({ minLength: 1, maxLength: labelCharsMax });
+
+export const Labels = Type.Array(Label, {
+  maxItems: labelsMax,
+  description:
+    'By which the job is listed. They are part of the receipt, and of what an idempotency key stands for, only with `sign_labels`.',
+});
+
 export const Requirements = Type.Object(
   {
     minimum_isolation: Type.Optional(
@@ -277,6 +288,8 @@ export const JobSubmission = Type.Object(
     tool_limits: Type.Optional(ToolLimitsInput),
     tool_principals: Type.Optional(ToolPrincipals),
     session: Type.Optional(SessionStep),
+    labels: Type.Optional(Labels),
+    sign_labels: Type.Optional(Type.Boolean({ description: 'Has the labels in the receipt too, which is signed.' })),
     promise: Type.Optional(
       Type.Boolean({ description: 'Asks for a promise that the log answers for the job in time.' }),
     ),
@@ -322,6 +335,10 @@ export const RequestedSpec = Type.Object({
   interaction: Type.Optional(Interaction),
   /** Only where the submission asked for a promise. */
   promise: Type.Optional(Type.Literal(true)),
+  /** Only where it has some. */
+  labels: Type.Optional(Type.Array(Type.String())),
+  /** Only where the receipt has them. */
+  sign_labels: Type.Optional(Type.Literal(true)),
   /** Only of a step of a session. */
   session: Type.Optional(SessionStep),
   /** Only where the program may call tools. */

@@ -204,6 +204,8 @@ class JobSubmission(Interactor):
     tool_principals: NotRequired[list[str]]
     promise: NotRequired[bool]
     session: NotRequired[SessionStep]
+    labels: NotRequired[list[str]]
+    sign_labels: NotRequired[bool]
 
 
 class Interaction(TypedDict):
@@ -438,6 +440,7 @@ class JobListItem(TypedDict):
     terminal_reason: str | None
     truncated: bool
     attestation_available: bool
+    labels: NotRequired[list[str]]
 
 
 class Capabilities(TypedDict):

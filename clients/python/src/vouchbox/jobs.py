@@ -55,6 +55,8 @@ def submit(
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
     reproducible: bool | None = None,
+    labels: Sequence[str] | None = None,
+    sign_labels: bool | None = None,
     idempotency_key: str | None = None,
     promise: PromiseWish = False,
 ) -> Flow[Submitted]:
@@ -81,6 +83,8 @@ def submit(
         minimum_isolation=minimum_isolation,
         limits=limits,
         reproducible=reproducible,
+        labels=labels,
+        sign_labels=sign_labels,
     )
     key = idempotency_key or random_key()
     return (yield from submitted_with(session, submission, key, promise))
@@ -198,13 +202,18 @@ def replay(
 
 
 def jobs(
-    session: Session, *, status: JobStatus | Iterable[JobStatus] | None = None, language: str | None = None
+    session: Session,
+    *,
+    status: JobStatus | Iterable[JobStatus] | None = None,
+    language: str | None = None,
+    label: str | None = None,
 ) -> Stream[JobListItem]:
-    """Every job of the tenant, newest first, of these statuses and this language."""
+    """Every job of the tenant, newest first, of these statuses, this language and this label."""
     statuses = status if status is None or isinstance(status, str) else ",".join(status)
     cursor: str | None = None
     while True:
-        path = path_of("/v1/jobs", limit=LIST_LIMIT_MAX, cursor=cursor, status=statuses, language=language)
+        query = {"cursor": cursor, "status": statuses, "language": language, "label": label}
+        path = path_of("/v1/jobs", limit=LIST_LIMIT_MAX, **query)
         page = yield from read(session, path, route="GET /v1/jobs")
         for item in page["items"]:
             yield Emit(cast(JobListItem, item))

@@ -38,6 +38,8 @@ def run(
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
     reproducible: bool | None = None,
+    labels: Sequence[str] | None = None,
+    sign_labels: bool | None = None,
     idempotency_key: str | None = None,
     on_stdout: OnText | None = None,
     on_stderr: OnText | None = None,
@@ -77,6 +79,8 @@ def run(
         minimum_isolation=minimum_isolation,
         limits=limits,
         reproducible=reproducible,
+        labels=labels,
+        sign_labels=sign_labels,
     )
     if tools is not None:
         submission = with_tools(submission, tools, tool_limits)

@@ -26,6 +26,8 @@ def submission_of(
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
     reproducible: bool | None = None,
+    labels: Sequence[str] | None = None,
+    sign_labels: bool | None = None,
 ) -> JobSubmission:
     """The submission of some code, or a given submission with the members that are given beside it."""
     said = {
@@ -39,6 +41,8 @@ def submission_of(
         "requirements": None if minimum_isolation is None else {"minimum_isolation": minimum_isolation},
         "limits": limits,
         "reproducible": reproducible,
+        "labels": None if labels is None else list(labels),
+        "sign_labels": sign_labels,
     }
     given = {"language": "python", "code": program} if isinstance(program, str) else program
     return cast(JobSubmission, {**given, **{name: value for name, value in said.items() if value is not None}})

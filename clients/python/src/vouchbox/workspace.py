@@ -96,6 +96,8 @@ def run_step(
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
     reproducible: bool | None = None,
+    labels: Sequence[str] | None = None,
+    sign_labels: bool | None = None,
     on_stdout: OnText | None = None,
     on_stderr: OnText | None = None,
 ) -> Flow[RunResult]:
@@ -120,6 +122,8 @@ def run_step(
         minimum_isolation=minimum_isolation,
         limits=limits,
         reproducible=reproducible,
+        labels=labels,
+        sign_labels=sign_labels,
         on_stdout=on_stdout,
         on_stderr=on_stderr,
     )

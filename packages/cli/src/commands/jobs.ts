@@ -16,6 +16,7 @@ export function addJobs(program: Command): void {
     .option('--limit <number>', 'how many, 1 to 200')
     .option('--status <statuses>', 'only these, separated by commas')
     .addOption(new Option('--language <language>', 'only this language').choices([...LANGUAGES]))
+    .option('--label <text>', 'only jobs that have this label')
     .action(async (options: ListOptions) => ending((await import('../jobs.ts')).listJobs(options)));
   const show = jobs
     .command('show')

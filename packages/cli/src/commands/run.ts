@@ -35,6 +35,8 @@ export function addRun(program: Command): void {
       [],
     )
     .option('--reproducible', 'fix the hash seeds of Python and Perl, so that a set has one order at every run')
+    .option('--label <text>', 'a word by which `vouchbox jobs --label` finds the job; up to 16', collect, [])
+    .option('--sign-labels', 'have the labels in the receipt, which is signed')
     .option('--whole-stdout <path>', 'a file for all of stdout, as bytes, also beyond what a result has of it')
     .option('--promise', 'only where the service signs a promise that its log answers for the job in time')
     .option('--promise-file <file>', 'the same, and keeps the promise in a new file, for service-verify promise')

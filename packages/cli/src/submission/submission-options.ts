@@ -46,6 +46,9 @@ export interface SubmissionOptions {
   readonly enforced?: readonly LimitName[] | undefined;
   /** Fixes the hash seeds. */
   readonly reproducible?: true;
+  readonly label?: readonly string[];
+  /** Has the labels in the receipt. */
+  readonly signLabels?: true;
 }
 
 /** The endings of the names of programs. */
@@ -73,7 +76,7 @@ export const STDOUT_FILE = 'output/stdout';
 export async function readSubmission(file: string, options: SubmissionOptions): Promise<JobSubmission> {
   const outputs = wantedOutputs(options.output);
   const large = wantedOutputs(options.largeOutput ?? []);
-  const { args = [], wholeStdout } = options;
+  const { args = [], wholeStdout, label: labels = [] } = options;
   const language = options.language ?? languageOf(file);
   const code = decode(await readInput(file, codeBytesMax), file);
   const stdin = await readStdin(options.stdin);
@@ -95,6 +98,8 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
     ...(options.limit.length > 0 && { limits: Object.fromEntries(options.limit.map(limitOf)) }),
     ...requirementsOf(options),
     ...(options.reproducible && { reproducible: true }),
+    ...(labels.length > 0 && { labels: [...labels] }),
+    ...(options.signLabels && { sign_labels: true }),
     ...(options.interactor !== undefined && { interactor: await readInteractor(options.interactor, options) }),
   };
 }

@@ -2,6 +2,7 @@
 import type { JobDetail, ProgramUsage } from '@vouchbox/client';
 import { LIMIT_DEFAULTS, LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
 import { Link } from 'wouter';
+import { Labels } from '../jobs/labels.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Table } from '../parts/table.tsx';
@@ -10,7 +11,7 @@ import { LIMIT_WORDS } from '../words/limit-words.ts';
 import { postureWords } from '../words/posture-words.ts';
 
 export function JobSummary({ job }: { readonly job: JobDetail }) {
-  const { interaction } = job.requested_spec;
+  const { interaction, labels } = job.requested_spec;
   return (
     <Facts
       facts={[
@@ -23,6 +24,7 @@ export function JobSummary({ job }: { readonly job: JobDetail }) {
         ['Duration', durationOf(job.duration_ms)],
         ['Exit code', job.exit_code ?? '—'],
         ['Signal', job.signal === null ? '—' : printable(job.signal)],
+        ...(labels === undefined ? [] : [['Labels', <Labels key="labels" labels={labels} />] as const]),
         ...(interaction === undefined ? [] : [['Talks to', peerOf(interaction)] as const]),
       ]}
     />

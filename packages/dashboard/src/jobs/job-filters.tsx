@@ -1,8 +1,8 @@
-/** Which statuses and which language the list shows. */
+/** Which statuses, which language and which label the list shows. */
 import { Toggle } from '@base-ui/react/toggle';
 import { ToggleGroup } from '@base-ui/react/toggle-group';
 import type { JobStatus, Language } from '@vouchbox/client';
-import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
+import { JOB_STATUSES, LANGUAGES, printable } from '@vouchbox/protocol/vocabulary';
 import { useId } from 'react';
 import type { Filters } from './filters.ts';
 
@@ -13,7 +13,7 @@ interface JobFiltersProps {
 
 export function JobFilters({ filters, onChange }: JobFiltersProps) {
   const id = useId();
-  const { status = [], language } = filters;
+  const { status = [], language, label } = filters;
   return (
     <div className="row">
       <ToggleGroup
@@ -45,6 +45,11 @@ export function JobFilters({ filters, onChange }: JobFiltersProps) {
           <option key={name}>{name}</option>
         ))}
       </select>
+      {label !== undefined && (
+        <button className="button" type="button" onClick={() => onChange({ ...filters, label: undefined })}>
+          Label {printable(label)}: show all
+        </button>
+      )}
     </div>
   );
 }

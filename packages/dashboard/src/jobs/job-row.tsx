@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import { Moment } from '../parts/moment.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { durationOf } from '../words/amounts.ts';
+import { Labels } from './labels.tsx';
 
 interface JobRowProps {
   readonly job: JobListItem;
@@ -14,7 +15,7 @@ interface JobRowProps {
 }
 
 export function JobRow({ job, index, offset }: JobRowProps) {
-  const { job_id, status, language, created_at, duration_ms, exit_code } = job;
+  const { job_id, status, language, created_at, duration_ms, exit_code, labels = [] } = job;
   return (
     <div role="row" aria-rowindex={index + 2} className="job-row job-body" style={{ translate: `0 ${offset}px` }}>
       <span role="cell">
@@ -24,6 +25,7 @@ export function JobRow({ job, index, offset }: JobRowProps) {
         <Link href={`/jobs/${job_id}`} className="mono">
           {job_id}
         </Link>
+        <Labels labels={labels} />
       </span>
       <span role="cell">{language}</span>
       <span role="cell" className="soft">

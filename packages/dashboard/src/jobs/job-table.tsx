@@ -11,7 +11,7 @@ interface Loaded {
   readonly loadedCount: number;
   readonly isComplete: boolean;
   readonly isLoading: boolean;
-  /** Whether a status or a language was chosen. */
+  /** Whether a status, a language or a label was chosen. */
   readonly isFiltered: boolean;
   /** Whether the person seeks a part of an id. */
   readonly isNarrowed: boolean;

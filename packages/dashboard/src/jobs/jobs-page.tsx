@@ -41,7 +41,7 @@ export function JobsPage() {
         isComplete={isComplete}
         isLoading={isLoading}
         onEnd={loadMore}
-        isFiltered={filters.status !== undefined || filters.language !== undefined}
+        isFiltered={Object.values(filters).some((filter) => filter !== undefined)}
         isNarrowed={sought !== ''}
       />
     </Page>

@@ -220,6 +220,7 @@ function everyCommand(): [string, unknown][] {
     ['list', list],
     ['list', { ...list, statuses: ['failed'] }],
     ['list', { ...list, language: 'bash' }],
+    ['list', { ...list, label: 'course 7' }],
     ['events', { key, after: 0, limit: 9 }],
     ['textExtent', { key, kind: 'events', after: 0, limit: 9 }],
     ['textExtent', { key, kind: 'stdout', after: 0, limit: 9 }],

@@ -51,6 +51,7 @@ export interface Tables {
   job_promises: JobPromiseTable;
   log_pending: LogPendingTable;
   job_tools: JobToolsTable;
+  job_labels: JobLabelTable;
   sessions: SessionTable;
   tool_calls: ToolCallTable;
 }
@@ -145,7 +146,12 @@ export interface JobTable extends JobKeyColumns {
   chain_head: string;
   /** Which job of its tenant it is, from 1, in the order of acceptance. Null if it is not told, and in older rows. */
   tenant_number: number | null;
+  /** JSON of its labels; null without any. */
+  labels: string | null;
 }
+
+/** A label of a job. */
+export type JobLabelTable = Pick<JobTable, 'tenant' | 'job_id' | 'created_at'> & { readonly label: string };
 
 /**
  * The jobs whose status is `queued`, with the columns by which the dispatcher chooses. A separate table keeps its query

@@ -5,6 +5,7 @@ import {
   type EventData,
   ISOLATION_CLASSES,
   type JobEvent,
+  Labels,
   LargeOutputs,
   OutputPath,
   ProgramArguments,
@@ -43,6 +44,7 @@ const RunCode = Type.Object(
     minimum_isolation: Type.Optional(
       Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in anything weaker.' }),
     ),
+    labels: Type.Optional(Labels),
     reproducible: Type.Optional(
       Type.Boolean({ description: 'Fix the hash seeds of Python and Perl, so that a set has one order at every run.' }),
     ),

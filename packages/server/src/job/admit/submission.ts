@@ -67,13 +67,22 @@ export interface ParsedSubmission extends ParsedProgram {
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
 export function parseSubmission(body: unknown): ParsedSubmission {
-  const { interactor, build, promise = false, session, stdin = null, ...submission } = fitting(body);
+  const {
+    interactor,
+    build,
+    promise = false,
+    session,
+    labels,
+    sign_labels: isSigned = false,
+    stdin = null,
+    ...submission
+  } = fitting(body);
   const tools = checkedTools(submission);
   if (tools !== null && (build !== undefined || interactor !== undefined))
     throw refusal('invalid_request', '/tools', `must be left out: ${build ? 'a build' : 'a pair'} calls none`);
   if (stdin !== null && interactor !== undefined)
     throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
-  const asked = promise ? { promise } : {};
+  const asked = { ...(promise && { promise }), ...checkedLabels(labels, isSigned) };
   if (session !== undefined) checkIsAlone({ interactor, build });
   if (build !== undefined) return { ...buildOf(build, { ...submission, stdin, interactor }), ...asked };
   const program = {
@@ -149,6 +158,23 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
     limits: completeLimits(submission.limits ?? {}),
     ...(submission.reproducible === true && { reproducible: true as const }),
   };
+}
+
+/** What a person can read on one line. A label that is there twice is one. */
+function checkedLabels(
+  labels: readonly string[] = [],
+  isSigned: boolean,
+): Pick<ParsedProgram, 'labels' | 'sign_labels'> {
+  const bad = labels.findIndex((label) => !isPrintable(label));
+  if (bad >= 0) throw refusal('invalid_request', `/labels/${bad}`, 'must be text without control characters');
+  if (labels.length === 0 && isSigned)
+    throw refusal('invalid_request', '/sign_labels', 'must be left out: there are no labels');
+  return labels.length === 0 ? {} : { labels: [...new Set(labels)], ...(isSigned && { sign_labels: true }) };
+}
+
+/** Letters, marks, numbers, punctuation, symbols and the space: nothing that acts on a terminal or has no form. */
+function isPrintable(text: string): boolean {
+  return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(text);
 }
 
 /** Limits are named once each, in the order of all limits, so that the same demand is the same text. */

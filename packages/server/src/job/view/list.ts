@@ -18,9 +18,9 @@ export async function list(
   query: FilledQueryOf<'listJobs'>,
   { store }: ListOptions,
 ): Promise<JsonText<JobList>> {
-  const { limit, cursor, status: statuses = null, language = null } = query;
+  const { limit, cursor, status: statuses = null, language = null, label = null } = query;
   const before = cursor === undefined ? null : decodeCursor(tenant, cursor);
-  return textOf(tenant, await store.list({ tenant, limit, before, statuses, language }));
+  return textOf(tenant, await store.list({ tenant, limit, before, statuses, language, label }));
 }
 
 function textOf(tenant: string, page: ListPage): JsonText<JobList> {

@@ -22,7 +22,7 @@ import {
   type QueuedJob,
   withTools,
 } from '../records/rows.ts';
-import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
+import type { JobLabelTable, JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
 import { admitTools } from './admitted-tools.ts';
 import { madeBefore, recordBuild } from './builds.ts';
 import { claim } from './claims.ts';
@@ -53,7 +53,10 @@ const insertKey = prepared((db, row: JobKey & { key: string; spec_sha256: string
 );
 
 type NewJob = JobKey &
-  Pick<JobTable, 'status' | 'language' | 'runtime' | 'created_at' | 'started_at' | 'chain_seq' | 'chain_head'> & {
+  Pick<
+    JobTable,
+    'status' | 'language' | 'runtime' | 'created_at' | 'started_at' | 'chain_seq' | 'chain_head' | 'labels'
+  > & {
     readonly is_numbered: number;
   };
 
@@ -70,8 +73,13 @@ const insertJob = prepared((db, row: NewJob) =>
     truncated: 0,
     chain_seq: row.chain_seq,
     chain_head: row.chain_head,
+    labels: row.labels,
     tenant_number: sql<number | null>`case when ${row.is_numbered} = 1 then ${nextNumber(row.tenant)} end`,
   }),
+);
+
+const insertLabel = prepared((db, { tenant, job_id, label, created_at }: JobLabelTable) =>
+  db.insertInto('job_labels').values({ tenant, label, created_at, job_id }),
 );
 
 const insertSpec = prepared((db, row: JobSpecTable) =>
@@ -202,8 +210,10 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
       runtime,
       created_at,
       started_at: start?.started_at ?? null,
+      labels: spec.labels === undefined ? null : JSON.stringify(spec.labels),
       is_numbered: input.isNumbered ? 1 : 0,
     });
+    for (const label of spec.labels ?? []) insertLabel.send(db, { ...key, label, created_at });
     insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
     if (spec.large_outputs !== undefined) reserveRoom(db, key, { large: spec.large_outputs, at: created_at });
@@ -261,5 +271,6 @@ function freshSummary({ tenant, job_id, created_at, requested_spec }: AdmitInput
     cancellation_requested: false,
     truncated: false,
     attestation_available: false,
+    ...(requested_spec.labels !== undefined && { labels: requested_spec.labels }),
   };
 }

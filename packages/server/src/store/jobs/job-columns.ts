@@ -19,6 +19,7 @@ export const SUMMARY_COLUMNS = [
   'jobs.terminal_reason',
   'jobs.cancellation_requested',
   'jobs.truncated',
+  'jobs.labels',
 ] as const;
 
 /** A row of `summaries`, whose booleans are still numbers. */
@@ -45,9 +46,10 @@ export function summaries(db: StoreDatabase) {
     );
 }
 
-export function summaryOf(columns: SummaryColumns): JobSummary {
+export function summaryOf({ labels, ...columns }: SummaryColumns): JobSummary {
   return {
     ...columns,
+    ...(labels !== null && { labels: JSON.parse(labels) as readonly string[] }),
     cancellation_requested: columns.cancellation_requested === 1,
     truncated: columns.truncated === 1,
     attestation_available: columns.attestation_available === 1,

@@ -19,7 +19,8 @@ export interface SpecDigestInput {
 /**
  * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as asked for: another
  * JSON form of the submission or another ceiling does not change it. Members that were added to the contract later are
- * left out if they are empty, so that keys from an older version still match. A file counts by its content, whether it was
+ * left out if they are empty, so that keys from an older version still match. Labels are only for finding a job again, and count
+ * where they are signed. A file counts by its content, whether it was
  * sent inline or uploaded before, and so does standard input: `content` looks at the bytes, and is null if the tenant lacks a
  * blob that the specification names. `digests` needs no bytes, so an output may have gone since.
  */
@@ -34,11 +35,11 @@ async function digestOf(
   db: StoreDatabase,
   { tenant, spec, filesBy }: Omit<SpecDigestInput, 'interactor'>,
 ): Promise<string | null> {
-  const { args, env, named_stdin: _, ...rest } = spec;
+  const { args, env, named_stdin: _, labels, ...rest } = spec;
   const isByDigest = filesBy === 'digests';
   const files = isByDigest ? filesByDigest(spec.files) : await filesByContent(db, { tenant, files: spec.files });
   const stdin = isByDigest ? stdinByDigest(spec) : await stdinByContent(db, { tenant, spec });
   if (files === null || stdin === 'unavailable') return null;
   const words = { ...(args.length > 0 && { args }), ...(Object.keys(env).length > 0 && { env }) };
-  return sha256Hex(canonicalJson({ ...rest, files, stdin: stdin.form, ...words }));
+  return sha256Hex(canonicalJson({ ...rest, files, stdin: stdin.form, ...words, ...(spec.sign_labels && { labels }) }));
 }

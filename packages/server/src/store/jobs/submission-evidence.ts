@@ -20,7 +20,7 @@ export type SubmissionEvidence = Pick<
   | 'requested_limits'
   | 'input_artifacts'
 > &
-  Pick<Receipt, 'interaction' | 'large_outputs' | 'build' | 'product' | 'reproducible' | 'tool_limits'>;
+  Pick<Receipt, 'interaction' | 'large_outputs' | 'build' | 'product' | 'reproducible' | 'tool_limits' | 'labels'>;
 
 /** `blobs` has every blob that the submission names. */
 export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): SubmissionEvidence {
@@ -38,6 +38,7 @@ export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): Subm
     ...(spec.product !== undefined && { product: spec.product }),
     ...(spec.reproducible !== undefined && { reproducible: spec.reproducible }),
     ...(spec.tools !== undefined && { tool_limits: spec.tools.limits }),
+    ...(spec.sign_labels && spec.labels !== undefined && { labels: spec.labels }),
     input_artifacts: spec.files.map((file) => inputArtifact(file, blobs)),
     // Until the job ends there are none.
     ...(spec.large_outputs !== undefined && { large_outputs: [] }),

@@ -95,6 +95,7 @@ export class KeptLists {
   }
 }
 
-function nameOf({ limit, before, statuses, language }: ListInput): string {
-  return `${limit} ${before === null ? '' : `${before.created_at} ${before.job_id}`} ${statuses?.join() ?? ''} ${language ?? ''}`;
+/** A label comes last, because it may have spaces. */
+function nameOf({ limit, before, statuses, language, label }: ListInput): string {
+  return `${limit} ${before === null ? '' : `${before.created_at} ${before.job_id}`} ${statuses?.join() ?? ''} ${language ?? ''} ${label ?? ''}`;
 }

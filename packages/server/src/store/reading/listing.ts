@@ -5,6 +5,7 @@
  */
 import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
 import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
+import { sql } from 'kysely';
 import { textOf } from '../../ground/json-text.ts';
 import { summaries, summaryOf } from '../jobs/job-columns.ts';
 import { jobSummary } from '../jobs/jobs.ts';
@@ -45,6 +46,29 @@ const newestPlaces = prepared(
       .limit(limit),
 );
 
+/** One label in the order of a list; whatever else is asked is looked up for each job. */
+const labelled = prepared((db, { tenant, created_at, job_id, limit, label, language }: Range & LabelAsked) =>
+  db
+    .selectFrom('job_labels')
+    .innerJoin('jobs', (join) =>
+      join.onRef('jobs.tenant', '=', 'job_labels.tenant').onRef('jobs.job_id', '=', 'job_labels.job_id'),
+    )
+    .select(['job_labels.created_at', 'job_labels.job_id', 'jobs.status'])
+    .where('job_labels.tenant', '=', tenant)
+    .where('job_labels.label', '=', label)
+    .where((row) => row(row.refTuple('job_labels.created_at', 'job_labels.job_id'), '<', row.tuple(created_at, job_id)))
+    .where(sql<boolean>`cast(${language} as text) in ('', jobs.language)`)
+    .orderBy('job_labels.created_at', 'desc')
+    .orderBy('job_labels.job_id', 'desc')
+    .limit(limit),
+);
+
+interface LabelAsked {
+  readonly label: string;
+  /** Empty for all. */
+  readonly language: Language | '';
+}
+
 /** One page of a tenant's jobs, newest first. The page is returned as text, because the caller only passes it on. */
 export async function list(db: StoreDatabase, input: ListInput): Promise<ListPage> {
   const { limit } = input;
@@ -70,15 +94,17 @@ function listItem(job: JobSummary): JobListItem {
     terminal_reason: job.terminal_reason,
     truncated: job.truncated,
     attestation_available: job.attestation_available,
+    ...(job.labels !== undefined && { labels: [...job.labels] }),
   };
 }
 
 async function newestJobs(db: StoreDatabase, input: ListInput): Promise<readonly JobSummary[]> {
-  const { tenant, limit, statuses, language } = input;
+  const { tenant, limit, statuses, language, label = null } = input;
   const range: Range = { tenant, limit, ...(input.before ?? NEWEST) };
-  if (statuses === null && language === null) return (await newest.all(db, range)).map(summaryOf);
+  if (label === null && statuses === null && language === null) return (await newest.all(db, range)).map(summaryOf);
   const page: JobSummary[] = [];
-  for (const { job_id } of await filteredPlaces(db, range, input)) {
+  const places = label === null ? filteredPlaces(db, range, input) : labelledPlaces(db, range, { ...input, label });
+  for (const { job_id } of await places) {
     const summary = await jobSummary(db, { tenant, job_id });
     if (summary !== null) page.push(summary);
   }
@@ -97,6 +123,26 @@ async function filteredPlaces(
     }
   }
   return found.sort(newestFirst).slice(0, range.limit);
+}
+
+/** Reads on where a status leaves jobs out, in steps of a page. */
+async function labelledPlaces(
+  db: StoreDatabase,
+  range: Range,
+  { statuses, language, label }: ListInput & { readonly label: string },
+): Promise<ListPlace[]> {
+  const found: ListPlace[] = [];
+  for (let from: Range | null = range; from !== null && found.length < range.limit; ) {
+    const rows = await labelled.all(db, { ...from, label, language: language ?? '' });
+    found.push(...rows.filter(({ status }) => statuses === null || statuses.includes(status)));
+    const last = rows.at(-1);
+    from = rows.length < range.limit || last === undefined ? null : { ...range, ...placeOf(last) };
+  }
+  return found.slice(0, range.limit);
+}
+
+function placeOf({ created_at, job_id }: ListPlace): ListPlace {
+  return { created_at, job_id };
 }
 
 function newestFirst(one: ListPlace, other: ListPlace): number {

@@ -172,6 +172,7 @@ export interface ListInput {
   readonly before: ListPlace | null;
   readonly statuses: readonly JobStatus[] | null;
   readonly language: Language | null;
+  readonly label?: string | null;
 }
 
 /** The text of at most `limit` events after a cursor. */

@@ -56,6 +56,8 @@ export type JobSummary = Omit<
   'requested_spec' | 'execution' | 'receipt_json' | 'receipt_sha256' | 'attestation'
 > & {
   readonly attestation_available: boolean;
+  /** Absent where it has none. */
+  readonly labels?: readonly string[];
 };
 
 /** The place of a job among those of its tenant: by time of acceptance, then by id. */

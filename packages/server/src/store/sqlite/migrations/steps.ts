@@ -13,6 +13,7 @@ import { promiseTablesIn } from '../../migrations/0004-without-lost-promises.ts'
 import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
 import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
 import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
+import { labelsIn } from '../../migrations/0004-written-with-labels.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -39,6 +40,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-without-silent-tools', sql: toolTablesIn(spelling) },
   { name: '0004-written-beside', sql: writtenBesideIn(spelling) },
   { name: '0004-written-sessions', sql: sessionsIn(spelling) },
+  { name: '0004-written-with-labels', sql: labelsIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -1,0 +1,12 @@
+/** The labels of a job, each a link to the jobs that have it. */
+import { printable } from '@vouchbox/protocol/vocabulary';
+import { Link } from 'wouter';
+import { addressOfLabel } from './filters.ts';
+
+export function Labels({ labels }: { readonly labels: readonly string[] }) {
+  return labels.map((label) => (
+    <Link key={label} href={addressOfLabel(label)} className="label">
+      {printable(label)}
+    </Link>
+  ));
+}
