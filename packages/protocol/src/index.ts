@@ -19,6 +19,7 @@ export * from './service.ts';
 export * from './sessions.ts';
 export * from './spellings.ts';
 export * from './submission.ts';
+export { schemaProblem } from './tool-schema.ts';
 export * from './tools.ts';
 export { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 export * from './vocabulary.ts';

@@ -18,6 +18,13 @@ export function addMcp(program: Command, version: string): void {
     .description('the tools of a service for agents, over stdio (Model Context Protocol)')
     .option('--http <port>', 'serve HTTP on this port of 127.0.0.1 in place of stdio; 0 takes any', port)
     .option('--public-key <file...>', 'the keys that verify_job trusts', [])
+    .option(
+      '--tools-from <command or url>',
+      'another MCP server, whose allowed tools the programs of run_code may call; may be given several times',
+      collect,
+      [],
+    )
+    .option('--allow-tool <name>', "a tool that they may call, or '*' for all of them", collect, [])
     .action(async (options: McpOptions) => {
       const { mcp } = await import('../mcp/mcp.ts');
       await ending(mcp(options, version));

@@ -5,7 +5,7 @@ import { addArtifacts } from './artifacts.ts';
 import { addGrade } from './tools/grade.ts';
 import { addCancelJob, addGetJob } from './tools/job-tools.ts';
 import { addListRuntimes, type Packs } from './tools/list-runtimes.ts';
-import { addRunCode } from './tools/run-code.ts';
+import { addRunCode, type CallableTools } from './tools/run-code.ts';
 import { addVerifyJob, type PinnedKeys } from './tools/verify-job.ts';
 
 export interface ServerParts {
@@ -15,14 +15,16 @@ export interface ServerParts {
   readonly pinned: PinnedKeys;
   /** Those whose libraries the description of `run_code` names. */
   readonly packs?: Packs;
+  /** Tools of other servers, which programs may call. */
+  readonly offered?: CallableTools;
 }
 
 const INSTRUCTIONS = `Programs run isolated, without a network, and each in a cell of its own: nothing is kept between calls.
 Give input files with each run, below input/, and write results below output/.`;
 
-export function createServer({ client, version, pinned, packs = [] }: ServerParts): McpServer {
+export function createServer({ client, version, pinned, packs = [], offered }: ServerParts): McpServer {
   const server = new McpServer({ name: 'vouchbox', version }, { instructions: INSTRUCTIONS });
-  addRunCode(server, client, packs);
+  addRunCode(server, client, { packs, offered });
   addGrade(server, client);
   addGetJob(server, client);
   addCancelJob(server, client);

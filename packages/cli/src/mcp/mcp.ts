@@ -9,14 +9,15 @@ import { UsageError } from '../failures/usage-error.ts';
 import { clientEnvironment } from '../service/environment.ts';
 import { type AccessOptions, checkAddress, namedService } from '../service/service-access.ts';
 import { serviceOrOwn } from '../service/service-or-own.ts';
-import { aborted, takeInterrupts } from '../terminal/interrupts.ts';
+import { aborted, takeInterrupts, unlessInterrupted } from '../terminal/interrupts.ts';
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
 import { type ConfiguredProgram, clientConfiguration } from './client-configuration.ts';
 import { createServer } from './create-server.ts';
 import { openHttpServer } from './http-server.ts';
 import { packsOf } from './job-answer.ts';
+import { openOfferedTools, type ToolsFromOptions } from './tools-from/offered-tools.ts';
 
-export interface McpOptions extends AccessOptions, JsonOption {
+export interface McpOptions extends AccessOptions, JsonOption, ToolsFromOptions {
   /** Serves HTTP on this port of loopback in place of stdio. */
   readonly http?: number;
   /** Files with PEM keys that results must be signed by. */
@@ -26,16 +27,26 @@ export interface McpOptions extends AccessOptions, JsonOption {
 /** How long a service may take to tell its packs; an agent whose service is silent gets the tools without them. */
 const packsMillisecondsMax = 2000;
 
+/** How long another server may be silent. */
+const toolMillisecondsMax = 60_000;
+
 /** Serves until its client goes away or an interrupt ends it. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
+  // Over HTTP each caller has the rights of its key, and the tools would have those of whoever started this server.
+  if (options.http !== undefined && options.toolsFrom.length > 0)
+    throw new UsageError('--tools-from is for stdio, where one agent is served; leave out --http');
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'on');
+  await using offered = await unlessInterrupted(interrupts.asked, (signal) =>
+    openOfferedTools(options, { version, millisecondsMax: toolMillisecondsMax, signal }),
+  );
+  if (offered === null) return EXIT.cancelled;
   const keys = service.ownKey === null ? pinned : [(await service.client.publicKey()).public_key_pem];
   if (options.http === undefined) {
     await overStdio(async () => {
       const packs = await packsOf(service.client, AbortSignal.timeout(packsMillisecondsMax));
-      return createServer({ client: service.client, version, pinned: keys, packs });
+      return createServer({ client: service.client, version, pinned: keys, packs, offered });
     }, interrupts.asked);
     return EXIT.ok;
   }

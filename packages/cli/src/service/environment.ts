@@ -45,6 +45,16 @@ export function serverEnvironment(environment: NodeJS.ProcessEnv = process.env):
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !CLIENT_NAMES.has(name)));
 }
 
+/** The environment for a command that is none of ours: without the keys and settings of services. */
+export function foreignEnvironment(environment: NodeJS.ProcessEnv = process.env): Record<string, string> {
+  const isOurs = (name: string) => name.startsWith('SERVICE_') || name === 'ADAPTER_KEY';
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      isOurs(name) || value === undefined ? [] : [[name, value]],
+    ),
+  );
+}
+
 /** The value of one variable of this process; undefined if it is not set. */
 export function ownVariable(name: string, environment: NodeJS.ProcessEnv = process.env): string | undefined {
   return environment[name];

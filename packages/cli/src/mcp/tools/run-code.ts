@@ -1,6 +1,6 @@
 /** The tool `run_code`: one program, one cell, one answer. */
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
-import type { ServiceClient } from '@vouchbox/client';
+import type { RunTools, ServiceClient } from '@vouchbox/client';
 import {
   type EventData,
   ISOLATION_CLASSES,
@@ -62,31 +62,52 @@ enum, namespace or parameter property. Libraries come in packs: list_runtimes na
 /** The most that a description says of libraries: it is in a model's context at each of its turns. */
 const librariesCharsMax = 4096;
 
-/** What the tool is told to be, with the libraries of these packs. */
-export function runCodeDescription(packs: Packs): string {
-  const libraries = packs.flatMap(libraryLine).join('\n');
-  return libraries === '' ? DESCRIPTION : `${DESCRIPTION}\n${cutText(libraries, librariesCharsMax).text}`;
+/** Tools that programs may call, and what a model is told of them. */
+export interface CallableTools {
+  readonly tools: RunTools;
+  readonly description: string;
 }
 
-export function addRunCode(server: McpServer, client: ServiceClient, packs: Packs): void {
+/** What the tool is told to be, with the libraries of these packs, and tools that programs may call. */
+export function runCodeDescription(packs: Packs, tools = ''): string {
+  const libraries = cutText(packs.flatMap(libraryLine).join('\n'), librariesCharsMax).text;
+  return [DESCRIPTION, libraries, tools].filter((part) => part !== '').join('\n');
+}
+
+export function addRunCode(
+  server: McpServer,
+  client: ServiceClient,
+  { packs, offered }: { readonly packs: Packs; readonly offered?: CallableTools | undefined },
+): void {
+  const { tools = {}, description } = offered ?? {};
+  const mayReachOut = Object.keys(tools).length > 0;
   addTool(server, 'run_code', {
     title: 'Run a program',
-    description: runCodeDescription(packs),
+    description: runCodeDescription(packs, description),
     input: RunCode,
     output: JobAnswer,
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-    run: (asked, context) => runCode(client, asked, context),
+    annotations: {
+      readOnlyHint: false,
+      destructiveHint: mayReachOut,
+      idempotentHint: false,
+      openWorldHint: mayReachOut,
+    },
+    run: (asked, context) => runCode(client, asked, { ...context, ...(mayReachOut && { tools }) }),
   });
 }
 
 /** A call that is cancelled cancels its job. What the call leaves out is left out of the submission. */
-async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: ServerContext): Promise<CallToolResult> {
+async function runCode(
+  client: ServiceClient,
+  asked: RunCode,
+  { mcpReq, tools }: Pick<ServerContext, 'mcpReq'> & { readonly tools?: RunTools },
+): Promise<CallToolResult> {
   const { signal, notify } = mcpReq;
   const { timeout_seconds: _, memory_mb: __, minimum_isolation, ...said } = asked;
   const limits = limitsOf(asked);
   const progressToken = mcpReq._meta?.progressToken;
   const onEvent = progressToken === undefined ? undefined : tellProgress({ progressToken, notify });
-  const options = { limits, minimumIsolation: minimum_isolation, signal, onEvent };
+  const options = { limits, minimumIsolation: minimum_isolation, signal, onEvent, tools };
   const ran = await client.run(withFiles(said), options);
   return await jobAnswer(client, jobOfRun(ran), { signal, asked: limits });
 }

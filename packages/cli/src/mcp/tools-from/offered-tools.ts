@@ -1,0 +1,146 @@
+/** The tools of other MCP servers that programs may call: those that the user allowed, by names that programs can use. */
+import type { Tool } from '@modelcontextprotocol/client';
+import type { RunTools } from '@vouchbox/client';
+import { canonicalJson } from '@vouchbox/evidence';
+import { toolDescriptionCharsMax, toolSchemaBytesMax, toolsMax } from '@vouchbox/protocol';
+import { CommandFailure } from '../../failures/command-failure.ts';
+import { UsageError } from '../../failures/usage-error.ts';
+import { note } from '../../terminal/print.ts';
+import { told } from '../told-text.ts';
+import { takenSchema } from './taken-schema.ts';
+import { ToolServer, type ToolServerOptions } from './tool-server.ts';
+
+export interface ToolsFromOptions {
+  /** Commands of a shell that serve MCP over stdio, and addresses that serve it over HTTP. */
+  readonly toolsFrom: readonly string[];
+  /** Names of tools that programs may call, or `*` for all. */
+  readonly allowTool: readonly string[];
+}
+
+export interface OfferedTools extends AsyncDisposable {
+  /** Empty where no server was named. */
+  readonly tools: RunTools;
+  /** What a model is told of them; empty if there are none. */
+  readonly description: string;
+}
+
+interface Found {
+  /** By which programs call it. */
+  readonly name: string;
+  readonly tool: Tool;
+  readonly server: ToolServer;
+}
+
+const ALL = '*';
+
+/**
+ * What they offer is what they list now: a server that changes a tool later changes nothing here.
+ * @throws UsageError if nothing is allowed, or what is allowed is not there
+ */
+export async function openOfferedTools(
+  { toolsFrom, allowTool }: ToolsFromOptions,
+  { signal, ...options }: ToolServerOptions & { readonly signal: AbortSignal },
+): Promise<OfferedTools> {
+  if (allowTool.length > 0 && toolsFrom.length === 0) throw new UsageError('--allow-tool is for tools of --tools-from');
+  await using opened = new AsyncDisposableStack();
+  const servers = toolsFrom.map((source) => opened.use(new ToolServer(source, options)));
+  const found = (await Promise.all(servers.map((server) => toolsOf(server, signal)))).flat();
+  const offered = allowed(found, allowTool);
+  if (toolsFrom.length > 0) check(found, offered, allowTool);
+  const kept = opened.move();
+  return {
+    tools: definitionsOf(offered),
+    description: descriptionOf(offered),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+async function toolsOf(server: ToolServer, signal: AbortSignal): Promise<readonly Found[]> {
+  try {
+    return (await server.tools(signal)).map((tool) => ({ name: nameOf(tool), tool, server }));
+  } catch (error) {
+    throw new CommandFailure(`no tools came from ${server.source}: ${(error as Error).message}`);
+  }
+}
+
+/** Programs know letters, digits, `_` and `-`, and nothing else may be first. */
+function nameOf({ name }: Tool): string {
+  return name
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .replaceAll(/[^A-Za-z0-9_-]/g, '_')
+    .slice(0, 64);
+}
+
+function allowed(found: readonly Found[], names: readonly string[]): readonly Found[] {
+  if (names.includes(ALL)) return found;
+  return found.filter(({ name, tool }) => names.includes(name) || names.includes(tool.name));
+}
+
+function check(found: readonly Found[], offered: readonly Found[], names: readonly string[]): void {
+  const list = found.map(({ tool }) => told(tool.name)).join(', ');
+  if (names.length === 0)
+    throw new UsageError(
+      `programs may call no tool before it is allowed: give --allow-tool for some of ${list}, or '*'`,
+    );
+  const absent = names.find((name) => name !== ALL && allowed(found, [name]).length === 0);
+  if (absent !== undefined) throw new UsageError(`--allow-tool ${absent}: there is no such tool, but ${list}`);
+  const unnamed = offered.find(({ name }) => name === '');
+  if (unnamed !== undefined) throw new UsageError(`the tool ${unnamed.tool.name} has a name that no program can use`);
+  const twice = offered.find(({ name }, at) => offered.findIndex((other) => other.name === name) < at);
+  if (twice !== undefined)
+    throw new UsageError(
+      `two tools have the name ${twice.name}, the second of ${twice.server.source}; allow one of them`,
+    );
+  if (offered.length > toolsMax)
+    throw new UsageError(`${offered.length} tools are allowed, and a job has at most ${toolsMax}: ${list}`);
+}
+
+/** Arguments come first: where there is no room for all schemas, results are not checked. */
+function definitionsOf(offered: readonly Found[]): RunTools {
+  let bytesLeft = toolSchemaBytesMax;
+  const fitting = (schema: unknown) => {
+    const taken = schema === undefined ? undefined : takenSchema(schema);
+    const bytes = taken === undefined ? 0 : Buffer.byteLength(canonicalJson(taken));
+    if (bytes > bytesLeft) return undefined;
+    bytesLeft -= bytes;
+    return taken;
+  };
+  const given = offered.map(({ name, tool }) => {
+    const schema = fitting(tool.inputSchema);
+    if (schema === undefined)
+      note(`the service does not check the arguments of ${name}: their schema is not one that it takes`);
+    return schema;
+  });
+  const tools = offered.map(({ name, tool, server }, at) => [
+    name,
+    {
+      description: tool.description?.slice(0, toolDescriptionCharsMax).toWellFormed(),
+      arguments: given[at],
+      result: fitting(tool.outputSchema),
+      execute: (words: unknown, call: { readonly signal: AbortSignal }) => server.call(tool.name, words, call.signal),
+    },
+  ]);
+  return Object.fromEntries(tools) as RunTools;
+}
+
+/** The most that a model is told of all tools: it is in its context at each of its turns. */
+const toldCharsMax = 16 * 1024;
+
+const HOW = `Programs may call tools. Nothing has to be imported: tools.NAME(argument=value) in Python (in a coroutine with
+await), await tools.NAME({argument: value}) in JavaScript and TypeScript, and in bash the command tool NAME '{"argument": value}', which prints
+the result as JSON. A call that fails raises tools.ToolError in Python, and throws in JavaScript. A name with - is getattr(tools, "NAME") and
+tools["NAME"]. A result is JSON where the tool has structured results, else text. The tools, with the JSON Schemas of their arguments:`;
+
+function descriptionOf(offered: readonly Found[]): string {
+  if (offered.length === 0) return '';
+  const charsMax = Math.floor(toldCharsMax / offered.length);
+  const lines = offered.map(({ name, tool: { description = '', inputSchema } }) => {
+    const { $schema: _, ...schema } = inputSchema as Record<string, unknown>;
+    return `${name}: ${told(cut(description, charsMax / 2))} ${told(cut(JSON.stringify(schema), charsMax / 2))}`;
+  });
+  return [HOW, ...lines].join('\n');
+}
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`;
+}

@@ -1,0 +1,69 @@
+import { schemaProblem } from '@vouchbox/protocol';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { takenSchema } from './taken-schema.ts';
+
+const string = { type: 'string' };
+
+test.each<[string, unknown, unknown]>([
+  ['nothing is left out of what is taken', { type: 'object', required: ['a'] }, { type: 'object', required: ['a'] }],
+  [
+    'what a library writes for itself',
+    { $schema: 'http://json-schema.org/draft-07/schema#', properties: { 'a/b~': { ...string, format: 'uri' } } },
+    { properties: { 'a/b~': string } },
+  ],
+  ['a form of another draft', { ...string, exclusiveMinimum: true, items: [string] }, string],
+  ['a reference to what is left out', { definitions: { a: string }, $ref: '#/definitions/a' }, {}],
+])('%s', (_name, schema, taken) => {
+  expect(takenSchema(schema)).toEqual(taken);
+});
+
+const deep = (depth: number, last: unknown = {}): unknown =>
+  depth === 0 ? last : { properties: { a: deep(depth - 1, last) } };
+
+test.each<[string, unknown]>([
+  ['a list that would be shorter', { anyOf: [string, 7] }],
+  ['a negation that would refuse more', { not: { pattern: 'x' } }],
+  ['names that nothing would allow', { patternProperties: { '^x': {} }, additionalProperties: false }],
+  ['one that is too large', { enum: ['x'.repeat(17_000)] }],
+  ['one that is far too large', { $comment: 'x'.repeat(2 ** 20) }],
+  ['one with too much to leave out', Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`x${at}`, at]))],
+  ['text without a UTF-8 form', { title: '\ud800' }],
+  ['one that no code can walk', JSON.parse(`${'{"not":'.repeat(50_000)}1${'}'.repeat(50_000)}`)],
+  ['no schema', 7],
+])('%s leaves none', (_name, schema) => {
+  expect(takenSchema(schema)).toBeUndefined();
+});
+
+test('what is deeper than a service takes is checked as far as it may be', () => {
+  expect(takenSchema({ ...(deep(40) as object), required: ['a'] })).toEqual({
+    ...(deep(8, true) as object),
+    required: ['a'],
+  });
+});
+
+test('whatever the schema, a service takes what is left', () => {
+  const words = fc.constantFrom(
+    'type',
+    'properties',
+    'items',
+    'anyOf',
+    '$ref',
+    'format',
+    'required',
+    'not',
+    '__proto__',
+  );
+  const value = fc.oneof(
+    fc.constantFrom('object', 'no', 7, true, '#/properties/type', ['type']),
+    fc.jsonValue({ maxDepth: 1 }),
+  );
+  const inner = fc.dictionary(words, value, { maxKeys: 3 });
+  const middle = fc.dictionary(words, fc.oneof(value, inner, fc.array(inner, { maxLength: 2 })), { maxKeys: 3 });
+  fc.assert(
+    fc.property(fc.dictionary(words, middle, { maxKeys: 4 }), (schema) => {
+      const taken = takenSchema(schema);
+      expect(taken === undefined ? null : schemaProblem(taken)).toBeNull();
+    }),
+  );
+});

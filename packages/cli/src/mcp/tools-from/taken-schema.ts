@@ -1,0 +1,48 @@
+/** Schemas of other servers, as far as a service takes them. */
+import { canonicalJson } from '@vouchbox/evidence';
+import { schemaProblem, toolSchemaBytesMax } from '@vouchbox/protocol';
+
+type Schema = Record<string, unknown>;
+
+const charsMax = 4 * toolSchemaBytesMax;
+const removalsMax = 256;
+
+/** Beside these a schema with a keyword less can refuse what it took before. */
+const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
+
+/**
+ * The schema without what a service refuses, so that it takes no less than before: the server that wrote it checks the rest.
+ * Undefined if there is no such schema.
+ */
+export function takenSchema(schema: unknown): Schema | undefined {
+  try {
+    const text = JSON.stringify(schema);
+    if (text.length > charsMax) return undefined;
+    const taken = JSON.parse(text) as Schema;
+    for (let removed = 0; removed < removalsMax; removed++) {
+      const wrong = schemaProblem(taken);
+      if (wrong === null) return Buffer.byteLength(canonicalJson(taken)) > toolSchemaBytesMax ? undefined : taken;
+      if (TIGHTENED.test(text) || !isRemoved(taken, wrong.pointer)) return undefined;
+    }
+  } catch {
+    // It is too deep for any code, or has text without a UTF-8 form.
+  }
+  return undefined;
+}
+
+/** Values that mean another thing without a part of them. */
+const WHOLE = /\/(?:const|enum|default|examples)\//;
+const BY_NAME = /\/(?:properties|dependentSchemas|\$defs)\/[^/]*$/;
+
+/** Takes away the member that a JSON pointer (RFC 6901) names; false for an element of a list, and for the whole. */
+function isRemoved(schema: Schema, pointer: string): boolean {
+  const names = pointer.split('/').map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const last = names.pop() as string;
+  let within: unknown = schema;
+  for (const name of names.slice(1)) within = (within as Schema)[name];
+  if (names.length === 0 || Array.isArray(within) || WHOLE.test(pointer)) return false;
+  // A property without a schema may be one that nothing allows.
+  if (BY_NAME.test(pointer)) (within as Schema)[last] = true;
+  else delete (within as Schema)[last];
+  return true;
+}

@@ -1,0 +1,93 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { afterAll, expect, test } from 'vitest';
+import { toolServer } from './tool-server.fixture.ts';
+import { ToolServer } from './tool-server.ts';
+
+const program = `'${process.execPath}' '${join(import.meta.dirname, 'tool-server.fixture.ts')}'`;
+const never = new AbortController().signal;
+
+const opened = new AsyncDisposableStack();
+afterAll(() => opened.disposeAsync());
+const serverOf = (source: string, millisecondsMax = 30_000) =>
+  opened.use(new ToolServer(source, { version: '1.0.0', millisecondsMax }));
+
+test('a tool answers with structured content, else with text, else with what it has', async () => {
+  const server = serverOf(program);
+  expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
+  expect(await server.call('notes.read', {}, never)).toBe('one\ntwo');
+  expect(await server.call('picture', {}, never)).toEqual([{ type: 'image', data: 'aGk=', mimeType: 'image/png' }]);
+});
+
+test.each([
+  ['fail', 'no such page'],
+  ['fail_silently', 'the tool failed without a reason'],
+  ['absent', /absent/],
+  ['huge', /^the server of this tool gave no answer: /],
+])('the tool %s is an error that says why', async (name, why) => {
+  await expect(serverOf(program).call(name, {}, never)).rejects.toThrow(why);
+});
+
+test('arguments without names are refused before the server is asked', async () => {
+  for (const given of ['cells', ['cells'], null, 7])
+    await expect(serverOf('exit 1').call('search', given, never)).rejects.toThrow('must have names');
+});
+
+test('a server that ends is an error of the calls that are open, and is started again for the next', async () => {
+  const server = serverOf(program);
+  const ended = await Promise.allSettled([server.call('hang', {}, never), server.call('die', {}, never)]);
+  const reason = new Error('the server of this tool gave no answer: Connection closed');
+  expect(ended).toEqual([0, 1].map(() => ({ status: 'rejected', reason })));
+  expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
+});
+
+test('a call that nobody waits for any more ends', async () => {
+  const over = new AbortController();
+  const open = serverOf(program).call('hang', {}, over.signal);
+  over.abort(new Error('the run is over'));
+  await expect(open).rejects.toThrow('the run is over');
+});
+
+test('a server gets the variables of whoever started it, and no key of a service', async () => {
+  process.env['SERVICE_KEY'] = 'secret-key';
+  process.env['PAGES_TOKEN'] = 'of the tool';
+  try {
+    const variables = JSON.parse((await serverOf(program).call('surroundings', {}, never)) as string) as object;
+    expect(variables).toMatchObject({ PAGES_TOKEN: 'of the tool' });
+    expect(variables).not.toHaveProperty('SERVICE_KEY');
+  } finally {
+    delete process.env['SERVICE_KEY'];
+    delete process.env['PAGES_TOKEN'];
+  }
+});
+
+test.each([
+  ['false', 'Connection closed'],
+  ['echo no protocol; exec cat >/dev/null', 'Request timed out'],
+  ['http://127.0.0.1:9/mcp', 'fetch failed'],
+])('%s has no tools', async (source, why) => {
+  await expect(serverOf(source, 1000).tools(never)).rejects.toThrow(why);
+});
+
+test('over HTTP a server answers too, is held to a time and to a size, and may be started anew', async () => {
+  const serve = toNodeHandler(createMcpHandler(() => toolServer()));
+  const http = createServer((request, response) => void serve(request as Parameters<typeof serve>[0], response));
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { port } = http.address() as AddressInfo;
+  const server = serverOf(`http://127.0.0.1:${port}/mcp`, 2000);
+  expect((await server.tools(never)).map(({ name }) => name)).toContain('search');
+  expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
+  await expect(server.call('hang', {}, never)).rejects.toThrow('Request timed out');
+  await expect(server.call('huge', {}, never)).rejects.toThrow('the server of this tool gave no answer: ');
+  http.closeAllConnections();
+  await new Promise((resolve) => http.close(resolve));
+  await expect(server.call('search', { query: 'cells' }, never)).rejects.toThrow('fetch failed');
+  await new Promise<void>((resolve) => http.listen(port, '127.0.0.1', resolve));
+  expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
+  await server[Symbol.asyncDispose]();
+  http.closeAllConnections();
+  await new Promise((resolve) => http.close(resolve));
+});

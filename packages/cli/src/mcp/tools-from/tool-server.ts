@@ -1,0 +1,123 @@
+/** Another MCP server, whose tools programs may call. What it says may be hostile, and it may be silent, or end at any time. */
+import {
+  type CallToolResult,
+  Client,
+  StreamableHTTPClientTransport as Http,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport as Stdio } from '@modelcontextprotocol/client/stdio';
+import { printableText } from '@vouchbox/protocol/vocabulary';
+import { foreignEnvironment } from '../../service/environment.ts';
+
+export interface ToolServerOptions {
+  readonly version: string;
+  /** How long each of its answers may take, from its last word of progress on. */
+  readonly millisecondsMax: number;
+}
+
+/** It is connected when it is first asked for something, and anew after its connection has ended. */
+export class ToolServer implements AsyncDisposable {
+  /** The command or the address by which the user named it. */
+  readonly source: string;
+  readonly #options: ToolServerOptions;
+  #client: Promise<Client> | null = null;
+
+  constructor(source: string, options: ToolServerOptions) {
+    this.source = source;
+    this.#options = options;
+  }
+
+  /** @throws Error that says why there are none */
+  async tools(signal: AbortSignal): Promise<readonly Tool[]> {
+    const client = await this.#connected(signal);
+    // Of such a server the library would speak on stdout, where our own protocol is.
+    if (client.getServerCapabilities()?.tools === undefined) throw new Error('it offers no tools');
+    return (await client.listTools(undefined, { signal, timeout: this.#options.millisecondsMax })).tools;
+  }
+
+  /** What a tool answers: its structured content, else its text, else what it has. @throws Error of the tool or of the server */
+  async call(name: string, given: unknown, signal: AbortSignal): Promise<unknown> {
+    if (typeof given !== 'object' || given === null || Array.isArray(given))
+      throw new TypeError('the arguments of this tool must have names');
+    const { structuredContent, content, isError } = await this.#answer(name, given as Record<string, unknown>, signal);
+    const said = saidIn(content);
+    if (isError) throw new Error(typeof said === 'string' && said !== '' ? said : 'the tool failed without a reason');
+    return structuredContent ?? said;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#leave(this.#client);
+  }
+
+  async #answer(name: string, given: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
+    const connection = this.#connected();
+    const options = { signal, timeout: this.#options.millisecondsMax, onprogress() {}, resetTimeoutOnProgress: true };
+    try {
+      return await (await connection).callTool({ name, arguments: given }, options);
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      const isSlow = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+      if (!isSlow && !signal.aborted) void this.#leave(connection);
+      throw new Error(`the server of this tool gave no answer: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
+  #connected(signal?: AbortSignal): Promise<Client> {
+    if (this.#client !== null) return this.#client;
+    const { version, millisecondsMax } = this.#options;
+    const client = new Client({ name: 'vouchbox', version }, { jsonSchemaValidator: UNCHECKED });
+    const connection = client
+      .connect(transportTo(this.source), { timeout: millisecondsMax, ...(signal && { signal }) })
+      .then(() => client);
+    this.#client = connection;
+    client.onclose = () => void this.#leave(connection);
+    connection.catch(() => this.#leave(connection));
+    return connection;
+  }
+
+  async #leave(connection: Promise<Client> | null): Promise<void> {
+    if (this.#client === connection) this.#client = null;
+    await connection?.then((client) => client.close()).catch(() => {});
+  }
+}
+
+/** The service checks results, on a thread with a deadline. The library would make code of the schemas of the server. */
+const UNCHECKED = {
+  getValidator: () => (value: unknown) => ({ valid: true as const, data: value as never, errorMessage: undefined }),
+};
+
+function transportTo(source: string): Transport {
+  if (/^https?:\/\//.test(source)) return new Http(new URL(source), { fetch: boundedFetch });
+  const shell = { command: '/bin/sh', args: ['-c', source], env: foreignEnvironment(), stderr: 'pipe' as const };
+  const transport = new Stdio(shell);
+  transport.stderr?.on('data', (chunk: Buffer) => process.stderr.write(printableText(chunk.toString())));
+  return transport;
+}
+
+/** The most of one answer over HTTP, as the library has it for stdio. */
+const answerBytesMax = 10 * 1024 * 1024;
+
+async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  let bytes = 0;
+  const bounded = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      if (bytes > answerBytesMax) throw new Error(`it answered with more than ${answerBytesMax} bytes`);
+      controller.enqueue(chunk);
+    },
+  });
+  if (response.body === null) return response;
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
+}
+
+/** The text, where there is nothing else. */
+function saidIn(content: CallToolResult['content']): unknown {
+  const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  return texts.length === content.length ? texts.join('\n') : content;
+}
