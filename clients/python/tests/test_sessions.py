@@ -65,7 +65,8 @@ def test_a_program_that_fails_leaves_the_session_where_it_was(client: Any) -> No
     session = client.session()
     first = session.run("a = 1")
     failed = session.run("a = 2\nraise ValueError")
-    assert (failed.status, failed.moved, session.last_job) == ("failed", False, first.job_id)
+    assert (failed.status, failed.moved, failed.problem, session.last_job) == ("failed", False, None, first.job_id)
+    assert (failed.violations, failed.lost) == ((), ())
     assert session.run("print(a)").stdout == "1\n"
 
 
@@ -73,7 +74,8 @@ def test_what_a_program_writes_as_its_report_is_a_report_or_nothing(client: Any)
     code = "import os\nos.mkdir('output/.session')\nopen('output/.session/kept.json', 'w').write({!r})\nos._exit(0)"
     for report in ("[", "[]", "[" * 5000, '{"globals": 1}', '{"globals":1,"files":0,"not_kept":[[]],"more_not_kept":0}'):
         result = client.session().run(code.format(report))
-        assert (result.status, result.moved, result.kept, result.problem) == ("succeeded", False, None, None)
+        assert (result.status, result.moved, result.kept) == ("succeeded", False, None)
+        assert result.problem == "output/.session/state was not written"
 
 
 def test_a_state_that_is_too_large_is_told(client: Any) -> None:

@@ -2,7 +2,7 @@
  * `vouchbox run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit
  * code.
  */
-import type { ServiceClient, Submitted } from '@vouchbox/client';
+import type { ProgramSession, ServiceClient, Submitted } from '@vouchbox/client';
 import type { EventData, JobSubmission } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT, exitCodeOf } from './failures/exit-code.ts';
@@ -11,6 +11,7 @@ import { fetchOutputs, fetchStdout } from './files/large-output-files.ts';
 import { writeNew } from './files/new-file.ts';
 import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
 import { withUploads } from './files/upload-files.ts';
+import { asStep, isOfSession, sessionRemarks, settled } from './run-session.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service/service-access.ts';
 import { enterOwnUsers } from './service/service-or-own.ts';
 import { refusalInFlags } from './submission/refusal-in-flags.ts';
@@ -31,6 +32,8 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   readonly promise?: true;
   /** A new file for the promise, which is then asked for, too. */
   readonly promiseFile?: string;
+  /** The name of the session whose next step the program is. */
+  readonly session?: string;
   /** Says what happens, also where stderr is not a terminal. */
   readonly verbose?: true;
 }
@@ -41,18 +44,20 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
  */
 export async function run(file: string, options: RunOptions): Promise<number> {
   await enterOwnUsers(serviceNamedBy(options));
-  const submission = await readSubmission(file, { ...pipedInput(file, options), ...options });
+  const program = await readSubmission(file, { ...pipedInput(file, options), ...options });
   using interrupts = takeInterrupts();
   await using service = serviceNamedBy(options) ?? (await ownService(options));
   const { client } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
+  const session = options.session === undefined ? null : await client.session(options.session);
+  const submission = asStep(program, session);
   const { job_id, interaction } = await submitted(submission, client, options).catch(async (error: unknown) => {
     throw await refusalInFlags(error, { file, options }, client);
   });
   if (options.verbose) note(`job ${job_id}`);
   cancelWhen(interrupts.asked, client, job_id);
   const peer = interaction?.peer ?? null;
-  return await finish({ client, job_id, peer, options, limits: submission.limits });
+  return await finish({ client, job_id, peer, session, options, limits: submission.limits });
 }
 
 async function submitted(submission: JobSubmission, client: ServiceClient, options: RunOptions) {
@@ -83,9 +88,15 @@ function pipedInput(file: string, { interactor }: RunOptions): Pick<SubmissionOp
 }
 
 function serviceNamedBy({ local, ...options }: RunOptions): ServiceAccess | null {
-  if (!local) return namedService(options);
-  if (options.url === undefined && options.profile === undefined) return null;
+  if (!local) return namedService(options) ?? withoutSession(options);
+  if (options.url === undefined && options.profile === undefined) return withoutSession(options);
   throw new UsageError('--local starts a service, and --url or --profile names another; give one of them');
+}
+
+/** A service of the run's own ends with it, and its sessions too. */
+function withoutSession({ session }: RunOptions): null {
+  if (session === undefined) return null;
+  throw new UsageError('--session needs a service that goes on: name one by --url, --profile or `vouchbox login`');
 }
 
 /** Loaded only if no service is named: a call to a named one needs no server code. */
@@ -100,21 +111,24 @@ interface Started {
   readonly job_id: string;
   /** The job of its interactor. */
   readonly peer: string | null;
+  readonly session: ProgramSession | null;
   readonly options: RunOptions;
   readonly limits: JobSubmission['limits'];
 }
 
 /** Follows the job to its end and fetches its outputs. A pattern may match nothing; any other output must come back. */
 async function finish(started: Started): Promise<number> {
-  const { client, job_id, peer, options, limits } = started;
+  const { client, job_id, peer, session, options, limits } = started;
   const remarks = new Remarks(client, limits);
   const finished = await follow(started, remarks);
   const interactor = peer === null ? null : await interactorEnd(started, peer);
   const wanted = wantedOutputs(options.output);
   const large = wantedOutputs(options.largeOutput ?? []);
   const { wholeStdout } = options;
-  const isAsked = wanted.length + large.length > 0 || wholeStdout !== undefined || options.json;
-  const result = isAsked ? await client.result(job_id) : null;
+  const isAsked = wanted.length + large.length > 0 || wholeStdout !== undefined || options.json || session !== null;
+  const whole = isAsked ? await client.result(job_id) : null;
+  const step = session === null || whole === null ? null : { ...settled(whole, session), session };
+  const result = step?.result ?? whole;
   const parts = [
     await writeOutputs(wanted, result?.artifacts ?? []),
     await fetchOutputs(large, result?.large_outputs ?? [], client),
@@ -128,14 +142,16 @@ async function finish(started: Started): Promise<number> {
   for (const { path, isPattern } of outputs.missing) {
     if (!remarks.has(path)) note(isPattern ? `no file came back for ${path}` : `${path} did not come back`);
   }
+  for (const line of step === null ? [] : sessionRemarks(step.session, step.outcome)) note(line);
   if (options.json && result !== null) {
     const { artifacts: _, ...rest } = result;
-    const ended = { ...rest, ...finished, ...(interactor !== null && { interactor }) };
+    const stood = step !== null && { session: { name: step.session.name, ...step.outcome } };
+    const ended = { ...rest, ...finished, ...(interactor !== null && { interactor }), ...stood };
     printResult(options, '', { ...ended, ...viewOf(outputs), ...(await ranAs(started, remarks)) });
   }
   const code = exitCodeOf(finished);
   if (code === EXIT.ok && interactor !== null && interactor.status !== 'succeeded') return EXIT.failed;
-  const isShort = remarks.lost || outputs.missing.some(({ isPattern }) => !isPattern);
+  const isShort = step?.outcome.moved === false || remarks.lost || outputs.missing.some(({ isPattern }) => !isPattern);
   return code === EXIT.ok && isShort && !options.allowMissing ? EXIT.failed : code;
 }
 
@@ -154,10 +170,10 @@ async function interactorEnd({ client, job_id, options }: Started, peer: string)
 }
 
 /** Shows the job's output until it ends, and then how it ended, unless it ended by itself. */
-async function follow({ client, job_id, options }: Started, remarks: Remarks): Promise<EventData<'finished'>> {
+async function follow({ client, job_id, session, options }: Started, remarks: Remarks): Promise<EventData<'finished'>> {
   for await (const event of client.follow(job_id)) {
     if (!options.json) await showOutput(event, process, options.raw ? 'raw' : 'safe');
-    for (const line of await remarks.on(event)) note(line);
+    if (session === null || !isOfSession(event)) for (const line of await remarks.on(event)) note(line);
     if (event.kind === 'finished') return event.data as EventData<'finished'>;
   }
   throw new Error('the history ended before the job did');

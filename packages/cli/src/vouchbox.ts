@@ -6,7 +6,7 @@ import { addCompletion } from './commands/completion.ts';
 import { addGrade } from './commands/grade.ts';
 import { addDoctor, addPacks, addSetUp } from './commands/host.ts';
 import { addAdapter, addMcp } from './commands/interfaces.ts';
-import { addExport, addJobs, addReproduce, addVerifyPage } from './commands/jobs.ts';
+import { addExport, addJobs, addReproduce, addSessions, addVerifyPage } from './commands/jobs.ts';
 import { addAttestationKeys, addKeys } from './commands/keys.ts';
 import { addLog, addMonitor, addWitness } from './commands/log.ts';
 import { addLogin, addLogout, addProfiles } from './commands/login.ts';
@@ -45,6 +45,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   addSetUp(program);
   addRun(program);
   addJobs(program);
+  addSessions(program);
   addExport(program);
   addReproduce(program);
   addVerifyPage(program);

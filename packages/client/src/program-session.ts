@@ -20,8 +20,8 @@ export interface Kept {
   readonly more_not_kept: number;
 }
 
-/** The result of a step. The program says what was kept, so nobody but its caller should rely on that. */
-export interface StepResult extends RunResult {
+/** What became of a session. The program says what was kept, so nobody but its caller should rely on that. */
+export interface StepOutcome {
   /** Whether the session stands at this step now. It does not where the program failed, or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
@@ -29,10 +29,15 @@ export interface StepResult extends RunResult {
   readonly problem: string | null;
 }
 
+/** The result of a step, without the files that it has for the session, and without what is said of those. */
+export interface StepResult extends RunResult, StepOutcome {}
+
 export interface SessionOptions extends CallOptions {
   /** The language of all steps. Default: that of the session, or `python`. */
   readonly language?: string | undefined;
 }
+
+type Settled = Pick<RunResult, 'status' | 'files' | 'large_outputs' | 'violations'>;
 
 export interface ProgramSession {
   readonly name: string;
@@ -43,6 +48,8 @@ export interface ProgramSession {
    * @throws ServiceFailure `session_conflict` if another step was accepted meanwhile
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<StepResult>;
+  /** Takes the result of a step that did not come by `run`: a job that was submitted with `session: { name, after: lastJob }`. */
+  settle(result: Settled & Pick<RunResult, 'job_id'>): StepOutcome;
   /** Removes the session. Its jobs stay as long as others do. */
   remove(options?: CallOptions): Promise<void>;
 }
@@ -56,6 +63,11 @@ export async function openProgramSession(
   const found = await standingOf(session, name, signal);
   const usual = language ?? found?.language ?? 'python';
   let last = found?.last_job_id ?? null;
+  const settle: ProgramSession['settle'] = (result) => {
+    const outcome = outcomeOf(result);
+    if (outcome.moved) last = result.job_id;
+    return outcome;
+  };
   return {
     name,
     get lastJob() {
@@ -64,10 +76,12 @@ export async function openProgramSession(
     async run(program, options = {}) {
       const given = typeof program === 'string' ? { language: usual, code: program } : program;
       const result = await session.run({ ...given, session: { name, after: last } }, options);
-      const step = stepOf(result);
-      if (step.moved) last = step.job_id;
-      return step;
+      const files = new Map(result.files);
+      files.delete(KEPT);
+      const [violations, lost] = [result.violations.filter(isOther), result.lost.filter(isOther)];
+      return { ...result, files, violations, lost, ...settle(result) };
     },
+    settle,
     remove: async ({ signal: ending } = {}) => {
       await read(session, 'DELETE /v1/sessions/{session}', { session: name, signal: ending });
       last = null;
@@ -80,15 +94,15 @@ const KEPT = 'output/.session/kept.json';
 const NOT_KEPT = { kind: 's', name: 's', reason: 's' };
 const REPORT = { globals: 'i', files: 'i', not_kept: [NOT_KEPT], more_not_kept: 'i' } as const;
 
-function stepOf(result: RunResult): StepResult {
-  const files = new Map(result.files);
+const isOther = ({ path }: { readonly path?: string }) => path !== STATE && path !== KEPT;
+
+function outcomeOf({ status, files, large_outputs = [], violations }: Settled): StepOutcome {
   const report = reportOf(files.get(KEPT));
-  files.delete(KEPT);
-  const hasState = result.large_outputs?.some(({ path }) => path === STATE) ?? false;
+  const moved = status === 'succeeded' && large_outputs.some(({ path }) => path === STATE);
   // A program may write anything there.
   const kept = wrongIn(report, REPORT) === null ? (report as unknown as Kept) : null;
-  const problem = typeof report?.['problem'] === 'string' ? report['problem'] : null;
-  return { ...result, files, moved: result.status === 'succeeded' && hasState, kept, problem };
+  const told = report?.['problem'] ?? violations.find(({ path }) => path === STATE)?.message;
+  return { moved, kept, problem: status === 'succeeded' && !moved && typeof told === 'string' ? told : null };
 }
 
 function reportOf(bytes: Uint8Array<ArrayBuffer> | undefined): Record<string, unknown> | null {

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from . import contract
 from .answer_check import check_answer, wrong_in
-from .contract import JobSubmission
+from .contract import JobSubmission, Violation
 from .effects import Flow, Request
 from .failures import SessionNotFound
 from .jobs import random_key
@@ -51,7 +51,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult(RunResult):
-    """The result of a step. The program says what was kept, so nobody but its caller should rely on that."""
+    """The result of a step, without the files that it has for the session, and without what is said of those.
+
+    The program says what was kept, so nobody but its caller should rely on that.
+    """
 
     moved: bool
     """Whether the session stands at this step now. It does not where the program failed, or its state was too large."""
@@ -126,14 +129,23 @@ run_step = _stepping(run)
 
 def _step_of(result: RunResult) -> StepResult:
     report = _report_of(result.files.get(_KEPT))
+    moved = result.ok and any(record["path"] == _STATE for record in result.large_outputs)
+    refused = next((each["message"] for each in result.violations if each.get("path") == _STATE), None)
+    problem = report.get("problem", refused)
     members = {member.name: getattr(result, member.name) for member in fields(result)}
     members["files"] = {path: content for path, content in result.files.items() if path != _KEPT}
+    members["violations"] = _without_own(result.violations)
+    members["lost"] = _without_own(result.lost)
     return StepResult(
         **members,
-        moved=result.ok and any(record["path"] == _STATE for record in result.large_outputs),
+        moved=moved,
         kept=_kept_of(report),
-        problem=report["problem"] if isinstance(report.get("problem"), str) else None,
+        problem=problem if result.ok and not moved and isinstance(problem, str) else None,
     )
+
+
+def _without_own(violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
+    return tuple(each for each in violations if each.get("path") not in (_STATE, _KEPT))
 
 
 def _report_of(content: bytes | None) -> Mapping[str, Any]:

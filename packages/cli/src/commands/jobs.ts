@@ -1,4 +1,4 @@
-/** `vouchbox jobs`, `export`, `reproduce` and `verify-page` in the table of commands. */
+/** `vouchbox jobs`, `sessions`, `export`, `reproduce` and `verify-page` in the table of commands. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { type Command, Option } from 'commander';
 import type { ExportOptions } from '../export.ts';
@@ -29,6 +29,23 @@ export function addJobs(program: Command): void {
     .argument('<job>')
     .action(async (job: string, options: JobOptions) => ending((await import('../jobs.ts')).cancelJob(job, options)));
   for (const command of [list, show, cancel]) withJson(withAccess(command));
+}
+
+/** `vouchbox sessions`, which lists, and its verb. */
+export function addSessions(program: Command): void {
+  const sessions = program.command('sessions').description('list and remove the sessions of a service; alone it lists');
+  const list = sessions
+    .command('list', { isDefault: true })
+    .description('where each of them stands, by name')
+    .action(async (options: JobOptions) => ending((await import('../sessions.ts')).listSessions(options)));
+  const remove = sessions
+    .command('remove')
+    .description('forget a session; its jobs stay as long as others do')
+    .argument('<name>')
+    .action(async (name: string, options: JobOptions) =>
+      ending((await import('../sessions.ts')).removeSession(name, options)),
+    );
+  for (const command of [list, remove]) withJson(withAccess(command));
 }
 
 /** `vouchbox export`. */

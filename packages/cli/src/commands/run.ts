@@ -38,6 +38,10 @@ export function addRun(program: Command): void {
     .option('--label <text>', 'a word by which `vouchbox jobs --label` finds the job; up to 16', collect, [])
     .option('--sign-labels', 'have the labels in the receipt, which is signed')
     .option('--whole-stdout <path>', 'a file for all of stdout, as bytes, also beyond what a result has of it')
+    .option(
+      '--session <name>',
+      'begin with the variables and files that the last run of this name left, and keep them again',
+    )
     .option('--promise', 'only where the service signs a promise that its log answers for the job in time')
     .option('--promise-file <file>', 'the same, and keeps the promise in a new file, for service-verify promise')
     .option('--allow-missing', 'a requested output that is missing, too large or no file is not a failure')
@@ -61,7 +65,8 @@ Input that is piped to the command becomes the program's stdin; --stdin '' gives
 Exit codes:
   0 to 255  the program's own
   ${EXIT.failed}         the program succeeded, but an output did not come back: it is missing, too large or
-            no file; --allow-missing allows that. Or its interactor did not succeed
+            no file, or the state of its --session; --allow-missing allows that. Or its interactor
+            did not succeed
   ${EXIT.usage}         wrong usage of this command
   ${EXIT.timedOut}       a time limit ended the program
   ${EXIT.notRun}       the program did not run, or its end is unknown

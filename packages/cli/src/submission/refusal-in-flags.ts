@@ -48,6 +48,8 @@ const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> 
   outputs: (second, { options }) => `--output ${options.output[Number(second || 'NaN')] ?? ''}`.trimEnd(),
   runtime: () => '--runtime',
   limits: (second) => `--limit ${second}`.trimEnd(),
+  session: () => '--session',
+  interactor: () => '--interactor',
   requirements: (second) => (second === 'enforced' ? '--enforced' : '--minimum-isolation'),
 };
 

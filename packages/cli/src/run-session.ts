@@ -1,0 +1,45 @@
+/** `vouchbox run --session`: a program as the next step of a session, and what is said of its state. */
+import type { JobSubmission, ProgramSession, StepOutcome } from '@vouchbox/client';
+import type { EventData, FoldedResult, JobEvent } from '@vouchbox/protocol';
+import { SESSION_FILES } from '@vouchbox/protocol/vocabulary';
+
+/** More than these are counted. */
+const namedMax = 10;
+
+/** The program as the next step. */
+export function asStep<Submission extends JobSubmission>(submission: Submission, session: ProgramSession | null) {
+  return session === null ? submission : { ...submission, session: { name: session.name, after: session.lastJob } };
+}
+
+const OWN: readonly (string | undefined)[] = [SESSION_FILES.kept, SESSION_FILES.newState];
+
+const isNotOwn = ({ path }: { readonly path?: string }) => !OWN.includes(path);
+
+/** Whether an event says what is told as what became of the session. */
+export function isOfSession({ kind, data }: JobEvent): boolean {
+  return kind === 'violation' && !isNotOwn(data as EventData<'violation'>);
+}
+
+/** The result without the files that the step has for the session, and what became of that. */
+export function settled(result: FoldedResult, session: ProgramSession) {
+  const files = result.artifacts.map(
+    ({ path, content_base64 }) => [path, Uint8Array.fromBase64(content_base64)] as const,
+  );
+  const [artifacts, violations] = [result.artifacts.filter(isNotOwn), result.violations.filter(isNotOwn)];
+  const outcome = session.settle({ large_outputs: [], ...result, files: new Map(files) });
+  return { result: { ...result, artifacts, violations }, outcome };
+}
+
+/** What to say beside the output: what was not kept, or that nothing was. */
+export function sessionRemarks({ name, lastJob }: ProgramSession, { moved, kept, problem }: StepOutcome): string[] {
+  if (!moved) {
+    const place = lastJob === null ? 'at its beginning' : `at ${lastJob}`;
+    return [`session ${name} stays ${place}: ${problem ?? 'no state came back from this step'}`];
+  }
+  if (kept === null) return [`session ${name} moved, and the program did not say what it kept`];
+  const more = kept.more_not_kept + Math.max(0, kept.not_kept.length - namedMax);
+  return [
+    ...kept.not_kept.slice(0, namedMax).map((one) => `not kept: ${one.kind} ${one.name}: ${one.reason}`),
+    ...(more > 0 ? [`not kept: ${more} more`] : []),
+  ];
+}

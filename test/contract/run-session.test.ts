@@ -1,0 +1,128 @@
+/** `vouchbox run --session` and `vouchbox sessions`: programs at the command line that go on from where the last one ended. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { vouchbox } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+let scratch: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-run-session-'));
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+const command = (...words: string[]) =>
+  vouchbox(words, { cwd: scratch, env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key } });
+
+/** Runs a program as the next step of a session. */
+function step(session: string, code: string, ...words: string[]) {
+  writeFileSync(join(scratch, 'a.py'), code);
+  return command('run', 'a.py', '--session', session, ...words);
+}
+
+test('a run begins with what the last run of its session left', async () => {
+  expect(await step('notes', "xs = [1]\nopen('seen', 'w').write('é')")).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  });
+  const code = "import os\nxs.append(2)\nprint(xs, open('seen').read(), input())\nopen('output/o', 'w').write('o')";
+  const ran = await step('notes', code, '--stdin', 'in', '--output', 'output/**=here');
+  expect(ran).toMatchObject({ code: 0, stdout: '[1, 2] é in\n', stderr: '' });
+  expect(readdirSync(join(scratch, 'here'))).toEqual(['o']);
+});
+
+test('what could not be kept is told, at most ten by name', async () => {
+  const told = await step('told', "kept = 1\nopened = open('a\\x1b', 'w')");
+  expect(told.code).toBe(0);
+  expect(told.stderr).toMatch(
+    /^vouchbox: not kept: global opened: TypeError: cannot pickle '_io.TextIOWrapper'[^\n]*\n$/,
+  );
+  const many = await step(
+    'told',
+    'opened = [0]\nfor n in range(30): globals()[f"f{n:02}"] = open("main.py")\nprint(kept)',
+  );
+  expect([
+    many.stdout,
+    many.stderr.split('\n').length,
+    many.stderr.includes('\nvouchbox: not kept: 20 more\n'),
+  ]).toEqual(['1\n', 12, true]);
+});
+
+test('a step that fails leaves the session, and says where it is', async () => {
+  expect((await step('fails', 'raise SystemExit(3)')).stderr).toBe(
+    'vouchbox: session fails stays at its beginning: no state came back from this step\n',
+  );
+  const { json } = await jsonOf(step('fails', 'a = 1', '--json'));
+  const failed = await step('fails', 'a = 2\nimport sys\nsys.exit(3)');
+  expect([failed.code, failed.stderr]).toEqual([
+    3,
+    `vouchbox: session fails stays at ${json.job_id}: no state came back from this step\n`,
+  ]);
+  const large = await step('fails', 'b = bytes(65 << 20)', '--limit', 'mem_mb=512');
+  expect(large.code).toBe(1);
+  expect(large.stderr).toContain(`vouchbox: session fails stays at ${json.job_id}: `);
+  expect((await step('fails', 'print(a)')).stdout).toBe('1\n');
+});
+
+async function jsonOf(ended: ReturnType<typeof command>) {
+  const { stdout, ...rest } = await ended;
+  // biome-ignore lint/suspicious/noExplicitAny: the document of a command
+  return { ...rest, json: JSON.parse(stdout) as any };
+}
+
+test('as JSON it is what the step kept', async () => {
+  const { json } = await jsonOf(step('json', 'a = 1\nopened = open("x", "w")', '--json'));
+  expect(json.session).toEqual({
+    name: 'json',
+    moved: true,
+    problem: null,
+    kept: {
+      globals: 1,
+      files: 2,
+      not_kept: [{ kind: 'global', name: 'opened', reason: expect.stringContaining('cannot pickle') as string }],
+      more_not_kept: 0,
+    },
+  });
+});
+
+test('a conflict says what to do', async () => {
+  await step('shared', 'a = 1');
+  writeFileSync(join(scratch, 'b.sh'), 'true');
+  const other = await command('run', 'b.sh', '--session', 'shared');
+  expect(other.code).toBe(125);
+  expect(other.stderr).toMatch(
+    /^vouchbox: The submission is no next step: the session is in python\. \(session_conflict, .*\); run it again once no step runs, or with another name; `vouchbox sessions` shows .*\n$/,
+  );
+});
+
+test.each([
+  [['--local'], /^vouchbox: --session needs a service that goes on: .*\n$/],
+  [['--interactor', 'a.py'], /^vouchbox: --interactor must be left out of a step of a session .*\n$/],
+  [['--language', 'c'], /^vouchbox: --session must be left out: c is compiled, .*\n$/],
+  [['--output', 'output/.session/state'], /^vouchbox: --session has outputs of its own, .*\n$/],
+])('with %j it is wrong usage', async (words, told) => {
+  const ended = await step('wrong', '0', ...words);
+  expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
+});
+
+test('sessions are listed and removed', async () => {
+  const { json: ran } = await jsonOf(step('listed', 'a = 1', '--json'));
+  const { json } = await jsonOf(command('sessions', '--json'));
+  expect(json).toContainEqual(expect.objectContaining({ name: 'listed', last_job_id: ran.job_id }));
+  const { stdout } = await command('sessions');
+  expect(stdout).toMatch(/^name +language +last_job_id +running_job_id +changed_at\n/);
+  expect(stdout).toMatch(new RegExp(`^listed +python +${ran.job_id} +- +\\S+$`, 'm'));
+  expect(await command('sessions', 'remove', 'listed')).toMatchObject({
+    code: 0,
+    stdout: 'listed is removed; its jobs are still there\n',
+  });
+  const again = await command('sessions', 'remove', 'listed');
+  expect([again.code, again.stderr]).toEqual([
+    1,
+    expect.stringMatching(/session_not_found, .*\); `vouchbox sessions` lists those there are\n$/),
+  ]);
+  expect((await step('listed', 'print("a" in globals())')).stdout).toBe('False\n');
+});
