@@ -10,6 +10,7 @@ import {
   equalHashes,
   headProblem,
   isConsistent,
+  linesOf,
   type NoteKey,
   parseConsistency,
   signatureLine,
@@ -71,7 +72,8 @@ function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Ui
 function signed(head: Checkpoint, log: NoteKey, { state, key, privateKey, now }: Witness): string {
   const time = now();
   const signature = cosignatureOf(key, time, sign(null, cosignedMessage(head.note.text, time), privateKey));
-  const ofLog = head.note.signatures.filter(({ name }) => name === log.name);
+  // One line of the log, whose signature holds: what else came with the head, anybody may have added.
+  const ofLog = linesOf(head.note.signatures, log).slice(0, 1);
   state.keep({ ...head, note: { text: head.note.text, signatures: [...ofLog, signature] } });
   return signatureLine(signature);
 }

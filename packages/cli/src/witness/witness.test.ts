@@ -106,6 +106,18 @@ test('a head that grew is signed at the time of the witness, also after it was s
   expect(await known.text()).toBe(headOf(8) + (await add(requestOf(8, 8))).text);
 });
 
+test('lines that a stranger adds to a head are neither kept nor shown', async () => {
+  expect(await add(requestOf(0, 3))).toMatchObject({ status: 200 });
+  const [line = ''] = headOf(3).match(/\u2014 .*\n/) ?? [];
+  const junk = Array.from({ length: 62 }, (_, at) => `\u2014 log.example/log/1 ${btoa(`line ${at}`)}\n`);
+  const shown = () => fetch(`${server.url}/checkpoint?origin=log.example/log/1`).then((answer) => answer.text());
+  const { status, text } = await add(`${requestOf(3, 3)}${line}${junk.join('')}`);
+  expect({ status, shown: await shown() }).toEqual({ status: 200, shown: headOf(3) + text });
+  await close();
+  await open();
+  expect(await add(requestOf(3, 8))).toMatchObject({ status: 200 });
+});
+
 describe('a witness answers', () => {
   beforeEach(async () => {
     expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });

@@ -104,23 +104,26 @@ function signatureOf(line: string): NoteSignature | null {
 /** `wrong`: a line names the key, and is no signature of it. */
 export type NoteVerdict = 'signed' | 'unsigned' | 'wrong';
 
+/** The lines that name a key. Whoever passes a note on leaves the others out: anybody can add them. */
+export function linesOf(signatures: readonly NoteSignature[], { name, hint }: NoteKey): readonly NoteSignature[] {
+  return signatures.filter((each) => each.name === name && equalHashes(each.hint, hint));
+}
+
 /** Whether a key of type `note` signed the text. */
-export async function noteSignedBy({ text, signatures }: Note, { name, hint, key }: NoteKey): Promise<NoteVerdict> {
-  const named = signatures.filter((each) => each.name === name && equalHashes(each.hint, hint));
+export async function noteSignedBy({ text, signatures }: Note, signer: NoteKey): Promise<NoteVerdict> {
+  const named = linesOf(signatures, signer);
   if (named.length === 0) return 'unsigned';
-  for (const { bytes } of named) if (!(await verifySignature(key, utf8(text), bytes))) return 'wrong';
+  for (const { bytes } of named) if (!(await verifySignature(signer.key, utf8(text), bytes))) return 'wrong';
   return 'signed';
 }
 
 /** When a key of type `cosignature` first says that it saw the checkpoint, in seconds since the epoch. */
 export async function cosignedAt({ text, signatures }: Note, witness: NoteKey): Promise<number | 'unsigned' | 'wrong'> {
-  const { name, hint, key } = witness;
-  const named = signatures.filter((each) => each.name === name && equalHashes(each.hint, hint));
   const times: number[] = [];
-  for (const { bytes } of named) {
+  for (const { bytes } of linesOf(signatures, witness)) {
     const time = timeOf(bytes);
     if (time === null) return 'wrong';
-    if (!(await verifySignature(key, cosignedMessage(text, time), bytes.slice(TIME_BYTES)))) return 'wrong';
+    if (!(await verifySignature(witness.key, cosignedMessage(text, time), bytes.slice(TIME_BYTES)))) return 'wrong';
     times.push(time);
   }
   return times.length === 0 ? 'unsigned' : Math.min(...times);
