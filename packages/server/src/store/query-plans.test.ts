@@ -248,8 +248,8 @@ function everyCommand(): [string, unknown][] {
     ['resumeAttestations', at(1)],
     ['storeAttestation', attestation],
     ['openLog', { host: 'h', tree: 1, log_key: 'k', opening: new Uint8Array(), body: new Uint8Array() }],
-    ['sequenceLog', { size: 1, most: 9 }],
-    ['storeLogHead', { size: 2, checkpoint: 'c', rekor_head: 'r' }],
+    ['sequenceLog', { tree: 1, size: 1, most: 9 }],
+    ['storeLogHead', { tree: 1, size: 2, checkpoint: 'c', rekor_head: 'r' }],
     ['closeLog', null],
     [
       'reopenLog',

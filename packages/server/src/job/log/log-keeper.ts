@@ -123,7 +123,7 @@ export class LogKeeper implements AsyncDisposable {
       throw new LogStopped(`the log is that of ${state.host}, and the service is told to be ${this.#options.host}`);
     await this.#guard.refuseOlder(state);
     for (;;) {
-      const size = await store.sequenceLog({ size: state.size, most: sequencedMax });
+      const size = await store.sequenceLog({ tree: state.tree, size: state.size, most: sequencedMax });
       // Another node was first: it signs the head.
       if (size === null) return;
       const isLast = size - state.size < sequencedMax;
@@ -176,10 +176,11 @@ export class LogKeeper implements AsyncDisposable {
     const { store, dataDir } = this.#options;
     const key = openLogKey(dataDir, { mayMake: false });
     if (key === null) throw new LogStopped('the key of the log is gone: restore log-key.pem, or open another log');
-    const { size } = state;
+    const { tree, size } = state;
     const [root] = await store.logRanges([{ start: 0, end: size }]);
     if (root === undefined) throw new Error('the store has no root');
-    await store.storeLogHead(await this.#guard.guarded(signedHead(state, { size, root }, key), state));
+    const head = await this.#guard.guarded(signedHead(state, { size, root }, key), state);
+    await store.storeLogHead({ tree, ...head });
   }
 
   async #open(): Promise<LogState> {

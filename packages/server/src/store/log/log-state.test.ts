@@ -9,7 +9,7 @@ import { job } from '../jobs/jobs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { admission, at, attestationOf, emptyStore, finishOf, newKey, type TestDatabase } from '../store.fixture.ts';
-import { logState, openLog, sequenceLog, storeLogHead } from './log-state.ts';
+import { logState, openLog, reopenLog, sequenceLog, storeLogHead } from './log-state.ts';
 import { logPlace, logPosition, logRanges, logTile } from './reading.ts';
 
 const OPENING = {
@@ -28,12 +28,12 @@ afterAll(() => connection[Symbol.asyncDispose]());
 const leaf = (at: number) => leafHash(new TextEncoder().encode(`statement ${at}`));
 
 /** A job that ended at `milliseconds` and is attested with this leaf. */
-async function attested(leaf_hash: Uint8Array | null, milliseconds = 30): Promise<JobKey> {
+async function attested(leaf_hash: Uint8Array | null, milliseconds = 30, to = db): Promise<JobKey> {
   const key = newKey();
-  await admit(db, admission(key));
-  await finish(db, finishOf(key, { finished_at: at(milliseconds) }));
-  const receipt = (await job(db, key))?.receipt_sha256 ?? '';
-  await storeAttestation(db, { ...attestationOf(key, receipt), leaf_hash });
+  await admit(to, admission(key));
+  await finish(to, finishOf(key, { finished_at: at(milliseconds) }));
+  const receipt = (await job(to, key))?.receipt_sha256 ?? '';
+  await storeAttestation(to, { ...attestationOf(key, receipt), leaf_hash });
   return key;
 }
 
@@ -48,11 +48,11 @@ test('statements that wait are given positions, by one of two that try', async (
   const [first, second] = [await attested(leaf(1)), await attested(leaf(2))];
   const unlogged = await attested(null);
   expect(await logPlace(db, first)).toMatchObject({ position: null });
-  expect(await sequenceLog(db, { size: 0, most: 10 })).toBeNull();
-  expect(await sequenceLog(db, { size: 1, most: 1 })).toBe(2);
-  expect(await sequenceLog(db, { size: 1, most: 10 })).toBeNull();
-  expect(await sequenceLog(db, { size: 2, most: 10 })).toBe(3);
-  expect(await sequenceLog(db, { size: 3, most: 10 })).toBe(3);
+  expect(await sequenceLog(db, { tree: 1, size: 0, most: 10 })).toBeNull();
+  expect(await sequenceLog(db, { tree: 1, size: 1, most: 1 })).toBe(2);
+  expect(await sequenceLog(db, { tree: 1, size: 1, most: 10 })).toBeNull();
+  expect(await sequenceLog(db, { tree: 1, size: 2, most: 10 })).toBe(3);
+  expect(await sequenceLog(db, { tree: 1, size: 3, most: 10 })).toBe(3);
   expect(await logPlace(db, first)).toMatchObject({ position: 1 });
   expect(await logPlace(db, second)).toMatchObject({ position: 2 });
   expect(await logPlace(db, unlogged)).toBeNull();
@@ -61,25 +61,39 @@ test('statements that wait are given positions, by one of two that try', async (
 });
 
 test('a head is kept if it is larger, and never ahead of the tree', async () => {
-  const head = (size: number) => ({ size, checkpoint: `of ${size}`, rekor_head: `Rekor’s of ${size}` });
+  const head = (size: number) => ({ tree: 1, size, checkpoint: `of ${size}`, rekor_head: `Rekor’s of ${size}` });
   expect(await storeLogHead(db, head(2))).toBe(true);
   expect(await storeLogHead(db, head(3))).toBe(true);
   expect(await storeLogHead(db, head(2))).toBe(false);
   expect(await storeLogHead(db, head(4))).toBe(false);
-  expect((await logState(db))?.head).toEqual(head(3));
+  const { tree: _, ...kept } = head(3);
+  expect((await logState(db))?.head).toEqual(kept);
+});
+
+test('a node that has not seen that the next tree was opened adds nothing to it, and leaves it no head', async () => {
+  await using other = await emptyStore();
+  await openLog(other.db, OPENING);
+  await reopenLog(other.db, { from: 1, opening: { ...OPENING, tree: 2 } });
+  await attested(leaf(1), 30, other.db);
+  expect(await sequenceLog(other.db, { tree: 1, size: 1, most: 10 })).toBeNull();
+  expect(await storeLogHead(other.db, { tree: 1, size: 1, checkpoint: 'of tree 1', rekor_head: 'of tree 1' })).toBe(
+    false,
+  );
+  expect(await logState(other.db)).toMatchObject({ tree: 2, size: 1, head: null });
+  expect(await sequenceLog(other.db, { tree: 2, size: 1, most: 10 })).toBe(2);
 });
 
 test('a withdrawn attestation keeps its leaf if it is made again as it was, and gets another if it is not', async () => {
   const key = await attested(leaf(3));
   const receipt = (await job(db, key))?.receipt_sha256 ?? '';
-  expect(await sequenceLog(db, { size: 3, most: 10 })).toBe(4);
+  expect(await sequenceLog(db, { tree: 1, size: 3, most: 10 })).toBe(4);
   await withdrawAttestation(db, { ...key, error: 'damaged', at: at(90) });
   await storeAttestation(db, { ...attestationOf(key, receipt), leaf_hash: leaf(3) });
   expect(await logPlace(db, key)).toMatchObject({ position: 3 });
   await withdrawAttestation(db, { ...key, error: 'damaged', at: at(90) });
   await storeAttestation(db, { ...attestationOf(key, receipt), leaf_hash: leaf(4) });
   expect(await logPlace(db, key)).toMatchObject({ position: null });
-  expect(await sequenceLog(db, { size: 4, most: 10 })).toBe(5);
+  expect(await sequenceLog(db, { tree: 1, size: 4, most: 10 })).toBe(5);
   expect(await logPlace(db, key)).toMatchObject({ position: 4 });
 });
 
@@ -87,7 +101,7 @@ test('a job that waits for its place is kept, and one that goes leaves its leaf'
   const early = await attested(leaf(5), 1);
   const step = { before: at(2), limit: 10 };
   expect(await deleteEnded(db, { ...step, unattested: 'logged' })).toBe(0);
-  expect(await sequenceLog(db, { size: 5, most: 10 })).toBe(6);
+  expect(await sequenceLog(db, { tree: 1, size: 5, most: 10 })).toBe(6);
   expect(await deleteEnded(db, { ...step, unattested: 'logged' })).toBe(1);
   expect([await logPlace(db, early), await logPosition(db, leaf(5))]).toEqual([null, 5]);
 });
@@ -96,7 +110,7 @@ test('every proof in a tree of more than one tile leads to its root', async () =
   const size = 700;
   for (let at = 6; at < size; at += 100) {
     for (let each = at; each < Math.min(at + 100, size); each++) await attested(leaf(each));
-    await sequenceLog(db, { size: at, most: 100 });
+    await sequenceLog(db, { tree: 1, size: at, most: 100 });
   }
   expect(await logState(db)).toMatchObject({ size });
   const [root] = await logRanges(db, [{ start: 0, end: size }]);

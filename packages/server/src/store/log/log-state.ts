@@ -9,6 +9,8 @@ import type { LogHead, LogOpening, LogState } from '../records/log.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
+type HeadOfTree = LogHead & Pick<LogState, 'tree'>;
+
 /** There is one row. */
 export const STATE = { state_id: 1 } as const;
 
@@ -31,15 +33,21 @@ const insertState = prepared((db, opening: Omit<LogOpening, 'body'>) =>
 
 const selectState = prepared((db) => db.selectFrom('log_state').selectAll().where('state_id', '=', STATE.state_id));
 
-const advance = prepared((db, { from, to }: { from: number; to: number }) =>
-  db.updateTable('log_state').set({ size: to }).where('state_id', '=', STATE.state_id).where('size', '=', from),
+const advance = prepared((db, { tree, from, to }: { tree: number; from: number; to: number }) =>
+  db
+    .updateTable('log_state')
+    .set({ size: to })
+    .where('state_id', '=', STATE.state_id)
+    .where('tree', '=', tree)
+    .where('size', '=', from),
 );
 
-const updateHead = prepared((db, { size, checkpoint, rekor_head }: LogHead) =>
+const updateHead = prepared((db, { tree, size, checkpoint, rekor_head }: HeadOfTree) =>
   db
     .updateTable('log_state')
     .set({ signed_size: size, checkpoint, rekor_head })
     .where('state_id', '=', STATE.state_id)
+    .where('tree', '=', tree)
     .where('signed_size', '<', size)
     .where('size', '>=', size),
 );
@@ -110,17 +118,17 @@ export async function openLog(db: StoreDatabase, { body, ...opening }: LogOpenin
 }
 
 /**
- * Gives positions to statements that wait for one, at most `most`, if the log still has `size` leaves: of two that try, one
- * does. Returns the new size; null if another was first.
+ * Gives positions to statements that wait for one, at most `most`, if the log still has this tree of `size` leaves: of two that
+ * try, one does. Returns the new size; null if another was first.
  */
 export async function sequenceLog(
   db: StoreDatabase,
-  { size, most }: { readonly size: number; readonly most: number },
+  { tree, size, most }: Pick<LogState, 'tree' | 'size'> & { readonly most: number },
 ): Promise<number | null> {
   const waiting = await waitingFor(db, most);
   if (waiting.length === 0) return size;
   const next = size + waiting.length;
-  if ((await advance.run(db, { from: size, to: next })) === 0) return null;
+  if ((await advance.run(db, { tree, from: size, to: next })) === 0) return null;
   for (const [at, { tenant, job_id, leaf_hash, statement }] of waiting.entries()) {
     const position = size + at;
     insertHash.send(db, { level: 0, position, hash: leaf_hash });
@@ -231,7 +239,7 @@ export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, {})) > 0;
 }
 
-/** Keeps a signed head, if it is larger than the one that is kept and the tree is that large. False if it is not. */
-export async function storeLogHead(db: StoreDatabase, head: LogHead): Promise<boolean> {
+/** Keeps a signed head, if it is larger than the one that is kept and its tree is open and that large. False if it is not. */
+export async function storeLogHead(db: StoreDatabase, head: HeadOfTree): Promise<boolean> {
   return (await updateHead.run(db, head)) > 0;
 }

@@ -59,7 +59,7 @@ async function logged(key: JobKey, finished = 30): Promise<void> {
 
 let size = 1;
 async function sequenced(): Promise<void> {
-  size = (await sequenceLog(db, { size, most: 100 })) ?? size;
+  size = (await sequenceLog(db, { tree: 1, size, most: 100 })) ?? size;
 }
 
 const draw = (now: number) =>
