@@ -70,8 +70,16 @@ export class LogGuard {
     const isNew = this.#compared !== origin;
     await this.#refuseBehindMark(state, { isWhole: isNew });
     if (!isNew) return;
-    if (state.head !== null) await this.#witnessed(checkpointOf(state.head), state);
+    if (state.head === null) await this.#refuseShown(state);
+    else await this.#witnessed(checkpointOf(state.head), state);
     this.#compared = origin;
+  }
+
+  /** There is no head to ask about, so nobody but a witness can know of one: the store may be older than the log's first. */
+  async #refuseShown(state: LogState): Promise<void> {
+    for (const head of (await this.#options.witnesses?.shown(ownKey(state))) ?? []) {
+      if (!(await this.#has(head))) await this.#takenBack(head, state);
+    }
   }
 
   /**
@@ -109,10 +117,13 @@ export class LogGuard {
       has: (other) => this.#has(other),
     };
     const answered = await witnesses.ask(head, own);
-    if (answered.missed === null) return answered;
-    // It is kept as if this node had signed it, so that the log stays closed when no witness can be reached.
-    await this.#keep(answered.missed);
-    throw takenBack(state, answered.missed);
+    return answered.missed === null ? answered : await this.#takenBack(answered.missed, state);
+  }
+
+  /** The head is kept as if this node had signed it, so that the log stays closed when no witness can be reached. */
+  async #takenBack(missed: Checkpoint, state: LogState): Promise<never> {
+    await this.#keep(missed);
+    throw takenBack(state, missed);
   }
 
   /** Whether the tree, as the store has it now, begins with a head's. */

@@ -1,5 +1,8 @@
 /** The keeper of the log over a real store: what it signs holds under other people's rules, and grows through every restart. */
+import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -9,11 +12,13 @@ import {
   leafHash,
   type NoteKey,
   noteSignedBy,
+  noteText,
   parseCheckpoint,
   parseNoteKey,
   rekorKeyOf,
 } from '@vouchbox/evidence';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testCosignature, testNoteKey } from '../../../../../test/rig/test-log.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import { admitJob, attestationOf, finishOf, TestStore } from '../../store/store.fixture.ts';
 import { createLog } from '../../telemetry/log/log.ts';
@@ -139,6 +144,30 @@ test('a log of another host, or whose key is gone, signs nothing', async () => {
   await expect(keeper({ host: 'else.example' }).logWhatWaits()).rejects.toThrow('the log is that of log.example');
   rmSync(join(dataDir, 'attestation-keys/log-key.pem'));
   await expect(keeper().logWhatWaits()).rejects.toThrow('the key of the log is gone');
+});
+
+test('a store from before the log was opened logs nothing that a witness would see, and the next tree has two lines', async () => {
+  for (let each = 0; each < 3; each++) await attested();
+  await keeper().logWhatWaits();
+  const { checkpoint } = await headNow();
+  const witness = testNoteKey('witness.example', 'cosignature');
+  const line = testCosignature(witness, checkpoint.note.text, 1_800_000_000);
+  const junk = Array.from({ length: 60 }, (_, at) => `\u2014 witness.example ${btoa(`line ${at}`)}\n`).join('');
+  const asked: string[] = [];
+  await using server = createServer((request, response) => {
+    asked.push(request.method ?? '');
+    response.end(noteText(checkpoint.note) + line + junk);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await testStore[Symbol.asyncDispose]();
+  testStore = await TestStore.open();
+  rmSync(join(dataDir, 'log-mark'));
+  await attested();
+  const older = keeper({ witnesses: [{ key: witness.noteKey, url }] });
+  await expect(older.logWhatWaits()).rejects.toThrow('the store is older than the log');
+  expect([asked, (await testStore.store.logState())?.size]).toEqual([['GET'], 1]);
+  expect(await older.reopen()).toMatchObject({ lost: 4, previous: noteText(checkpoint.note) + line });
 });
 
 test('the keeper says why nothing is logged, until it is again', { tags: ['Bodies-10c'] }, async () => {

@@ -11,6 +11,7 @@ import {
   decimalOf,
   type Hash,
   headProblem,
+  linesOf,
   type NoteKey,
   type NoteSignature,
   noteBytesMax,
@@ -124,18 +125,13 @@ export class Witnesses {
     };
   }
 
-  /** The heads of a tree of ours that witnesses show, signed by our key. Those of other programs need not show any. */
+  /** The heads of a tree of ours that witnesses show. Those of other programs need not show any. */
   async shown(key: NoteKey): Promise<readonly Checkpoint[]> {
     const { milliseconds = patienceMilliseconds } = this.#options;
     const heads = await Promise.all(
-      this.#witnesses.map((one) =>
-        headOf(one, key.name, { signal: AbortSignal.timeout(milliseconds) }).catch(() => null),
-      ),
+      this.#witnesses.map((one) => headOf(one, key, AbortSignal.timeout(milliseconds)).catch(() => null)),
     );
-    const signed = await Promise.all(
-      heads.map(async (head) => (head !== null && (await headProblem(head, key)) === null ? [head] : [])),
-    );
-    return signed.flat();
+    return heads.filter((head) => head !== null);
   }
 
   async #answerOf(witness: Witness, head: Checkpoint, own: OwnLog): Promise<Answer> {
@@ -183,8 +179,8 @@ async function askOne(witness: Witness, head: Checkpoint, asking: Asking): Promi
   }
   if (answer.status === 200) return await signedBy(witness, head, answer.text);
   if (answer.status >= 500 || answer.status === 429) return { kind: 'silent', reason: `it answered ${answer.status}` };
-  const shown = await headOf(witness, head.origin, asking).catch(() => null);
-  if (shown !== null && (await headProblem(shown, own.key)) === null) {
+  const shown = await headOf(witness, own.key, asking.signal).catch(() => null);
+  if (shown !== null) {
     if (!(await own.has(shown))) return { kind: 'missed', head: shown };
     if (shown.size > head.size) return { kind: 'late' };
   }
@@ -201,22 +197,23 @@ async function addCheckpoint(
 }
 
 async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string): Promise<Answer> {
-  const lines = (parseSignatureLines(text) ?? []).filter(({ name }) => name === key.name);
-  const time = await cosignedAt({ text: head.note.text, signatures: lines }, key);
-  if (typeof time !== 'number') return { kind: 'disagrees', reason: 'what it answered is not signed by its key' };
   // Only lines of the pinned key: another one under its name would say nothing to a reader.
-  return { kind: 'signs', lines: lines.filter(({ hint }) => hint.every((byte, at) => byte === key.hint[at])) };
+  const lines = linesOf(parseSignatureLines(text) ?? [], key);
+  const time = await cosignedAt({ text: head.note.text, signatures: lines }, key);
+  return typeof time === 'number'
+    ? { kind: 'signs', lines }
+    : { kind: 'disagrees', reason: 'what it answered is not signed by its key' };
 }
 
-/** The head that a witness of ours shows of a log; null if it shows none. Other programs need not have it. */
-async function headOf(
-  { url }: WitnessAddress,
-  origin: string,
-  { signal }: Pick<Asking, 'signal'>,
-): Promise<Checkpoint | null> {
-  const answer = await exchange(`${url}/checkpoint?origin=${encodeURIComponent(origin)}`, { signal });
+/** The head of our log that a witness shows, with our line and its own; null if it shows none that we signed. */
+async function headOf({ url, key }: WitnessAddress, log: NoteKey, signal: AbortSignal): Promise<Checkpoint | null> {
+  const answer = await exchange(`${url}/checkpoint?origin=${encodeURIComponent(log.name)}`, { signal });
   const parsed = answer.status === 200 ? parseCheckpoint(answer.text) : null;
-  return parsed?.kind === 'checkpoint' ? parsed.checkpoint : null;
+  if (parsed?.kind !== 'checkpoint' || (await headProblem(parsed.checkpoint, log)) !== null) return null;
+  const { text, signatures } = parsed.checkpoint.note;
+  const isWitnessed = typeof (await cosignedAt({ text, signatures }, key)) === 'number';
+  const lines = [...linesOf(signatures, log).slice(0, 1), ...(isWitnessed ? linesOf(signatures, key).slice(0, 1) : [])];
+  return { ...parsed.checkpoint, note: { text, signatures: lines } };
 }
 
 interface HttpAnswer {
