@@ -32,6 +32,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   judging: () => import('./judging.ts'),
   bursts: () => import('./bursts.ts'),
   log: () => import('./log.ts'),
+  tools: () => import('./tools.ts'),
 };
 
 function say(line = ''): void {

@@ -39,4 +39,4 @@ export { list } from './reading/listing.ts';
 export { artifactPiece, artifactRecords, textExtent, textPiece } from './reading/long-texts.ts';
 
 export { terminalRecords } from './reading/terminal-records.ts';
-export { openToolCalls, resultSchema, toolAnswers } from './tools/tool-calls.ts';
+export { openToolCalls, toolAnswers } from './tools/tool-calls.ts';

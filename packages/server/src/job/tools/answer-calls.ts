@@ -12,7 +12,7 @@ import { jobNotFound } from '../refusals.ts';
 import type { SchemaChecks } from './schema-checks.ts';
 
 export interface AnsweringOptions {
-  readonly store: Pick<Store, 'openToolCalls' | 'resultSchema' | 'fleet' | 'isUnderWay'>;
+  readonly store: Pick<Store, 'openToolCalls' | 'fleet' | 'isUnderWay'>;
   readonly history: Pick<History, 'answerToolCall'>;
   readonly nudges: Pick<Nudges, 'next'>;
   readonly schemas: Pick<SchemaChecks, 'misfit'>;
@@ -78,16 +78,19 @@ export async function isAnswerer(asker: Asker, { store }: Pick<AnsweringOptions,
 export async function answerCall(
   asker: Asker,
   { seq, answer }: { readonly seq: number; readonly answer: unknown },
-  { store, history, schemas }: AnsweringOptions,
+  { history, schemas }: Pick<AnsweringOptions, 'history' | 'schemas'>,
 ): Promise<ToolAnswerTaken> {
   const outcome = outcomeOf(answer);
-  const schema = 'result' in outcome ? await store.resultSchema({ ...asker, seq }) : null;
-  if (schema !== null && 'result' in outcome) {
+  const take = (isChecked: boolean) =>
+    history.answerToolCall({ ...asker, seq, outcome, isChecked, at: new Date().toISOString() });
+  let taken = await take(false);
+  if (taken.kind === 'unchecked' && 'result' in outcome) {
+    const { schema } = taken;
     const misfit = await schemas.misfit(asker.tenant, { schema, value: JSON.stringify(outcome.result) });
     if (misfit !== null) throw new ServiceError('tool_result_misfit', `The result does not fit its schema: ${misfit}`);
+    taken = await take(true);
   }
-  const at = new Date().toISOString();
-  const taken = await history.answerToolCall({ ...asker, seq, outcome, at });
+  if (taken.kind === 'unchecked') throw new Error('a result that was checked is taken or refused');
   if (taken.kind !== 'taken' && taken.kind !== 'same') throw refusalOf(taken);
   return { call_seq: seq, seq: taken.answer_seq, replayed: taken.kind === 'same' };
 }
@@ -104,7 +107,9 @@ function outcomeOf(answer: unknown): { readonly result: unknown } | { readonly e
   throw new ServiceError('invalid_request', 'the body must have "result" or "error", and nothing else');
 }
 
-type Refused = Exclude<ToolAnswerResult, { kind: 'taken' | 'same' }> | Exclude<OpenToolCalls, { kind: 'calls' }>;
+type Refused =
+  | Exclude<ToolAnswerResult, { kind: 'taken' | 'same' | 'unchecked' }>
+  | Exclude<OpenToolCalls, { kind: 'calls' }>;
 
 function refusalOf(refused: Refused): ServiceError {
   switch (refused.kind) {

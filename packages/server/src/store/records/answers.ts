@@ -79,6 +79,8 @@ export type ToolAnswerResult =
   | { readonly kind: 'too_large'; readonly bytesMax: number }
   /** Another answer was taken before. */
   | { readonly kind: 'conflict' }
+  /** The result must fit this schema, as JSON, and nobody has looked. */
+  | { readonly kind: 'unchecked'; readonly schema: string }
   | { readonly kind: 'same'; readonly answer_seq: number }
   /** Its program can be told: on which node, if several share the store. */
   | { readonly kind: 'taken'; readonly answer_seq: number; readonly node: number | null };

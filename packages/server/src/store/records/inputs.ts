@@ -160,6 +160,8 @@ export interface CancelInput extends JobKey {
 export interface ToolAnswerInput extends JobKey {
   readonly seq: number;
   readonly outcome: { readonly result: unknown } | { readonly error: string };
+  /** Whether the result fits the schema of its tool, where there is one. */
+  readonly isChecked?: boolean;
   readonly principal: string;
   readonly at: string;
 }

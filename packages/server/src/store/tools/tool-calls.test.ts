@@ -179,7 +179,7 @@ describe('open calls', () => {
     expect(await store.openToolCalls({ ...asked, ...(await runJob(store)) })).toEqual(ended);
   });
 
-  test('have the schema of their results, for an answer that could be taken', async () => {
+  test('are taken once somebody looked whether the result fits the schema of the tool', async () => {
     const { store } = testStore;
     const result = { type: 'object' };
     const schemas = { ...tools, tools: [{ name: 'search', result }, { name: 'constructor' }] };
@@ -189,15 +189,11 @@ describe('open calls', () => {
       key,
       calls.map((data) => ({ kind: 'tool_call' as const, timestamp: at(20), data })),
     );
-    const schemaOf = (seq: number, principal = 'alice') => store.resultSchema({ ...key, seq, principal });
-    expect(await Promise.all([3, 4, 5, 99].map((seq) => schemaOf(seq)))).toEqual([
-      '{"type":"object"}',
-      null,
-      null,
-      null,
-    ]);
-    expect(await schemaOf(3, 'mallory')).toBeNull();
-    await store.answerToolCall(answerOf(key, 3));
-    expect(await schemaOf(3)).toBeNull();
+    const answered = (seq: number, changes = {}) => store.answerToolCall(answerOf(key, seq, changes));
+    expect(await answered(3, { principal: 'mallory' })).toEqual({ kind: 'not_allowed' });
+    expect(await answered(3)).toEqual({ kind: 'unchecked', schema: '{"type":"object"}' });
+    expect(await answered(3, { isChecked: true })).toMatchObject({ kind: 'taken' });
+    expect(await answered(3)).toMatchObject({ kind: 'same' });
+    expect(await Promise.all([4, 5].map((seq) => answered(seq)))).toMatchObject([{ kind: 'taken' }, { kind: 'taken' }]);
   });
 });

@@ -29,6 +29,7 @@ const selectAsked = prepared((db, { tenant, job_id, seq }: JobKey & { seq: numbe
     )
     .select(['jobs.tenant', 'jobs.job_id', 'jobs.status', 'jobs.chain_seq', 'jobs.chain_head'])
     .select(['job_tools.answered_by', 'job_tools.call_bytes', 'job_tools.bytes_left'])
+    .select((row) => row('job_tools.result_schemas', 'is not', null).as('has_schemas'))
     .select(['tool_calls.seq', 'tool_calls.answer_seq'])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id),
@@ -65,21 +66,13 @@ const selectAnswering = prepared((db, { tenant, job_id }: JobKey) =>
 const selectSchemas = prepared((db, { tenant, job_id, seq }: JobKey & { seq: number }) =>
   db
     .selectFrom('job_tools')
-    .innerJoin('tool_calls', (join) =>
-      join.onRef('tool_calls.tenant', '=', 'job_tools.tenant').onRef('tool_calls.job_id', '=', 'job_tools.job_id'),
-    )
     .innerJoin('events', (join) =>
-      join
-        .onRef('events.tenant', '=', 'tool_calls.tenant')
-        .onRef('events.job_id', '=', 'tool_calls.job_id')
-        .onRef('events.seq', '=', 'tool_calls.seq'),
+      join.onRef('events.tenant', '=', 'job_tools.tenant').onRef('events.job_id', '=', 'job_tools.job_id'),
     )
-    .select(['job_tools.answered_by', 'job_tools.result_schemas', 'events.data'])
+    .select(['job_tools.result_schemas', 'events.data'])
     .where('job_tools.tenant', '=', tenant)
     .where('job_tools.job_id', '=', job_id)
-    .where('job_tools.result_schemas', 'is not', null)
-    .where('tool_calls.seq', '=', seq)
-    .where('tool_calls.answer_seq', 'is', null),
+    .where('events.seq', '=', seq),
 );
 
 const selectOpen = prepared((db, { tenant, job_id, after }: JobKey & { after: number }) =>
@@ -116,7 +109,7 @@ const selectAnswers = prepared((db, { tenant, job_id, after }: JobKey & { after:
     .orderBy('tool_calls.answer_seq'),
 );
 
-/** Stores the answer to a call, as an event. The same answer again changes nothing. */
+/** Stores an answer as an event. The same again changes nothing, nor does one that is to be checked first. */
 export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
   const { outcome } = input;
   const asked = await selectAsked.first(db, input);
@@ -127,6 +120,10 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   const text = canonicalJson(outcome);
   if (asked.answer_seq !== null) return await takenBefore(db, { ...input, answer_seq: asked.answer_seq }, text);
   if (asked.status !== 'running') return { kind: 'ended' };
+  if ('result' in outcome && !input.isChecked && asked.has_schemas) {
+    const schema = await resultSchema(db, { ...input, seq: asked.seq });
+    if (schema !== null) return { kind: 'unchecked', schema };
+  }
   const bytes = Buffer.byteLength(text);
   const bytesMax = Math.min(asked.call_bytes ?? 0, asked.bytes_left ?? 0);
   if (bytes > bytesMax) return { kind: 'too_large', bytesMax };
@@ -177,15 +174,12 @@ export async function openToolCalls(
   return { kind: 'calls', calls: textOf(calls), last: calls.at(-1)?.seq ?? null, hasEnded };
 }
 
-/** The schema that an answer must fit, as JSON; null if there is none, or the answer is not taken anyway. */
-export async function resultSchema(
-  db: StoreDatabase,
-  input: JobKey & { readonly seq: number; readonly principal: string },
-): Promise<string | null> {
-  const asked = await selectSchemas.first(db, input);
-  if (asked === null || !mayAnswer(asked.answered_by, input)) return null;
-  const { tool } = JSON.parse(asked.data) as ToolCallRecord;
-  const schemas = new Map(Object.entries(JSON.parse(asked.result_schemas ?? '{}') as Record<string, unknown>));
+/** The schema that the result of a call must fit, as JSON; null if there is none. */
+async function resultSchema(db: StoreDatabase, call: JobKey & { readonly seq: number }): Promise<string | null> {
+  const found = await selectSchemas.first(db, call);
+  if (found === null) return null;
+  const { tool } = JSON.parse(found.data) as ToolCallRecord;
+  const schemas = new Map(Object.entries(JSON.parse(found.result_schemas ?? '{}') as Record<string, unknown>));
   return schemas.has(tool) ? JSON.stringify(schemas.get(tool)) : null;
 }
 

@@ -1,0 +1,109 @@
+/**
+ * What a call of a tool costs, from the program to the caller's function and back: a thousand one after another, beside two
+ * syncs of the disk and one round trip of HTTP for each, and a thousand open at once.
+ */
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import { serveService } from './http/processes.ts';
+import { type Measurement, median } from './measurement.ts';
+import { FLAGS, KEY, type ServedCells, scratchDirectory } from './speed/bench-service.ts';
+
+const calls = 1000;
+const rounds = 3;
+const samples = 300;
+
+/** Programs that make their calls one after another, and all at once. */
+const PROGRAMS = {
+  python: {
+    inTurn: `for at in range(${calls}): tools.echo(at=at)`,
+    atOnce: `
+import asyncio
+async def main():
+    await asyncio.gather(*(tools.echo(at=at) for at in range(${calls})))
+asyncio.run(main())`,
+  },
+  node: {
+    inTurn: `for (let at = 0; at < ${calls}; at++) await tools.echo({ at });`,
+    atOnce: `await Promise.all(Array.from({ length: ${calls} }, (_, at) => tools.echo({ at })));`,
+  },
+} as const;
+const LANGUAGES = ['python', 'node'] as const;
+const CLASSES = ['namespace', 'gvisor'] as const;
+
+export async function* measure(): AsyncGenerator<Measurement> {
+  for (const provider of CLASSES) {
+    using scratch = scratchDirectory();
+    await using service = await serveService({ ...FLAGS, provider }, scratch.path);
+    const client = createServiceClient({ baseUrl: `http://127.0.0.1:${service.port}`, apiKey: KEY });
+    for (const language of LANGUAGES) {
+      const { inTurn, atOnce } = PROGRAMS[language];
+      await timed(client, language, inTurn);
+      const [one, all, floor]: [number[], number[], number[]] = [[], [], []];
+      for (let round = 0; round < rounds; round++) {
+        floor.push(((await syncMilliseconds(scratch.path)) * 2 + (await roundTrip(service))) * calls);
+        one.push(await timed(client, language, inTurn));
+        all.push(await timed(client, language, atOnce));
+      }
+      yield {
+        what: `${provider}, ${language}: ${calls} calls in turn`,
+        value: median(one),
+        unit: 'ms',
+        baseline: { what: '2 syncs, 1 round trip each', value: median(floor) },
+        spread: [Math.min(...one), Math.max(...one)],
+        target: { ratio: 1.5, is: 'at most' },
+      };
+      yield {
+        what: `${provider}, ${language}: ${calls} calls at once`,
+        value: median(all),
+        unit: 'ms',
+        baseline: { what: 'in turn', value: median(one) },
+        spread: [Math.min(...all), Math.max(...all)],
+        valueMax: 2000,
+      };
+    }
+  }
+}
+
+/** Milliseconds of a run whose calls are all answered. */
+async function timed(client: ServiceClient, language: 'python' | 'node', code: string): Promise<number> {
+  let answered = 0;
+  const echo = ({ at }: { readonly at: number }) => {
+    answered++;
+    return at;
+  };
+  const started = performance.now();
+  const limits = { wall_seconds: 300, cpu_seconds: 60 };
+  const ran = await client.run({ language, code, limits }, { tools: { echo }, toolLimits: { calls } });
+  const took = performance.now() - started;
+  if (ran.status !== 'succeeded' || answered !== calls)
+    throw new Error(`${answered} of ${calls} calls were answered: ${ran.status} ${ran.stderr}`);
+  return took;
+}
+
+/** The median of what an append that is synced takes. */
+async function syncMilliseconds(directory: string): Promise<number> {
+  const file = openSync(join(directory, 'synced'), 'w');
+  try {
+    return median(
+      Array.from({ length: samples }, () => {
+        const started = performance.now();
+        writeSync(file, Buffer.alloc(4096));
+        fdatasyncSync(file);
+        return performance.now() - started;
+      }),
+    );
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function roundTrip({ port }: ServedCells): Promise<number> {
+  const times: number[] = [];
+  for (let at = 0; at < samples; at++) {
+    const started = performance.now();
+    await (await fetch(`http://127.0.0.1:${port}/v1/whoami`, { headers: { authorization: `Bearer ${KEY}` } })).text();
+    times.push(performance.now() - started);
+  }
+  return median(times);
+}
