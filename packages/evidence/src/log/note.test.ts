@@ -63,6 +63,7 @@ describe('a note is refused that', () => {
     ['has a second spelling of base64', good.replace(/=\n$/, '\n')],
     ['has more signatures than are read', `${good}${testSignature(log, TEXT).repeat(64)}`],
     ['is too long', `${'x\n'.repeat(40_000)}${good}`],
+    ['is too long for the file that remembers it', `${'€'.repeat(30_000)}\n${good}`],
   ])('%s', (_what, text) => {
     expect(parseNote(text)).toMatchObject({ kind: 'refused' });
   });

@@ -74,7 +74,7 @@ export type NoteResult = { readonly kind: 'note'; readonly note: Note } | Refuse
 
 /** Reads a note. Nothing in it is verified yet. */
 export function parseNote(text: string): NoteResult {
-  if (text.length > noteBytesMax) return refused(`it is longer than ${noteBytesMax} characters`);
+  if (utf8(text).length > noteBytesMax) return refused(`it is longer than ${noteBytesMax} bytes`);
   if (/\p{Cc}/u.test(text.replaceAll('\n', ''))) return refused('it has a control character');
   const end = text.lastIndexOf('\n\n');
   if (end < 0 || !text.endsWith('\n')) return refused('it has no signatures');
