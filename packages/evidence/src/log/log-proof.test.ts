@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { TestLog, testCosignature, testNoteKey, testSignature } from '../../../../test/rig/test-log.ts';
 import { logNameOf } from './checkpoint.ts';
 import { type LogProof, logProofText, parseConsistency, parseLogProof, verifyLogProof } from './log-proof.ts';
+import { noteKey } from './note.ts';
 import { leafHash } from './tree.ts';
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -34,6 +35,21 @@ test('a proof shows where a statement stands, and which witnesses saw the head',
   expect(await verifyLogProof(proof(5, [cosignature]), leafHash(body(5)), keys)).toMatchObject({ witnessed });
   const stranger = testCosignature(testNoteKey('stranger.example', 'cosignature'), log.headText(), 1);
   expect(await verifyLogProof(proof(5, [stranger]), leafHash(body(5)), keys)).toMatchObject({ witnessed: [] });
+});
+
+test('a key that is pinned twice is one witness, and the key of the log is none', async () => {
+  const renamed = noteKey('other.example', 'cosignature', witness.noteKey.key.raw);
+  const own = noteKey('own.example', 'cosignature', log.key.noteKey.key.raw);
+  if (renamed.kind === 'refused' || own.kind === 'refused') throw new Error('a key is refused');
+  const others = [
+    { noteKey: renamed.key, privateKey: witness.privateKey, text: '' },
+    { noteKey: own.key, privateKey: log.key.privateKey, text: '' },
+  ];
+  const lines = [witness, ...others].map((each) => testCosignature(each, log.headText(), 1_800_000_000));
+  const witnesses = [own.key, witness.noteKey, witness.noteKey, renamed.key];
+  const witnessed = [{ name: 'witness.example', time: 1_800_000_000 }];
+  const verdict = await verifyLogProof(proof(5, lines), leafHash(body(5)), { ...keys, witnesses });
+  expect(verdict).toMatchObject({ kind: 'logged', witnessed });
 });
 
 test('a proof without the head in Rekor’s form is enough', async () => {

@@ -144,11 +144,15 @@ export async function verifyLogProof(proof: LogProof, leaf: Hash, keys: LogKeys)
     return { kind: 'failed', check: 'log_inclusion', reason: 'the statement is not where the proof says' };
   }
   const witnessed: Witnessed[] = [];
+  // Under two names a key is one witness, and that of the log is none.
+  const counted = new Set([keys.log.key.key_id]);
   for (const witness of keys.witnesses) {
     const time = await cosignedAt(checkpoint.note, witness);
     if (time === 'wrong')
       return { kind: 'failed', check: 'witness', reason: `${witness.name} did not sign what it should have` };
-    if (time !== 'unsigned') witnessed.push({ name: witness.name, time });
+    if (time === 'unsigned' || counted.has(witness.key.key_id)) continue;
+    counted.add(witness.key.key_id);
+    witnessed.push({ name: witness.name, time });
   }
   return { kind: 'logged', index, checkpoint, witnessed };
 }
