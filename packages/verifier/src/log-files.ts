@@ -1,10 +1,9 @@
 /** What the command line says of the log: pinned keys, proofs and the remembered head, read from files. */
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type LogKeys, logProofBytesMax, type NoteKey, noteBytesMax, parseNoteKey } from '@vouchbox/evidence';
-import { sizeText } from '@vouchbox/protocol/vocabulary';
 import { parseDuration } from './duration.ts';
 import type { LogExpectation } from './log-standing.ts';
-import { readBounded } from './read-file.ts';
+import { readWhole } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Paths of files. */
@@ -63,12 +62,6 @@ export function readNoteKey(path: string, type: NoteKey['type']): NoteKey {
   throw new UsageError(
     `${path} has the key of a ${type === 'note' ? 'witness, not of a log' : 'log, not of a witness'}`,
   );
-}
-
-function readWhole(path: string, bytesMax: number): Uint8Array<ArrayBuffer> {
-  const bytes = readBounded(path, bytesMax);
-  if (bytes === null) throw new UsageError(`${path} is larger than ${sizeText(bytesMax)}`);
-  return bytes;
 }
 
 /** Null where there is no file yet. */

@@ -1,10 +1,10 @@
 /** `service-verify promise`: checks in files whether the holder of a pinned key promised a job, and kept it. */
 import { logProofBytesMax, parseStrictJson } from '@vouchbox/evidence';
-import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
+import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import { readLog, readLogFile, readLogProof } from './log-files.ts';
 import { pendingIn, promiseStanding } from './promise-standing.ts';
-import { readBounded } from './read-file.ts';
+import { readWhole } from './read-file.ts';
 import { failed, passed, type Report } from './report.ts';
 import { UsageError } from './usage-error.ts';
 import { readPublicKey } from './verify.ts';
@@ -68,10 +68,4 @@ function readPendingFile(path: string) {
   const pending = json.kind === 'value' ? pendingIn(json.value) : null;
   if (pending === null) throw new UsageError(`${path} is not an answer of GET /v1/jobs/{id}/pending`);
   return pending;
-}
-
-function readWhole(path: string, bytesMax: number): Uint8Array<ArrayBuffer> {
-  const bytes = readBounded(path, bytesMax);
-  if (bytes === null) throw new UsageError(`${path} is larger than ${sizeText(bytesMax)}`);
-  return bytes;
 }

@@ -4,6 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
+import { sizeText } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from './usage-error.ts';
 
 const CHUNK_BYTES = 64 * 1024;
@@ -20,6 +21,13 @@ export function readBounded(path: string, bytesMax: number): Uint8Array<ArrayBuf
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** The bytes of a file. One that has more than `bytesMax`, or that cannot be read, is a `UsageError`. */
+export function readWhole(path: string, bytesMax: number): Uint8Array<ArrayBuffer> {
+  const bytes = readBounded(path, bytesMax);
+  if (bytes === null) throw new UsageError(`${path} is larger than ${sizeText(bytesMax)}`);
+  return bytes;
 }
 
 /** The bytes from the descriptor's position to its end, or null if there are more than `bytesMax`. */

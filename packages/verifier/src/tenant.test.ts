@@ -1,6 +1,6 @@
 /** The exports of one tenant, and the numbers of its jobs. */
 import { sign } from 'node:crypto';
-import { encodeEnvelope, STATEMENT_TYPE, signedEnvelope } from '@vouchbox/evidence';
+import { promiseStatement, signStatement } from '@vouchbox/evidence';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type AttestedJob, attestedJob, exportOf, line, Scratch, signingKey } from '../test/attested-job.ts';
 import { serviceVerify } from './service-verify.ts';
@@ -27,16 +27,16 @@ function promiseOf(
   changes: { readonly tenant?: string; readonly tenantJobNumber?: number | undefined },
   { key_id, privateKey } = (jobs[0] as AttestedJob).key,
 ): string {
-  const stated = { tenant: 'acme', jobId: 'job_0197c0de-0000-7000-8000-000000000099', tenantJobNumber: 4, ...changes };
-  const statement = {
-    _type: STATEMENT_TYPE,
-    predicateType: 'urn:svc:predicate:job-accepted:v1',
-    predicate: stated,
-    subject: [{ name: `svc://jobs/${stated.jobId}/submission`, digest: { sha256: '5a'.repeat(32) } }],
+  const time = '2026-01-01T00:00:00.000Z';
+  const stated = {
+    ...{ tenant: 'acme', jobId: 'job_0197c0de-0000-7000-8000-000000000099', acceptedAt: time, answerBy: time },
+    ...{ logOrigin: 'log.example/log/1', logKey: 'key', submission: { code_sha256: '5a'.repeat(32) } },
+    ...{ tenantJobNumber: 4, ...changes },
   };
-  const payload = new TextEncoder().encode(JSON.stringify(statement));
+  const { tenantJobNumber, ...unnumbered } = stated;
+  const promise = { ...unnumbered, ...(tenantJobNumber !== undefined && { tenantJobNumber }) };
   const signer = { key_id, sign: (message: Uint8Array) => new Uint8Array(sign(null, message, privateKey)) };
-  return scratch.write(`promise-${++written}`, encodeEnvelope(signedEnvelope(payload, signer)));
+  return scratch.write(`promise-${++written}`, signStatement(promiseStatement(promise), signer).envelope);
 }
 
 function count(given: readonly string[], told: number) {

@@ -2,13 +2,12 @@
  * `service-verify tenant`: exports of one tenant, each checked, and the numbers that they state: 1 to N without a gap. N is
  * told by the tenant, by a promise that it holds or by itself; what both it and the operator leave out is not seen.
  */
-import { decodeStatement, STATEMENT_MEDIA_TYPE } from '@vouchbox/evidence';
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { verifyDirectory } from './directory.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { readBounded } from './read-file.ts';
+import { promiseStanding } from './promise-standing.ts';
+import { readWhole } from './read-file.ts';
 import { type Check, checked, failed, passed, type Report, refusal } from './report.ts';
-import { signedStatement } from './signed-statement.ts';
 import { UsageError } from './usage-error.ts';
 import { readPublicKey } from './verify.ts';
 
@@ -60,26 +59,19 @@ export async function verifyTenant(directories: readonly string[], options: Tena
   return { exitCode, checks: [...checks, ...numbers], facts, notice: exitCode === EXIT.good ? NOTICE : null };
 }
 
-/** The number in a promise that a pinned key signed, or why there is none. */
+/** The number in a promise that a pinned key signed, or why there is none. Whether it was kept is another question. */
 async function promisedNumber(path: string, { publicKey, tenant }: TenantOptions): Promise<number | Report> {
-  const signed = await signedStatement(readBounded(path, envelopeBytesMax), publicKey.map(readPublicKey));
-  if (typeof signed === 'string') return refusal(EXIT.signature, [failed(path, signed)]);
-  const { payload, payloadType } = signed.envelope;
-  const decoded = decodeStatement(payload);
-  const isPromise =
-    payloadType === STATEMENT_MEDIA_TYPE &&
-    decoded.kind === 'statement' &&
-    decoded.statement.predicateType === PROMISE_TYPE;
-  if (!isPromise) return refusal(EXIT.profile, [failed(path, 'it is no promise')]);
-  const { tenant: stated, tenantJobNumber: number } = decoded.statement.predicate;
-  if (stated !== tenant) return refusal(EXIT.profile, [failed(path, `the tenant is not ${tenant}`)]);
-  return Number.isSafeInteger(number) && (number as number) > 0
-    ? (number as number)
+  const { exitCode, checks, facts } = await promiseStanding({
+    ...{ promise: readWhole(path, envelopeBytesMax), publicKeys: publicKey.map(readPublicKey), tenant },
+    ...{ log: null, result: null, logProof: null, pending: [], heads: [] },
+  });
+  const bad = checks.find(({ isGood }) => !isGood);
+  if (bad !== undefined) return refusal(exitCode, [failed(path, bad.detail)]);
+  const { tenant_job_number: number } = facts;
+  return typeof number === 'number'
+    ? number
     : refusal(EXIT.profile, [failed(path, 'the promise does not say which job of its tenant it is')]);
 }
-
-/** Of the statement by which a service accepts a job. */
-const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
 
 const NOTICE =
   'This shows the jobs up to this number, as many as were told. It does not show a job that tenant and operator leave out together.';
