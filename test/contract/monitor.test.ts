@@ -76,8 +76,8 @@ async function showing(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const words = () => ['--log-key', file(log.key.text), '--witness', file(witness.text), '--state', state];
-const looked = (url: string, ...more: string[]) => vouchbox(['monitor', url, ...words(), '--once', ...more]);
+const pinned = () => ['--log-key', file(log.key.text), '--witness', file(witness.text), '--state', state];
+const looked = (url: string, ...more: string[]) => vouchbox(['monitor', url, ...pinned(), '--once', ...more]);
 
 test('a log that grew is remembered, with its witnesses', async () => {
   const first = await looked(await showing(log));
@@ -116,14 +116,14 @@ test.each([
 ])('a log is told as %s, and the monitor ends', async (word, shown, says) => {
   await looked(await showing(log));
   const before = readFileSync(state, 'utf8');
-  const ended = await vouchbox(['monitor', await showing(shown, says), ...words()]);
+  const ended = await vouchbox(['monitor', await showing(shown, says), ...pinned()]);
   expect([ended.code, ended.stdout]).toEqual([6, expect.stringMatching(new RegExp(`^${word} `))]);
   expect(readFileSync(state, 'utf8')).toBe(before);
 });
 
 test('two addresses that show two logs are compared, and the proof against them is kept for anyone', async () => {
   const forked = grownBy(new TestLog(undefined, log.key), 9, 'another');
-  const ended = await vouchbox(['monitor', await showing(log), await showing(forked), ...words()]);
+  const ended = await vouchbox(['monitor', await showing(log), await showing(forked), ...pinned()]);
   expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
   const shown = await serviceVerify(['head', state, `${state}.shown`, '--log-key', file(log.key.text)]);
   expect([shown.exitCode, shown.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
@@ -143,6 +143,18 @@ test('the first head that a witness saw after the time of a promise is kept besi
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('is no promise')]);
 });
 
+test.each(['--log-key', '--witness', '--promise'])(
+  'a file of %s that is not there is told in one line',
+  async (option) => {
+    const nowhere = join(scratch, 'nowhere');
+    const looked = await vouchbox(['monitor', 'http://127.0.0.1:1', ...pinned(), '--once', option, nowhere]);
+    expect(looked).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^vouchbox: .*nowhere cannot be read: .*\n$/),
+    });
+  },
+);
+
 test('the next tree is followed once that is accepted', async () => {
   await looked(await showing(log));
   const next = grownBy(log.reopened(), 4, 'statement');
@@ -150,6 +162,37 @@ test('the next tree is followed once that is accepted', async () => {
   expect([accepted.code, accepted.stdout]).toEqual([0, expect.stringContaining('REOPENED: 10 leaves up to')]);
   expect(await looked(await showing(next))).toMatchObject({ code: 0 });
   expect(await looked(await showing(log))).toMatchObject({ code: 6, stdout: expect.stringMatching(/^ROLLED BACK/) });
+});
+
+test('one tree is accepted, and not those that are opened later', async () => {
+  await looked(await showing(log));
+  const next = log.reopened();
+  const says: Record<string, string> = {};
+  const words = ['--every', '1', '--accept-reopened'];
+  await using monitor = new Command(['monitor', await showing(next, says), ...pinned(), ...words]);
+  await monitor.shows(/REOPENED: 10 leaves/);
+  says['/log/checkpoint'] = next.reopened().checkpoint();
+  expect(await monitor.ended()).toMatchObject({
+    code: 6,
+    stdout: expect.stringMatching(/\nREOPENED {2}.*: REOPENED: 1 leaves up to the head of log.example\/log\/2 /),
+  });
+});
+
+test('a promise of a tree is watched in the next one, which answers for it', async () => {
+  await looked(await showing(log));
+  const due = promiseBy(SEEN);
+  const words = ['--promise', due, '--promise', due, '--accept-reopened'];
+  const next = await looked(await showing(log.reopened()), ...words);
+  expect([next.code, next.stderr]).toEqual([0, expect.stringContaining(`is in ${due}.head`)]);
+  expect(readFileSync(`${due}.head`, 'utf8')).toContain('log.example/log/2\n1\n');
+});
+
+test('only two heads of one size are called a proof for anyone', async () => {
+  await looked(await showing(log));
+  const older = await looked(await showing(grownBy(new TestLog(undefined, log.key), 3, 'statement')));
+  expect([older.code, older.stderr]).toEqual([6, expect.stringContaining('proves nothing to others')]);
+  const forked = await looked(await showing(grownBy(new TestLog(undefined, log.key), 9, 'another')));
+  expect([forked.code, forked.stderr]).toEqual([6, expect.stringContaining('show both to anyone')]);
 });
 
 test.each([
@@ -163,13 +206,13 @@ test.each([
 });
 
 test('a monitor takes no pause that a timer cannot have, and so never asks without one', async () => {
-  const ended = await vouchbox(['monitor', await showing(log), ...words(), '--every', '9999999']);
+  const ended = await vouchbox(['monitor', await showing(log), ...pinned(), '--every', '9999999']);
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('from 1 to 2147483') });
 });
 
 test('a monitor goes on until it is interrupted', async () => {
   const shown = log.fork();
-  await using monitor = new Command(['monitor', await showing(shown), ...words(), '--every', '1']);
+  await using monitor = new Command(['monitor', await showing(shown), ...pinned(), '--every', '1']);
   await monitor.shows(/seen for the first time/);
   grownBy(shown, 2, 'more');
   await monitor.shows(/2 more/);

@@ -28,6 +28,7 @@ export { relationOf, signedProofs } from './log-heads.ts';
 export type { LogExpectation, LogStanding } from './log-standing.ts';
 export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
 export type { Check, Facts, Report } from './report.ts';
+export { isSameLog } from './same-log.ts';
 export { showText } from './show-report.ts';
 export { callsIn, callText } from './tool-calls.ts';
 export { UsageError } from './usage-error.ts';

@@ -32,6 +32,7 @@ import { type AttestationFiles, verify, verifyPolicy } from './verify.ts';
 
 export { readExportDirectory } from './export-directory.ts';
 export { readLog, readNoteKey, rememberHead } from './log-files.ts';
+export { readWhole } from './read-file.ts';
 
 /** Runs one command line, without the names of the program, and returns how it ends. Only a bug throws. */
 export async function serviceVerify(words: readonly string[]): Promise<Ending> {

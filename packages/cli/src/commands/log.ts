@@ -16,7 +16,7 @@ export function addMonitor(program: Command): void {
     .requiredOption('--state <file>', 'remembers the largest head that was seen')
     .option('--witness <file>', 'the key of a witness of the log; may be given several times', collect, [])
     .option('--promise <file>', 'a promise: the first witnessed head after its time is kept beside it', collect, [])
-    .option('--accept-reopened', 'go on with a later tree of the log')
+    .option('--accept-reopened', 'the first look may show a later tree of the log')
     .option('--every <seconds>', 'how long to wait from one look to the next', seconds, 60)
     .option('--once', 'look once')
     .option('--json', 'a line of JSON for each look')

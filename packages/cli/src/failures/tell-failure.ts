@@ -4,7 +4,6 @@ import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { CommanderError } from 'commander';
 import { CommandFailure } from './command-failure.ts';
 import { EXIT } from './exit-code.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Far above the length of any of our messages. */
 const lineCharactersMax = 4096;
@@ -16,7 +15,7 @@ const lineCharactersMax = 4096;
 export function tellFailure(error: unknown, failed: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   process.stderr.write(`vouchbox: ${lineOf(error)}\n`);
-  return error instanceof UsageError ? EXIT.usage : failed;
+  return isUsageError(error) ? EXIT.usage : failed;
 }
 
 function lineOf(error: unknown): string {
@@ -30,7 +29,7 @@ function messageOf(error: unknown): string | null {
   if (error instanceof ServiceFailure) return refusalLine(error);
   if (error instanceof TransportFailure) return `${error.message}${causeOf(error)}`;
   if (isOperatorError(error)) return error.hint === null ? error.message : `${error.message}; ${error.hint}`;
-  return error instanceof UsageError || error instanceof CommandFailure ? error.message : null;
+  return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
 }
 
 /** What a caller can do about a refusal, where the service's own message does not say it. */
@@ -60,6 +59,11 @@ function causeOf({ cause }: Error): string {
 
 function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : undefined;
+}
+
+/** Recognised by name, as those below: that of the verifier is another class, which most commands do not load. */
+function isUsageError(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'UsageError';
 }
 
 const OPERATOR_ERRORS = new Set(['StartError', 'PackError', 'OperatorError', 'SigningKeyError']);

@@ -30,12 +30,13 @@ export interface MonitorOptions extends JsonOption {
 /** Looks at each address in turn, until a look finds a cheat, or once. Addresses of one log are compared with each other. */
 export async function monitor(urls: readonly string[], options: MonitorOptions): Promise<number> {
   for (const url of urls) checkAddress(url);
-  const { logKey, witness, state, acceptReopened = false } = options;
+  const { logKey, witness, state } = options;
   const { keys, remembered } = readLog({ logKey, witness, logState: state });
   if (keys === null) throw new UsageError('monitor needs --log-key, the key of the log');
   let promises = awaitedPromises(options.promise);
   using interrupts = takeInterrupts();
   let seen = remembered == null ? null : await rememberedIn(remembered, state, keys);
+  let { acceptReopened = false } = options;
   let unanswered = 0;
   const round = async (signal: AbortSignal): Promise<number | null> => {
     unanswered = 0;
@@ -46,8 +47,10 @@ export async function monitor(urls: readonly string[], options: MonitorOptions):
       if (look.kind === 'unanswered') unanswered++;
       else {
         seen = look.head;
+        // The operator told why one tree was opened, and not the next ones.
+        acceptReopened = false;
         rememberHead(state, noteText(seen.note));
-        promises = keepDue(promises, seen, look.witnessedAt);
+        promises = keepDue(promises, look, keys.log);
       }
     }
     return null;
@@ -90,9 +93,9 @@ function wordOf(witnesses: readonly string[]): string {
   return witnesses.length === 0 ? 'UNWITNESSED' : `WITNESSED by ${witnesses.join(' and by ')}`;
 }
 
-/** Two signed heads that do not fit are proof against the log. They are kept, for somebody to show. */
+/** Both heads are kept, for somebody to show. Two of one size that differ are proof against the log; others raise a question. */
 function keptEvidence(
-  { shown }: Extract<Look, { kind: 'cheat' }>,
+  { word, shown }: Extract<Look, { kind: 'cheat' }>,
   seen: Checkpoint | null,
   { state, logKey }: MonitorOptions,
 ): number {
@@ -100,6 +103,10 @@ function keptEvidence(
   const file = `${state}.shown`;
   writeFileSync(file, shown, { mode: 0o600, flush: true });
   note(`the head that was shown is in ${file}, and the one that was seen before stays in ${state}`);
-  note(`show both to anyone: service-verify head ${state} ${file} --log-key ${logKey}`);
+  note(
+    word === 'FORKED'
+      ? `show both to anyone: service-verify head ${state} ${file} --log-key ${logKey}`
+      : 'ask the operator why. This proves nothing to others: two heads of one size would',
+  );
   return MONITOR_EXIT.cheated;
 }

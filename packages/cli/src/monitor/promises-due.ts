@@ -2,48 +2,57 @@
  * Keeps what shows later whether a promise was kept: the first head that a witness signed once its time was over. Nobody can make
  * that head afterwards. `service-verify promise` takes it, and checks what is only read here.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type Checkpoint, decodeEnvelope, decodeStatement, noteText, readPromise } from '@vouchbox/evidence';
+import { existsSync, writeFileSync } from 'node:fs';
+import {
+  decodeEnvelope,
+  decodeStatement,
+  type NoteKey,
+  noteText,
+  type PromisePredicate,
+  readPromise,
+  treeKeyOf,
+} from '@vouchbox/evidence';
+import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
+import { isSameLog } from '@vouchbox/verifier';
+import { readWhole } from '@vouchbox/verifier/command';
 import { UsageError } from '../failures/usage-error.ts';
 import { note } from '../terminal/print.ts';
+import type { FineLook } from './look.ts';
 
-export interface AwaitedPromise {
+export interface AwaitedPromise extends Pick<PromisePredicate, 'jobId' | 'logOrigin' | 'logKey'> {
   readonly file: string;
-  readonly jobId: string;
-  readonly logOrigin: string;
   /** In seconds since the epoch. */
   readonly due: number;
 }
 
 /** The promises of these files whose heads are not kept yet. */
 export function awaitedPromises(files: readonly string[]): AwaitedPromise[] {
-  return files.filter((file) => !existsSync(headFile(file))).map(promiseIn);
+  return [...new Set(files)].filter((file) => !existsSync(headFile(file))).map(promiseIn);
 }
 
 const headFile = (file: string) => `${file}.head`;
 
 function promiseIn(file: string): AwaitedPromise {
   const refuse = (reason: string) => new UsageError(`${file} is no promise: ${reason}`);
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(file);
-  } catch (cause) {
-    throw new UsageError(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, { cause });
-  }
-  const decoded = decodeEnvelope(Uint8Array.from(bytes));
+  const decoded = decodeEnvelope(readWhole(file, envelopeBytesMax));
   if (decoded.kind === 'refused') throw refuse(decoded.reason);
   const read = decodeStatement(decoded.envelope.payload);
   if (read.kind === 'refused') throw refuse(read.reason);
   const promise = readPromise(read.statement);
   if (promise.kind === 'refused') throw refuse(promise.reason);
-  const { jobId, logOrigin, answerBy } = promise.predicate;
-  return { file, jobId, logOrigin, due: Date.parse(answerBy) / 1000 };
+  const { jobId, logOrigin, logKey, answerBy } = promise.predicate;
+  return { file, jobId, logOrigin, logKey, due: Date.parse(answerBy) / 1000 };
 }
 
-/** Keeps the head for each promise whose time was over when a witness saw it; those that still wait. */
-export function keepDue(promises: AwaitedPromise[], head: Checkpoint, witnessedAt: number | null): AwaitedPromise[] {
-  const isDue = ({ due, logOrigin }: AwaitedPromise) =>
-    witnessedAt !== null && witnessedAt >= due && logOrigin === head.origin;
+/** Keeps the head for each promise whose time was over when a witness saw it; those that still wait. A later tree answers too. */
+export function keepDue(
+  promises: AwaitedPromise[],
+  { head, witnessedAt }: Pick<FineLook, 'head' | 'witnessedAt'>,
+  log: NoteKey,
+): AwaitedPromise[] {
+  const shown = treeKeyOf(log, head.origin) ?? log;
+  const isDue = (promise: AwaitedPromise) =>
+    witnessedAt !== null && witnessedAt >= promise.due && isSameLog(promise, shown);
   for (const { file, jobId } of promises.filter(isDue)) {
     writeFileSync(headFile(file), noteText(head.note), { mode: 0o600, flag: 'wx', flush: true });
     note(`the log was to answer for ${jobId} by now: a head of ${head.size} statements is in ${headFile(file)}`);
