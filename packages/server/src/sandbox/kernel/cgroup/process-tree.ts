@@ -2,12 +2,14 @@
  * The processes of a cell where no control group can be made, as process 1 and all its descendants. They are counted by
  * looking at /proc (proc(5)): no limit is held here. The process namespace of the cell ends with process 1.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import type { Group, GroupLocation, GroupPlan, GroupRoot, Measure } from './cgroup.ts';
 
 /** USER_HZ, the unit of times in /proc/PID/stat, which is the same on every architecture that cells are made on. */
 const MICROSECONDS_OF_TICK = 10_000;
 const PAGE_BYTES = 4096;
+/** What a program may fill. These file systems are memory, whoever has their files open. */
+const FILLED = ['/work', '/tmp', '/dev/shm'];
 
 const NOTHING: GroupPlan = {
   readings: {
@@ -82,15 +84,22 @@ export class ProcessTree implements Group {
   }
 
   anonymousBytes(): number {
-    return this.#processes()
-      .map((pid) => sharesOf(pid) ?? residentOf(pid))
-      .reduce((sum, bytes) => sum + bytes, 0);
+    const shares = this.#processes().map(sharesOf);
+    const sumOf = (kind: keyof Shares) => shares.reduce((sum, share) => sum + share[kind], 0);
+    // Files that are mapped are told by both: the larger counts.
+    return sumOf('own') + Math.max(sumOf('shared'), this.#filledBytes());
   }
 
   /** Whether its processes have more than so many bytes together. Reading what they share is left out where they cannot. */
   hasMoreThan(bytes: number): boolean {
     const resident = this.#processes().map(residentOf);
-    return resident.reduce((sum, one) => sum + one, 0) > bytes && this.anonymousBytes() > bytes;
+    const most = resident.reduce((sum, one) => sum + one, this.#filledBytes());
+    return most > bytes && this.anonymousBytes() > bytes;
+  }
+
+  /** Of the cell's file systems in memory. Nobody in it can put another one in their place. */
+  #filledBytes(): number {
+    return FILLED.map((place) => filledAt(`/proc/${this.#first}/root${place}`)).reduce((sum, bytes) => sum + bytes, 0);
   }
 
   members(): readonly number[] {
@@ -174,10 +183,26 @@ function residentOf(pid: number): number {
   return resident * PAGE_BYTES;
 }
 
-/** A process's parts of what it shares, without files on disks; null if it cannot be read. */
-function sharesOf(pid: number): number | null {
-  const kibibytes = [...readIfThere(`/proc/${pid}/smaps_rollup`).matchAll(/^Pss_(?:Anon|Shmem):\s*(\d+) kB$/gm)];
-  return kibibytes.length === 0 ? null : kibibytes.reduce((sum, [, value]) => sum + Number(value) * 1024, 0);
+/** What a process has for itself, and its parts of what it shares, without files on disks. */
+interface Shares {
+  readonly own: number;
+  readonly shared: number;
+}
+
+function sharesOf(pid: number): Shares {
+  const text = readIfThere(`/proc/${pid}/smaps_rollup`);
+  const bytesOf = (kind: string) => Number(new RegExp(`^Pss_${kind}:\\s*(\\d+) kB$`, 'm').exec(text)?.[1]) * 1024;
+  const [own, shared] = [bytesOf('Anon'), bytesOf('Shmem')];
+  return Number.isNaN(own + shared) ? { own: residentOf(pid), shared: 0 } : { own, shared };
+}
+
+function filledAt(path: string): number {
+  try {
+    const { blocks, bfree, bsize } = statfsSync(path);
+    return (blocks - bfree) * bsize;
+  } catch {
+    return 0;
+  }
 }
 
 function tasksOf(pid: number): number[] {

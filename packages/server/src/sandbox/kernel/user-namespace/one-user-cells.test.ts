@@ -147,6 +147,25 @@ print(libc.shmget(0, 1 << 20, 0o1600), os.strerror(ctypes.get_errno()))
   expect(unseen?.output).toBe('Function not implemented\n-1 Function not implemented\n');
 });
 
+it('files that a program writes are its memory, once', { timeout: 60_000 }, () => {
+  const filling = (after: string) => `
+import mmap, time
+for place in ('/tmp', '/dev/shm'):
+    with open(f'{place}/filled', 'wb+') as file:
+        file.write(b'x' * (15 << 20))
+        file.flush()
+        held = mmap.mmap(file.fileno(), 0)
+        sum(held[at] for at in range(0, len(held), 4096))
+${after}
+`;
+  const [filled, mapped] = run(
+    { code: filling('time.sleep(20)'), limits: { mem_mb: 32, wall_seconds: 30, max_file_mb: 16 } },
+    { code: filling('time.sleep(1)'), limits: { mem_mb: 64, wall_seconds: 30, max_file_mb: 16 } },
+  );
+  expect(filled?.ending).toEqual({ kind: 'memory_limit' });
+  expect(mapped?.ending).toEqual({ kind: 'exited', exit_code: 0 });
+});
+
 it('a program cannot harm or read process 1, which has its user', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: `
