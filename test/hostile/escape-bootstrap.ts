@@ -257,6 +257,7 @@ export const bootstrapCases: readonly HostileCase[] = [
     id: 'ESC-16',
     title: 'a cell that lacks a protection is refused, and the error names it',
     holds: 'the cell is observed before it is handed a program',
+    needsRoot: true,
     async scenario(target) {
       await using bench = await FaultBench.open(target);
       for (const { title, edits, missing, classes } of WEAKNESSES) {
@@ -277,6 +278,7 @@ export const bootstrapCases: readonly HostileCase[] = [
     id: 'ESC-25',
     title: 'if any step of a bootstrap fails, nothing runs, nothing is claimed and nothing is left',
     holds: 'only an observed cell is given a program',
+    needsRoot: true,
     async scenario(target) {
       await using bench = await FaultBench.open(target);
       await (await bench.prepare((options) => options))[Symbol.asyncDispose](); // Without a fault it works.
@@ -296,6 +298,7 @@ export const bootstrapCases: readonly HostileCase[] = [
     id: 'ESC-25',
     title: 'a cell that fails during the hand-over does not run the program',
     holds: 'limits are set and read back, and files written, before a program is released',
+    needsRoot: true,
     async scenario(target) {
       await using bench = await FaultBench.open(target);
       const clash = ['input/a', 'input/a/b'].map((path) => ({ path, content: Buffer.from('x') }));
@@ -317,6 +320,7 @@ export const bootstrapCases: readonly HostileCase[] = [
       id: stub.version === undefined ? 'ESC-31' : 'ESC-30',
       title: `a runtime that ${stub.title} makes a provider not ready, with one clear line, in time`,
       holds: 'every language runs a canary at the start, with a deadline',
+      needsRoot: true,
       async scenario({ hostileClass }) {
         const name = hostileClass === 'namespace' ? 'crun' : 'runsc';
         // A provider that is never told rejects here: the process that opens it has a deadline.

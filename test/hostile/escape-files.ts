@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runDirectory } from '../../packages/server/src/sandbox/kernel/host/run-directory.ts';
 import type { HostileCase } from './hostile-case.ts';
 import { answersOf, assertExited, backwards } from './seen.ts';
 
@@ -185,7 +186,7 @@ export const fileCases: readonly HostileCase[] = [
         values: { MARK: `on-disk-${target.canary}`, SECONDS: 30 },
       });
       await running.said('hidden');
-      const found = ['/run/svc', target.dataDirectory].flatMap((directory) =>
+      const found = [runDirectory(), target.dataDirectory].flatMap((directory) =>
         namesBelow(directory).filter((name) => name.includes(`on-disk-${target.canary}`)),
       );
       running.run.stop('cancelled');

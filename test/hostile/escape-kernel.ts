@@ -22,6 +22,16 @@ function answersTo(answers: Answers, prefix: RegExp): Answers {
   return Object.fromEntries(Object.entries(answers).filter(([name]) => prefix.test(name)));
 }
 
+/** What is answered otherwise where nobody but this user is mapped. None of it leads anywhere. */
+const OF_ONE_USER: Answers = {
+  // Whoever has no capability gains none.
+  'call capset': 'EFAULT',
+  ...{ 'become: setuid 0': 'EINVAL', 'become: setgid 0': 'EINVAL', 'become: setresuid 0': 'EINVAL' },
+  'become: chown to 0': 'EINVAL',
+  // The numbers of its descriptors, none of which can be followed, and an empty directory that cannot be written.
+  ...{ 'read /proc/1/fd': 'ok', 'read /svc/report': 'ok' },
+};
+
 /** Files of /proc that programs need, for example for `free`, Node's `os.cpus()` and the sizes of pools. */
 const TELLING: ReadonlySet<string> = new Set(
   'cpuinfo loadavg meminfo mounts stat uptime version'.split(' ').map((name) => `/proc/${name}`),
@@ -42,11 +52,13 @@ export const kernelCases: readonly HostileCase[] = [
     accepted: {
       gvisor: "answers come from gVisor's own kernel: its /sys, /dev/ptmx and /proc/1 are its own, and touch no host",
     },
+    ofOneUser: 'it sees the numbers of the descriptors of process 1, and an empty directory for its report',
     attack: REACH,
-    expect(seen, { hostileClass }) {
+    expect(seen, { hostileClass, hasOneUser }) {
       assertExited(seen);
       const answers = answersOf<Answers>(seen);
-      const golden = goldenReach(hostileClass);
+      const golden = { ...goldenReach(hostileClass), ...(hasOneUser ? OF_ONE_USER : {}) };
+      if (hasOneUser) assert.deepEqual({ ...answers, ...OF_ONE_USER }, answers);
       assert.deepEqual(
         Object.keys(answers).toSorted(),
         Object.keys(golden).toSorted(),

@@ -1,13 +1,18 @@
 /**
  * The control groups of a service's cells as the kernel shows them on this host: their names, their processes and their
- * counters. Read from the kernel's files alone, on either cgroup version.
+ * counters. Read from the kernel's files alone, on either cgroup version. Where this process can make no groups, a cell is the
+ * tree of processes below its process 1, by whose id it is named.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readCgroupLayout } from '../../packages/server/src/sandbox/kernel/cgroup/layout.ts';
+import { ProcessTree } from '../../packages/server/src/sandbox/kernel/cgroup/process-tree.ts';
 import { instanceName } from '../../packages/server/src/sandbox/kernel/host/run-directory.ts';
 import { instanceOf } from '../rig/leftovers.ts';
 
 const ROOT = '/sys/fs/cgroup';
+/** Whether this process can make groups. */
+export const HAS_GROUPS = readCgroupLayout().usable !== null;
 const V1_CONTROLLERS = ['pids', 'memory', 'cpuacct', 'cpu'];
 
 /** Directories that may hold the groups of one service, one for each hierarchy of this host. */
@@ -21,6 +26,7 @@ function directoriesOf(dataDirectory: string): string[] {
 
 /** Names of the groups that exist for the cells of a service. */
 export function groupNames(dataDirectory: string): string[] {
+  if (!HAS_GROUPS) return treesBelow(process.pid).map(String);
   const names = directoriesOf(dataDirectory).flatMap((directory) =>
     readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory()),
   );
@@ -29,6 +35,7 @@ export function groupNames(dataDirectory: string): string[] {
 
 /** Host ids of the processes in a cell's group; none if the group is gone. */
 export function groupMembers(dataDirectory: string, group: string): number[] {
+  if (!HAS_GROUPS) return treeOf(Number(group));
   const [directory] = directoriesOf(dataDirectory);
   if (directory === undefined) return [];
   const text = readOrEmpty(join(directory, group, 'cgroup.procs'));
@@ -37,10 +44,27 @@ export function groupMembers(dataDirectory: string, group: string): number[] {
 
 /** CPU time of every process that was ever in a cell's group, in milliseconds. */
 export function groupCpuMilliseconds(dataDirectory: string, group: string): number {
+  if (!HAS_GROUPS) return new ProcessTree(Number(group)).read('cpuMicroseconds') / 1000;
   const usage = directoriesOf(dataDirectory).map((directory) => readOrEmpty(join(directory, group, 'cpuacct.usage')));
   const stat = directoriesOf(dataDirectory).map((directory) => readOrEmpty(join(directory, group, 'cpu.stat')));
   const microseconds = /^usage_usec (\d+)$/m.exec(stat.join('\n'))?.[1];
   return microseconds === undefined ? Number(usage.find(Boolean)) / 1e6 : Number(microseconds) / 1000;
+}
+
+/** Processes that are the first of a process namespace below this one's own, among the descendants of this process. */
+function treesBelow(pid: number): number[] {
+  return treeOf(pid).filter((one) => /^\d+ 1$/.test(statusOf(one, 'NSpid')));
+}
+
+/** A process and its descendants; none if it is gone. */
+function treeOf(pid: number): number[] {
+  if (statusOf(pid, 'Pid') === '') return [];
+  const found = [pid];
+  for (const parent of found) {
+    const threads = globSync(`/proc/${parent}/task/*/children`);
+    found.push(...threads.flatMap((file) => readOrEmpty(file).split(' ').filter(Boolean).map(Number)));
+  }
+  return found;
 }
 
 /** A member of /proc/PID/status (proc_pid_status(5)), with single spaces; empty if the process is gone. */

@@ -42,6 +42,13 @@ interface CommonCase {
   readonly holds: string;
   /** Why it is accepted that a class does not hold it, or holds it less. The expectation asserts exactly that. */
   readonly accepted?: Partial<Readonly<Record<HostileClass, string>>>;
+  /**
+   * Why it is accepted that a cell holds it less where the service's user is every program, too. The expectation asserts exactly
+   * that.
+   */
+  readonly ofOneUser?: string;
+  /** The trial itself makes what only root of the host can: nobody else tries it. */
+  readonly needsRoot?: true;
   /** Classes to which the attack applies; both if absent. */
   readonly classes?: readonly HostileClass[];
   /** The architecture to which it applies, by its name in Node; all if absent. */

@@ -3,6 +3,7 @@
  * those that run side by side, in another those that must be alone on the machine.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { isRootOfHost } from '../../packages/server/src/sandbox/kernel/user-namespace/mapped-users.ts';
 import { isLongForm } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { hostileCases } from './cases.ts';
@@ -24,6 +25,7 @@ export function describeHostile(
   const cases = hostileCases.filter(
     (hostileCase) =>
       appliesTo(hostileCase, hostileClass) &&
+      (hostileCase.needsRoot !== true || isRootOfHost()) &&
       (hostileCase.alone === true) === isAlone &&
       (isLongForm || differs(hostileCase)),
   );

@@ -11,6 +11,7 @@ export const neighbourCases: readonly HostileCase[] = [
     id: 'NEXT-01',
     title: 'a job sees no file, process, socket or shared memory of its neighbour, and signals none of its processes',
     holds: 'a mount, process, network and IPC namespace for each cell',
+    ofOneUser: 'process 1 of its own cell may be signalled, and gets none of it',
     async scenario(target) {
       const mark = `mark${target.canary.slice(-8)}`;
       const hidden = await target.start({
@@ -29,7 +30,7 @@ export const neighbourCases: readonly HostileCase[] = [
       assert.deepEqual(seen, []);
       assert.deepEqual(
         signalled,
-        [-1],
+        [target.hasOneUser ? 1 : -1],
         'of all processes there could be, only process 1 is there, and it may not be signalled',
       );
       assert.equal(processes, 2);
@@ -115,6 +116,7 @@ export const neighbourCases: readonly HostileCase[] = [
     title:
       'a job that watches every place it can sees only its own files, and nothing that its neighbour and the host open',
     holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes no other cell has',
+    ofOneUser: 'the devices are those of the host, so it sees that somebody used one',
     async scenario(target) {
       const watcher = await target.start({ program: 'watch-others.py' });
       await watcher.said('watching');
@@ -126,7 +128,9 @@ export const neighbourCases: readonly HostileCase[] = [
       watcher.run.stop('cancelled');
       const { stdout } = await watcher.seen;
       assert.deepEqual(
-        stdout.split('\n').filter((line) => line.startsWith('saw')),
+        stdout
+          .split('\n')
+          .filter((line) => line.startsWith('saw') && !(target.hasOneUser && line.startsWith('saw /dev/'))),
         [],
       );
       assert.ok(Number(stdout.match(/^watching (\d+)$/m)?.[1]) >= 20, stdout.slice(0, 200));
@@ -136,6 +140,7 @@ export const neighbourCases: readonly HostileCase[] = [
     id: 'NEXT-07',
     title: 'a lock that a job holds on a file of every cell does not block its neighbour',
     holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes no other cell has',
+    ofOneUser: 'the devices are those of the host, so a lock on one blocks a lock of another cell on it',
     async scenario(target) {
       const holder = await target.start({ program: 'hold-locks.py', values: { SECONDS: 30 } });
       await holder.said('}');
@@ -146,7 +151,9 @@ export const neighbourCases: readonly HostileCase[] = [
         [first?.['/'], first?.['/usr/bin/perl'], first?.['/dev/zero']],
         ['taken', 'taken', DEVICE_LOCK[target.hostileClass]],
       );
-      assert.deepEqual(second, first);
+      const blocked = 'record lock: Resource temporarily unavailable';
+      const ofHost = target.hasOneUser ? { '/dev/null': blocked, '/dev/zero': blocked } : {};
+      assert.deepEqual(second, { ...first, ...ofHost });
     },
   },
 ];

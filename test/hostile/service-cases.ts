@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type JobDetail, type JobSubmission, LIMIT_CEILINGS, LIMIT_NAMES } from '@vouchbox/protocol';
+import { hasOneUser } from '../../packages/server/src/sandbox/kernel/user-namespace/mapped-users.ts';
 import { instanceOf } from '../rig/leftovers.ts';
 import { Rig, type RigSettings } from '../rig/rig.ts';
 import { groupMembers, groupNames, statusOf } from './host-groups.ts';
@@ -121,6 +122,7 @@ export const serviceCases: readonly HostileCase[] = [
     id: 'ESC-25',
     title: 'a job waits while no cell can be made, claims nothing, and runs once one can',
     holds: 'a program is handed over only to a cell that was observed; the receipt says only what was',
+    needsRoot: true,
     // This removes what crun needs for each cell. A parked cell would still be good.
     scenario: ({ hostileClass }) =>
       withService({ provider: hostileClass, 'namespace-launcher': 'crun', 'parked-mb-max': '0' }, waitForCells),
@@ -265,7 +267,8 @@ async function sumOfMemory(rig: Rig): Promise<void> {
   await up(rig, jobs[0]?.job_id as string);
   const scores = groupNames(rig.dataDir)
     .flatMap((group) => groupMembers(rig.dataDir, group))
-    .filter((pid) => statusOf(pid, 'Uid') !== '0 0 0 0')
+    // Of cells whose users are not the service's, who makes them.
+    .filter((pid) => hasOneUser() || statusOf(pid, 'Uid') !== '0 0 0 0')
     .map((pid) => scoreOf(pid));
   assert.ok(Math.max(...scores) >= 500, `the highest score is ${Math.max(...scores)}`);
   const ended = await Promise.all(jobs.map(({ job_id }) => rig.ended(job_id)));

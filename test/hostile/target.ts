@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS, type OutputRecord, outputText } from '@vouchbox/protocol';
+import { hasOneUser } from '../../packages/server/src/sandbox/kernel/user-namespace/mapped-users.ts';
 import { openProvider } from '../../packages/server/src/sandbox/prove/preflight.ts';
 import type {
   Posture,
@@ -48,6 +49,8 @@ export class Target implements AsyncDisposable {
   /** It is in a file of the data directory, in the environment of this process, and in no shared place. */
   readonly canary: string;
   readonly dataDirectory: string;
+  /** Whether the service's user is every program, too. */
+  readonly hasOneUser = hasOneUser();
   readonly #shared = new Map<Attack, Promise<Seen>>();
   readonly #preparing = new Preparing();
 

@@ -42,5 +42,7 @@ function rowOf(hostileCase: HostileCase): string {
 function cellOf(hostileCase: HostileCase, hostileClass: HostileClass): string {
   if (!appliesTo(hostileCase, hostileClass)) return '–';
   const accepted = hostileCase.accepted?.[hostileClass];
-  return accepted === undefined ? 'held' : `accepted: ${accepted}`;
+  const ofClass = accepted === undefined ? 'held' : `accepted: ${accepted}`;
+  const { ofOneUser } = hostileCase;
+  return ofOneUser === undefined || hostileClass !== 'namespace' ? ofClass : `${ofClass}; of one user: ${ofOneUser}`;
 }
