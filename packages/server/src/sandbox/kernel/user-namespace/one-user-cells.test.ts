@@ -70,6 +70,44 @@ it('a receipt says what holds: everything but memory', { timeout: 60_000 }, () =
   });
 });
 
+/** For each limit a program that goes beyond it where it is not held, and how it ends where it is. */
+const BEYOND = {
+  wall_seconds: {
+    code: 'import time; time.sleep(20)',
+    value: 1,
+    isHeld: ({ ending }: Ended) => ending.kind === 'wall_limit',
+  },
+  cpu_seconds: { code: 'while True: pass', value: 1, isHeld: ({ ending }: Ended) => ending.kind === 'cpu_limit' },
+  // Buffers of sockets are nobody's pages.
+  mem_mb: {
+    code: `
+import socket
+taken, pairs = 0, []
+while taken < 80 << 20:
+    pairs.append(socket.socketpair())
+    pairs[-1][0].setblocking(False)
+    try:
+        while True: taken += pairs[-1][0].send(b'x' * 65536)
+    except BlockingIOError: pass
+`,
+    value: 64,
+    isHeld: ({ ending }: Ended) => ending.kind === 'memory_limit',
+  },
+  max_pids: { code: FILLING, value: 6, isHeld: ({ output }: Ended) => output === '6\n' },
+  max_file_mb: {
+    code: "open('/tmp/large', 'wb').write(b'x' * (3 << 20))",
+    value: 2,
+    isHeld: ({ output }: Ended) => output.includes('File too large'),
+  },
+} as const;
+
+it('each limit is held if and only if the receipt says so', { timeout: 60_000 }, () => {
+  const tries = Object.entries(BEYOND);
+  const ended = run(...tries.map(([name, { code, value }]) => ({ code, limits: { [name]: value } })));
+  const found = Object.fromEntries(tries.map(([name, { isHeld }], at) => [name, isHeld(ended[at] as Ended)]));
+  for (const { held } of ended) expect(held.limit_enforcement).toEqual(found);
+});
+
 it('each of two cells gets its own number of processes, at the same time', { timeout: 60_000 }, () => {
   const ended = run({ code: FILLING, limits: { max_pids: 8 } }, { code: FILLING, limits: { max_pids: 5 } });
   expect(ended.map(({ output }) => output)).toEqual(['8\n', '5\n']);
