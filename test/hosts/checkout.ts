@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { makeImage } from './image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const IMAGE_MEGABYTES = 4096;
+const IMAGE_MEGABYTES = 8192;
 const COMPILED = 'packages/server/native';
 /** The pages, which are the same on every architecture, and what says from which sources they were built. */
 const PAGES = ['packages/server/pages', 'node_modules/.cache/vouchbox-pages.json'];
@@ -22,10 +22,12 @@ export interface CheckoutOptions {
   readonly isCompiled: boolean;
   readonly cache: string;
   readonly image: string;
+  /** Further files, for the root of the checkout. */
+  readonly also?: readonly string[];
 }
 
 /** Writes the image. Needs a network once for each lock file and foreign architecture. */
-export function makeCheckout({ architecture, isCompiled, cache, image }: CheckoutOptions): void {
+export function makeCheckout({ architecture, isCompiled, cache, image, also = [] }: CheckoutOptions): void {
   const tree = mkdtempSync(join(cache, 'checkout-'));
   try {
     copySources(tree);
@@ -36,6 +38,7 @@ export function makeCheckout({ architecture, isCompiled, cache, image }: Checkou
     for (const built of isCompiled ? [...PAGES, COMPILED] : PAGES) {
       cpSync(join(ROOT, built), join(tree, built), { recursive: true });
     }
+    for (const file of also) execFileSync('cp', [file, tree]);
     makeImage({ tree, image, megabytes: IMAGE_MEGABYTES });
   } finally {
     rmSync(tree, { recursive: true, force: true });

@@ -23,9 +23,18 @@ export interface Host {
   readonly trials: readonly string[];
   /** The trials that only `--long` adds: others show the same in less time. */
   readonly longTrials: readonly string[];
+  /** Whether the machine is given the image of `deploy/Containerfile`. */
+  readonly hasImage?: true;
 }
 
 const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBackports: ['runsc'] };
+/** With what maps subordinate users, and a user manager, which has a bus, for what an ordinary user starts without a unit. */
+const FOR_USERS: RootRecipe = { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] };
+/** Two engines of containers, with what makes their networks, and AppArmor, whose profile Docker gives its containers. */
+const FOR_CONTAINERS = [
+  ...['uidmap', 'dbus-user-session', 'podman', 'passt', 'netavark', 'aardvark-dns', 'catatonit', 'nftables'],
+  ...['docker.io', 'docker-cli', 'docker-compose', 'iptables', 'apparmor'],
+];
 const START = ['facts', 'set-up', 'doctor', 'quickstart'];
 const RUN = ['run-namespace', 'run-gvisor'];
 /** Long lists of tests are whole on one of the hosts for x86-64, and short on the others. */
@@ -89,20 +98,81 @@ export const HOSTS: readonly Host[] = [
     name: 'debian-12-no-userns',
     title: 'Debian 12, x86-64, user namespaces for root alone',
     kernelWords: ['sysctl.kernel.unprivileged_userns_clone=0'],
-    trials: ['facts', 'refused', 'doctor', 'run-namespace', 'limits-namespace'],
+    trials: ['facts', 'refused', 'run-refused', 'doctor', 'run-namespace', 'limits-namespace'],
+  },
+  {
+    ...usual,
+    name: 'debian-12-no-namespaces',
+    title: 'Debian 12, x86-64, no user namespaces for anybody',
+    kernelWords: ['sysctl.user.max_user_namespaces=0'],
+    trials: ['facts', 'refused-by-number', 'run-refused-by-number', 'run-refused-root'],
+  },
+  {
+    ...usual,
+    name: 'debian-12-few-namespaces',
+    title: 'Debian 12, x86-64, twelve user namespaces for each user',
+    kernelWords: ['sysctl.user.max_user_namespaces=12'],
+    trials: ['facts', 'alone', 'doctor-alone'],
+  },
+  {
+    ...usual,
+    name: 'debian-12-alone',
+    title: 'Debian 12, x86-64, as an ordinary user to whom nothing was given',
+    trials: ['facts', 'alone', 'doctor-alone', 'hostile-alone'],
+  },
+  {
+    ...usual,
+    name: 'debian-12-many-users',
+    title: 'Debian 12, x86-64, whose users are many',
+    root: FOR_USERS,
+    trials: ['facts', 'many-users'],
+  },
+  {
+    ...usual,
+    name: 'debian-13-containers',
+    title: "Debian 13, x86-64, with Debian's own Podman and Docker",
+    root: { suite: 'trixie', architecture: 'amd64', fromBackports: [], also: [...FOR_CONTAINERS] },
+    trials: ['facts', 'podman-bare', 'podman-user', 'docker-bare', 'docker-user'],
+    hasImage: true,
   },
   {
     ...usual,
     name: 'debian-12-user',
     title: 'Debian 12, x86-64, as an ordinary user with a delegated control group',
-    // A user manager, which has a bus, for what an ordinary user starts without a unit of `deploy/`.
-    root: { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] },
+    root: FOR_USERS,
     rights: 'user',
-    trials: ['facts', 'alone', 'doctor-user', 'run-session', 'hostile-user', 'crossings-user', 'service-user'],
+    trials: ['facts', 'doctor-user', 'run-session', 'hostile-user', 'crossings-user', 'service-user'],
   },
 ];
 
-/** Ids of all trials that a host has. */
-export function allTrials({ trials, longTrials }: Host): readonly string[] {
-  return [...trials, ...longTrials];
+/** A machine that no package of Debian makes: whoever has one runs the trials there, as the user who would use it. */
+export interface OtherHost {
+  readonly name: string;
+  readonly title: string;
+  readonly trials: readonly string[];
 }
+
+const HERE = ['facts', 'doctor-here', 'run-here'];
+/** The title of each by its name. */
+const OTHERS = {
+  'ubuntu-24.04': 'Ubuntu 24.04, whose AppArmor refuses user namespaces to ordinary users',
+  'ubuntu-24.04-profile': 'Ubuntu 24.04, after `vouchbox setup --apparmor`',
+  fedora: 'Fedora, with SELinux',
+  wsl2: 'WSL2 on Windows',
+  'macos-lima': 'macOS, in the machine of `vouchbox vm`',
+  'github-ubuntu': "GitHub's runner `ubuntu-24.04`",
+};
+
+export const OTHER_HOSTS: readonly OtherHost[] = Object.entries(OTHERS).map(([name, title]) => ({
+  name,
+  title,
+  trials: HERE,
+}));
+
+/** Ids of all trials that a host has. */
+export function allTrials(host: Host | OtherHost): readonly string[] {
+  return 'longTrials' in host ? [...host.trials, ...host.longTrials] : host.trials;
+}
+
+/** Those that have rows. */
+export const ALL_HOSTS: readonly (Host | OtherHost)[] = [...HOSTS, ...OTHER_HOSTS];

@@ -4,15 +4,20 @@
  * `observed.json` as soon as it is over, and docs/HOSTS.md from that. What was not tried keeps what it showed before, so a run
  * that was cut off goes on with `--rest`, which tries what has not held yet. At its end it prints a line for each host and the
  * time of the whole, and exits with 1 if a trial of these hosts did not hold or was not reached.
+ *
+ * `--here NAME` tries this very machine instead, as this user, and prints what each trial showed; `--paste NAME FILE` keeps
+ * what it printed elsewhere.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeCheckout } from './checkout.ts';
-import { HOSTS, type Host } from './host.ts';
+import { containerArchive } from './container-archive.ts';
+import { pasteReport, reportHere } from './here.ts';
+import { HOSTS, type Host, OTHER_HOSTS } from './host.ts';
 import { runMachine } from './machine.ts';
-import { keepObserved, type ObservedTrial, writeTable } from './observed.ts';
+import { keepObserved, observedOf, today, writeTable } from './observed.ts';
 import { planOf } from './plan.ts';
 import { requireTools } from './required-tools.ts';
 import { buildRoot } from './root.ts';
@@ -30,7 +35,10 @@ const USAGE = `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N
   --rest         only those that have not held yet
   --long         also those that take longest
   --at-once N    machines at a time (2): one alone leaves processors idle
+  --here NAME          try this machine, as this user: the report is on stdout
+  --paste NAME FILE    keep such a report
   names:  ${HOSTS.map(({ name }) => name).join(', ')}
+  names of machines that are not made here: ${OTHER_HOSTS.map(({ name }) => name).join(', ')}
   trials: ${TRIALS.map(({ id }) => id).join(', ')}`;
 
 function wordsGiven() {
@@ -41,6 +49,8 @@ function wordsGiven() {
       rest: { type: 'boolean', default: false },
       long: { type: 'boolean', default: false },
       'at-once': { type: 'string', default: '2' },
+      here: { type: 'string' },
+      paste: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -87,12 +97,13 @@ async function tryHost(host: Host): Promise<Tried> {
       isCompiled: !host.trials.includes('set-up') && architecture === 'amd64',
       cache: CACHE,
       image: checkout,
+      also: host.hasImage === true ? [containerArchive(CACHE)] : [],
     });
     say(`${host.name} built in ${secondsSince(started)} s`);
     const onLine = (line: string): void => {
       const one = JSON.parse(line) as Reported;
       if (one.held) held.add(one.trial);
-      keepObserved(host, [observedOf(one)]);
+      keepObserved(host, [observedOf(one, today())]);
       writeTable();
       writeFileSync(join(logs, `${one.trial}.log`), one.log);
       say(lineOf(host, one));
@@ -120,10 +131,6 @@ function lineOf({ name }: Host, { held, trial, seconds, observed }: Reported): s
   return `${name} ${held ? 'held    ' : 'NOT HELD'} ${trial.padEnd(18)} ${String(seconds).padStart(6)} s  ${observed}`;
 }
 
-function observedOf({ trial, held, observed, seconds }: Reported): ObservedTrial {
-  return { trial, held, observed, seconds, when: new Date().toISOString().slice(0, 10) };
-}
-
 function secondsSince(started: number): number {
   return Math.round((performance.now() - started) / 1000);
 }
@@ -139,6 +146,11 @@ async function tryHosts(left: Host[]): Promise<readonly Tried[]> {
 }
 
 const { values, positionals } = wordsOrUsage();
+if (values.here !== undefined) process.exit(await reportHere(values.here));
+if (values.paste !== undefined) {
+  pasteReport(values.paste, positionals[0] ?? '');
+  process.exit(0);
+}
 requireTools();
 const started = performance.now();
 const left = [...planOf(positionals, { trials: values.trials?.split(','), isRest: values.rest, isLong: values.long })];

@@ -1,10 +1,8 @@
-/**
- * The results of the hosts when they were last tried: `observed.json`, and docs/HOSTS.md, which is made from it.
- * `observed.json`, and docs/HOSTS.md, which is made of it.
- */
+/** The results of the hosts when they were last tried: `observed.json`, and docs/HOSTS.md, which is made of it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allTrials, HOSTS, type Host } from './host.ts';
+import { ALL_HOSTS, allTrials, HOSTS, type Host, OTHER_HOSTS, type OtherHost } from './host.ts';
+import type { Reported } from './within/outcome.ts';
 import { TRIALS } from './within/trials.ts';
 
 const FILE = join(import.meta.dirname, 'observed.json');
@@ -22,6 +20,14 @@ export interface ObservedTrial {
   readonly when: string;
 }
 
+export function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
+export function observedOf({ trial, held, observed, seconds }: Reported, when: string): ObservedTrial {
+  return { trial, held, observed, seconds, when };
+}
+
 /** The trials by the name of the host. */
 type Observed = Readonly<Record<string, readonly ObservedTrial[]>>;
 
@@ -30,9 +36,9 @@ export function readObserved(): Observed {
 }
 
 /** Replaces what was kept of the same trials of a host, and forgets those that it no longer has. */
-export function keepObserved({ name }: Host, observed: readonly ObservedTrial[]): void {
+export function keepObserved({ name }: Host | OtherHost, observed: readonly ObservedTrial[]): void {
   const all = readObserved();
-  const has = (trial: string) => HOSTS.some((host) => host.name === name && allTrials(host).includes(trial));
+  const has = (trial: string) => ALL_HOSTS.some((host) => host.name === name && allTrials(host).includes(trial));
   const others = (all[name] ?? []).filter(({ trial }) => has(trial) && observed.every((one) => one.trial !== trial));
   const ids = TRIALS.map(({ id }) => id);
   const trials = [...others, ...observed].toSorted((one, other) => ids.indexOf(one.trial) - ids.indexOf(other.trial));
@@ -57,7 +63,13 @@ export function writeTable(): void {
 
 /** The text of docs/HOSTS.md. */
 export function tableOf(observed: Observed): string {
-  return `${[HEAD, ...HOSTS.map((host) => section(host, observed[host.name] ?? []))].join('\n\n')}\n`;
+  const seenOf = ({ name }: Host | OtherHost) => observed[name] ?? [];
+  const made = HOSTS.map((host) => section(host, seenOf(host)));
+  const missing = OTHER_HOSTS.filter((host) => seenOf(host).length === 0);
+  const reported = OTHER_HOSTS.filter((host) => !missing.includes(host));
+  const list = missing.map(({ name, title }) => `- \`${name}\`: ${title}`).join('\n');
+  const others = reported.map((host) => otherSection(host, seenOf(host)));
+  return `${[HEAD, ...made, OTHERS_HEAD, list, ...others].join('\n\n')}\n`;
 }
 
 const HEAD = `# Hosts on which Vouchbox was tried
@@ -69,24 +81,41 @@ what may differ. Long lists of tests are whole on one of the hosts for x86-64 an
 machine: the times say how long a trial takes there, and nothing about the service. A trial that ran out of time counts as not held. A dash
 stands for a trial that was not run.`;
 
+const OTHERS_HEAD = `## Machines that are not made here
+
+No suite of Debian has their kernel or what is around it. Whoever has one can try it there, in a checkout, as the user who would use it:
+
+\`\`\`sh
+npm run --silent hosts -- --here NAME > report.jsonl
+\`\`\`
+
+It says what the machine is, and tries \`vouchbox doctor\` and \`vouchbox run\` with that user's rights and no others, in a minute.
+\`npm run hosts -- --paste NAME report.jsonl\`, in any checkout, puts such a report into this page. Not tried yet:`;
+
+function otherSection({ name, title, trials }: OtherHost, seen: readonly ObservedTrial[]): string {
+  return [`### ${title}`, '', `\`${name}\`, as it was reported.`, '', ...table(trials, seen)].join('\n');
+}
+
 /** Results of trials that this host no longer has are left out. */
 function section(host: Host, kept: readonly ObservedTrial[]): string {
   const { name, title, cores, memoryMb } = host;
   const trials = allTrials(host);
   const seen = kept.filter(({ trial }) => trials.includes(trial));
-  const rows = TRIALS.filter(({ id }) => trials.includes(id)).map(({ id }) => {
-    const one = seen.find(({ trial }) => trial === id);
-    return one === undefined ? `| ${titleOf(id)} | – | not run | – | – |` : rowOf(one);
-  });
   return [
     `## ${title}`,
     '',
     `\`npm run hosts -- ${name}\`, with ${cores === 1 ? '1 core' : `${cores} cores`} and ${memoryMb} MiB. ${timeOf(seen)}`,
     '',
-    '| tried | held | observed | when | seconds |',
-    '|---|---|---|---|---|',
-    ...rows,
+    ...table(trials, seen),
   ].join('\n');
+}
+
+function table(trials: readonly string[], seen: readonly ObservedTrial[]): readonly string[] {
+  const rows = TRIALS.filter(({ id }) => trials.includes(id)).map(({ id }) => {
+    const one = seen.find(({ trial }) => trial === id);
+    return one === undefined ? `| ${titleOf(id)} | – | not run | – | – |` : rowOf(one);
+  });
+  return ['| tried | held | observed | when | seconds |', '|---|---|---|---|---|', ...rows];
 }
 
 function timeOf(seen: readonly ObservedTrial[]): string {

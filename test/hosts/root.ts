@@ -12,7 +12,7 @@ import { makeInitialFiles } from './initial-files.ts';
 import { digestOf, FILES, PACKAGES, type RootRecipe } from './root-recipe.ts';
 
 const BUILD_MILLISECONDS_MAX = 20 * 60_000;
-const IMAGE_MEGABYTES = 3072;
+const IMAGE_MEGABYTES = 8192;
 
 /** The files that QEMU starts a host from. */
 export interface BuiltRoot {

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { addBackup, addCopyStore, addRestore } from './commands/backup.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addGrade } from './commands/grade.ts';
-import { addDoctor, addPacks, addSetUp } from './commands/host.ts';
+import { addDoctor, addPacks, addSetUp, addVm } from './commands/host.ts';
 import { addAdapter, addMcp } from './commands/interfaces.ts';
 import { addExport, addJobs, addReproduce, addSessions, addVerifyPage } from './commands/jobs.ts';
 import { addAttestationKeys, addKeys } from './commands/keys.ts';
@@ -57,6 +57,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   addProfiles(program);
   addPacks(program);
   addDoctor(program);
+  addVm(program);
   addKeys(program);
   addAttestationKeys(program);
   addWitness(program);

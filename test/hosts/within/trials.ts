@@ -46,6 +46,11 @@ const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'R
 const MADE_FOR_A_USER = [...SHORTEST, 'ESC-06', 'ESC-08', 'ESC-10', 'ESC-15', 'ESC-33', 'RES-05'];
 /** The rights that `vouchbox` takes by itself, for other commands: root of a user namespace with the user's subordinate ids. */
 const ENTER = [`packages/server/native/${process.arch}/svc-enter`, '100000', '100000', '65536'];
+/** An ordinary user to whom nothing was given: no group, no subordinate ids, no directory of its own. */
+const NOBODY = ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', 'env', 'HOME=/nonexistent'];
+const NUMBER_FIX = 'sysctl -w user.max_user_namespaces=15000';
+/** The rights that `vouchbox` takes by itself for such a user. */
+const ENTER_ALONE = [...NOBODY, ...ENTER.slice(0, 1), '0', '0', '0'];
 const SANDBOX = 'packages/server/src/sandbox';
 const CONTRACT_TESTS = ['test/contract/outcomes.test.ts', 'test/contract/posture.test.ts'];
 /** The limits of the contract, and what a job's detail and receipt say of its cell. */
@@ -119,16 +124,53 @@ export const TRIALS: readonly Trial[] = [
     id: 'alone',
     title:
       '`vouchbox run` of an ordinary user to whom nothing was given: a program is heard, and ended by who watches its memory',
-    command: ['sh', '-c', runScript('setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/nonexistent')],
+    command: ['sh', '-c', runScript(NOBODY.join(' '))],
     secondsMax: 900,
     needsRoot: true,
     judge: judgeRun,
   },
-  missingTrial('refused', {
-    user: 'nobody',
-    lacks: 'user namespaces',
-    fix: 'sysctl -w kernel.unprivileged_userns_clone=1',
-  }),
+  {
+    id: 'doctor-alone',
+    title:
+      '`vouchbox doctor` of an ordinary user to whom nothing was given: programs are isolated by the namespace class',
+    command: [...NOBODY, 'vouchbox', 'doctor', '--data-dir', '/tmp/doctor-alone'],
+    secondsMax: 600,
+    needsRoot: true,
+    judge: judgeUsersDoctor,
+  },
+  hostileAs('hostile-alone', 'attacks on a namespace cell of an ordinary user to whom nothing was given', ENTER_ALONE),
+  ...refusedTrials('', 'their own user namespaces', 'sysctl -w kernel.unprivileged_userns_clone=1'),
+  ...refusedTrials('-by-number', 'any user namespace', NUMBER_FIX),
+  {
+    id: 'run-refused-root',
+    title: '`vouchbox run` of root without any user namespace says so and runs nothing',
+    command: ['sh', '-c', runScript()],
+    secondsMax: 300,
+    judge: judgeRefusal(NUMBER_FIX),
+  },
+  {
+    id: 'many-users',
+    title: 'three of many users run a program at the same time, each with other rights: each is heard',
+    command: ['node', 'test/hosts/within/many-users.ts'],
+    secondsMax: 1200,
+    needsRoot: true,
+    judge: ({ code, output }) => ({ held: code === 0, observed: lastLines(output, 3) }),
+  },
+  ...(['podman', 'docker'] as const).flatMap(containerTrials),
+  {
+    id: 'doctor-here',
+    title: '`vouchbox doctor` of this user: programs are isolated',
+    command: ['vouchbox', 'doctor'],
+    secondsMax: 600,
+    judge: judgeUsersDoctor,
+  },
+  {
+    id: 'run-here',
+    title: '`vouchbox run` of this user: a program is heard, and ended when it takes too much memory',
+    command: ['sh', '-c', runScript()],
+    secondsMax: 600,
+    judge: judgeRun,
+  },
   {
     id: 'doctor-user',
     title: '`vouchbox doctor` of an ordinary user: programs are isolated by the namespace class',
@@ -137,7 +179,7 @@ export const TRIALS: readonly Trial[] = [
     secondsMax: 600,
     judge: judgeUsersDoctor,
   },
-  userTrial(),
+  hostileAs('hostile-user', 'attacks on a namespace cell of an ordinary user', ENTER),
   {
     id: 'crossings-user',
     title: 'features of a job in cells of an ordinary user, as `npm run crossings` tries them',
@@ -229,37 +271,61 @@ function hostileTrial(
   return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or '), '-t', titles]);
 }
 
-interface Missing {
-  readonly user: string;
-  readonly lacks: string;
-  readonly fix: string;
-}
-
-/** One check says what is missing, and the command fails. */
-function missingTrial(id: string, { user, lacks, fix }: Missing): Trial {
-  return {
-    id,
-    title: `\`vouchbox doctor\` of an ordinary user without ${lacks} says so`,
-    command: ['setpriv', `--reuid=${user}`, '--regid=nogroup', '--clear-groups', 'vouchbox', 'doctor'],
-    env: { HOME: '/nonexistent' },
-    secondsMax: 300,
-    needsRoot: true,
-    judge({ code, output }) {
-      const lines = stripVTControlCharacters(output).split('\n');
-      const at = lines.findIndex((line) => line.startsWith('fail  this process is root'));
-      const said = `${lines[at] ?? ''} ${lines[at + 1] ?? ''}`.replace(/ +/g, ' ');
-      return { held: code === 1 && said.includes(fix), observed: at >= 0 ? said : lastLines(output, 6) };
+/** One check says what is missing, and so does a command that would run a program. Both fail. */
+function refusedTrials(id: string, lacks: string, fix: string): readonly Trial[] {
+  const asNobody = { env: { HOME: '/nonexistent' }, secondsMax: 300, needsRoot: true } as const;
+  return [
+    {
+      ...asNobody,
+      id: `refused${id}`,
+      title: `\`vouchbox doctor\` of an ordinary user without ${lacks} says so`,
+      command: [...NOBODY, 'vouchbox', 'doctor'],
+      judge({ code, output }) {
+        const lines = stripVTControlCharacters(output).split('\n');
+        const at = lines.findIndex((line) => line.startsWith('fail  this process is root'));
+        const said = `${lines[at] ?? ''} ${lines[at + 1] ?? ''}`.replace(/ +/g, ' ');
+        return { held: code === 1 && said.includes(fix), observed: at >= 0 ? said : lastLines(output, 6) };
+      },
     },
-  };
+    {
+      ...asNobody,
+      id: `run-refused${id}`,
+      title: `\`vouchbox run\` of an ordinary user without ${lacks} says so and runs nothing`,
+      command: ['sh', '-c', runScript(NOBODY.join(' '))],
+      judge: judgeRefusal(fix),
+    },
+  ];
 }
 
-function userTrial(): Trial {
-  const title = 'attacks on a namespace cell of an ordinary user';
-  const trial = hostileTrial('hostile-user', title, ['namespace'], MADE_FOR_A_USER);
-  return {
-    ...trial,
-    command: [...ENTER, '/opt/vouchbox/node_modules/.bin/node', 'node_modules/.bin/vitest', ...trial.command.slice(1)],
+function judgeRefusal(fix: string): Trial['judge'] {
+  return ({ output }) => ({
+    held: output.includes(fix) && !output.includes('hello from'),
+    observed: lastLines(output, 2),
+  });
+}
+
+/** The image that this machine was given, in Podman of an ordinary user, or in Docker. */
+function containerTrials(engine: 'podman' | 'docker'): readonly Trial[] {
+  const name = { podman: "an ordinary user's Podman", docker: 'Docker' }[engine];
+  const titles = {
+    bare: `the image in ${name} with nothing but its name: the start says what is missing`,
+    user: `the image in ${name} with the rights of a user without a capability: a job of each kind`,
   };
+  return (['bare', 'user'] as const).map((way) => ({
+    id: `${engine}-${way}`,
+    title: titles[way],
+    command: ['node', 'test/hosts/within/containers.ts', engine, way],
+    secondsMax: 2400,
+    needsRoot: true,
+    judge: ({ code, output }) => ({ held: code === 0, observed: lastLines(output, 3) }),
+  }));
+}
+
+/** By these words' user. */
+function hostileAs(id: string, title: string, words: readonly string[]): Trial {
+  const trial = hostileTrial(id, title, ['namespace'], MADE_FOR_A_USER);
+  const vitest = ['/opt/vouchbox/node_modules/.bin/node', 'node_modules/.bin/vitest', ...trial.command.slice(1)];
+  return { ...trial, command: [...words, ...vitest] };
 }
 
 function testsTrial(id: string, title: string, words: readonly string[]): Trial {

@@ -4,6 +4,7 @@ import type { DoctorCommandOptions } from '../doctor.ts';
 import { EXIT } from '../failures/exit-code.ts';
 import type { PacksOptions } from '../operator/packs.ts';
 import type { SetUpOptions } from '../operator/setup.ts';
+import type { VmOptions } from '../operator/vm.ts';
 import { ending, withDataDirectory, withJson } from './options.ts';
 
 /** `vouchbox setup`: installs what this host lacks for isolating programs, as far as this user may, and names the rest. */
@@ -14,6 +15,18 @@ export function addSetUp(program: Command): void {
     .option('--apparmor', 'as root: let ordinary users make cells where AppArmor refuses them user namespaces')
     .action(async (options: SetUpOptions) => ending((await import('../operator/setup.ts')).setUp(options)));
   withJson(command);
+}
+
+/** `vouchbox vm`. */
+export function addVm(program: Command): void {
+  program
+    .command('vm')
+    .description('print a Linux machine for Lima, in which a Mac has cells')
+    .option('--start', 'start it with limactl instead, and make it the first time')
+    .option('--checkout <directory>', 'the checkout that it gets a copy of (default: the one of this command)')
+    .action(async (options: VmOptions) =>
+      ending(import('../operator/vm.ts').then(({ vmCommand }) => vmCommand(options))),
+    );
 }
 
 /** `vouchbox doctor`. */

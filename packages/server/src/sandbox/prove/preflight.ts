@@ -13,7 +13,7 @@ import { openHostCells } from '../classes/subprocess/host-cells.ts';
 import type { PackLeftOut, TakenPacks } from '../packs/load-packs.ts';
 import { SYSTEM_LANGUAGES } from '../program/language-runs.ts';
 import type { PreparedCell, Provider } from '../sandbox.ts';
-import { type CanaryResult, runCanaries, runLateAgain } from './canary.ts';
+import { runCanaries, runLateAgain } from './canary.ts';
 import { proveCellsApart } from './cells-apart.ts';
 import { provePacks } from './prove-packs.ts';
 
@@ -31,7 +31,7 @@ export class NoProviderError extends Error {
     super(
       `no cells can be made here: ${sayReasons(rejections.map(({ candidate, problem }) => [candidate, oneLine(problem)]))}` +
         ' (`vouchbox doctor` tries every control. Three ways out: run the service on Linux as root, with at least the rights of' +
-        ' deploy/vouchbox.service; in a container, give it what deploy/compose.yaml gives; or, for development alone, set' +
+        ' deploy/vouchbox.service; in a container, give it what docs/operating/containers.md names; or, for development alone, set' +
         ' SERVICE_PROVIDER=subprocess, which isolates nothing)',
     );
     this.rejections = rejections;
@@ -86,7 +86,9 @@ export async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'
   const isolation = passed[0]?.posture.isolation_class ?? null;
   if (isolation === null) {
     await cells[Symbol.asyncDispose]();
-    throw new Error(results.map(describe).join(', '));
+    throw new Error(
+      sayReasons(results.map((result) => [result.language, 'problem' in result ? result.problem : 'passed'])),
+    );
   }
   // The subprocess, which has no groups either, holds no number of processes and says so.
   if (!cells.hasGroups && isolation !== 'none') await orNone(proveCellsApart(cells), cells);
@@ -165,10 +167,6 @@ function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
 /** The `system` pack, whose languages were already proven. */
 function isSystem({ name }: RuntimePack): boolean {
   return name === SYSTEM_PACK;
-}
-
-function describe(result: CanaryResult): string {
-  return 'problem' in result ? `${result.language} ${result.problem}` : `${result.language} passed`;
 }
 
 function oneLine(text: string): string {

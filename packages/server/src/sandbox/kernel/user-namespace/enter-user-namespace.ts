@@ -5,7 +5,7 @@
  */
 import { enterProgram } from './apparmor.ts';
 import { missingRights, missingUsers } from './ordinary-user.ts';
-import { ownFacts } from './own-facts.ts';
+import { ownFacts, refusalOfRoot } from './own-facts.ts';
 import { scopeWords } from './own-scope.ts';
 
 /** No others are mapped. */
@@ -32,10 +32,16 @@ export function enterUserNamespace(): void {
   process.execve(program, [program, ...ranges, ...command]);
 }
 
-/** All that this user's process lacks to make cells, with what to do about each; null for root, here or of the host. */
+/** All that this process lacks to make cells, with what to do about each; null if nothing. Root needs user namespaces, too. */
 export function whyNoCells(): { readonly missing: string; readonly fix: string } | null {
-  if (process.geteuid?.() === 0) return null;
-  const lacking = process.platform === 'linux' ? missingRights(ownFacts()) : [];
+  if (process.geteuid?.() === 0) {
+    const refusal = refusalOfRoot();
+    return refusal === null ? null : { missing: 'user namespaces', fix: `sysctl -w ${refusal}` };
+  }
+  if (process.platform !== 'linux') {
+    return { missing: 'a Linux kernel', fix: 'vouchbox vm prints a machine for Lima; on Windows use WSL2' };
+  }
+  const lacking = missingRights(ownFacts());
   if (lacking.length === 0) return { missing: 'the rights of root', fix: 'run it as root' };
   const all = (member: 'missing' | 'fix') => [...new Set(lacking.map((right) => right[member]))].join(', and ');
   return { missing: all('missing'), fix: `${all('fix')}; or run it as root` };

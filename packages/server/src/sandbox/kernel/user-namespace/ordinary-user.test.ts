@@ -4,6 +4,7 @@ import { missingRights, missingUsers, type OrdinaryUserFacts, subordinatesIn } f
 const ALLOWED: OrdinaryUserFacts = {
   user: 'ada',
   refusals: [],
+  saidOnTrial: null,
   hasName: true,
   hasMappers: true,
   users: { first: 100_000, count: 65_536 },
@@ -37,6 +38,15 @@ describe('an ordinary user', () => {
     ['the right to new privileges', { noNewPrivileges: true }, /NoNewPrivileges=yes/],
   ])('learns what to do about %s, for users that only its cells have', (_, facts, fix) => {
     expect(missingUsers({ ...ALLOWED, ...facts })?.fix).toMatch(fix);
+  });
+
+  it.each([
+    ['make a user namespace: No space left on device', /^as root: sysctl -w user.max_user_namespaces=15000$/],
+    ['make a user namespace: Operation not permitted', /^in a container, start it with what docs.operating.containers/],
+  ])('learns what to do where the kernel says %j', (saidOnTrial, fix) => {
+    const [right] = missingRights({ ...ALLOWED, saidOnTrial });
+    expect(right?.missing).toContain(saidOnTrial);
+    expect(right?.fix).toMatch(fix);
   });
 
   it('learns everything at once without which there are no cells', () => {

@@ -10,6 +10,8 @@ export interface OrdinaryUserFacts {
   readonly user: string;
   /** The settings of the kernel by which it refuses user namespaces to ordinary users, as `NAME=VALUE` that would allow them. */
   readonly refusals: readonly string[];
+  /** What the kernel says to a user namespace of this user where no setting refuses it; null if it makes one. */
+  readonly saidOnTrial: string | null;
   /** Whether it is in the user database, as newuidmap(1) wants. */
   readonly hasName: boolean;
   /** Whether newuidmap(1) and newgidmap(1) are installed. */
@@ -33,14 +35,24 @@ export interface MissingRight {
 export const SUBORDINATES_MIN = 1024;
 
 /** All without which no cell can be made, at once. */
-export function missingRights({ refusals, isBuilt }: OrdinaryUserFacts): readonly MissingRight[] {
+export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFacts): readonly MissingRight[] {
   return [
     ...refusals.map((refusal) => ({
       missing: 'user namespaces of an ordinary user',
       fix: refusal.startsWith('kernel.apparmor') ? APPARMOR : `as root: sysctl -w ${refusal}`,
     })),
+    ...(saidOnTrial === null
+      ? []
+      : [{ missing: `user namespaces (the kernel says: ${saidOnTrial})`, fix: fixOf(saidOnTrial) }]),
     ...(isBuilt ? [] : [{ missing: 'what the set-up builds', fix: 'vouchbox setup' }]),
   ];
+}
+
+/** The kernel has a number of them for each user. Whatever else refuses them is around this process. */
+function fixOf(said: string): string {
+  return said.endsWith('No space left on device')
+    ? 'as root: sysctl -w user.max_user_namespaces=15000'
+    : 'in a container, start it with what docs/operating/containers.md names';
 }
 
 /** AppArmor's rule stays for everybody else: a profile names one program that no user can write. */

@@ -1,9 +1,10 @@
 /** Reads what `ordinary-user.ts` decides by, for this process. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { nativeProblem } from '../../native/native.ts';
-import { isAllowedByProfile } from './apparmor.ts';
+import { enterProgram, isAllowedByProfile } from './apparmor.ts';
 import { type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
 
 /** The programs that `enter.c` starts. */
@@ -12,27 +13,43 @@ const MAPPERS = ['/usr/bin/newuidmap', '/usr/bin/newgidmap'];
 /** The one that a profile may except a program from. */
 const APPARMOR = 'kernel.apparmor_restrict_unprivileged_userns';
 
+/** The one that is for root as well. */
+const OF_ALL = 'user.max_user_namespaces';
+
 /** Settings below /proc/sys, the value by which each refuses user namespaces, and one that allows them. */
 const SETTINGS = [
   { name: 'kernel.unprivileged_userns_clone', refuses: '0', allows: '1' },
-  { name: 'user.max_user_namespaces', refuses: '0', allows: '15000' },
+  { name: OF_ALL, refuses: '0', allows: '15000' },
   { name: APPARMOR, refuses: '1', allows: '0' },
 ] as const;
 
 export function ownFacts(): OrdinaryUserFacts {
   const names = namesOfUser();
+  const refusals = refusalsBy(SETTINGS).filter((refusal) => !refusal.startsWith(APPARMOR) || !isAllowedByProfile());
+  const isBuilt = nativeProblem(['svc-enter']) === null;
   return {
     user: names[0] as string,
-    refusals: SETTINGS.filter(({ name, refuses }) => settingOf(name) === refuses)
-      .filter(({ name }) => name !== APPARMOR || !isAllowedByProfile())
-      .map(({ name, allows }) => `${name}=${allows}`),
+    refusals,
+    saidOnTrial: isBuilt && refusals.length === 0 ? saidOnTrial() : null,
     hasName: names.length > 1,
     hasMappers: MAPPERS.every((program) => existsSync(program)),
     users: subordinatesIn(readIfThere('/etc/subuid'), names),
     groups: subordinatesIn(readIfThere('/etc/subgid'), names),
     noNewPrivileges: /^NoNewPrivs:\s*1$/m.test(readIfThere('/proc/self/status')),
-    isBuilt: nativeProblem(['svc-enter']) === null,
+    isBuilt,
   };
+}
+
+/** The setting by which the kernel refuses user namespaces to root as well, and its cells need them too; null if it does not. */
+export function refusalOfRoot(): string | null {
+  return refusalsBy(SETTINGS.filter(({ name }) => name === OF_ALL))[0] ?? null;
+}
+
+/** Each as `NAME=VALUE` that would allow them. */
+function refusalsBy(settings: readonly (typeof SETTINGS)[number][]): readonly string[] {
+  return settings
+    .filter(({ name, refuses }) => settingOf(name) === refuses)
+    .map(({ name, allows }) => `${name}=${allows}`);
 }
 
 /** A user may be in no database: then it has its number alone. */
@@ -43,6 +60,12 @@ function namesOfUser(): readonly string[] {
   } catch {
     return [number];
   }
+}
+
+/** What the kernel says to a user namespace of this user; null if it makes one. A container's filter is in no file. */
+function saidOnTrial(): string | null {
+  const { status, stderr } = spawnSync(enterProgram(), ['0', '0', '0', '/bin/true'], { encoding: 'utf8' });
+  return status === 0 ? null : stderr.trim().replace(/^vouchbox: /, '');
 }
 
 function settingOf(name: string): string {

@@ -1,0 +1,57 @@
+/** Builds the image of `deploy/Containerfile` from a copy of this tree, with Podman and without a registry of images. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { copySources } from '../hosts/checkout.ts';
+import { makeCleanRoot, run } from '../set-up/clean-root.ts';
+
+const BASE = 'docker.io/library/debian:bookworm-slim';
+export const NAME = 'localhost/vouchbox';
+
+/** Podman with its images below a directory. They need no file system of their own there. */
+export class Podman {
+  readonly #words: readonly string[];
+
+  constructor(directory: string) {
+    const storage = ['--root', join(directory, 'storage'), '--runroot', join(directory, 'run')];
+    this.#words = [...storage, '--storage-driver', 'vfs', '--cgroup-manager', 'cgroupfs'];
+  }
+
+  run(...words: readonly string[]): string {
+    return run('podman', [...this.#words, ...words]).trim();
+  }
+
+  /** Builds from a directory, showing what is said. */
+  build(directory: string): void {
+    // This machine may not be able to run a container; the build then only has a root of its own.
+    const words = ['build', '--isolation', 'chroot', '--network', 'host', '--pull=missing', '--layers=false'];
+    const file = ['--file', join(directory, 'deploy/Containerfile')];
+    const { status } = spawnSync('podman', [...this.#words, ...words, ...file, '--tag', NAME, directory], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    if (status !== 0) throw new Error('the image was not built');
+  }
+}
+
+/** Makes a stand-in for Debian's published image: its essential packages, and apt's sources as that image has them. */
+function makeBase(podman: Podman, work: string): void {
+  const root = join(work, 'base');
+  const settings = Object.entries(makeCleanRoot(root, [])).flatMap(([name, value]) => [
+    '--change',
+    `ENV ${name}=${value}`,
+  ]);
+  const archive = join(work, 'base.tar');
+  run('tar', ['--create', '--file', archive, '--directory', root, '--one-file-system', '.']);
+  podman.run('import', ...settings, archive, BASE);
+  for (const path of [root, archive]) rmSync(path, { recursive: true });
+}
+
+/** Builds it in this directory, whose storage then has it. The base is made here, unless Debian's own is asked for. */
+export function buildImage(work: string, { isPublished = false } = {}): Podman {
+  const podman = new Podman(work);
+  if (!isPublished) makeBase(podman, work);
+  mkdirSync(join(work, 'context'));
+  copySources(join(work, 'context'));
+  podman.build(join(work, 'context'));
+  return podman;
+}

@@ -1,0 +1,125 @@
+/**
+ * Runs the service in a container on this host, with Podman of an ordinary user or with Docker: `ENGINE bare` gives it
+ * nothing and prints what its start says, `ENGINE user` starts it as docs/operating/containers.md and deploy/compose.user.yaml
+ * do, and has it run a job of each kind. Prints what failed, and exits with 1 if anything did.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createServiceClient } from '@vouchbox/client';
+import { jobProblems } from '../../deploy/capability-trial.ts';
+
+const ARCHIVE = '/opt/vouchbox/image.tar';
+const USER = 'captain';
+const HOME = `/home/${USER}`;
+const CHECKOUT = `${HOME}/vouchbox`;
+const URL = 'http://127.0.0.1:8080';
+const COMMAND = '/opt/vouchbox/node_modules/.bin/vouchbox';
+const DATA = '/home/vouchbox/data';
+const READY_SECONDS_MAX = 1200;
+
+/** How each engine is called, in a directory with `deploy/`. */
+const ENGINES = { podman: asCaptain(), docker: [] as readonly string[] };
+type Engine = keyof typeof ENGINES;
+
+/** A session of the user's own, which has a user manager and so a control group. */
+function asCaptain(): readonly string[] {
+  const uid = '$(id -u captain)';
+  const words = `exec setpriv --reuid=${USER} --regid=${USER} --init-groups env HOME=${HOME} XDG_RUNTIME_DIR=/run/user/${uid}`;
+  return ['sh', '-c', `${words} DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/${uid}/bus "$@"`, 'sh'];
+}
+
+function run(engine: Engine, ...words: readonly string[]): { readonly code: number | null; readonly said: string } {
+  const [command = '', ...rest] = [...ENGINES[engine], ...words];
+  const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', cwd: CHECKOUT });
+  return { code: status, said: `${stdout}${stderr}`.trim() };
+}
+
+/** @throws Error with what it said */
+function must(engine: Engine, ...words: readonly string[]): string {
+  const { code, said } = run(engine, ...words);
+  if (code !== 0) throw new Error(`${words.slice(0, 3).join(' ')}: ${said.slice(-1500)}`);
+  return said;
+}
+
+/** Makes the user, with what is named in the documents, and gives the image to the engine. */
+function prepare(engine: Engine): void {
+  if (!existsSync(HOME)) {
+    execFileSync('useradd', ['--create-home', '--shell', '/bin/sh', USER]);
+    execFileSync('sh', ['-c', `systemctl start "user@$(id -u ${USER}).service"`]);
+    cpSync('/opt/vouchbox/deploy', `${CHECKOUT}/deploy`, { recursive: true });
+    writeFileSync(`${CHECKOUT}/deploy/metrics-token`, 'a-token-for-metrics-that-is-long-enough\n');
+    execFileSync('chown', ['--recursive', `${USER}:`, HOME]);
+  }
+  if (engine === 'docker') execFileSync('systemctl', ['start', 'docker']);
+  if (run(engine, engine, 'image', 'inspect', 'vouchbox').code === 0) return;
+  must(engine, engine, 'load', '--input', ARCHIVE);
+  must(engine, engine, 'tag', 'localhost/vouchbox', 'vouchbox');
+}
+
+/** What a start says that was given nothing: as root of the container, and as its user. */
+function bare(engine: Engine): readonly string[] {
+  return [[], ['--user', '1000:1000', '--env', `SERVICE_DATA_DIR=${DATA}`]].flatMap((words) => {
+    const { code, said } = run(engine, engine, 'run', '--rm', ...words, 'vouchbox', 'serve');
+    const line = said.split('\n').at(-1) ?? '';
+    process.stdout.write(`${words.length === 0 ? 'as root' : 'as its user'}: ${line}\n`);
+    return code !== 0 && said.includes('docs/operating/containers.md') ? [] : [`${code}: ${said.slice(-1500)}`];
+  });
+}
+
+/** The command of the document, as it is there; Docker has a compose file. */
+function start(engine: Engine): void {
+  if (engine === 'docker') {
+    must(
+      engine,
+      'docker-compose',
+      '--file',
+      'deploy/compose.user.yaml',
+      '--project-name',
+      'vouchbox',
+      'up',
+      '--detach',
+    );
+    return;
+  }
+  const page = readFileSync('/opt/vouchbox/docs/operating/containers.md', 'utf8');
+  const [, command = ''] = /```sh\n(podman run [\s\S]*?)```/.exec(page) ?? [];
+  must(engine, 'sh', '-ec', command);
+}
+
+const CONTAINERS: Readonly<Record<Engine, string>> = { podman: 'vouchbox', docker: 'vouchbox-vouchbox-1' };
+
+async function becomesReady(): Promise<boolean> {
+  const deadline = performance.now() + READY_SECONDS_MAX * 1000;
+  while (performance.now() < deadline) {
+    const answer = await fetch(`${URL}/readyz`).catch(() => null);
+    if (answer?.ok === true) return true;
+    await delay(500);
+  }
+  return false;
+}
+
+/** The faults of a job of each kind, and of the end. */
+async function user(engine: Engine): Promise<readonly string[]> {
+  start(engine);
+  const container = CONTAINERS[engine];
+  const within = [engine, 'exec', container, COMMAND];
+  if (!(await becomesReady())) return [`not ready: ${run(engine, engine, 'logs', container).said.slice(-1500)}`];
+  const { key } = JSON.parse(must(engine, ...within, 'keys', 'create', '--tenant', 'acme', '--json')) as {
+    key: string;
+  };
+  const client = createServiceClient({ baseUrl: URL, apiKey: key });
+  const problems = await jobProblems(client);
+  const { isolation_class } = await client.capabilities();
+  must(engine, engine, 'stop', '--time', '300', container);
+  const code = must(engine, engine, 'inspect', '--format', '{{.State.ExitCode}}', container);
+  process.stdout.write(`${isolation_class}, ${problems.length === 0 ? 'every job as it should' : 'problems'}\n`);
+  return [...problems, ...(code === '0' ? [] : [`stopped with ${code}`])];
+}
+
+const [engine, way] = process.argv.slice(2) as [Engine, 'bare' | 'user'];
+prepare(engine);
+for (const problem of await { bare: async () => bare(engine), user: () => user(engine) }[way]()) {
+  process.stdout.write(`${problem}\n`);
+  process.exitCode = 1;
+}
