@@ -270,11 +270,11 @@ test('headers and media types are those that answers have', {
   tags: ['Headers-1', 'Headers-2', 'Headers-3', 'Headers-4'],
 }, () => {
   const text = JSON.stringify(openApiDocument());
-  const headers = [...text.matchAll(/"#\/components\/headers\/(?:Known-|Page-|File-|Log-)?([^"]+)"/g)].map(
+  const headers = [...text.matchAll(/"#\/components\/headers\/(?:Known-|Front-|Page-|File-|Log-)?([^"]+)"/g)].map(
     ([, name]) => name,
   );
   expect(new Set(spelled('Headers-1', 'Headers-2', 'Headers-3'))).toEqual(new Set(headers));
-  const types = [...text.matchAll(/"((?:application|text)\/[^"]+)":\{"schema"/g)].map(([, type]) => type);
+  const types = [...text.matchAll(/"((?:application|text|image)\/[^"]+)":\{"schema"/g)].map(([, type]) => type);
   expect(new Set(spelled('Headers-4'))).toEqual(new Set(types));
 });
 

@@ -21,6 +21,7 @@ const packages = [
   'adapters',
   'verify-page',
   'dashboard',
+  'docs-site',
 ];
 let rules: ICruiseOptions;
 
@@ -93,6 +94,7 @@ describe('a planted violation of a rule is noticed', () => {
     ['floor-of-adapters', 'packages/adapters/src/a.ts', "import '@vouchbox/server';"],
     ['floor-of-verify-page', 'packages/verify-page/src/a.ts', "import '@vouchbox/client';"],
     ['floor-of-dashboard', 'packages/dashboard/src/a.ts', "import '@vouchbox/server';"],
+    ['floor-of-docs-site', 'packages/docs-site/src/a.ts', "import '@vouchbox/client';"],
     ['floor-of-cli', 'packages/cli/src/a.ts', "import '@vouchbox/dashboard';"],
     ['packages-meet-at-their-index', 'packages/client/src/b.ts', "import '../../protocol/src/inner.ts';"],
     ['floor-of-server-http', 'packages/server/src/http/a.ts', "import '../store/inner.ts';"],

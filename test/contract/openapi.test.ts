@@ -72,6 +72,11 @@ for (const [file, content] of [
   ['dashboard/index.html', '<!doctype html>'],
   ['dashboard/assets/a.js', '1'],
   ['dashboard/assets/a.js.gz', gzipSync('1')],
+  ['docs-site/front.html', '<!doctype html>'],
+  ['docs-site/a.html', '<!doctype html>'],
+  ['docs-site/a.html.gz', gzipSync('<!doctype html>')],
+  ['docs-site/assets/a.js', '1'],
+  ['docs-site/assets/a.js.gz', gzipSync('1')],
 ] as const) {
   mkdirSync(join(built, file, '..'), { recursive: true });
   writeFileSync(join(built, file), content);
@@ -118,6 +123,7 @@ const pathOf = ({ path }: ContractOperation) =>
     .replace('{grading}', 'grading_x')
     .replace('{session}', 'one')
     .replace('{view}', 'jobs/1')
+    .replace('{page}', 'a.html')
     .replace('{file}', 'a.js')
     .replace('{tile}', '0/000');
 
@@ -147,7 +153,7 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
   } = change;
   const query = [NEEDED[id], asked].filter(Boolean).join('&');
   const lines = [
-    `${method} ${path.replace('{id}', job_id).replace('{seq}', '3').replace('{sha256}', sha256).replace('{grading}', grading).replace('{session}', session).replace('{view}', 'jobs/1').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
+    `${method} ${path.replace('{id}', job_id).replace('{seq}', '3').replace('{sha256}', sha256).replace('{grading}', grading).replace('{session}', session).replace('{view}', 'jobs/1').replace('{page}', 'a.html').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
     'Host: x',
   ];
   if (key !== null) lines.push(`Authorization: Bearer ${key}`);
@@ -360,7 +366,7 @@ describe('a success has exactly the status, the headers and the media type that 
   tags: ['Versioning-1'],
 }, () => {
   test.each(operations)('%s', async (_id, operation) => {
-    const etag = BUILT.flatMap((page) => [page.html, ...page.assets]).find(
+    const etag = BUILT.flatMap((page) => [page.html, ...page.files.values()]).find(
       ({ path }) => path === pathOf(operation),
     )?.etag;
     const known: Change = { headers: `If-None-Match: ${etag ?? BUILT[1]?.html.etag}\r\n`, server: {} };

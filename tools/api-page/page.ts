@@ -50,7 +50,7 @@ shown that belong to the operation.
 - **Refusals** have one form, and \`code\` says why: see [Refusals](#refusals). Wait for \`Retry-After\` seconds where it is sent.
 - **HEAD and OPTIONS**: each GET also answers HEAD, and each path OPTIONS. In the path, \`{id}\` is a job id, and \`{grading}\` that of a
   grading.
-- **Pages**: \`/\`, \`/dashboard\` and what is below it, and \`/verify\` are for people. [SPEC.md](SPEC.md#pages) has their headers.
+- **Pages**: \`/\`, \`/dashboard\`, \`/docs\` and what is below them, and \`/verify\` are for people. [SPEC.md](SPEC.md#pages) has their headers.
 
 ${commonRefusals()}`;
 

@@ -40,6 +40,7 @@ function digestOfSources(folder) {
     join(root, 'package-lock.json'),
     ...filesBelow(join(root, 'tools/pages')),
     ...packagesOf(folder).flatMap((name) => filesBelow(join(root, 'packages', name))),
+    ...(folder === 'docs-site' ? documents() : []),
   ];
   for (const file of files) {
     const bytes = readFileSync(file);
@@ -61,14 +62,25 @@ function packagesOf(folder) {
 }
 
 /** No page is made of a test, or of what is beside the sources for people. */
-const NOT_A_SOURCE = /\.(test|fixture)\.tsx?$|\.md$/;
+const isSource = (name) => !/\.(test|fixture)\.tsx?$|\.md$/.test(name);
 
-function filesBelow(directory) {
+/** What the documents are made of: pages and pictures, wherever they lie. */
+function documents() {
+  const isDocument = (name) => /\.(md|svg|png)$/.test(name);
+  const folders = ['docs', 'clients', 'examples', 'packages'];
+  return [
+    ...readdirSync(root).flatMap((name) => (name.endsWith('.md') ? [join(root, name)] : [])),
+    ...folders.flatMap((folder) => filesBelow(join(root, folder), isDocument)),
+  ];
+}
+
+function filesBelow(directory, isMeant = isSource) {
   return readdirSync(directory, { withFileTypes: true })
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .flatMap((entry) => {
       const path = join(directory, entry.name);
-      if (entry.isDirectory()) return ['node_modules', 'test', 'dist'].includes(entry.name) ? [] : filesBelow(path);
-      return NOT_A_SOURCE.test(entry.name) ? [] : [path];
+      if (entry.isDirectory())
+        return ['node_modules', 'test', 'dist', 'pages'].includes(entry.name) ? [] : filesBelow(path, isMeant);
+      return isMeant(entry.name) ? [path] : [];
     });
 }

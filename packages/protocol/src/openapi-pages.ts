@@ -9,9 +9,10 @@ type Node = Record<string, unknown>;
 const required = { required: true };
 const sameOrigin = Type.Enum(['same-origin']);
 
-/** The headers of the pages, by the names of the components. `Page-`, `File-` and `Log-` are no part of the header. */
+/** The headers of the pages, by the names of the components. `Front-`, `Page-`, `File-` and `Log-` are no part of the header. */
 export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
   Vary: { description: 'The body may be compressed.', schema: Type.Enum(['Accept-Encoding']), ...required },
+  'Front-Vary': { description: 'A browser gets a page.', schema: Type.Enum(['Accept']), ...required },
   'Content-Encoding': {
     description: 'How the body is compressed, if it is.',
     schema: Type.Enum(['gzip']),
@@ -45,12 +46,15 @@ export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
 };
 
 const ALWAYS = ['X-Request-Id', 'X-Content-Type-Options'];
+const OF_HTML = [
+  'Content-Security-Policy',
+  'Referrer-Policy',
+  'Cross-Origin-Opener-Policy',
+  'Cross-Origin-Resource-Policy',
+];
 const OF_KIND = {
-  front: ['Cache-Control'],
-  html: [
-    ...['Page-Cache-Control', 'ETag', 'Vary', 'Content-Security-Policy', 'Referrer-Policy'],
-    ...['Cross-Origin-Opener-Policy', 'Cross-Origin-Resource-Policy'],
-  ],
+  front: ['Cache-Control', 'Front-Vary', ...OF_HTML],
+  html: ['Page-Cache-Control', 'ETag', 'Vary', ...OF_HTML],
   file: ['File-Cache-Control', 'ETag', 'Vary', 'Cross-Origin-Resource-Policy'],
   log: ['Log-Cache-Control', 'Log-ETag', 'Access-Control-Allow-Origin'],
 } as const;
@@ -64,7 +68,7 @@ const OF_KIND_CODES = {
 
 function headersOf(names: readonly string[]): Node {
   return Object.fromEntries(
-    names.map((name) => [name.replace(/^(?:Page|File|Log)-/, ''), { $ref: `#/components/headers/${name}` }]),
+    names.map((name) => [name.replace(/^(?:Front|Page|File|Log)-/, ''), { $ref: `#/components/headers/${name}` }]),
   );
 }
 
@@ -78,7 +82,8 @@ export function pagePaths(): Node {
 function parametersIn(path: string): Node {
   const [, name] = /\{(\w+)\}/.exec(path) ?? [];
   if (name === undefined) return {};
-  const description = name === 'file' ? 'As the page names it.' : 'Any path below, with more than one part too.';
+  const isView = name === 'view';
+  const description = isView ? 'Any path below, with more than one part too.' : 'As the page names it.';
   return { parameters: [{ name, in: 'path', required: true, description, schema: Type.String() }] };
 }
 

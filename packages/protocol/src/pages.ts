@@ -18,7 +18,7 @@ export const FrontPage = Type.Object({
 interface PageRow {
   readonly path: `/${string}`;
   readonly summary: string;
-  /** `front` is JSON, `html` a page, `file` what a page loads, and `log` what the log says. */
+  /** `front` is JSON or a page, `html` a page, `file` what a page loads, and `log` what the log says. */
   readonly kind: 'front' | 'html' | 'file' | 'log';
   /** Each media type with the schema of its body. */
   readonly content: Readonly<Record<string, TSchema>>;
@@ -34,13 +34,14 @@ const Text = Type.String();
 const NOTE = { [LOG_MEDIA_TYPE]: Text };
 const HTML = { 'text/html; charset=utf-8': Text };
 const FILES = { 'text/javascript; charset=utf-8': Text, 'text/css; charset=utf-8': Text };
+const PICTURES = { 'image/svg+xml': Text, 'image/png': Text };
 
 export const PAGES = {
   getFrontPage: {
     path: '/',
     summary: 'Say what this service is, to people who open its address.',
     kind: 'front',
-    content: { 'application/json': FrontPage },
+    content: { 'application/json': FrontPage, ...HTML },
   },
   getDashboard: { path: '/dashboard', summary: 'The dashboard.', kind: 'html', content: HTML },
   getDashboardView: { path: '/dashboard/{view}', summary: 'A view of the dashboard.', kind: 'html', content: HTML },
@@ -49,6 +50,14 @@ export const PAGES = {
     summary: 'A file that the dashboard loads.',
     kind: 'file',
     content: FILES,
+  },
+  getDocs: { path: '/docs', summary: 'The documents.', kind: 'html', content: HTML },
+  getDocsPage: { path: '/docs/{page}', summary: 'A page of the documents.', kind: 'html', content: HTML },
+  getDocsFile: {
+    path: '/docs/assets/{file}',
+    summary: 'A file that the documents load, or show.',
+    kind: 'file',
+    content: { ...FILES, ...PICTURES },
   },
   getLogCheckpoint: { path: '/log/checkpoint', summary: 'The signed head of the log.', kind: 'log', content: NOTE },
   getLogKeys: {

@@ -153,6 +153,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, { log, beside }));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, beside));
   addRoutes(app, { ...options, bounds, connections, authority, permits: capacity.permits, access, webSockets });
+  if (servesApi) addFrontPage(app, beside.pages);
   addPages(app, beside.pages);
   if (beside.log !== null) addLog(app, beside.log, options.logRate);
   return app;
@@ -187,7 +188,6 @@ function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions
     return { method: operation.method, url, config: { operation }, handler };
   };
   for (const id of servesApi ? OPERATION_IDS : PROBES) if (id !== 'streamEvents') app.route(routeOf(id));
-  if (servesApi) addFrontPage(app);
   // In a separate scope, so that other requests do not run its hooks.
   app.register(async (scope) => {
     context.webSockets.addTo(scope);

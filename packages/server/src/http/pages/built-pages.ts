@@ -2,9 +2,10 @@
  * The pages that the set-up built, read once when the service starts. No path of a request reaches the file system: what
  * is served is what was found here.
  */
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { PAGES } from '@vouchbox/protocol';
 import { etagOf } from '../request/etag.ts';
 
@@ -13,30 +14,32 @@ export interface PageFile {
   /** The path that it is served at. */
   readonly path: string;
   readonly mediaType: string;
+  /** Made of what is compressed, where that is kept. */
   readonly bytes: Buffer;
   /** The content, compressed; null where compression saves nothing. */
   readonly gzip: Buffer | null;
-  /** A strong entity tag of the bytes, in quotes. */
+  /** A strong entity tag of the content, in quotes. */
   readonly etag: string;
 }
 
-/** A page: its HTML, and what that loads. */
+/** A page: its HTML, what that loads, and other pages below it. */
 export interface Page {
   /** The path of the HTML. */
   readonly path: string;
   /** Whether it shows a view of its own for each path below. */
   readonly hasViews: boolean;
   readonly html: PageFile;
-  /** Files whose names hold a digest of what is in them. They lie below `assets/`. */
-  readonly assets: readonly PageFile[];
-  /** The Content-Security-Policy of the HTML. */
+  /** All files below its path, by theirs. The names of those below `assets/` hold a digest of what is in them. */
+  readonly files: ReadonlyMap<string, PageFile>;
+  /** The Content-Security-Policy of the HTML, and of that below it. */
   readonly policy: string;
 }
 
-/** Each page with the folder that it is built in, which has the name of its package. */
+/** Each page with the folder that it is built in, which has the name of its package, and the file at its own path. */
 const BUILT_PAGES = [
-  { folder: 'verify-page', path: PAGES.getVerifyPage.path, hasViews: false },
-  { folder: 'dashboard', path: PAGES.getDashboard.path, hasViews: true },
+  { folder: 'verify-page', path: PAGES.getVerifyPage.path, hasViews: false, front: 'index.html' },
+  { folder: 'dashboard', path: PAGES.getDashboard.path, hasViews: true, front: 'index.html' },
+  { folder: 'docs-site', path: PAGES.getDocs.path, hasViews: false, front: 'front.html' },
 ];
 
 const BUILT = fileURLToPath(new URL('../../../pages/', import.meta.url));
@@ -52,27 +55,31 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 
 /** Every page that was built. `directory` has a folder for each; tests give their own. */
 export function readBuiltPages(directory = BUILT): readonly Page[] {
-  return BUILT_PAGES.filter(({ folder }) => existsSync(join(directory, folder, 'index.html'))).map(
-    ({ folder, path, hasViews }) => {
+  return BUILT_PAGES.filter(({ folder, front }) => existsSync(join(directory, folder, front))).map(
+    ({ folder, path, hasViews, front }) => {
       const read = (name: string, at: string) => readFile(join(directory, folder, name), at);
-      const html = read('index.html', path);
-      const names = globSync('assets/*', { cwd: join(directory, folder) }).filter(
-        (name) => extname(name) in MEDIA_TYPES,
-      );
-      const assets = names.map((name) => read(name, `${path}/${name}`));
-      return { path, hasViews, html, assets, policy: policyOf(html.bytes.toString()) };
+      const html = read(front, path);
+      const below = readdirSync(join(directory, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => extname(name) in MEDIA_TYPES && name !== front)
+        .map((name) => read(name, `${path}/${name}`));
+      const files = new Map(below.map((file) => [file.path, file]));
+      return { path, hasViews, html, files, policy: policyOf(html.bytes.toString()) };
     },
   );
 }
 
+/** Only what is compressed is kept where there is such: few clients want anything else, and theirs is made of it. */
 function readFile(file: string, path: string): PageFile {
-  const bytes = readFileSync(file);
+  const gzip = existsSync(`${file}.gz`) ? readFileSync(`${file}.gz`) : null;
+  const kept = gzip ?? readFileSync(file);
   return {
     path,
     mediaType: MEDIA_TYPES[extname(file)] as string,
-    bytes,
-    gzip: existsSync(`${file}.gz`) ? readFileSync(`${file}.gz`) : null,
-    etag: etagOf(bytes),
+    get bytes() {
+      return gzip === null ? kept : gunzipSync(gzip);
+    },
+    gzip,
+    etag: etagOf(kept),
   };
 }
 

@@ -1,4 +1,5 @@
 /** How static pages are served: `routes/pages.ts`, over pages that the test makes. */
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { openServer, type TestServer } from '../server.fixture.ts';
 
 const OWN_POLICY = "default-src 'none'; script-src 'sha256-abc='";
 const VERIFY = `<!doctype html><head><meta http-equiv="Content-Security-Policy" content="${OWN_POLICY}"></head>`;
+const DOCUMENT = '<!doctype html><title>Start</title>';
 const SCRIPT = 'export const answer = 42;\n'.repeat(100);
 
 const built = mkdtempSync(join(tmpdir(), 'vouchbox-pages-'));
@@ -21,6 +23,10 @@ beforeAll(async () => {
   write('dashboard/assets/main-1a2b.js', SCRIPT);
   write('dashboard/assets/main-1a2b.js.gz', gzipSync(SCRIPT));
   write('dashboard/secret.txt', 'not a file of the page');
+  write('docs-site/front.html', '<!doctype html><title>All documents</title>');
+  write('docs-site/operating/start.html', DOCUMENT);
+  write('docs-site/operating/start.html.gz', gzipSync(DOCUMENT));
+  write('docs-site/assets/walls-1a2b.svg', '<svg/>');
   server = await openServer({ pages: readBuiltPages(built) });
 });
 afterAll(async () => {
@@ -101,6 +107,40 @@ describe('a file that a page loads', () => {
   });
 });
 
+describe('the documents', () => {
+  test('are a page at their own address and one for each below it, under the policy of a page', {
+    tags: ['Pages-2'],
+  }, async () => {
+    expect(await (await get('/docs')).text()).toContain('All documents');
+    const response = await get('/docs/operating/start.html');
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': expect.stringMatching(/^default-src 'none'; .*; frame-ancestors 'none'$/),
+      'cache-control': 'no-cache',
+    });
+    expect(await response.text()).toBe(DOCUMENT);
+  });
+
+  test('keep what they show under names that change with it', { tags: ['Pages-3'] }, async () => {
+    const { headers } = await get('/docs/assets/walls-1a2b.svg');
+    expect([headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      'image/svg+xml',
+      'public, max-age=31536000, immutable',
+    ]);
+  });
+
+  test('have no page at an address that none of them has', async () => {
+    const paths = ['/docs/', '/docs/front.html', '/docs/operating', '/docs/operating/start.html.gz', '/docs/none.html'];
+    expect(await Promise.all(paths.map(async (path) => (await get(path)).status))).toEqual(paths.map(() => 404));
+  });
+
+  test('are answered without compression to a client that takes none', async () => {
+    const head = 'GET /docs/operating/start.html HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    const [answer] = rawAnswers(await rawExchange(server.port, head));
+    expect(answer?.body).toBe(DOCUMENT);
+  });
+});
+
 describe('no path of a request reaches the file system', () => {
   test.each([
     '/dashboard/assets/none.js',
@@ -129,4 +169,44 @@ test('a service whose pages were not built has no such route', { tags: ['Pages-4
   await using bare = await openServer();
   expect((await fetch(`${bare.url}/verify`)).status).toBe(404);
   expect(readBuiltPages(join(built, 'none'))).toEqual([]);
+});
+
+describe('the address of the service', () => {
+  const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
+
+  test('shows a browser the ways to the pages that are there, under a policy that allows its one style', {
+    tags: ['Pages-1a'],
+  }, async () => {
+    const response = await get('/', { accept: BROWSER });
+    expect([response.headers.get('content-type'), response.headers.get('vary')]).toEqual([
+      'text/html; charset=utf-8',
+      'Accept',
+    ]);
+    const html = await response.text();
+    expect([...html.matchAll(/<a href="([^"]*)"/g)].map(([, href]) => href)).toEqual([
+      '/dashboard',
+      '/verify',
+      '/docs',
+      '/openapi.json',
+    ]);
+    const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(html) ?? [];
+    const digest = createHash('sha256').update(style).digest('base64');
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
+    expect(response.headers.get('content-security-policy')).toContain(`style-src 'sha256-${digest}'`);
+  });
+
+  test.each(['*/*', 'application/json', 'text/html;q=0.5, application/json', 'image/png', ''])(
+    'answers JSON to whoever accepts %j',
+    async (accept) => {
+      const response = await get('/', { accept });
+      expect(response.headers.get('content-type')).toBe('application/json');
+      expect(await response.json()).toMatchObject({ name: 'Vouchbox', contract: '/openapi.json' });
+    },
+  );
+
+  test('leads to no page that was not built', async () => {
+    await using bare = await openServer();
+    const html = await (await fetch(bare.url, { headers: { accept: BROWSER } })).text();
+    expect([...html.matchAll(/<a href="([^"]*)"/g)].map(([, href]) => href)).toEqual(['/openapi.json']);
+  });
 });

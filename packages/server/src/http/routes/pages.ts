@@ -7,28 +7,26 @@ import type { Page, PageFile } from '../pages/built-pages.ts';
 import { hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
 
-/** Adds a route for each file of each page, and one for the views of a page that has them. Fastify answers HEAD as well. */
+/** Adds each page, and one route for all that is below it. Fastify answers HEAD as well. */
 export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
   for (const page of pages) {
-    const sendHtml = (request: FastifyRequest, reply: FastifyReply) =>
-      sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy }), page.html);
-    app.get(page.path, sendHtml);
-    for (const file of page.assets) {
-      app.get(file.path, (request, reply) => sendFile(request, reply.headers(ASSET_HEADERS), file));
-    }
-    if (!page.hasViews) continue;
+    const sendHtml = (request: FastifyRequest, reply: FastifyReply, file: PageFile) =>
+      sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy }), file);
+    app.get(page.path, (request, reply) => sendHtml(request, reply, page.html));
+    if (!page.hasViews && page.files.size === 0) continue;
     app.get(`${page.path}/*`, (request, reply) => {
-      if (!isView(pathOf(request), page)) throw noSuchRoute();
-      return sendHtml(request, reply);
+      const path = pathOf(request);
+      const file = page.files.get(path) ?? (isView(path, page) ? page.html : null);
+      if (file === null) throw noSuchRoute();
+      if (file.mediaType.startsWith('text/html')) return sendHtml(request, reply, file);
+      return sendFile(request, reply.headers(ASSET_HEADERS), file);
     });
   }
 }
 
 /** Whether GET of this path is answered with a file of a page. */
 export function isPagePath(path: string, pages: readonly Page[]): boolean {
-  return pages.some(
-    (page) => path === page.path || isView(path, page) || page.assets.some((file) => file.path === path),
-  );
+  return pages.some((page) => path === page.path || page.files.has(path) || isView(path, page));
 }
 
 function isView(path: string, page: Page): boolean {
@@ -39,13 +37,15 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** No other page may show it, open it or learn its address. It is asked for again each time, and seldom sent again. */
-const HTML_HEADERS = {
-  'cache-control': 'no-cache',
+/** No other page may show it, open it or learn its address. */
+export const ALONE = {
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 };
+
+/** It is asked for again each time, and seldom sent again. */
+const HTML_HEADERS = { ...ALONE, 'cache-control': 'no-cache' };
 
 /** The name of a file changes with its content. RFC 8246. */
 const ASSET_HEADERS = {

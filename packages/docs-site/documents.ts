@@ -1,0 +1,78 @@
+/** Which documents there are, and at which address each becomes a page. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { marked } from 'marked';
+
+/** The page that all others are found from. Its lists are the contents at the side of every page. */
+export const FRONT = 'docs/README.md';
+
+/** The documents that links lead to from the front page, by their paths in the project. A folder stands for all that is in it. */
+export function documentsIn(root: string): ReadonlyMap<string, string> {
+  const documents = new Map<string, string>();
+  const waiting = [FRONT];
+  for (const path of waiting) {
+    if (documents.has(path)) continue;
+    const text = isFolder(path) ? listOf(root, path) : readFileSync(join(root, path), 'utf8');
+    documents.set(path, text);
+    waiting.push(
+      ...linksIn(text)
+        .map((link) => targetOf(path, link).path)
+        .filter((to) => isDocument(root, to)),
+    );
+  }
+  return documents;
+}
+
+/** Whether a path of the project is a document, or a folder of them. */
+function isDocument(root: string, path: string): boolean {
+  if (!existsSync(join(root, path))) throw new Error(`a document links to ${path}, which is not there`);
+  return path.endsWith('.md') || path === 'docs/decisions/';
+}
+
+const isFolder = (path: string) => path.endsWith('/');
+
+/** A page for a folder: its documents by their titles. */
+function listOf(root: string, folder: string): string {
+  const rows = readdirSync(join(root, folder))
+    .filter((file) => file.endsWith('.md'))
+    .sort()
+    .map((file) => `- [${titleOf(readFileSync(join(root, folder, file), 'utf8'))}](${file})`);
+  return `# Decisions\n\nWhy it is built as it is. Each says what else was considered.\n\n${rows.join('\n')}\n`;
+}
+
+/** The first heading. */
+export function titleOf(text: string): string {
+  return /^# (.*)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? 'Vouchbox';
+}
+
+function linksIn(text: string): string[] {
+  const links: string[] = [];
+  void marked.walkTokens(marked.lexer(text), (token) => {
+    if (token.type === 'link' && !isOutside(token.href as string)) links.push(token.href as string);
+  });
+  return links;
+}
+
+/** Whether a link leads out of the project. */
+export function isOutside(href: string): boolean {
+  return /^[a-z]+:/.test(href);
+}
+
+/** Where a link of a document leads: a path of the project, and a heading there. */
+export function targetOf(from: string, href: string): { readonly path: string; readonly anchor: string } {
+  const [to = '', anchor = ''] = href.split('#');
+  const folder = isFolder(from) ? from : posix.dirname(from);
+  return { path: to === '' ? from : posix.normalize(posix.join(folder, to)), anchor };
+}
+
+/** The address of a page below that of the site. What is outside of docs/ is below `project/`. */
+export function addressOf(path: string): string {
+  if (path === FRONT) return 'index.html';
+  const below = path.startsWith('docs/')
+    ? path.slice('docs/'.length)
+    : `project/${path.replace(/^README\.md$/, 'overview')}`;
+  return `${below
+    .replace(/\/$/, '/index')
+    .replace(/\/README\.md$|\.md$/, '')
+    .toLowerCase()}.html`;
+}

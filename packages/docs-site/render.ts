@@ -1,0 +1,123 @@
+/** A document as HTML. Links between documents become links between pages; those to other files of the project become text. */
+import { Marked, type Tokens } from 'marked';
+import { addressOf, isOutside, targetOf } from './documents.ts';
+
+/** What a search can find: a heading, and what stands below it. */
+export interface Section {
+  readonly heading: string;
+  readonly anchor: string;
+  readonly text: string;
+}
+
+export interface Rendered {
+  readonly html: string;
+  readonly sections: readonly Section[];
+  /** Each page and heading that it links to, as addresses. */
+  readonly links: readonly string[];
+}
+
+/** What the pages of a site know of each other. */
+export interface Site {
+  readonly documents: ReadonlyMap<string, string>;
+  /** The address of a picture by its path in the project. */
+  picture(path: string): string;
+}
+
+/** Stands for the way up to the address of the site, in a character that no document has. */
+export const UP = '\uE000';
+
+/** The way up from a page. */
+export const upFrom = (address: string) => '../'.repeat(address.split('/').length - 1);
+
+export function render(path: string, text: string, site: Site): Rendered {
+  const used = new Map<string, number>();
+  const links: string[] = [];
+  const plain = (html: string) => unescaped(html.replaceAll(/<[^>]*>/g, ''));
+
+  const marked = new Marked({
+    gfm: true,
+    renderer: {
+      heading({ tokens, depth }) {
+        const html = this.parser.parseInline(tokens);
+        const anchor = anchorOf(plain(html), used);
+        const label = escaped(`Address of “${plain(html)}”`);
+        return `<h${depth} id="${anchor}">${html} <a class="anchor" href="#${anchor}" aria-label="${label}">#</a></h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        const html = this.parser.parseInline(tokens);
+        if (isOutside(href)) return `<a href="${escaped(href)}" rel="noreferrer">${html}</a>`;
+        const { path: to, anchor } = targetOf(path, href);
+        if (!site.documents.has(to)) return `<span class="file" title="${escaped(to)}">${html}</span>`;
+        const address = `${addressOf(to)}${anchor === '' ? '' : `#${anchor}`}`;
+        links.push(address);
+        return `<a href="${to === path ? `#${anchor}` : UP + address}">${html}</a>`;
+      },
+      image({ href, text: alternative }) {
+        return `<img src="${UP}${site.picture(targetOf(path, href).path)}" alt="${escaped(alternative)}" />`;
+      },
+      code({ text: code }) {
+        return `<pre tabindex="0"><code>${escaped(code)}\n</code></pre>\n`;
+      },
+      html({ text: raw }) {
+        if (!/^\s*<!--[\s\S]*?-->\s*$/.test(raw)) throw new Error(`${path} has HTML in it: ${raw}`);
+        return '';
+      },
+    },
+  });
+  const html = (marked.parse(text, { async: false }) as string)
+    // A table that is too wide is moved by the arrow keys. A heading without a word is none.
+    .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')
+    .replaceAll('<th></th>', '<td></td>')
+    .replaceAll('</table>', '</table></div>');
+  return { html, sections: sectionsOf(html, plain), links };
+}
+
+/** The anchor of a heading, as GitHub makes it. */
+function anchorOf(heading: string, used: Map<string, number>): string {
+  const anchor = heading
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
+  const count = used.get(anchor) ?? 0;
+  used.set(anchor, count + 1);
+  return count === 0 ? anchor : `${anchor}-${count}`;
+}
+
+function sectionsOf(html: string, plain: (html: string) => string): Section[] {
+  const parts = html.split(/<h[1-4] id="([^"]*)">(.*?) <a class="anchor"[^>]*>#<\/a><\/h[1-4]>/);
+  const sections: Section[] = [];
+  for (let at = 1; at < parts.length; at += 3) {
+    const [anchor = '', heading = '', body = ''] = parts.slice(at, at + 3);
+    const text = plain(body.replaceAll(/<\/(td|th|li|p)>/g, ' ')).replaceAll(/\s+/g, ' ');
+    sections.push({ anchor, heading: plain(heading), text: text.trim() });
+  }
+  return sections;
+}
+
+/** The lists below the headings of the front page, each heading with its links. */
+export function contentsOf(text: string): { readonly heading: string; readonly links: readonly Tokens.Link[] }[] {
+  const contents: { heading: string; links: Tokens.Link[] }[] = [];
+  const marked = new Marked();
+  void marked.walkTokens(marked.lexer(text), (token) => {
+    if (token.type === 'heading' && token.depth === 2) contents.push({ heading: token.text as string, links: [] });
+    if (token.type === 'link') contents.at(-1)?.links.push(token as Tokens.Link);
+  });
+  return contents;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const CHARACTERS = new Map(Object.entries(ESCAPES).map(([character, written]) => [written, character]));
+
+export function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
+}
+
+function unescaped(html: string): string {
+  return html.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (written) => CHARACTERS.get(written) ?? written);
+}

@@ -1,0 +1,104 @@
+/** Writes a page for each document, with the sections that a search finds and the pictures that pages show. */
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Plugin, Rolldown } from 'vite';
+import { addressOf, documentsIn, FRONT, targetOf, titleOf } from './documents.ts';
+import { contentsOf, escaped, type Rendered, render, type Site, UP, upFrom } from './render.ts';
+
+/** The Vite plugin. It fills the template in once for each document of the project at `root`. */
+export function site(root: string): Plugin {
+  return {
+    name: 'site',
+    generateBundle: {
+      // This runs after Vite's own step, which writes the HTML.
+      order: 'post',
+      handler(_options, bundle) {
+        const documents = documentsIn(root);
+        const emit = (name: string, source: Uint8Array | string) =>
+          this.getFileName(this.emitFile({ type: 'asset', name, source }));
+        const pictures = new Map<string, string>();
+        const picture = (path: string) => {
+          const address = pictures.get(path) ?? emit(basename(path), readFileSync(join(root, path)));
+          pictures.set(path, address);
+          return address;
+        };
+        const pages = renderAll({ documents, picture });
+        const sections = emit('sections.js', `vouchboxSections(${JSON.stringify(sectionsOf(documents, pages))});\n`);
+        const template = templateIn(bundle);
+        const fill = (path: string, up = upFrom(addressOf(path))) =>
+          pageOf(template, path, { documents, sections, up, article: pages.get(path)?.html ?? '' });
+        for (const path of documents.keys()) {
+          if (path === FRONT) (bundle['index.html'] as Rolldown.OutputAsset).source = fill(path);
+          else this.emitFile({ type: 'asset', fileName: addressOf(path), source: fill(path) });
+        }
+        // The same page at /docs, which is no folder: its links begin with the name.
+        this.emitFile({ type: 'asset', fileName: 'front.html', source: fill(FRONT, 'docs/') });
+      },
+    },
+  };
+}
+
+/** Every document as a page. @throws Error if one links to a heading that is not there */
+export function renderAll(all: Site): ReadonlyMap<string, Rendered> {
+  const pages = new Map([...all.documents].map(([path, text]) => [path, render(path, text, all)]));
+  const addresses = new Set([...pages].flatMap(([path, page]) => addressesOf(path, page)));
+  for (const [path, { links }] of pages) {
+    for (const link of links) if (!addresses.has(link)) throw new Error(`${path} links to ${link}, which is not there`);
+  }
+  return pages;
+}
+
+function addressesOf(path: string, { sections }: Rendered): string[] {
+  return [addressOf(path), ...sections.map(({ anchor }) => `${addressOf(path)}#${anchor}`)];
+}
+
+/** What the search reads: the address of a section, the title of its page, its heading and its text. */
+function sectionsOf(documents: ReadonlyMap<string, string>, pages: ReadonlyMap<string, Rendered>) {
+  return [...pages].flatMap(([path, { sections }]) => {
+    const title = titleOf(documents.get(path) ?? '');
+    return sections.map(({ anchor, heading, text }) => [`${addressOf(path)}#${anchor}`, title, heading, text] as const);
+  });
+}
+
+interface Filling {
+  readonly documents: ReadonlyMap<string, string>;
+  /** The address of the sections. */
+  readonly sections: string;
+  readonly article: string;
+  /** The way up to the address of the site. */
+  readonly up: string;
+}
+
+/** Vite writes one template, whose script it makes a module. From a file only an ordinary script is run. */
+function templateIn(bundle: Rolldown.OutputBundle): string {
+  const { source } = bundle['index.html'] as Rolldown.OutputAsset;
+  const html = typeof source === 'string' ? source : new TextDecoder().decode(source);
+  return html
+    .replaceAll('type="module" crossorigin', 'defer')
+    .replaceAll(' crossorigin', '')
+    .replaceAll('"UP/', `"${UP}`);
+}
+
+function pageOf(template: string, path: string, { documents, sections, article, up }: Filling): string {
+  const title = titleOf(documents.get(path) ?? '');
+  return template
+    .replaceAll('./assets/', `${up}assets/`)
+    .replace('SECTIONS', sections)
+    .replace('TITLE', () => escaped(path === FRONT ? title : `${title} · Vouchbox`))
+    .replace('<!--contents-->', () => contentsHtml(path, documents.get(FRONT) ?? ''))
+    .replace('<!--article-->', () => article)
+    .replaceAll(UP, up);
+}
+
+function contentsHtml(path: string, front: string): string {
+  return contentsOf(front)
+    .map(({ heading, links }) => {
+      const rows = links.map(({ href, text }) => {
+        const to = targetOf(FRONT, href).path;
+        const current = to === path ? ' aria-current="page"' : '';
+        return `<li><a href="${UP}${addressOf(to)}"${current}>${escaped(text)}</a></li>`;
+      });
+      return `<h2>${escaped(heading)}</h2><ul>${rows.join('')}</ul>`;
+    })
+    .join('');
+}

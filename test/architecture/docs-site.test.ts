@@ -1,0 +1,132 @@
+/** The documents as pages: which there are, what becomes of their links, and that the pages that were built lead nowhere else. */
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, posix } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addressOf, documentsIn, FRONT } from '../../packages/docs-site/documents.ts';
+import { contentsOf } from '../../packages/docs-site/render.ts';
+import { renderAll } from '../../packages/docs-site/site.ts';
+
+const root = join(import.meta.dirname, '../..');
+const built = join(root, 'packages/server/pages/docs-site');
+const compressedBytesMax = 1_200_000;
+
+describe('the contents', () => {
+  const { links, headings } = contentsOfFront();
+
+  function contentsOfFront() {
+    const contents = contentsOf(readFileSync(join(root, FRONT), 'utf8'));
+    return {
+      links: contents.flatMap((part) => part.links.map(({ href }) => posix.join('docs', href))),
+      headings: contents.map(({ heading }) => heading),
+    };
+  }
+
+  test('have every document of docs/ once', () => {
+    const documents = globSync(['docs/*.md', 'docs/{for,operating}/*.md'], { cwd: root }).filter(
+      (file) => file !== FRONT,
+    );
+    const ofDocs = links.filter((link) => link.startsWith('docs/') && link.endsWith('.md'));
+    expect(ofDocs.toSorted()).toEqual(documents.toSorted());
+    expect(headings.length).toBeGreaterThan(4);
+  });
+
+  test('lead to every decision', () => {
+    const decisions = globSync('docs/decisions/*.md', { cwd: root });
+    const documents = documentsIn(root);
+    expect(decisions.filter((decision) => !documents.has(decision))).toEqual([]);
+  });
+
+  test('give every document an address of its own', () => {
+    const addresses = [...documentsIn(root).keys()].map(addressOf);
+    expect(new Set(addresses).size).toBe(addresses.length);
+  });
+});
+
+describe('a link', () => {
+  const project = mkdtempSync(join(tmpdir(), 'svc-documents-'));
+  afterAll(() => rmSync(project, { recursive: true }));
+  const write = (path: string, text: string) => {
+    mkdirSync(join(project, dirname(path)), { recursive: true });
+    writeFileSync(join(project, path), text);
+  };
+  beforeAll(() => {
+    write('docs/operating/start.md', '# Start\n\n## The host\n\n[Back](../README.md) and [the code](../../a.ts).\n');
+    write('a.ts', 'export const a = 1;\n');
+  });
+  /** The page of a front that says this. */
+  function pageOf(text: string): string {
+    write('docs/README.md', `# One\n\n${text}\n`);
+    return renderAll({ documents: documentsIn(project), picture: (path) => path }).get(FRONT)?.html ?? '';
+  }
+
+  test('to a heading of a document leads to that of its page', () => {
+    expect(pageOf('[it](operating/start.md#the-host)')).toContain('operating/start.html#the-host">it</a>');
+  });
+
+  test('to a file that is no document is text, and says which it is', () => {
+    expect(pageOf('[it](../a.ts)')).toContain('<span class="file" title="a.ts">it</span>');
+  });
+
+  test('to another site stays as it is', () => {
+    expect(pageOf('[it](https://example.org/x?a=1&b=2)')).toContain('href="https://example.org/x?a=1&amp;b=2"');
+  });
+
+  test.each([
+    ['a document that is not there', '[it](none.md)', /docs\/none\.md, which is not there/],
+    ['a heading that is not there', '[it](operating/start.md#none)', /operating\/start\.html#none, which is not there/],
+    ['HTML', '<script>alert(1)</script>', /has HTML in it/],
+  ])('%s ends the build', (_what, text, reason) => {
+    expect(() => pageOf(text)).toThrow(reason);
+  });
+
+  test('with characters of HTML shows them', () => {
+    expect(pageOf('`a<b>` & [c<d](operating/start.md)')).toMatch(/<code>a&lt;b&gt;<\/code> &amp; <a [^>]*>c&lt;d<\/a>/);
+  });
+});
+
+describe('the pages that were built', () => {
+  const pages = globSync('**/*.html', { cwd: built }).map(
+    (name) => [name, readFileSync(join(built, name), 'utf8')] as const,
+  );
+  /** Every address that a page names, with where it leads among the files. */
+  const named = pages.flatMap(([name, html]) =>
+    [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, address = '']) => ({ name, address })),
+  );
+
+  test('are of every document, and the front page twice', () => {
+    const addresses = [...documentsIn(root).keys()].map(addressOf);
+    expect(pages.map(([name]) => name).toSorted()).toEqual([...addresses, 'front.html'].toSorted());
+  });
+
+  test('lead to files and headings that are there', () => {
+    const anchors = new Map(
+      pages.map(([name, html]) => [name, new Set([...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id))]),
+    );
+    const dead = named.filter(({ name, address }) => {
+      if (/^(https:|data:,$)/.test(address)) return false;
+      const [path = '', anchor] = address.split('#');
+      // The front page is served beside its folder, and not in it.
+      const from = name === 'front.html' ? '..' : dirname(name);
+      const to = path === '' ? name : posix.normalize(posix.join(from, path)).replace(/^\.\.\/docs\//, '');
+      return !existsSync(join(built, to)) || (anchor !== undefined && !(anchors.get(to)?.has(anchor) ?? false));
+    });
+    expect(dead).toEqual([]);
+    expect(named.length).toBeGreaterThan(5000);
+  });
+
+  test('load nothing from elsewhere', () => {
+    const loaded = pages.flatMap(([, html]) => [...html.matchAll(/<(?:script|link|img)[^>]*(?:src|href)="([^"]*)"/g)]);
+    expect(loaded.map(([, address = '']) => address).filter((address) => /^\w+:(?!,$)/.test(address))).toEqual([]);
+    expect(
+      pages.filter(([, html]) => /<style|<script(?![^>]* src=)| style="| on\w+="/.test(html)).map(([name]) => name),
+    ).toEqual([]);
+  });
+
+  test('have at most 1.2 MB together when they are compressed', () => {
+    const files = globSync('**/*.{html,js,css,svg,png}', { cwd: built });
+    const bytes = files.map((file) => gzipSync(readFileSync(join(built, file))).length);
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(compressedBytesMax);
+  });
+});

@@ -1,0 +1,75 @@
+/** The documents as the service serves them, in Chromium, under the policy of its pages; and as files. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityProblems, type Browser, openBrowser, openPage } from '../rig/browser.ts';
+import { useRig } from '../rig/rig.ts';
+
+const files = pathToFileURL(join(import.meta.dirname, '../../packages/server/pages/docs-site/index.html')).href;
+const rig = useRig();
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+describe.each([
+  ['of the service', () => `${rig().service.url}/docs`],
+  ['as files', () => files],
+] as const)('the documents %s', (_where, address) => {
+  test('are found by a search, from the keyboard', async () => {
+    await using opened = await openPage(browser, address());
+    const { page } = opened;
+    await page.keyboard.press('/');
+    await page.keyboard.type('pin the key');
+    await page.locator('#found li').first().waitFor();
+    expect(await page.locator('#found a').first().textContent()).toBe('Verifying a result › Pin the key first');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/verifying\.html#pin-the-key-first$/);
+    expect(await page.locator('h1').textContent()).toContain('Verifying a result');
+    expect(await page.locator('nav [aria-current]').textContent()).toBe('Verifying');
+    // From a page below, and to the page that is shown: nothing is loaded anew.
+    await page.fill('#search', 'with other tools');
+    await page.locator('#found a', { hasText: '› With other tools' }).click();
+    await page.waitForURL(/#with-other-tools$/);
+    expect(await page.locator('article').isVisible()).toBe(true);
+    await page.fill('#search', 'zzzzzzzz');
+    expect(await page.locator('#found [role=status]').textContent()).toBe('Nothing was found.');
+    await page.locator('#search').press('Escape');
+    expect(await page.locator('article').isVisible()).toBe(true);
+    expect(opened.troubles).toEqual([]);
+  });
+
+  test('show their drawings', async () => {
+    await using opened = await openPage(browser, address());
+    const { page } = opened;
+    await page.locator('nav a', { hasText: 'How it works' }).click();
+    await page.locator('h1', { hasText: 'How it works' }).waitFor();
+    const widths = page
+      .locator('article img')
+      .evaluateAll((all) => all.map((img) => (img as HTMLImageElement).naturalWidth));
+    await expect.poll(() => widths).toEqual([860, 860, 860, 860]);
+    expect(opened.troubles).toEqual([]);
+  });
+});
+
+test.each([
+  ['light', 1280],
+  ['dark', 390],
+] as const)('in %s, %d pixels wide, everybody can read them', async (colorScheme, width) => {
+  const { url } = rig().service;
+  await using opened = await openPage(browser, `${url}/docs`, { colorScheme, viewport: { width, height: 800 } });
+  const { page } = opened;
+  for (const path of ['docs', 'docs/how-it-works.html', 'docs/why.html', 'docs/command.html']) {
+    await page.goto(`${url}/${path}`);
+    expect([path, await accessibilityProblems(page)]).toEqual([path, []]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+  }
+  await page.fill('#search', 'key');
+  await page.locator('#found li').first().waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(
+    opened.requests.filter((request) => !request.startsWith(`${url}/docs`) && !request.startsWith('data:')),
+  ).toEqual([]);
+  expect(opened.troubles).toEqual([]);
+});
