@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { createServiceClient, type RunResult, type Workspace } from '@vouchbox/client';
+import { createServiceClient, type RunResult, type StepResult, type Workspace } from '@vouchbox/client';
 import { expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
@@ -19,6 +19,7 @@ interface Found {
   readonly detail: { readonly receipt_sha256: string };
   readonly rows: RunResult;
   readonly workspace: Workspace;
+  readonly step: StepResult;
   readonly receipt_sha256: string;
 }
 
@@ -34,13 +35,13 @@ test('every example of the README runs, and does what the text beside it says', 
     .replace(/^import .*\n/m, '')
     .replace('http://127.0.0.1:8080', service.url)
     .replace('change-this-key', alpha.key);
-  const names = 'result, bytes, job_id, ended, detail, rows, workspace, receipt_sha256';
+  const names = 'result, bytes, job_id, ended, detail, rows, workspace, step, receipt_sha256';
   const body = `${stripTypeScriptTypes(program)}\nreturn { ${names} };`;
   const module = `export default async (createServiceClient, console) => {${body}}`;
   const { default: run } = (await import(`data:text/javascript,${encodeURIComponent(module)}`)) as Module;
   const found = await run(createServiceClient, console);
 
-  expect(EXAMPLES).toHaveLength(8);
+  expect(EXAMPLES).toHaveLength(9);
   expect(said[0]).toEqual(['succeeded', 0, '42\n']);
   expect(said.slice(1).flat()).toEqual([
     'connecting',
@@ -60,5 +61,6 @@ test('every example of the README runs, and does what the text beside it says', 
   expect(found.ended.stdout).toBe('hello\n');
   expect(found.rows.stdout).toBe('1,2');
   expect(found.workspace.paths()).toEqual(['data.csv', 'rows.txt']);
+  expect(found.step).toMatchObject({ stdout: '3\n', moved: true, kept: { globals: 1, not_kept: [] } });
   expect(found.receipt_sha256).toBe(found.detail.receipt_sha256);
 });

@@ -1,6 +1,6 @@
 /** `vouchbox mcp`: agents of both generations of the protocol run programs in the real service. */
 import { spawnSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -174,6 +174,27 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     const read = async (uri: string) => (await client.readResource({ uri })).contents[0] as { readonly text: string };
     const texts = [await read(links[0].uri), await read(`svc://jobs/${job_id}/artifacts/output/all`)];
     expect(texts.map(({ text }) => text.length)).toEqual(sizes);
+  });
+
+  test('goes on from where the last run of a session ended, and is told what was not kept', async () => {
+    const session = `s-${randomUUID()}`;
+    const first = await run('xs = [1]\nopened = open("a\\x1b[2J", "w")\nopen("output/o", "w").write("o")', { session });
+    expect(first.structuredContent).toMatchObject({
+      session: { name: session, moved: true, globals: 1, files: 3 },
+      remarks: [expect.stringMatching(/^not kept: global opened: TypeError: cannot pickle/)],
+      files: [{ path: 'output/o' }],
+    });
+    expect(first.content[0].text).toContain(`session ${session}: 1 globals and 3 files are kept\n`);
+    const failed = await run('raise ValueError', { session });
+    expect(failed.structuredContent).toMatchObject({
+      session: { moved: false, globals: null, files: null },
+      violations: [],
+      remarks: [`session ${session} stays at ${first.structuredContent.job_id}: no state came back from this step`],
+    });
+    expect((await run('print(xs, open("output/o").read())', { session })).structuredContent.stdout).toBe('[1] o\n');
+    const other = await run('true', { session, language: 'bash' });
+    expect([other.isError, other.content[0].text]).toEqual([true, expect.stringContaining('the session is in python')]);
+    expect((await run('1', { session: '../x' })).isError).toBe(true);
   });
 
   test('gets output of a program marked as such, never as words of the tool', async () => {

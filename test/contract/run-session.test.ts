@@ -75,6 +75,7 @@ async function jsonOf(ended: ReturnType<typeof command>) {
 
 test('as JSON it is what the step kept', async () => {
   const { json } = await jsonOf(step('json', 'a = 1\nopened = open("x", "w")', '--json'));
+  expect([json.outputs, json.violations, json.large_outputs]).toEqual([[], [], []]);
   expect(json.session).toEqual({
     name: 'json',
     moved: true,

@@ -48,7 +48,7 @@ def test_a_step_begins_with_the_variables_and_files_of_the_one_before(client: An
     assert (first.moved, first.problem, session.last_job) == (True, None, first.job_id)
     assert first.kept == Kept(globals=2, files=2, not_kept=(), more_not_kept=0), "`output` is a directory of both"
     second = session.run("print(math.floor(sum(xs)), open('notes.txt').read(), input())", stdin="in")
-    assert (second.stdout, dict(second.files)) == ("3 é in\n", {})
+    assert (second.stdout, dict(second.files), second.large_outputs) == ("3 é in\n", {}, ())
     again = client.session("notes")
     assert (again.name, again.last_job) == ("notes", second.job_id)
     assert again.run("open('output/o', 'w').write(str(xs))").files == {"output/o": b"[1, 2]"}

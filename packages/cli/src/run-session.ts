@@ -26,8 +26,9 @@ export function settled(result: FoldedResult, session: ProgramSession) {
     ({ path, content_base64 }) => [path, Uint8Array.fromBase64(content_base64)] as const,
   );
   const [artifacts, violations] = [result.artifacts.filter(isNotOwn), result.violations.filter(isNotOwn)];
+  const large_outputs = (result.large_outputs ?? []).filter(isNotOwn);
   const outcome = session.settle({ large_outputs: [], ...result, files: new Map(files) });
-  return { result: { ...result, artifacts, violations }, outcome };
+  return { result: { ...result, artifacts, violations, large_outputs }, outcome };
 }
 
 /** What to say beside the output: what was not kept, or that nothing was. */

@@ -79,7 +79,8 @@ export async function openProgramSession(
       const files = new Map(result.files);
       files.delete(KEPT);
       const [violations, lost] = [result.violations.filter(isOther), result.lost.filter(isOther)];
-      return { ...result, files, violations, lost, ...settle(result) };
+      const large_outputs = (result.large_outputs ?? []).filter(isOther);
+      return { ...result, files, violations, lost, large_outputs, ...settle(result) };
     },
     settle,
     remove: async ({ signal: ending } = {}) => {

@@ -136,6 +136,7 @@ def _step_of(result: RunResult) -> StepResult:
     members["files"] = {path: content for path, content in result.files.items() if path != _KEPT}
     members["violations"] = _without_own(result.violations)
     members["lost"] = _without_own(result.lost)
+    members["large_outputs"] = tuple(each for each in result.large_outputs if each["path"] != _STATE)
     return StepResult(
         **members,
         moved=moved,

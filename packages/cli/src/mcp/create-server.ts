@@ -19,7 +19,7 @@ export interface ServerParts {
   readonly offered?: CallableTools;
 }
 
-const INSTRUCTIONS = `Programs run isolated, without a network, and each in a cell of its own: nothing is kept between calls.
+const INSTRUCTIONS = `Programs run isolated, without a network, and each in a cell of its own: nothing is kept between calls but by a session.
 Give input files with each run, below input/, and write results below output/.`;
 
 export function createServer({ client, version, pinned, packs = [], offered }: ServerParts): McpServer {

@@ -1,6 +1,13 @@
 /** What a tool says about a job: members for a program that reads it, and the same as text for a model. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Capabilities, LimitsInput, RunResult, ServiceClient } from '@vouchbox/client';
+import type {
+  Capabilities,
+  LimitsInput,
+  ProgramSession,
+  RunResult,
+  ServiceClient,
+  StepOutcome,
+} from '@vouchbox/client';
 import { sha256Hex } from '@vouchbox/evidence';
 import {
   EffectiveLimitsSchema,
@@ -13,6 +20,7 @@ import {
   Type,
 } from '@vouchbox/protocol';
 import { missingModule, missingModuleRemark } from '../missing-module.ts';
+import { sessionRemarks } from '../run-session.ts';
 import { clampedRemarks } from '../terminal/remarks.ts';
 import { artifactContent, listedFiles } from './artifacts.ts';
 import { cutText, told, toldStream } from './told-text.ts';
@@ -30,6 +38,13 @@ const ViolationSchema = Type.Object({
   path: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Number()),
   phase: Type.Optional(Type.String({ description: 'Present if the compiler broke it.' })),
+});
+
+const StepSchema = Type.Object({
+  name: Type.String(),
+  moved: Type.Boolean({ description: 'Whether the next run of this name begins with what this one left.' }),
+  globals: Nullable(Type.Integer({ description: 'How many were kept. Remarks name those that were not.' })),
+  files: Nullable(Type.Integer()),
 });
 
 /** The structured answer about a job. What nobody observed is null, as in the service's own answers. */
@@ -52,6 +67,7 @@ export const JobAnswer = Type.Object({
   networking: Nullable(Type.String()),
   duration_ms: Nullable(Type.Integer()),
   receipt_sha256: Nullable(Type.String()),
+  session: Type.Optional(StepSchema),
 });
 export type JobAnswer = Static<typeof JobAnswer>;
 
@@ -85,15 +101,18 @@ export interface AnswerOptions {
   readonly signal: AbortSignal;
   /** The limits that were asked for. */
   readonly asked?: LimitsInput;
+  /** The session whose step the job was. */
+  readonly step?: { readonly session: ProgramSession; readonly outcome: StepOutcome };
 }
 
 /** Describes a job. One whose program never ran is an error; a program that failed is a result. */
 export async function jobAnswer(
   client: ServiceClient,
   job: ToldJob,
-  { signal, asked = {} }: AnswerOptions,
+  { signal, asked = {}, step }: AnswerOptions,
 ): Promise<CallToolResult> {
   const answer = answerOf(job, asked);
+  if (step !== undefined) addStep(answer, step);
   const missing = missingModule(job.stderr);
   if (missing !== null) answer.remarks.push(missingModuleRemark(missing, await packsOf(client, signal), 'runtime'));
   return {
@@ -101,6 +120,13 @@ export async function jobAnswer(
     content: [{ type: 'text', text: asText(answer) }, ...artifactContent(job.job_id, job)],
     ...(job.status === 'error' && { isError: true }),
   };
+}
+
+function addStep(answer: JobAnswer, { session, outcome }: NonNullable<AnswerOptions['step']>): void {
+  const { moved, kept } = outcome;
+  const { globals = null, files = null } = (moved ? kept : null) ?? {};
+  answer.session = { name: session.name, moved, globals, files };
+  answer.remarks.push(...sessionRemarks(session, outcome));
 }
 
 /** The packs of the service; none where it does not tell them to this caller. */
@@ -146,6 +172,9 @@ const isTerminal = (status: string) => (TERMINAL_STATUSES as readonly string[]).
 /** The answer in lines. The output comes last, and apart: only the lines before it are the tool's words. */
 function asText(answer: JobAnswer): string {
   const lines = [headline(answer), ...answer.violations.map(violationLine), ...answer.remarks.map(told)];
+  const { session } = answer;
+  if (session !== undefined && session.globals !== null)
+    lines.push(`session ${told(session.name)}: ${session.globals} globals and ${session.files} files are kept`);
   if (answer.truncated)
     lines.push('The service recorded only the beginning of the output: the program wrote too much.');
   if (answer.files.length > 0) lines.push(`files: ${answer.files.map(({ path }) => told(path)).join(', ')}`);

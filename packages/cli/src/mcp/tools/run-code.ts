@@ -11,6 +11,7 @@ import {
   ProgramArguments,
   ProgramVariables,
   printableText,
+  SessionName,
   type Static,
   Type,
 } from '@vouchbox/protocol';
@@ -30,7 +31,7 @@ const RunCode = Type.Object(
     args: Type.Optional(ProgramArguments),
     env: Type.Optional(ProgramVariables),
     files: Type.Optional(
-      Type.Array(InputFile, { description: 'Files for this run; nothing is left of earlier runs.' }),
+      Type.Array(InputFile, { description: 'Files for this run; nothing is left of those of earlier runs.' }),
     ),
     outputs: Type.Optional(
       Type.Array(OutputPath, { description: 'Files to bring back; without it everything below output/.' }),
@@ -44,6 +45,7 @@ const RunCode = Type.Object(
     minimum_isolation: Type.Optional(
       Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in anything weaker.' }),
     ),
+    session: Type.Optional(SessionName),
     labels: Type.Optional(Labels),
     reproducible: Type.Optional(
       Type.Boolean({ description: 'Fix the hash seeds of Python and Perl, so that a set has one order at every run.' }),
@@ -54,7 +56,7 @@ const RunCode = Type.Object(
 type RunCode = Static<typeof RunCode>;
 
 const DESCRIPTION = `Runs one program in a fresh cell. It has no network, and nothing is kept between calls: pass files in again, or name a file that an
-earlier job left with from.
+earlier job left with from. Or give a session, any name: a run begins with the variables and files of /work that the last run of this name left.
 Write results to output/: everything there comes back, and pictures are shown. Name files of more than 2 MiB in large_outputs. A program that fails is a result with
 its exit code and stderr; an error means that nothing ran. TypeScript is run without its types, which nothing checks: no
 enum, namespace or parameter property. Libraries come in packs: list_runtimes names them.`;
@@ -103,13 +105,18 @@ async function runCode(
   { mcpReq, tools }: Pick<ServerContext, 'mcpReq'> & { readonly tools?: RunTools },
 ): Promise<CallToolResult> {
   const { signal, notify } = mcpReq;
-  const { timeout_seconds: _, memory_mb: __, minimum_isolation, ...said } = asked;
+  const { timeout_seconds: _, memory_mb: __, minimum_isolation, session: name, ...said } = asked;
   const limits = limitsOf(asked);
   const progressToken = mcpReq._meta?.progressToken;
   const onEvent = progressToken === undefined ? undefined : tellProgress({ progressToken, notify });
   const options = { limits, minimumIsolation: minimum_isolation, signal, onEvent, tools };
-  const ran = await client.run(withFiles(said), options);
-  return await jobAnswer(client, jobOfRun(ran), { signal, asked: limits });
+  const program = withFiles(said);
+  if (name === undefined) {
+    return await jobAnswer(client, jobOfRun(await client.run(program, options)), { signal, asked: limits });
+  }
+  const session = await client.session(name, { signal });
+  const step = await session.run(program, options);
+  return await jobAnswer(client, jobOfRun(step), { signal, asked: limits, step: { session, outcome: step } });
 }
 
 function limitsOf({ timeout_seconds, memory_mb }: RunCode) {
