@@ -25,8 +25,7 @@ export function documentsIn(root: string): ReadonlyMap<string, string> {
 
 /** Whether a path of the project is a document, or a folder of them. */
 function isDocument(root: string, path: string): boolean {
-  if (!existsSync(join(root, path))) throw new Error(`a document links to ${path}, which is not there`);
-  return path.endsWith('.md') || path === 'docs/decisions/';
+  return existsSync(join(root, path)) && (path.endsWith('.md') || path === 'docs/decisions/');
 }
 
 const isFolder = (path: string) => path.endsWith('/');

@@ -12,8 +12,10 @@ export interface Section {
 export interface Rendered {
   readonly html: string;
   readonly sections: readonly Section[];
-  /** Each page and heading that it links to, as addresses. */
-  readonly links: readonly string[];
+  /** Each path and heading of the project that it links to. */
+  readonly links: readonly { readonly path: string; readonly anchor: string }[];
+  /** What it has of HTML, which is shown as text. */
+  readonly raw: readonly string[];
 }
 
 /** What the pages of a site know of each other. */
@@ -31,7 +33,8 @@ export const upFrom = (address: string) => '../'.repeat(address.split('/').lengt
 
 export function render(path: string, text: string, site: Site): Rendered {
   const used = new Map<string, number>();
-  const links: string[] = [];
+  const links: { path: string; anchor: string }[] = [];
+  const raw: string[] = [];
   const plain = (html: string) => unescaped(html.replaceAll(/<[^>]*>/g, ''));
 
   const marked = new Marked({
@@ -47,9 +50,9 @@ export function render(path: string, text: string, site: Site): Rendered {
         const html = this.parser.parseInline(tokens);
         if (isOutside(href)) return `<a href="${escaped(href)}" rel="noreferrer">${html}</a>`;
         const { path: to, anchor } = targetOf(path, href);
+        links.push({ path: to, anchor });
         if (!site.documents.has(to)) return `<span class="file" title="${escaped(to)}">${html}</span>`;
         const address = `${addressOf(to)}${anchor === '' ? '' : `#${anchor}`}`;
-        links.push(address);
         return `<a href="${to === path ? `#${anchor}` : UP + address}">${html}</a>`;
       },
       image({ href, text: alternative }) {
@@ -58,9 +61,10 @@ export function render(path: string, text: string, site: Site): Rendered {
       code({ text: code }) {
         return `<pre tabindex="0"><code>${escaped(code)}\n</code></pre>\n`;
       },
-      html({ text: raw }) {
-        if (!/^\s*<!--[\s\S]*?-->\s*$/.test(raw)) throw new Error(`${path} has HTML in it: ${raw}`);
-        return '';
+      html({ text: found }) {
+        if (/^\s*<!--[\s\S]*?-->\s*$/.test(found)) return '';
+        raw.push(found);
+        return escaped(found);
       },
     },
   });
@@ -69,7 +73,7 @@ export function render(path: string, text: string, site: Site): Rendered {
     .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')
     .replaceAll('<th></th>', '<td></td>')
     .replaceAll('</table>', '</table></div>');
-  return { html, sections: sectionsOf(html, plain), links };
+  return { html, sections: sectionsOf(html, plain), links, raw };
 }
 
 /** The anchor of a heading, as GitHub makes it. */

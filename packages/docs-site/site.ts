@@ -1,5 +1,5 @@
 /** Writes a page for each document, with the sections that a search finds and the pictures that pages show. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Plugin, Rolldown } from 'vite';
 import { addressOf, documentsIn, FRONT, targetOf, titleOf } from './documents.ts';
@@ -23,6 +23,7 @@ export function site(root: string): Plugin {
           return address;
         };
         const pages = renderAll({ documents, picture });
+        for (const fault of faultsIn(root, pages)) this.warn(fault);
         const sections = emit('sections.js', `vouchboxSections(${JSON.stringify(sectionsOf(documents, pages))});\n`);
         const template = templateIn(bundle);
         const fill = (path: string, up = upFrom(addressOf(path))) =>
@@ -38,18 +39,25 @@ export function site(root: string): Plugin {
   };
 }
 
-/** Every document as a page. @throws Error if one links to a heading that is not there */
+/** Every document as a page. */
 export function renderAll(all: Site): ReadonlyMap<string, Rendered> {
-  const pages = new Map([...all.documents].map(([path, text]) => [path, render(path, text, all)]));
-  const addresses = new Set([...pages].flatMap(([path, page]) => addressesOf(path, page)));
-  for (const [path, { links }] of pages) {
-    for (const link of links) if (!addresses.has(link)) throw new Error(`${path} links to ${link}, which is not there`);
-  }
-  return pages;
+  return new Map([...all.documents].map(([path, text]) => [path, render(path, text, all)]));
 }
 
-function addressesOf(path: string, { sections }: Rendered): string[] {
-  return [addressOf(path), ...sections.map(({ anchor }) => `${addressOf(path)}#${anchor}`)];
+/** What is wrong with documents of the project at `root`, a line each: links that lead nowhere, and HTML. */
+export function faultsIn(root: string, pages: ReadonlyMap<string, Rendered>): string[] {
+  return [...pages].flatMap(([path, { links, raw }]) => [
+    ...links.flatMap((link) =>
+      isThere(link) ? [] : [`${path} links to ${link.path}#${link.anchor}, which is not there`],
+    ),
+    ...raw.map((html) => `${path} has HTML in it: ${html}`),
+  ]);
+
+  function isThere({ path, anchor }: Rendered['links'][number]): boolean {
+    const page = pages.get(path);
+    if (page === undefined) return existsSync(join(root, path));
+    return anchor === '' || page.sections.some((section) => section.anchor === anchor);
+  }
 }
 
 /** What the search reads: the address of a section, the title of its page, its heading and its text. */

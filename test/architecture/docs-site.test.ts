@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addressOf, documentsIn, FRONT } from '../../packages/docs-site/documents.ts';
 import { contentsOf } from '../../packages/docs-site/render.ts';
-import { renderAll } from '../../packages/docs-site/site.ts';
+import { faultsIn, renderAll } from '../../packages/docs-site/site.ts';
 
 const root = join(import.meta.dirname, '../..');
 const built = join(root, 'packages/server/pages/docs-site');
@@ -58,8 +58,9 @@ describe('a link', () => {
   /** The page of a front that says this. */
   function pageOf(text: string): string {
     write('docs/README.md', `# One\n\n${text}\n`);
-    return renderAll({ documents: documentsIn(project), picture: (path) => path }).get(FRONT)?.html ?? '';
+    return pagesOf().get(FRONT)?.html ?? '';
   }
+  const pagesOf = () => renderAll({ documents: documentsIn(project), picture: (path) => path });
 
   test('to a heading of a document leads to that of its page', () => {
     expect(pageOf('[it](operating/start.md#the-host)')).toContain('operating/start.html#the-host">it</a>');
@@ -73,12 +74,22 @@ describe('a link', () => {
     expect(pageOf('[it](https://example.org/x?a=1&b=2)')).toContain('href="https://example.org/x?a=1&amp;b=2"');
   });
 
+  test('of the project leads to what is there, and no document has HTML', () => {
+    expect(faultsIn(root, renderAll({ documents: documentsIn(root), picture: (path) => path }))).toEqual([]);
+  });
+
   test.each([
-    ['a document that is not there', '[it](none.md)', /docs\/none\.md, which is not there/],
-    ['a heading that is not there', '[it](operating/start.md#none)', /operating\/start\.html#none, which is not there/],
-    ['HTML', '<script>alert(1)</script>', /has HTML in it/],
-  ])('%s ends the build', (_what, text, reason) => {
-    expect(() => pageOf(text)).toThrow(reason);
+    ['a document that is not there', '[it](none.md)', 'none.md#, which is not there'],
+    [
+      'a heading that is not there',
+      '[it](operating/start.md#none)',
+      'docs/operating/start.md#none, which is not there',
+    ],
+    ['a file that is not there', '[it](../b.ts)', 'b.ts#, which is not there'],
+    ['HTML', '<b>it</b>', 'docs/README.md has HTML in it: <b>'],
+  ])('to %s is told, and harms nobody', (_what, text, fault) => {
+    expect(pageOf(text)).not.toContain('<b>');
+    expect(faultsIn(project, pagesOf())).toContainEqual(expect.stringContaining(fault));
   });
 
   test('with characters of HTML shows them', () => {
