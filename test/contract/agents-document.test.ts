@@ -53,7 +53,7 @@ describe('the callers', () => {
       .replace('change-this-key', rig().alpha.key);
     const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
     await new AsyncFunction('createServiceClient', 'z', 'console', body)(createServiceClient, z, print);
-    expect(blocks.length).toBe(5);
+    expect(blocks.length).toBe(6);
     expect(lines).toEqual(saidIn(blocks.join('\n')));
   });
 });

@@ -65,4 +65,4 @@ def test_the_examples_of_agents_print_what_they_say(service: Service, api_key: s
         exec(of_service(example, service, api_key), known)
     printed = [line for line in capsys.readouterr().out.splitlines() if line]
     told = [line for example in examples for line in re.findall("# → (.*)$", example, re.MULTILINE)]
-    assert (len(examples), printed) == (3, told)
+    assert (len(examples), printed) == (4, told)

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import pytest
 
 from service import Service
-from vouchbox import AsyncClient, Client, InvalidRequest, RunResult, Tool, ToolCall
+from vouchbox import AsyncClient, Client, EvidenceFailure, InvalidRequest, RunResult, Tool, ToolCall
+from vouchbox.contract import Event
 from vouchbox.tool_schema import arguments_schema
 
 Run = Callable[..., RunResult]
@@ -295,3 +296,79 @@ def test_an_object_that_can_be_called_is_a_tool(run: Run) -> None:
             return self.count
 
     assert run("print(tools.it(by=2), tools.it(by=3))", tools={"it": Counter()}).stdout == "2 5\n"
+
+
+SUMS = "for n in range(3):\n    print(tools.add(a=n, b=1))"
+
+
+def events_of(service: Service, api_key: str, job_id: str) -> list[Event]:
+    with Client(service.url, api_key) as client:
+        return list(client.follow(job_id))
+
+
+def test_a_transcript_answers_the_calls_of_a_second_run(run: Run, service: Service, api_key: str) -> None:
+    def add(a: int, b: int) -> int:
+        if a == 2:
+            raise ValueError("too large")
+        return a + b
+
+    code = """
+for given in ({"a": 1, "b": 2}, {"a": 2, "b": 2}, {"a": "x", "b": 1}):
+    try:
+        print(tools.add(**given))
+    except tools.ToolError as error:
+        print(error)"""
+    first = run(code, tools={"add": add})
+    assert first.stdout.startswith("3\ntoo large\nthe arguments do not fit")
+
+    def never(a: int, b: int) -> int:
+        raise AssertionError("a tool ran")
+
+    again = run(code, tools={"add": never}, replay=events_of(service, api_key, first.job_id))
+    assert again.stdout == first.stdout
+
+
+def test_answers_are_given_in_the_order_in_which_they_were(run: Run, service: Service, api_key: str) -> None:
+    code = """
+import asyncio
+async def main():
+    calls = {asyncio.ensure_future(getattr(tools, name)()): name for name in ("slow", "quick")}
+    done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+    print([calls[call] for call in done])
+    await tools.release()
+    await asyncio.wait(calls)
+asyncio.run(main())"""
+    released = threading.Event()
+
+    def slow() -> None:
+        released.wait(30)
+
+    def quick() -> None:
+        return
+
+    first = run(code, tools={"slow": slow, "quick": quick, "release": released.set})
+    assert first.stdout == "['quick']\n"
+    assert run(code, replay=events_of(service, api_key, first.job_id)).stdout == first.stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (SUMS.replace("b=1", "b=n or 1"), "call 3 is {"),
+        (SUMS.replace("3", "4"), "call 4 is {"),
+        (SUMS.replace("3", "2"), "the program ended before call 3 of the transcript, {"),
+    ],
+    ids=["other arguments", "a call more", "a call less"],
+)
+def test_the_first_call_that_differs_ends_the_run(
+    run: Run, service: Service, api_key: str, code: str, message: str
+) -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    first = run(SUMS, tools={"add": add})
+    with pytest.raises(EvidenceFailure) as caught:
+        run(code, replay=events_of(service, api_key, first.job_id))
+    assert caught.value.check == "transcript"
+    assert str(caught.value).startswith(f"transcript: {message}")
+    assert caught.value.job_id is not None

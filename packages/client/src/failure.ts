@@ -72,7 +72,7 @@ export class TransportFailure extends Error {
 
 /**
  * What is wrong with a record: the receipt, the end, the output, the files, the workspace they belong to, or the event
- * `seq` of the chain; or the promise of a job.
+ * `seq` of the chain; the promise of a job; or the calls of a run that replays a transcript.
  */
 export type EvidenceCheck =
   | 'receipt'
@@ -81,6 +81,7 @@ export type EvidenceCheck =
   | 'output'
   | 'artifacts'
   | 'workspace'
+  | 'transcript'
   | 'promise'
   | 'sequence'
   | 'job'

@@ -33,6 +33,7 @@ export type {
 export type { JobPromise, PromiseWish } from './job-promise.ts';
 export type { LegacyJobDetail, LegacyReceipt } from './older-route.ts';
 export type { Kept, ProgramSession, SessionOptions, StepOutcome, StepResult } from './program-session.ts';
+export type { Transcript } from './replay-tools.ts';
 export type { OnText, RunOptions, RunResult } from './run.ts';
 export type { Approve, RunTools, ToolCall, ToolDefinition, ToolFunction, ToolOptions } from './run-tools.ts';
 export { createServiceClient, type MetricsOptions, type MetricsText, type ServiceClient } from './service-client.ts';

@@ -5,6 +5,7 @@
 import type { JobEvent, JobSubmission, Tool, ToolAnswer } from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
 import { ServiceFailure } from './failure.ts';
+import { recordedTools, ToolReplay, type Transcript } from './replay-tools.ts';
 import type { Session } from './session.ts';
 import { jsonSchemaOf, type ToolSchema, validated } from './tool-schema.ts';
 import { answerToolCall, openToolCalls } from './tools.ts';
@@ -48,6 +49,8 @@ export interface ToolOptions {
   readonly tools?: RunTools | undefined;
   readonly approve?: Approve | undefined;
   readonly toolLimits?: JobSubmission['tool_limits'];
+  /** Answers each call as an earlier run did, in the same order, and fails at the first that differs. No tool runs. */
+  readonly replay?: Transcript | undefined;
   /** How many tools run at once, while other calls wait. Default 16. */
   readonly toolsAtOnce?: number | undefined;
 }
@@ -66,12 +69,16 @@ const unfit: ReadonlySet<string> = new Set([
 const late: ReadonlySet<string> = new Set(['job_terminal', 'tool_call_answered', 'job_not_found']);
 
 /** The submission with the tools in it. One that describes a tool itself is believed. */
-export function withTools(submission: JobSubmission, { tools = {}, toolLimits }: ToolOptions): JobSubmission {
-  const described = submission.tools ?? [];
-  const others = Object.entries(tools).filter(([name]) => !described.some((tool) => tool.name === name));
+export function withTools(submission: JobSubmission, { tools = {}, replay, toolLimits }: ToolOptions): JobSubmission {
+  const given = submission.tools ?? [];
+  const defined = Object.entries(tools).map(([name, tool]) => toolOf(name, definitionOf(tool)));
+  const recorded = replay === undefined ? [] : recordedTools(replay).map((name) => ({ name }));
+  const described = new Map([...recorded, ...defined].map((tool) => [tool.name, tool]));
+  for (const { name } of given) described.delete(name);
+  if (given.length + described.size === 0 && replay !== undefined) return submission;
   return {
     ...submission,
-    tools: [...described, ...others.map(([name, tool]) => toolOf(name, definitionOf(tool)))],
+    tools: [...given, ...described.values()],
     ...(toolLimits && { tool_limits: toolLimits }),
   };
 }
@@ -89,28 +96,48 @@ function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
   return typeof tool === 'function' ? { execute: tool } : tool;
 }
 
+interface Job {
+  readonly job_id: string;
+  /** Whether it was submitted before. */
+  readonly replayed: boolean;
+}
+
+/** Who answers the calls of one job while it runs. */
+export interface Answering {
+  /** Aborts as that signal does, or with the first error for which the run ends. */
+  during(signal: AbortSignal | undefined): AbortSignal | undefined;
+  /** Takes each event of the job. */
+  take(event: JobEvent): unknown;
+  /** Nobody waits for an answer any more. @throws the error for which the run ends */
+  end(): void;
+}
+
+export function answeringFor(session: Session, job: Job, options: ToolOptions): Answering {
+  const { replay } = options;
+  return replay === undefined ? new ToolRunner(session, job, options) : new ToolReplay(session, job, replay);
+}
+
 /** Answers the calls of one job while it runs. */
-export class ToolRunner {
+class ToolRunner implements Answering {
   readonly #session: Session;
-  readonly #job: { readonly job_id: string; readonly replayed: boolean };
+  readonly #job: Job;
   readonly #options: ToolOptions;
   readonly #turns = new Turns();
   readonly #over = new AbortController();
   /** Aborts with the first error for which the run ends. */
   readonly #failed = new AbortController();
 
-  constructor(session: Session, job: { readonly job_id: string; readonly replayed: boolean }, options: ToolOptions) {
+  constructor(session: Session, job: Job, options: ToolOptions) {
     this.#session = session;
     this.#job = job;
     this.#options = options;
   }
 
-  /** Aborts as that signal does, or with the first error for which the run ends. */
   during(signal: AbortSignal | undefined): AbortSignal {
     return signal === undefined ? this.#failed.signal : AbortSignal.any([signal, this.#failed.signal]);
   }
 
-  /** Takes each event of the job. A call of a tool is answered beside whatever else goes on. */
+  /** A call of a tool is answered beside whatever else goes on. */
   take({ kind, seq, data }: JobEvent): void {
     if (kind !== 'tool_call' || data.refused !== undefined || !this.#knows(data.tool)) return;
     const call = {
@@ -123,7 +150,6 @@ export class ToolRunner {
     this.#answer(call).catch((error: unknown) => this.#failed.abort(error));
   }
 
-  /** Nobody waits for an answer any more. @throws the error for which the run ends */
   end(): void {
     this.#over.abort(new Error('the run is over'));
     this.#failed.signal.throwIfAborted();

@@ -110,11 +110,12 @@ async function runInTurn(
     approve,
     toolLimits,
     toolsAtOnce,
+    replay,
     ...options
   }: RunOptions,
 ): Promise<RunResult> {
   // Calls of tools are events, so a run with tools hears them.
-  const callable = tools && { tools, approve, toolLimits, toolsAtOnce };
+  const callable = (tools ?? replay) && { tools, approve, toolLimits, toolsAtOnce, replay };
   const hears = [onStdout, onStderr, onEvent, onState, callable].some((callback) => callback !== undefined);
   const isHeld = await supports(session, 'submission_wait', signal);
   const tellsMore = await supports(session, 'submission_include', signal);
@@ -169,11 +170,11 @@ async function hear(
   const onEnd = (frame: EndFrame) => {
     told = frame;
   };
-  const runner = callable && new (await runTools()).ToolRunner(session, submitted, callable);
+  const runner = callable && (await runTools()).answeringFor(session, submitted, callable);
   const during = { signal: runner?.during(signal) ?? signal, onState, stream_url };
   try {
     for await (const event of followJob(session, job_id, { ...during, onEnd: tellsEnd ? onEnd : undefined })) {
-      runner?.take(event);
+      await runner?.take(event);
       await passOn(event, callbacks);
     }
   } finally {

@@ -302,7 +302,8 @@ class EvidenceFailure(VouchboxError):
     def __init__(self, check: str, message: str, *, seq: int | None = None) -> None:
         super().__init__(message)
         self.check = check
-        """Which check failed: a fault of the chain, `receipt`, `finished`, `output`, `artifacts`, `workspace` or `promise`."""
+        """Which check failed: a fault of the chain, `receipt`, `finished`, `output`, `artifacts`, `workspace`,
+        `promise`, or `transcript` of a run that replays one."""
         self.seq = seq
         """The first event that is wrong, where it is one."""
         self.job_id: str | None = None

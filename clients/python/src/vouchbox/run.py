@@ -13,6 +13,7 @@ from .follow import Follower
 from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_request, submitted_of, submitted_with, wait
 from .outcome import Result, RunResult, Submitted, parse_result, run_result_of
 from .promise import PromiseWish, makes_promises
+from .replay import ToolReplay, recorded_tools
 from .session import Session, call, exchange, facts_of, supports
 from .submission import EVERY_OUTPUT, submission_of
 from .tools import Approve, ToolRunner, Tools, with_tools
@@ -48,6 +49,7 @@ def run(
     approve: Approve | None = None,
     tool_limits: ToolLimitsInput | None = None,
     tools_at_once: int = 16,
+    replay: Sequence[Event] | None = None,
 ) -> Flow[RunResult]:
     """Runs a program and returns its result. A program that fails is a result, not an error.
 
@@ -63,6 +65,9 @@ def run(
     `tools` are functions that the program may call by their names there, as `tools.search(query="…")`. What one raises is an
     exception of the program. `Client` calls them in threads, and so does `AsyncClient` what is no coroutine; at most
     `tools_at_once` run at a time. `approve` is asked before each.
+
+    `replay` has the events of an earlier run, whose answers the calls of this one get in the same order; no tool runs. The
+    first call that differs ends the run with an `EvidenceFailure` whose check is `transcript`.
 
     With `promise`, a promise is asked for and kept with the result. Where it is `"required"`, a run counts as accepted only
     with one: without it, or if the service keeps no log, the job is cancelled and the run fails.
@@ -82,8 +87,8 @@ def run(
         labels=labels,
         sign_labels=sign_labels,
     )
-    if tools is not None:
-        submission = with_tools(submission, tools, tool_limits)
+    if tools is not None or replay is not None:
+        submission = with_tools(submission, tools or {}, tool_limits, recorded_tools(replay or ()))
     if "build" not in submission:  # What a build brings back is its product.
         submission.setdefault("outputs", list(EVERY_OUTPUT))
     is_promised = yield from makes_promises(session, promise)
@@ -91,7 +96,7 @@ def run(
         submission["promise"] = True
     wish = promise if is_promised else False
     key = idempotency_key or random_key()
-    running = _Run(session, submission, key, on_stdout, on_stderr, wish, tools, approve, tools_at_once)
+    running = _Run(session, submission, key, on_stdout, on_stderr, wish, tools, approve, tools_at_once, replay)
     yield from take_turn(session)
     try:
         ended = yield from running.result()
@@ -128,6 +133,7 @@ class _Run:
     tools: Tools | None
     approve: Approve | None
     tools_at_once: int
+    replay: Sequence[Event] | None
     submitted: Submitted | None = None
     job_id: str | None = None
     receipt: Mapping[str, Any] | None = None
@@ -136,13 +142,11 @@ class _Run:
 
     def result(self) -> Flow[Result]:
         # Calls of tools are events, too.
-        if self.on_stdout is None and self.on_stderr is None and self.tools is None:
+        if self.on_stdout is None and self.on_stderr is None and self.tools is None and self.replay is None:
             return (yield from self._waited())
         submitted = yield from self._submit(None)
         follower = Follower(self.session, submitted.job_id, tells_end=True)
-        runner = ToolRunner(
-            self.session, submitted.job_id, submitted.replayed, self.tools or {}, self.approve, self.tools_at_once
-        )
+        runner = self._answering(submitted)
         try:
             while events := (yield from follower.next_events()):
                 for event in events:
@@ -156,6 +160,12 @@ class _Run:
         self.receipt = ended.get("receipt")
         told = ended.get("result")
         return parse_result(told) if told is not None else (yield from wait(self.session, submitted.job_id))
+
+    def _answering(self, submitted: Submitted) -> ToolRunner | ToolReplay:
+        if self.replay is not None:
+            return ToolReplay(self.session, submitted.job_id, self.replay)
+        tools = self.tools or {}
+        return ToolRunner(self.session, submitted.job_id, submitted.replayed, tools, self.approve, self.tools_at_once)
 
     def _waited(self) -> Flow[Result]:
         """Uses one request, if the service can wait and tell the receipt in it."""

@@ -7,7 +7,7 @@ import inspect
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -92,12 +92,16 @@ def answer_tool_call(session: Session, job_id: str, seq: int, answer: Mapping[st
     return cast("ToolAnswerTaken", body)
 
 
-def with_tools(submission: JobSubmission, tools: Tools, limits: ToolLimitsInput | None) -> JobSubmission:
+def with_tools(
+    submission: JobSubmission, tools: Tools, limits: ToolLimitsInput | None, recorded: Sequence[ToolDescription] = ()
+) -> JobSubmission:
     """The submission with the tools in it. One that describes a tool itself is believed."""
-    described = list(submission.get("tools", ()))
-    known = {each["name"] for each in described}
-    others = [_tool_of(tool).described_as(name) for name, tool in tools.items() if name not in known]
-    more: JobSubmission = {**submission, "tools": [*described, *others]}
+    given = submission.get("tools", ())
+    defined = [_tool_of(tool).described_as(name) for name, tool in tools.items()]
+    described = {each["name"]: each for each in (*recorded, *defined, *given)}
+    if not described and not tools:
+        return submission
+    more: JobSubmission = {**submission, "tools": list(described.values())}
     return more if limits is None else {**more, "tool_limits": limits}
 
 
