@@ -238,7 +238,8 @@ test('a restored store is closed for logging until its next tree is opened', { t
   const [from, dataDir, backup] = [join(scratch, 'data'), join(scratch, 'restored'), join(scratch, 'backup')];
   expect(await vouchbox(['backup', backup, '--data-dir', from])).toMatchObject({ code: 0 });
   const keys = ['--attestation-keys', join(from, 'attestation-keys')];
-  expect(await vouchbox(['restore', backup, '--data-dir', dataDir, ...keys])).toMatchObject({ code: 0 });
+  const told = await vouchbox(['restore', backup, '--data-dir', dataDir, ...keys]);
+  expect(told).toMatchObject({ code: 0, stderr: expect.stringContaining('`vouchbox log reopen` opens the next tree') });
   const rig = await Rig.start(SETTINGS, dataDir);
   const job_id = await attestedThough(rig);
   await expect.poll(() => problemOf(rig), { timeout: 20_000 }).toMatch(/the log is closed/);

@@ -44,7 +44,7 @@ describe('the log', () => {
   test('has its word in each examination', async () => {
     const wordOf = async (files: ReturnType<typeof whole>, more: object = {}) =>
       (await examineExport(files, { ...pinned, ...more })).log.word;
-    expect(await wordOf(whole(), { log: keys })).toBe('NOT LOGGED');
+    expect(await wordOf(whole(), { log: keys })).toBe('NOT LOGGED: no proof of it is here');
     expect(await wordOf(logged(log.proof(index)))).toMatch(/^NOT LOGGED: its proof was not checked/);
     expect(await wordOf(logged(log.proof(index)), { log: keys })).toMatch(/^UNWITNESSED/);
     expect(await wordOf(logged(log.proof(index, { cosignatures })), { log: keys })).toMatch(/^WITNESSED by witness/);

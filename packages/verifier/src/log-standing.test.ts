@@ -53,7 +53,7 @@ const pinned = ['--log-key', logKey, '--witness', witnessKey];
 
 describe('the word on an export', () => {
   test.each([
-    ['without a proof', null, pinned, 'NOT LOGGED'],
+    ['without a proof', null, pinned, 'NOT LOGGED: no proof of it is here'],
     [
       'with a proof, and no key of the log',
       log.proof(index),

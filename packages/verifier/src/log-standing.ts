@@ -60,7 +60,8 @@ export async function logStanding(
   proof: Uint8Array | null,
   { keys: pinned, ...seen }: LogExpectation,
 ): Promise<LogStanding> {
-  if (proof === null) return notLogged;
+  if (proof === null)
+    return pinned === null ? notLogged : { ...notLogged, word: `${NOT_LOGGED}: no proof of it is here` };
   if (pinned === null)
     return { ...notLogged, word: `${NOT_LOGGED}: its proof was not checked, for no log key is pinned` };
   const parsed = parseLogProof(proof);

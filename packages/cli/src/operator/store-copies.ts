@@ -39,6 +39,10 @@ export interface RestoreCommandOptions extends JsonOption {
   readonly dataDir?: string;
 }
 
+/** Two stores would log under one name. */
+const LOG_CLOSED =
+  'its log is closed: once it runs, `vouchbox log reopen` opens the next tree, and results wait until then';
+
 /** Restores a backup, and says on stderr where to and what is still to do. */
 export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<number> {
   const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
@@ -48,7 +52,7 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
     });
   }
   const { attestationKeys } = options;
-  await restore({
+  const { hasLog } = await restore({
     backup: resolve(file),
     attestationKeys: attestationKeys === undefined ? null : resolve(attestationKeys),
     dataDir,
@@ -56,6 +60,7 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
   const keys = attestationKeys === undefined ? '; it has no signing keys: the first start makes a new one' : '';
   note(`${dataDir} has everything of the backup, and every check passed${keys}`);
   note(`start it with: vouchbox serve --data-dir ${shellWord(dataDir)}`);
+  if (hasLog) note(LOG_CLOSED);
   printResult(options, '', { data_dir: dataDir, has_signing_keys: attestationKeys !== undefined });
   return EXIT.ok;
 }
@@ -69,6 +74,7 @@ export async function copyStoreTo(target: string, options: CopyStoreOptions): Pr
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   note(`${rows} rows of ${tables.length} tables are in ${withoutPassword(target)}, and their digests are the same`);
   note('start the service with SERVICE_DATABASE_URL set to it; the signing keys stay in the data directory');
+  if (tables.some(({ table, rows }) => table === 'log_state' && rows > 0)) note(LOG_CLOSED);
   printResult(options, '', { data_dir: dataDir, database_url: withoutPassword(target), tables });
   return EXIT.ok;
 }

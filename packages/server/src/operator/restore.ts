@@ -33,24 +33,25 @@ export interface RestoreOptions {
 
 /**
  * Restores a store and its signing keys. It opens the backup as a service opens its store, upgrades it if an older
- * version wrote it, and recomputes every chain and every receipt. Durable when it resolves.
+ * version wrote it, and recomputes every chain and every receipt. Durable when it resolves. Tells whether it closed a log.
  *
  * @throws OperatorError in one clear line; nothing of the attempt is then left
  */
-export async function restore({ backup, attestationKeys, dataDir }: RestoreOptions): Promise<void> {
+export async function restore({ backup, attestationKeys, dataDir }: RestoreOptions): Promise<{ hasLog: boolean }> {
   refuseUnlessEmpty(dataDir);
   refuseUnlessBackup(backup);
   const prepared = `${dataDir}.restoring`;
   try {
-    await orOperatorError(async () => {
+    return await orOperatorError(async () => {
       makeEmpty(prepared);
       copyDurably(backup, join(prepared, 'svc.db'));
-      await checkStore(prepared, backup);
+      const hasLog = await checkStore(prepared, backup);
       if (attestationKeys !== null) copyKeys(attestationKeys, prepared);
       syncDirectory(prepared);
       // Fails if a file was put there meanwhile: rename(2) replaces only empty directories.
       renameSync(prepared, dataDir);
       syncDirectory(dirname(dataDir));
+      return { hasLog };
     });
   } finally {
     rmSync(prepared, { recursive: true, force: true });
@@ -83,12 +84,12 @@ function makeEmpty(directory: string): void {
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** Opens the store as a service does, so that the next start accepts what this check accepts. */
-async function checkStore(dataDir: string, backup: string): Promise<void> {
+/** Opens the store as a service does, so that the next start accepts what this check accepts. True if it closed a log. */
+async function checkStore(dataDir: string, backup: string): Promise<boolean> {
   try {
     await using store = await openStore({ dataDir, check: 'full' });
     // What was logged since the backup is not in it: the next head would be a fork.
-    await store.closeLog();
+    return await store.closeLog();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     const reason = error.message.replace(`${join(dataDir, 'svc.db')}: `, '');
@@ -128,9 +129,9 @@ function copyDurably(source: string, target: string): void {
 }
 
 /** Turns errors of the file system and of the keys into one line. */
-async function orOperatorError(work: () => Promise<void>): Promise<void> {
+async function orOperatorError<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
-    await work();
+    return await work();
   } catch (error) {
     if (error instanceof SigningKeyError) {
       throw new OperatorError(`the signing keys cannot be restored: ${error.message}`, { cause: error });
