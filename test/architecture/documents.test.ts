@@ -65,3 +65,20 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     );
   });
 });
+
+test('the plot of docs/BENCHMARKS.md has figures of its table, and the page is short', () => {
+  const page = readFileSync(join(root, 'docs/BENCHMARKS.md'), 'utf8');
+  const plot = readFileSync(join(root, 'docs/images/beside.svg'), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| '));
+  const pairs = [
+    ...plot.matchAll(/class="num">([\d.]+)<[\s\S]*?class="num">([\d.]+)<\/tspan><tspan class="soft" dx="6">([^<]*)</g),
+  ];
+  expect(pairs.length).toBe(5);
+  for (const [, own = '', other = '', peer = ''] of pairs)
+    expect([own, peer, rows.some((row) => row.includes(`| ${own} `) && row.includes(`${peer}: ${other} `))]).toEqual([
+      own,
+      peer,
+      true,
+    ]);
+  expect(page.split(/\s+/).length).toBeLessThan(1200);
+});
