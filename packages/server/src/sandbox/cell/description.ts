@@ -123,6 +123,12 @@ const RESOURCES = {
   RTPRIO: 0,
 } as const;
 
+/** Where process 1 names the memory that a program may use, as a control group would: gVisor has none. */
+const SHOWN_GROUPS: CellMount = {
+  ...{ destination: '/sys/fs/cgroup', type: 'tmpfs', source: 'tmpfs' },
+  options: ['nosuid', 'noexec', 'nodev', 'mode=755', 'size=64k', 'nr_inodes=8'],
+};
+
 /** The cell's own terminals, by way of `/dev/ptmx`. They are few, because the kernel has one bound for all of them. */
 const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
 
@@ -138,6 +144,7 @@ function mountsOf(options: DescriptionOptions): CellMount[] {
     ...options.binds.map(({ source, destination }) =>
       bind(source, destination, ['ro', ...flags, ...(destination === GUEST.guest ? ['noexec'] : [])]),
     ),
+    ...(options.sharesHostKernel ? [] : [SHOWN_GROUPS]),
     bind(`${options.cell}/report`, GUEST.report, ['rw', ...flags, 'noexec']),
     bind(`${options.cell}/work`, GUEST.work, ['rw', ...flags]),
     bind(`${options.cell}/work/input`, `${GUEST.work}/input`, ['ro', ...flags, 'noexec']),

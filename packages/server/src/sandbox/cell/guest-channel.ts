@@ -54,9 +54,12 @@ export class GuestChannel {
     return (await this.#bytes(Number(length))).toString();
   }
 
-  /** Sets the limits on the interpreter and resolves to those that the kernel then reports. */
-  async limit(limits: ProcessLimits): Promise<ProcessLimits> {
-    this.#send(`limits ${limitRows(limits)}`);
+  /**
+   * Sets the limits on the interpreter and resolves to those that the kernel then reports. A cell with a place for it shows
+   * its program how much memory it may use.
+   */
+  async limit(limits: ProcessLimits, shownBytes: number | null): Promise<ProcessLimits> {
+    this.#send(`limits ${limitRows(limits)}${shownBytes === null ? '' : ` shown ${shownBytes}`}`);
     const answer = await this.#line();
     return parseLimitRows(answer.startsWith('limits ') ? answer : '');
   }

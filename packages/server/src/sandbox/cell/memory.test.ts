@@ -30,3 +30,15 @@ describe.each(CLASSES)('a memory limit in the %s class', { tags: ['Submission-16
     expect(beyond.usage.memory_peak_bytes).toBeLessThanOrEqual(mem_mb * MIB);
   });
 });
+
+it('a program in gVisor finds its limit where a control group has it, and cannot change it', async () => {
+  const look = `
+const { readFileSync, unlinkSync, writeFileSync } = require('node:fs');
+const refusal = (attempt) => { try { attempt(); } catch (error) { return error.code; } };
+const file = '/sys/fs/cgroup/memory.max';
+const said = [process.constrainedMemory(), Number(readFileSync(file))];
+console.log(JSON.stringify([said, refusal(() => writeFileSync(file, 'max')), refusal(() => unlinkSync(file))]));
+`;
+  const { stdout } = await cells.run('gvisor', 'node', look, { mem_mb: 200 });
+  expect(JSON.parse(stdout)).toEqual([[200 * MIB, 200 * MIB], 'EACCES', 'EACCES']);
+});

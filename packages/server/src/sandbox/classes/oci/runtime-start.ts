@@ -181,9 +181,13 @@ class RuntimeCell implements WaitingCell {
     return { ...wanted, guestProcesses: Math.max(wanted.guestProcesses, waiting + runtime.overhead.guestProcesses) };
   }
 
-  async #limitGuest({ fileBytes, cpuSeconds, guestProcesses: processes }: WantedLimits): Promise<ProcessLimits> {
+  async #limitGuest(wanted: WantedLimits): Promise<ProcessLimits> {
+    const { fileBytes, cpuSeconds, guestProcesses: processes, memoryBytes } = wanted;
     const milliseconds = ANSWER_MILLISECONDS_MAX * (await hostPatience());
-    const answer = this.channel.limit({ fileBytes, cpuSeconds, processes });
+    const answer = this.channel.limit(
+      { fileBytes, cpuSeconds, processes },
+      this.#options.runtime.sharesHostKernel ? null : memoryBytes,
+    );
     const guest = await within(answer, milliseconds, null);
     if (guest !== null) return guest;
     throw new Unanswered(milliseconds, `the cell set no limits within ${milliseconds / 1000} s`);

@@ -8,7 +8,8 @@
  * service talks to it alone:
  *
  *   out  `ready LENGTH` and LENGTH bytes   at the workload-ready boundary: what /proc says of the interpreter
- *   in   `limits NAME=VALUE...`            the limits of a job, on what waits: `limits.h`
+ *   in   `limits NAME=VALUE...`            the limits of a job, on what waits: `limits.h`; then `shown BYTES` of memory, if it
+ *                                          has a place for it
  *   out  `limits NAME=VALUE...`            read back from the kernel
  *
  * Both then read `run BYTES ARGUMENTS HEAP_MB OPTION_BYTES OPTIONS`; OPTION_BYTES of words for the compiler; BYTES of
@@ -38,6 +39,9 @@
 #include <unistd.h>
 
 #include "launcher.h"
+
+/* `cell/description.ts` mounts it. */
+#define SHOWN_GROUPS "/sys/fs/cgroup"
 
 /* Descriptors of a waiting interpreter: one on which it gets its release, and one on which it reports that it waits. */
 enum { GO = 3, READY = 4, SPARE = 10 };
@@ -149,14 +153,35 @@ static void read_order(char *line)
     line[ORDER_BYTES] = '\0';
 }
 
+/*
+ * Names the memory that a program may use in the files in which programs look for it: those of control groups, of both
+ * versions, which gVisor itself does not have. The program owns none of them.
+ */
+static void show_memory(unsigned long bytes)
+{
+    static const char *const NAMES[] = { "memory.max", "memory/memory.limit_in_bytes", "memory/memory.soft_limit_in_bytes" };
+    char path[64], text[24];
+    int length = snprintf(text, sizeof text, "%lu\n", bytes);
+    must(mkdir(SHOWN_GROUPS "/memory", 0755), "make " SHOWN_GROUPS "/memory");
+    for (size_t at = 0; at < sizeof NAMES / sizeof *NAMES; at++) {
+        snprintf(path, sizeof path, SHOWN_GROUPS "/%s", NAMES[at]);
+        int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        must(file, "make %s", path);
+        must(write_all(file, text, length), "write %s", path);
+        close(file);
+    }
+}
+
 /* Where no launcher does: sets a job's limits on the waiting processes, and reports those that the kernel then holds. */
 static void set_limits(void)
 {
     char line[ORDER_BYTES + 1], rows[ORDER_BYTES], answer[ORDER_BYTES + 16];
     const struct waiting *each[] = { &compiler, &program };
-    unsigned long limits[LIMITS], held[LIMITS];
+    unsigned long limits[LIMITS], held[LIMITS], memory;
     read_order(line);
-    if (strncmp(line, "limits ", 7) || read_limits(line + 7, limits) == NULL) fail("malformed line");
+    const char *rest = strncmp(line, "limits ", 7) ? NULL : read_limits(line + 7, limits);
+    if (rest == NULL) fail("malformed line");
+    if (sscanf(rest, " shown %lu", &memory) == 1) show_memory(memory);
     for (int at = 0; at < 2; at++)
         if (each[at]->pid > 0) must(limit_process(each[at]->pid, limits, held), "set limits");
     say_limits(rows, sizeof rows, held);
