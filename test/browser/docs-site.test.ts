@@ -73,3 +73,13 @@ test.each([
   ).toEqual([]);
   expect(opened.troubles).toEqual([]);
 });
+
+test('the address of the service is a page in a browser, which leads to them', async () => {
+  await using opened = await openPage(browser, rig().service.url, { viewport: { width: 360, height: 740 } });
+  const { page } = opened;
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(await page.evaluate(() => getComputedStyle(document.body).maxWidth)).toBe('576px');
+  await page.locator('a', { hasText: 'Documents' }).click();
+  await page.waitForURL(/\/docs$/);
+  expect(opened.troubles).toEqual([]);
+});
