@@ -263,6 +263,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
     server: {
       jobs: { submit: refuseForSpace, cancel: refuseForSpace, answerToolCall: refuseForSpace },
       gradings: { submit: refuseForSpace, cancel: refuseForSpace },
+      sessions: { remove: refuseForSpace },
       blobs: { receive: refuseForSpace },
       ticketRows: { storeTicket: rejecting, consumeTicket: rejecting },
     },

@@ -31,7 +31,7 @@ export const SESSION_OPERATIONS = {
     description: 'No job is removed: each step stays as long as other jobs do. Its name may be used anew.',
     access: 'jobs:submit',
     answers: { 200: json('It is removed.', SessionRemoval) },
-    errors: [...SCOPED_ERRORS, 'session_not_found'],
+    errors: [...SCOPED_ERRORS, 'session_not_found', 'insufficient_storage'],
     capacity: ['connection'],
   },
 } as const satisfies Record<'listSessions' | 'getSession' | 'removeSession', Operation>;

@@ -30,6 +30,7 @@ import { bodyOf, LongJson } from '../job/body.ts';
 import type { Gradings } from '../job/gradings.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
+import type { Sessions } from '../job/sessions.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
@@ -65,6 +66,7 @@ export interface TestServerOptions {
   /** Null for a service that keeps none. */
   readonly publicLog?: Partial<PublicLog> | null;
   readonly gradings?: Partial<Gradings>;
+  readonly sessions?: Partial<Sessions>;
   readonly address?: ListenOptions;
   /** A kind that is asked before the legacy keys. */
   readonly credentials?: readonly CredentialKind[];
@@ -92,7 +94,8 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   const access = accessOf(options.credentials ?? []);
   const app = createApp({
     jobs: { ...memoryJobs(submissions), ...options.jobs },
-    ...{ gradings: { ...memoryGradings(), ...options.gradings }, sessions: memorySessions(ANSWER) },
+    gradings: { ...memoryGradings(), ...options.gradings },
+    sessions: { ...memorySessions(ANSWER), ...options.sessions },
     blobs: { ...memoryBlobs(), ...options.blobs },
     access,
     tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
