@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { JobSubmission, OutputName, ServiceClient } from '@vouchbox/client';
+import type { JobSubmission, OutputName, ServiceClient, SessionStep } from '@vouchbox/client';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { Feature } from './features.ts';
 import type { Scenario } from './scenarios.ts';
@@ -12,6 +12,9 @@ import { keyOf, type Service } from './service.ts';
 
 const patienceMilliseconds = 120_000;
 const betweenMilliseconds = 100;
+
+/** The name of the session of a cell. */
+const SESSION = 'crossed';
 
 /** The cells that wait for one thing to happen. */
 export class Gathering {
@@ -98,14 +101,28 @@ export class Crossing {
     return files;
   }
 
+  /**
+   * The session of the program, after the step before it, which is run unless the session has one, at another node where there is
+   * one. Null if the program is no step.
+   */
+  async step(): Promise<SessionStep | null> {
+    const { before, language } = this.scenario.program;
+    if (before === undefined) return null;
+    const session = await this.otherClient.session(SESSION, { language });
+    if (session.lastJob === null) await session.run(before);
+    return { name: session.name, after: session.lastJob };
+  }
+
   /** The submission of the program without its files. What it names is there: its standard input, and what was built of it. */
   async submission(): Promise<Omit<JobSubmission, 'files'>> {
-    const { uploads: _, fromJobs: __, uploadedStdin, build, ...program } = this.scenario.program;
+    const { uploads: _, fromJobs: __, before: ___, uploadedStdin, build, ...program } = this.scenario.program;
     const { language, code } = program;
     const blob = uploadedStdin && (await this.client.upload(new Uint8Array(uploadedStdin))).blob;
     const built = build && (await this.client.run({ language, code, build }));
+    const session = await this.step();
     return {
       ...program,
+      ...(session !== null && { session }),
       ...(blob !== undefined && { stdin: { blob } }),
       ...(built && { product: { job_id: built.job_id } }),
     };

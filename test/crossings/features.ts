@@ -17,6 +17,7 @@ import type {
 export const FEATURES = [
   'upload',
   'from_job',
+  'session',
   'large_output',
   'by_digest',
   'named_stdin',
@@ -87,7 +88,7 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   tools: 'test/contract/tools.test.ts',
   tool_limits: 'test/contract/tools.test.ts',
   tool_principals: 'test/contract/tools.test.ts',
-  session: 'test/contract/sessions.test.ts',
+  session: 'session',
 };
 
 /** Every language is in a row, or in the tests of the packs. */
@@ -171,7 +172,7 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   cancelGrading: 'test/contract/gradings.test.ts',
   gradingEvents: 'test/contract/gradings.test.ts',
   listSessions: 'test/contract/sessions.test.ts',
-  getSession: 'test/contract/sessions.test.ts',
+  getSession: 'session',
   removeSession: 'test/contract/sessions.test.ts',
   getAttestation: 'key_rotated',
   getResultArtifact: 'key_rotated',

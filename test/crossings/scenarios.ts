@@ -15,6 +15,8 @@ export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'std
   readonly uploads?: Readonly<Record<string, Buffer>>;
   /** The program in bash of another job, whose `output/made` is the file, by path below `input/`. */
   readonly fromJobs?: Readonly<Record<string, string>>;
+  /** The program of the step before, where it is a step of a session. */
+  readonly before?: string;
 }
 
 /** A test of a grading. */
@@ -103,6 +105,16 @@ export const SCENARIOS: Readonly<Record<Feature, Scenario>> = {
       fromJobs: { 'input/a': 'echo é > output/made', 'input/b': ': > output/made' },
     },
     sees: { ...SUCCEEDED, stdout: 'é\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  session: {
+    title: 'step of a session',
+    program: {
+      ...python('print(double(xs[0]), open("kept").read())'),
+      before: 'xs = [21]\ndef double(n): return 2 * n\nopen("kept", "w").write("é")',
+    },
+    sees: { ...SUCCEEDED, stdout: '42 é\n' },
     essential: ['stdout'],
     act: 'nothing',
   },

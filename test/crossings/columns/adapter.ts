@@ -31,6 +31,7 @@ export async function withAdapter<Result>(
 /** Sentences that hold for each of them. */
 export const NOT_IN_THEIR_INTERFACE = {
   env: (name: string) => `A request of ${name} has no variables.`,
+  session: (name: string) => `A request of ${name} begins with nothing of an earlier one.`,
   reproducible: (name: string) => `A request of ${name} has no word for a fixed hash seed.`,
   promised: (name: string) =>
     `A request of ${name} asks for no promise. A setting makes one for each job of a service.`,

@@ -22,6 +22,12 @@ export async function playByClient(crossing: Crossing): Promise<Seen> {
   return await playCaller(caller, crossing);
 }
 
+/** The session is where it was, if there is one. @throws Error if it is not */
+async function standsAt(crossing: Crossing, job_id: string | null): Promise<void> {
+  const step = await crossing.step();
+  if (step !== null && step.after !== job_id) throw new Error(`the session stands at ${step.after}, not ${job_id}`);
+}
+
 /**
  * The newest job of the cell, read again, or the one that runs the program. After a grading this is the job that judged; a
  * repeated submission is sent again.
@@ -30,6 +36,7 @@ export async function readAgain(crossing: Crossing): Promise<Seen> {
   const { act } = crossing.scenario;
   if (act === 'repeated') await submitByClient(crossing, keyOfRepeated(crossing));
   const jobs = await crossing.jobs();
+  await standsAt(crossing, jobs[0] ?? null);
   if (act === 'graded') return await judged(crossing, jobs[0] ?? '');
   const isPair = crossing.scenario.program.interactor !== undefined;
   const seen = await readByClient(crossing, isPair ? await crossing.job() : (jobs[0] ?? ''));

@@ -54,6 +54,7 @@ async function wordsOf(crossing: Crossing, program: Program) {
     reproducible,
   } = program;
   const named = Object.entries(await crossing.outputsOfJobs());
+  const step = await crossing.step();
   const files = Object.entries(uploads).flatMap(([path, content], index) => {
     writeFileSync(join(directory, `upload-${index}`), content);
     return ['--file', `${path}=upload-${index}`];
@@ -70,6 +71,7 @@ async function wordsOf(crossing: Crossing, program: Program) {
     ...(runtime ? ['--runtime', runtime] : []),
     ...(reproducible ? ['--reproducible'] : []),
     ...(program.promise ? ['--promise'] : []),
+    ...(step ? ['--session', step.name] : []),
     ...(args ? ['--', ...args] : []),
   ];
 }

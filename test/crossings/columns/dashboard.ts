@@ -148,10 +148,10 @@ function callerIn(browser: Browser): Caller {
   return {
     run: async (crossing) => {
       const { program } = crossing.scenario;
-      const { uploads, fromJobs, uploadedStdin, build, interactor } = program;
-      // The playground takes files of up to 2 MiB, none by name, and one program that it compiles and runs. A client sends
-      // other submissions, and their job is read here.
-      if ([uploads, fromJobs, uploadedStdin, build, interactor].some((member) => member !== undefined)) {
+      const { uploads, fromJobs, uploadedStdin, build, interactor, before } = program;
+      // The playground takes files of up to 2 MiB, none by name, and one program that it compiles and runs, in no session. A
+      // client sends other submissions, and their job is read here.
+      if ([uploads, fromJobs, uploadedStdin, build, interactor, before].some((member) => member !== undefined)) {
         const job = await submitByClient(crossing);
         await crossing.client.waitForResult(job);
         return await read(crossing, job);

@@ -99,6 +99,7 @@ export const grading: Place = {
     named_stdin: 'A test of `grade` has its input as a text. Over HTTP it may be an upload.',
     built: 'A grading builds a program in such a language itself, once for all its tests.',
     reproducible: 'A grading asks for no fixed hash seed: each test is judged by one run.',
+    session: 'Each test of a grading begins with nothing of another one.',
     promised: 'A grading asks for no promise: what it was asked to do is in its own record.',
     pair: 'The interactor of a grading judges each test, which is a row of its own.',
     foreign_names: 'A test is judged by what its program prints, and brings no files back.',

@@ -115,6 +115,7 @@ export const judge0: Place = {
     glob: 'An answer of Judge0 has no files.',
     foreign_names: 'An answer of Judge0 has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(JUDGE0),
+    session: NOT_IN_THEIR_INTERFACE.session(JUDGE0),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(JUDGE0),
     promised: NOT_IN_THEIR_INTERFACE.promised(JUDGE0),
     repeated: NOT_IN_THEIR_INTERFACE.repeated(JUDGE0),

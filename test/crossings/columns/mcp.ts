@@ -104,13 +104,15 @@ const caller: Caller = {
   run: async (crossing) => {
     const { program } = crossing.scenario;
     if (!canSay(program)) return await read(crossing, await submitByClient(crossing));
-    const { uploads: _, fromJobs: __, limits = {}, requirements: _class, outputs = [], ...said } = program;
+    const { uploads: _, fromJobs: __, before: ___, limits = {}, requirements: _class, outputs = [], ...said } = program;
     const named = Object.entries(await crossing.outputsOfJobs());
+    const session = (await crossing.step())?.name;
     const files = named.map(([path, { from }]) => ({ path, from }));
     const { wall_seconds: timeout_seconds, mem_mb: memory_mb } = limits;
     const words = {
       ...said,
       ...(files.length > 0 && { files }),
+      ...(session !== undefined && { session }),
       outputs,
       ...(timeout_seconds && { timeout_seconds }),
       ...(memory_mb && { memory_mb }),

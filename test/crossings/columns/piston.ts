@@ -58,6 +58,7 @@ export const piston: Place = {
     glob: 'An answer of Piston has no files.',
     foreign_names: 'An answer of Piston has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(PISTON),
+    session: NOT_IN_THEIR_INTERFACE.session(PISTON),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(PISTON),
     promised: NOT_IN_THEIR_INTERFACE.promised(PISTON),
     max_pids: 'A request of Piston has no limit of processes.',

@@ -29,7 +29,8 @@ def run(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     files = {path: {"blob": client.upload(Path(file).read_bytes())["blob"]} for path, file in asked["uploads"].items()}
     files |= asked["outputs"]  # Outputs of other jobs, which are not sent.
     program = {"outputs": [], **asked["program"]}
-    result = client.run(program, files=files or None, idempotency_key=asked.get("idempotency_key"))
+    runner = client.session(program["session"]["name"]) if "session" in program else client
+    result = runner.run(program, files=files or None, idempotency_key=asked.get("idempotency_key"))
     client.verify(result.job_id)
     return {**seen_of(client, result), "terminal_reason": result.terminal_reason, "signal": result.signal}
 

@@ -64,6 +64,7 @@ export const sandboxFusion: Place = {
     from_job: NOT_IN_THEIR_INTERFACE.from_job(FUSION),
     args: 'A request of SandboxFusion has no arguments.',
     env: NOT_IN_THEIR_INTERFACE.env(FUSION),
+    session: NOT_IN_THEIR_INTERFACE.session(FUSION),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(FUSION),
     promised: NOT_IN_THEIR_INTERFACE.promised(FUSION),
     cpu_seconds: 'A request of SandboxFusion has no limit of processor time.',

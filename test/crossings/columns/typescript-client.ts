@@ -57,7 +57,8 @@ const caller: Caller = {
   run: async (crossing, idempotencyKey) => {
     const program = await crossing.submission();
     const options = { ...(await optionsOf(crossing)), idempotencyKey };
-    const { files, violations, ...seen } = await crossing.client.run(program, options);
+    const session = program.session && (await crossing.client.session(program.session.name));
+    const { files, violations, ...seen } = await (session ?? crossing.client).run(program, options);
     const small = Object.fromEntries([...files].map(([path, bytes]) => [path, textOf(bytes)]));
     return {
       ...(seen as Seen),
