@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RunTools } from '@vouchbox/client';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { json, scriptedService } from '../../packages/client/test/scripted-service.ts';
@@ -50,6 +51,13 @@ async function exportOf(submission: object, name: string, ...words: string[]): P
   const { job_id } = await one.run(submission as never);
   const access = ['--url', one.service.url, '--key', one.alpha.key];
   expect((await command('export', job_id, '--output', name, ...access, ...words)).code).toBe(0);
+  return name;
+}
+
+async function exportWithTools(code: string, name: string, tools: RunTools): Promise<string> {
+  const { job_id } = await one.alpha.client.run(code, { tools });
+  const access = ['--url', one.service.url, '--key', one.alpha.key];
+  expect((await command('export', job_id, '--output', name, ...access)).code).toBe(0);
   return name;
 }
 
@@ -102,6 +110,24 @@ describe('a job of one service', () => {
     const { blob } = await one.alpha.client.upload(Uint8Array.of(0xff, 0, 0x80));
     const counts = { language: 'python', code: 'import sys\nprint(list(sys.stdin.buffer.read()))', stdin: { blob } };
     expect((await reproduce(await exportOf(counts, 'bytes'), ...keys)).stdout).toContain('AGREE 2 of 2');
+  });
+
+  test('that called tools is answered from its export', async () => {
+    const add = { arguments: { type: 'object', required: ['a'] }, execute: ({ a }: { a: number }) => a + 1 };
+    const code = `print(tools.add(a=1), tools.add(a=2))
+try:
+    tools.add(b=1)
+except tools.ToolError as error:
+    print(error)`;
+    expect((await reproduce(await exportWithTools(code, 'asking', { add }), ...keys)).stdout).toContain('AGREE 2 of 2');
+  });
+
+  test('that asks its tools for something else is ended, and differs by its calls', async () => {
+    const code = 'import uuid\nprint(tools.keep(id=str(uuid.uuid4())))';
+    const first = await exportWithTools(code, 'asking-otherwise', { keep: () => true });
+    const { code: exit, stdout, stderr } = await reproduce(first, ...keys);
+    expect(stderr).toMatch(/call 1 is \{"arguments":\{"id":.*, and the transcript has \{/);
+    expect([exit, stdout]).toEqual([6, expect.stringMatching(/DIFFER: .*tool_calls/)]);
   });
 
   test('is no second opinion where the first operator gives it', async () => {

@@ -12,7 +12,9 @@ import {
   parseStrictJson,
   type StoredReceipt,
   sha256Hex,
+  Transcript,
 } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
 import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportProblem, wholeFile } from './exported-job.ts';
 import { parseLines } from './history.ts';
@@ -171,14 +173,17 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
 }
 
 /**
- * What the job demanded. Of which jobs its inputs are outputs, and which build made its product, is each service’s own; what
- * they are is compared. Without the policy itself its digest is all that there is.
+ * What the job demanded. Of which jobs its inputs are outputs, which build made its product, and who answers its tools, is each
+ * service’s own; what they are is compared. Without the policy itself its digest is all that there is.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
   const policy = objectIn(exported, EXPORT_OPTIONAL_FILES.policy);
   if (policy === null) return [['policy', stated(receipt['policy_sha256'])]];
-  const { inputs: _inputs, product: _product, ...demanded } = policy;
-  return Object.entries(demanded).map(([name, value]) => [`policy.${name}`, canonicalJson(value)] as const);
+  const { inputs: _inputs, product: _product, tools, ...demanded } = policy;
+  const { answered_by: _who, ...offered } = isJsonObject(tools) ? tools : {};
+  return Object.entries({ ...demanded, ...(tools !== undefined && { tools: offered }) }).map(
+    ([name, value]) => [`policy.${name}`, canonicalJson(value)] as const,
+  );
 }
 
 function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
@@ -187,7 +192,9 @@ function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
   // How output was cut into records depends on time; its text does not.
   const digest = (stream: 'stdout' | 'stderr') =>
     sha256Hex(new TextEncoder().encode(foldOutput(outputRecords(events, stream))));
+  const calls = receipt['tool_limits'] === undefined ? [] : [['tool_calls', transcriptOf(events)] as const];
   return new Map<string, string>([
+    ...calls,
     ['status', canonicalJson(receipt['status'] ?? null)],
     ['exit_code', canonicalJson(receipt['exit_code'] ?? null)],
     ['signal', canonicalJson(receipt['signal'] ?? null)],
@@ -198,6 +205,13 @@ function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
     ['outputs', artifacts(receipt['output_artifacts'])],
     ['large_outputs', artifacts(receipt['large_outputs'])],
   ]);
+}
+
+/** What the program asked its tools and was told. */
+function transcriptOf(events: readonly JobEvent[]): string {
+  const transcript = new Transcript();
+  for (const event of events) transcript.add(event);
+  return transcript.text();
 }
 
 /** The files of a list by their paths and digests, in whichever order it has them. */

@@ -52,7 +52,7 @@ export function submissionIn(
     throw again('the export does not say what the job demanded: it has no policy.json');
   if (receipt['interaction'] !== undefined) throw again('its program talked to that of another job');
   const { allow_network: _network, inputs: _inputs, product: started, build, large_outputs, ...demanded } = policy;
-  const { limits, outputs, runtime, reproducible, requirements, ...unknown } = demanded;
+  const { limits, outputs, runtime, reproducible, requirements, tools, ...unknown } = demanded;
   const [foreign] = Object.keys(unknown);
   if (foreign !== undefined) throw again(`it demanded ${foreign}, which this command does not know how to ask for`);
   if (started !== undefined && product === undefined)
@@ -69,6 +69,8 @@ export function submissionIn(
     code: text(read(EXPORT_OPTIONAL_FILES.code), 'code'),
     files: filesOf(receipt['input_artifacts'], read),
     ...(product !== undefined && { product: { job_id: product } }),
+    // Who may answer is a principal of the other service.
+    ...(isJsonObject(tools) && { tools: tools['tools'], tool_limits: tools['limits'] }),
     ...(isJsonObject(requirements) && isDemand(requirements) && { requirements }),
   };
   // What a build brings back is the service's to say.
