@@ -64,14 +64,13 @@ export function targetOf(from: string, href: string): { readonly path: string; r
   return { path: to === '' ? from : posix.normalize(posix.join(folder, to)), anchor };
 }
 
-/** The address of a page below that of the site. What is outside of docs/ is below `project/`. */
+/** The address of a page below that of the site. What is outside of docs/ is below `project/`, in one folder. */
 export function addressOf(path: string): string {
   if (path === FRONT) return 'index.html';
-  const below = path.startsWith('docs/')
-    ? path.slice('docs/'.length)
-    : `project/${path.replace(/^README\.md$/, 'overview')}`;
-  return `${below
-    .replace(/\/$/, '/index')
+  const name = path
+    .replace(/^README\.md$/, 'overview')
     .replace(/\/README\.md$|\.md$/, '')
-    .toLowerCase()}.html`;
+    .toLowerCase();
+  if (!path.startsWith('docs/')) return `project/${name.replaceAll('/', '-')}.html`;
+  return `${name.slice('docs/'.length).replace(/\/$/, '/index')}.html`;
 }

@@ -120,6 +120,7 @@ test('the server has the pages and the sources of what is compiled, and the comm
       'setup/main.mjs',
       'pages/verify-page/index.html',
       'pages/verify-page/index.html.gz',
+      'pages/docs-site/front.html',
       'dist/sandbox/native/launcher/main.c',
       'dist/sandbox/native/sentry/main.c',
       'dist/sandbox/cell/guest/template.py',
