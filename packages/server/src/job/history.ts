@@ -48,6 +48,7 @@ export function createHistory(store: Store, nudges: Nudges): History {
     nudges.send(`end ${key.job_id}`);
     nudges.send('outbox');
   };
+  const taken: TakenAnswers = new Map();
   return {
     async admit(input) {
       const result = await store.admit(input);
@@ -86,10 +87,11 @@ export function createHistory(store: Store, nudges: Nudges): History {
       const result = await store.answerToolCall(input);
       if (result.kind !== 'taken') return result;
       changed(input);
+      taken.get(input.job_id)?.push(result);
       nudges.send(`answers ${input.job_id}`, { node: result.node });
       return result;
     },
-    toolAnswers: (key, signal) => answersOf({ store, nudges, key, signal }),
+    toolAnswers: (key, signal) => answersOf({ store, nudges, key, signal, taken }),
     tail: (key, from) => tail({ store, nudges, key, ...from }),
     ended: (key, signal) => waitForEnd({ store, nudges, key, signal }),
   };
@@ -124,22 +126,31 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
       yield events.map(eventText);
     }
     if (complete) return;
-    if (last === undefined) await arrival(store, nudge, store.isUnderWay(key) ? null : topic);
+    // What is written here nudges, so a page that is not full is the last for now. What another node writes may not.
+    const isLast = last === undefined || (events.length < followLimit && store.isUnderWay(key));
+    if (isLast) await arrival(store, nudge, store.isUnderWay(key) ? null : topic);
   }
 }
 
-async function* answersOf({ store, nudges, key, signal }: Follow) {
+/** Answers that this process took and stored, of jobs whose programs wait for them here. */
+type TakenAnswers = Map<string, GivenAnswer[]>;
+
+/** Where one process has the store, it took every answer itself, and nothing has to be read. */
+async function* answersOf({ store, nudges, key, signal, taken }: Follow & { readonly taken: TakenAnswers }) {
+  const own: GivenAnswer[] = [];
   let after = 0;
-  while (!signal.aborted) {
-    using nudge = nudges.next(`answers ${key.job_id}`, signal);
-    const answers = await store.toolAnswers({ ...key, after });
-    const last = answers.at(-1);
-    if (last === undefined) {
+  if (!store.fleet) taken.set(key.job_id, own);
+  try {
+    while (!signal.aborted) {
+      using nudge = nudges.next(`answers ${key.job_id}`, signal);
+      const answers = store.fleet ? await store.toolAnswers({ ...key, after }) : own.splice(0);
+      after = answers.at(-1)?.answer_seq ?? after;
+      if (answers.length > 0 && !signal.aborted) yield answers;
+      // An answer that came since has nudged.
       await arrival(store, nudge, null);
-      continue;
     }
-    after = last.answer_seq;
-    if (!signal.aborted) yield answers;
+  } finally {
+    taken.delete(key.job_id);
   }
 }
 

@@ -83,7 +83,7 @@ export type ToolAnswerResult =
   | { readonly kind: 'unchecked'; readonly schema: string }
   | { readonly kind: 'same'; readonly answer_seq: number }
   /** Its program can be told: on which node, if several share the store. */
-  | { readonly kind: 'taken'; readonly answer_seq: number; readonly node: number | null };
+  | ({ readonly kind: 'taken'; readonly node: number | null } & GivenAnswer);
 
 /** `calls` for a principal that may answer: a page of those that nobody has answered. */
 export type OpenToolCalls =

@@ -54,6 +54,8 @@ describe('a call of a tool', () => {
     expect(await store.answerToolCall(answerOf(key, 4))).toEqual({
       kind: 'taken',
       answer_seq: 5,
+      call: 7,
+      outcome: { result: { found: 4 } },
       node: expect.toSatisfy((node) => node === null || Number.isSafeInteger(node)) as unknown,
     });
     expect((await openCalls(store, key)).map(({ seq }) => seq)).toEqual([3]);

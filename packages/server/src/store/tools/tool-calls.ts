@@ -30,7 +30,7 @@ const selectAsked = prepared((db, { tenant, job_id, seq }: JobKey & { seq: numbe
     .select(['jobs.tenant', 'jobs.job_id', 'jobs.status', 'jobs.chain_seq', 'jobs.chain_head'])
     .select(['job_tools.answered_by', 'job_tools.call_bytes', 'job_tools.bytes_left'])
     .select((row) => row('job_tools.result_schemas', 'is not', null).as('has_schemas'))
-    .select(['tool_calls.seq', 'tool_calls.answer_seq'])
+    .select(['tool_calls.seq', 'tool_calls.call', 'tool_calls.answer_seq'])
     .where('jobs.tenant', '=', tenant)
     .where('jobs.job_id', '=', job_id),
 );
@@ -130,7 +130,9 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   const answer_seq = await extendWithAnswer(db, asked, { ...input, seq: asked.seq });
   noteAnswer.send(db, { ...input, seq: asked.seq, answer_seq });
   takeBytes.send(db, { ...input, bytes });
-  return { kind: 'taken', answer_seq, node: await claimantOf(db, input) };
+  // As the history has it, whoever tells the program.
+  const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
+  return { kind: 'taken', node: await claimantOf(db, input), ...given };
 }
 
 async function takenBefore(
