@@ -119,7 +119,7 @@ describe('the dashboard', () => {
   test('saves a large output by its digest, and brings one back from the playground', async () => {
     const code = "head -c 3000000 /dev/zero > output/large; printf '\\xff'";
     const large_outputs = { paths: ['output/large'], stdout: 'output/all' };
-    const { job_id } = await rig().run({ language: 'bash', code, large_outputs });
+    const { job_id } = await rig().run({ language: 'bash', code, large_outputs, reproducible: true });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page, troubles } = opened;
     const bytesOf = async (name: string) => {
@@ -133,11 +133,14 @@ describe('the dashboard', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     expect(await page.getByLabel('Large outputs').inputValue()).toBe('output/large');
     expect(await page.getByLabel('File for all of stdout').inputValue()).toBe('output/all');
+    expect(await page.getByLabel('Hash seeds').inputValue()).toBe('fixed');
     await page.locator('.cm-content').waitFor();
     await page.getByRole('button', { name: /^Run/ }).click();
     await page.getByRole('link', { name: 'Open job' }).click();
     expect(await bytesOf('output/large')).toBe(3_000_000);
     expect(page.url()).not.toContain(job_id);
+    const again = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    expect((await rig().alpha.client.detail(again)).requested_spec).toMatchObject({ reproducible: true });
     expect(troubles).toEqual([]);
   });
 

@@ -30,6 +30,8 @@ export interface Draft {
   /** Null: the default of the service. */
   readonly runtime: string | null;
   readonly minimum_isolation: IsolationClass | null;
+  /** Whether hash seeds are fixed. */
+  readonly reproducible: boolean;
   /** Null: the default. */
   readonly limits: Readonly<Record<LimitName, number | null>>;
   readonly tools: readonly DraftTool[];
@@ -67,6 +69,7 @@ const EMPTY: Draft = {
   files: [],
   runtime: null,
   minimum_isolation: null,
+  reproducible: false,
   limits: NO_LIMITS,
   tools: [],
   toolTerms: {},
@@ -107,6 +110,7 @@ export function openDraft(submission: JobSubmission): void {
     files = [],
     runtime,
     requirements,
+    reproducible = false,
     limits,
     tools = [],
     tool_limits,
@@ -128,6 +132,7 @@ export function openDraft(submission: JobSubmission): void {
     files,
     runtime: runtime ?? null,
     minimum_isolation: requirements?.minimum_isolation ?? null,
+    reproducible,
     limits: Object.fromEntries(given) as Draft['limits'],
     tools: tools.map((tool) => ({
       name: tool.name,
@@ -148,6 +153,7 @@ export function submissionOf({
   files,
   runtime,
   minimum_isolation,
+  reproducible,
   tools,
   toolTerms,
   ...typed
@@ -170,6 +176,7 @@ export function submissionOf({
     ...(Object.keys(large).length > 0 && { large_outputs: large }),
     ...(runtime !== null && { runtime }),
     ...(minimum_isolation !== null && { requirements: { minimum_isolation } }),
+    ...(reproducible && { reproducible }),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(tools.length > 0 && { tools: tools.map(toolOf), ...toolTerms }),
   };

@@ -1,4 +1,4 @@
-/** The language, the runtime pack and the weakest isolation that will do. Only what the service offers can be chosen. */
+/** The language, the runtime pack, the weakest isolation that will do, and hash seeds. Only what is offered can be chosen. */
 import type { Capabilities, IsolationClass } from '@vouchbox/client';
 import { ISOLATION_CLASSES, LANGUAGES, printable } from '@vouchbox/protocol/vocabulary';
 import { type ReactNode, useId } from 'react';
@@ -41,6 +41,14 @@ export function LanguageFields({ draft, capabilities }: LanguageFieldsProps) {
         {ISOLATION_CLASSES.map((name) => (
           <option key={name}>{name}</option>
         ))}
+      </Choice>
+      <Choice
+        label="Hash seeds"
+        value={draft.reproducible ? 'fixed' : null}
+        onChoose={(seeds) => editDraft({ reproducible: seeds === 'fixed' })}
+      >
+        <option value="">drawn at each start</option>
+        <option value="fixed">fixed, so that runs can be compared</option>
       </Choice>
     </div>
   );
