@@ -5,10 +5,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client as Agent } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { EvidenceFailure } from '@vouchbox/client';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { vouchbox } from '../rig/command.ts';
+import { commandFile, vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
 const SIGNED = { provider: 'subprocess', 'attestation-mode': 'on' };
@@ -55,6 +57,29 @@ async function proofOf(job_id: string): Promise<Uint8Array> {
   await expect.poll(ask, { timeout: 20_000 }).toBe(true);
   return proof ?? new Uint8Array();
 }
+
+/** Calls `run_code` of `vouchbox mcp`. */
+async function runCode({ service, alpha: { key } }: Rig, words: Readonly<Record<string, unknown>>) {
+  const agent = new Agent({ name: 'test', version: '1.0.0' });
+  const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: service.url, SERVICE_KEY: key };
+  await agent.connect(new StdioClientTransport({ command: commandFile, args: ['mcp'], env, stderr: 'pipe' }));
+  try {
+    return await agent.callTool({ name: 'run_code', arguments: { ...python, ...words } });
+  } finally {
+    await agent.close();
+  }
+}
+
+test('an agent that asks for a promise is given it with its answer', { tags: ['Promise-3'] }, async () => {
+  const { structuredContent, content } = await runCode(rig, { promise: true });
+  const { job_id, promise } = structuredContent as { job_id: string; promise: { envelope: string; answer_by: string } };
+  expect(content).toMatchObject([
+    { text: expect.stringContaining(`log.example/log/1 answers by ${promise.answer_by}`) },
+  ]);
+  const verified = await serviceVerify(['promise', file(promise.envelope), ...(await pinned()), '--job', job_id]);
+  expect(verified).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('OPEN') });
+  expect((await runCode(rig, {})).structuredContent).not.toHaveProperty('promise');
+});
 
 test('a run keeps its promise, and the log keeps it too', { tags: ['Promise-1', 'Promise-3'] }, async () => {
   const { client } = rig.alpha;
@@ -194,6 +219,8 @@ describe('a service without a log', () => {
       message: expect.stringMatching(/^\/promise /) as string,
     });
     await expect(client.run(python, { promise: 'required' })).rejects.toBeInstanceOf(EvidenceFailure);
+    const told = [{ text: expect.stringContaining('promise') as string }];
+    expect(await runCode(plain, { promise: true })).toMatchObject({ isError: true, content: told });
     expect((await client.list()).items).toEqual([]);
     expect((await client.run(python, { promise: true })).promise).toBeNull();
   });

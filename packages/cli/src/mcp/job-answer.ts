@@ -2,6 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type {
   Capabilities,
+  JobPromise,
   LimitsInput,
   ProgramSession,
   RunResult,
@@ -47,6 +48,12 @@ const StepSchema = Type.Object({
   files: Nullable(Type.Integer()),
 });
 
+const PromiseSchema = Type.Object({
+  answer_by: Type.String({ description: 'By when the log has the result, or a statement that the job waits.' }),
+  log_origin: Type.String(),
+  envelope: Type.String({ description: 'Keep these characters as they are: `service-verify promise` checks them.' }),
+});
+
 /** The structured answer about a job. What nobody observed is null, as in the service's own answers. */
 export const JobAnswer = Type.Object({
   job_id: Type.String(),
@@ -68,6 +75,7 @@ export const JobAnswer = Type.Object({
   duration_ms: Nullable(Type.Integer()),
   receipt_sha256: Nullable(Type.String()),
   session: Type.Optional(StepSchema),
+  promise: Type.Optional(PromiseSchema),
 });
 export type JobAnswer = Static<typeof JobAnswer>;
 
@@ -77,6 +85,8 @@ export interface ToldJob
     Pick<JobDetail, 'terminal_reason' | 'signal' | 'networking'>,
     Pick<RunResult, 'isolation_class' | 'effective_limits'> {
   readonly receipt_sha256: string | null;
+  /** Only of a run that asked for it. */
+  readonly promise?: RunResult['promise'];
 }
 
 /** What a run brought. */
@@ -164,7 +174,12 @@ function answerOf(job: ToldJob, asked: LimitsInput): JobAnswer {
     networking: job.networking,
     duration_ms: job.duration_ms,
     receipt_sha256: job.receipt_sha256,
+    ...(job.promise != null && { promise: promiseOf(job.promise) }),
   };
+}
+
+function promiseOf({ answer_by, log_origin, bytes }: JobPromise): Static<typeof PromiseSchema> {
+  return { answer_by, log_origin, envelope: new TextDecoder().decode(bytes) };
 }
 
 const isTerminal = (status: string) => (TERMINAL_STATUSES as readonly string[]).includes(status);
@@ -172,7 +187,8 @@ const isTerminal = (status: string) => (TERMINAL_STATUSES as readonly string[]).
 /** The answer in lines. The output comes last, and apart: only the lines before it are the tool's words. */
 function asText(answer: JobAnswer): string {
   const lines = [headline(answer), ...answer.violations.map(violationLine), ...answer.remarks.map(told)];
-  const { session } = answer;
+  const { session, promise } = answer;
+  if (promise !== undefined) lines.push(`promised: ${told(promise.log_origin)} answers by ${told(promise.answer_by)}`);
   if (session !== undefined && session.globals !== null)
     lines.push(`session ${told(session.name)}: ${session.globals} globals and ${session.files} files are kept`);
   if (answer.truncated)

@@ -50,6 +50,9 @@ const RunCode = Type.Object(
     reproducible: Type.Optional(
       Type.Boolean({ description: 'Fix the hash seeds of Python and Perl, so that a set has one order at every run.' }),
     ),
+    promise: Type.Optional(
+      Type.Boolean({ description: 'Run it only with a signed promise by when the public log answers for the job.' }),
+    ),
   },
   strict,
 );
@@ -105,11 +108,12 @@ async function runCode(
   { mcpReq, tools }: Pick<ServerContext, 'mcpReq'> & { readonly tools?: RunTools },
 ): Promise<CallToolResult> {
   const { signal, notify } = mcpReq;
-  const { timeout_seconds: _, memory_mb: __, minimum_isolation, session: name, ...said } = asked;
+  const { timeout_seconds: _, memory_mb: __, minimum_isolation, session: name, promise: isPromised, ...said } = asked;
   const limits = limitsOf(asked);
   const progressToken = mcpReq._meta?.progressToken;
   const onEvent = progressToken === undefined ? undefined : tellProgress({ progressToken, notify });
-  const options = { limits, minimumIsolation: minimum_isolation, signal, onEvent, tools };
+  const promise = isPromised ? ('required' as const) : undefined;
+  const options = { limits, minimumIsolation: minimum_isolation, promise, signal, onEvent, tools };
   const program = withFiles(said);
   if (name === undefined) {
     return await jobAnswer(client, jobOfRun(await client.run(program, options)), { signal, asked: limits });
