@@ -21,6 +21,8 @@ import { leftoversOf } from '../rig/leftovers.ts';
 const BURST = 60;
 /** What a node that is gone may take until another one ends its jobs, on a busy machine. */
 const patience = { timeout: 90_000, interval: 100 };
+/** Each test waits several times so long, and is over in a minute where nothing else runs. */
+const testMilliseconds = 10 * 60_000;
 
 let scratch: string;
 let schema: string;
@@ -89,7 +91,10 @@ describe.runIf(isLongForm)('two nodes on one database', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('keep one tree with a witness, when each is killed in a burst', { tags: ['Log-2', 'Log-7'] }, async () => {
+  test('keep one tree with a witness, when each is killed in a burst', {
+    tags: ['Log-2', 'Log-7'],
+    timeout: testMilliseconds,
+  }, async () => {
     const made = noteKey('log.example/log/1', 'note', openLogKey(keys, { mayMake: true })?.raw ?? new Uint8Array());
     if (made.kind === 'refused') throw new Error(made.reason);
     const logKey = file(noteKeyText(made.key));
@@ -157,7 +162,10 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('send one each, and again one after a kill amid it, which leaves nothing', { tags: ['Canary-1'] }, async () => {
+  test('send one each, and again one after a kill amid it, which leaves nothing', {
+    tags: ['Canary-1'],
+    timeout: testMilliseconds,
+  }, async () => {
     const settings = { SERVICE_CANARIES: 'on' };
     await using one = await new Node(settings).start();
     await using other = await new Node(settings).start();
