@@ -37,6 +37,7 @@ import type { Metrics } from './answer/metrics.ts';
 import { createApp, type ServiceFacts, UNLISTED_REFUSAL } from './app.ts';
 import { type ListenOptions, listen } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
+import { MEMORY_LOG } from './log.fixture.ts';
 import type { Page } from './pages/built-pages.ts';
 import { memorySessions } from './sessions.fixture.ts';
 
@@ -131,13 +132,6 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     },
   };
 }
-
-const MEMORY_LOG: PublicLog = {
-  checkpoint: async () => 'a head',
-  tile: async ({ width }) => new Uint8Array(32 * width),
-  ...{ proof: async () => 'a proof', consistency: async () => 'a proof' },
-  keys: async () => ({ origin: 'log.example/log/1', log_key: 'key', opening: {} }),
-};
 
 function accessOf(credentials: readonly CredentialKind[]): Access {
   const legacy = createLegacyKeys([
