@@ -1,6 +1,6 @@
 /** Cells of an ordinary user to whom the host gives user namespaces and nothing else, made for real as `nobody`. */
 import { execFileSync } from 'node:child_process';
-import { chownSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,19 +29,27 @@ interface Ended {
 
 /** Runs programs at once, each in a cell of its own. */
 function run(...programs: readonly Given[]): readonly Ended[] {
+  return runOn('', ...programs);
+}
+
+/** `options` are those of a file system in memory on which the cells' directory is; without any it is where it is. */
+function runOn(options: string, ...programs: readonly Given[]): readonly Ended[] {
   const directory = mkdtempSync(join(tmpdir(), 'svc-one-user-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   chownSync(directory, USER, USER);
   const enter = join(directory, 'enter');
   copyFileSync(enterProgram(), enter);
   const given = JSON.stringify(programs.map((program) => ({ language: 'python', ...program })));
-  const cells = [process.execPath, FIXTURE, join(directory, 'cells'), given];
-  const said = execFileSync(
-    'setpriv',
-    [`--reuid=${USER}`, `--regid=${USER}`, '--clear-groups', enter, '0', '0', '0', ...cells],
-    { encoding: 'utf8', cwd: directory },
-  );
-  expect(readdirSync(join(directory, 'cells', 'cells'))).toEqual([]);
+  const place = join(directory, 'place');
+  mkdirSync(place, { mode: 0o777 });
+  chownSync(place, USER, USER);
+  const cells = [process.execPath, FIXTURE, join(place, 'cells'), given];
+  const user = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups', enter, '0', '0', '0', ...cells];
+  const mount = `mount -t tmpfs -o mode=1777,${options} tmpfs ${place} && exec "$@"`;
+  const within = options === '' ? [] : ['unshare', '--mount', 'sh', '-c', mount, 'sh'];
+  const [command = '', ...words] = [...within, ...user];
+  const said = execFileSync(command, words, { encoding: 'utf8', cwd: directory });
+  if (options === '') expect(readdirSync(join(place, 'cells', 'cells'))).toEqual([]);
   return JSON.parse(said) as readonly Ended[];
 }
 
@@ -106,6 +114,13 @@ it('each limit is held if and only if the receipt says so', { timeout: 60_000 },
   const ended = run(...tries.map(([name, { code, value }]) => ({ code, limits: { [name]: value } })));
   const found = Object.fromEntries(tries.map(([name, { isHeld }], at) => [name, isHeld(ended[at] as Ended)]));
   for (const { held } of ended) expect(held.limit_enforcement).toEqual(found);
+});
+
+it('cells are made where nothing may be executed, as below /tmp on many hosts and in Docker', {
+  timeout: 60_000,
+}, () => {
+  const [ended] = runOn('noexec,nosuid,nodev,noatime', { code: 'print(6 * 7)' });
+  expect(ended).toMatchObject({ ending: { kind: 'exited', exit_code: 0 }, output: '42\n' });
 });
 
 it('each of two cells gets its own number of processes, at the same time', { timeout: 60_000 }, () => {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,9 +61,17 @@ static void keep_devices(void)
     }
 }
 
+/* What is forbidden on the file system below, the kernel lets no user namespace allow again. */
+static unsigned long forbidden_below(const char *path)
+{
+    struct statvfs found;
+    must(statvfs(path, &found), "look at %s", path);
+    return found.f_flag & ST_NOEXEC ? MS_NOEXEC : 0;
+}
+
 void enter_root(const struct configuration *configuration)
 {
-    const unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV;
+    const unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV | forbidden_below(configuration->rootfs);
     must(unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS), "unshare namespaces");
     must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "make private /");
     must(mount(configuration->rootfs, configuration->rootfs, NULL, MS_BIND, NULL), "bind %s", configuration->rootfs);
