@@ -46,6 +46,7 @@ function must(engine: Engine, ...words: readonly string[]): string {
 function prepare(engine: Engine): void {
   if (!existsSync(HOME)) {
     execFileSync('useradd', ['--create-home', '--shell', '/bin/sh', USER]);
+    execFileSync('usermod', ['--add-subuids', '300000-365535', '--add-subgids', '300000-365535', USER]);
     execFileSync('sh', ['-c', `systemctl start "user@$(id -u ${USER}).service"`]);
     cpSync('/opt/vouchbox/deploy', `${CHECKOUT}/deploy`, { recursive: true });
     writeFileSync(`${CHECKOUT}/deploy/metrics-token`, 'a-token-for-metrics-that-is-long-enough\n');
