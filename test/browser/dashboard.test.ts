@@ -5,11 +5,11 @@ import { parseLogProof } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityProblems, type Browser, openBrowser } from '../rig/browser.ts';
 import { useRig } from '../rig/rig.ts';
-import { openDashboard, signIn } from './open-dashboard.ts';
+import { openDashboard, openFold, signIn } from './open-dashboard.ts';
 
 const built = join(import.meta.dirname, '../../packages/server/pages/dashboard');
 /** Bytes of all files together as they are sent. */
-const bytesMax = 350_000;
+const bytesMax = 360_000;
 
 const rig = useRig({ 'attestation-mode': 'on', 'log-host': 'log.example' });
 let browser: Browser;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 describe('the dashboard', () => {
-  test('is at most 350 kB with everything that it ever loads', () => {
+  test('is at most 360 kB with everything that it ever loads', () => {
     const names = globSync('**/*.{html,js,css}', { cwd: built });
     const sent = names.map((name) => {
       const compressed = statSync(join(built, `${name}.gz`), { throwIfNoEntry: false });
@@ -58,6 +58,7 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: job_id }).click();
     await page.getByText('red', { exact: true }).waitFor();
     expect(await page.getByText('red', { exact: true }).getAttribute('class')).toBe('ansi-red');
+    await openFold(page, 'What held the program');
     await page.getByText('It had no network.').waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(troubles).toEqual([]);
@@ -106,6 +107,7 @@ describe('the dashboard', () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'cat input/a', files: [{ path: 'input/a', from }] });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page, troubles } = opened;
+    await openFold(page, 'Program');
     await page.getByRole('link', { name: `output/made of ${made.job_id}` }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole('button', { name: 'Run again' }).click();
@@ -154,6 +156,7 @@ describe('the dashboard', () => {
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page, troubles } = opened;
     await page.getByText('it said 42', { exact: true }).waitFor();
+    await openFold(page, 'Details');
     await page.getByRole('link', { name: `the interactor, ${peer}` }).click();
     await page.getByRole('link', { name: `the program, ${job_id}` }).waitFor();
     await page.getByRole('button', { name: 'Run again' }).click();
@@ -181,6 +184,7 @@ describe('the dashboard', () => {
     const { public_key_pem } = await rig().alpha.client.publicKey();
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page, troubles } = opened;
+    await openFold(page, 'Attestation');
     await page.getByText('The record is whole').waitFor();
     await page.getByLabel('Public key to pin').fill(public_key_pem);
     const started = page.waitForEvent('worker');
@@ -194,6 +198,7 @@ describe('the dashboard', () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('logged')" });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page } = opened;
+    await openFold(page, 'Transparency log');
     await page.getByText('log.example/log/1', { exact: true }).waitFor();
     await page.getByText(/^UNWITNESSED/).waitFor();
     const place = await page.getByText(/^statement \d+, under a head of/).textContent();

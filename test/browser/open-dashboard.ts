@@ -1,5 +1,5 @@
 /** The dashboard of a running service, in Chromium, with somebody signed in. */
-import { type Browser, openPage, type WatchedPage } from '../rig/browser.ts';
+import { type Browser, openPage, type Page, type WatchedPage } from '../rig/browser.ts';
 
 /**
  * How the browser is set up, such as its width, and the key to sign in with: null for none, by default that of `alpha`.
@@ -21,4 +21,30 @@ export async function openDashboard(
 export async function signIn({ page }: Pick<WatchedPage, 'page'>, key: string): Promise<void> {
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+/** Opens a part of a job's page that is folded, if it is. */
+export async function openFold(page: Page, title: string): Promise<void> {
+  const fold = page.getByRole('region', { name: title, exact: true }).locator('details').first();
+  await fold.waitFor();
+  if ((await fold.getAttribute('open')) === null) await page.locator(`[data-fold="${title}"]`).click();
+}
+
+/** Opens every part of a job's page. */
+export async function openFolds(page: Page): Promise<void> {
+  for (const head of await page.locator('[data-fold]').all())
+    await openFold(page, (await head.getAttribute('data-fold')) ?? '');
+}
+
+/** Waits until a page that shows a job has read all of its history. */
+export async function historyRead(page: Page): Promise<void> {
+  await page.locator('.output-tools').waitFor();
+  await page.getByLabel(/^Connection: /).waitFor({ state: 'detached' });
+}
+
+/** Opens what the playground keeps closed. */
+export async function openOptions(page: Page): Promise<void> {
+  const options = page.locator('.playground-options');
+  await options.waitFor();
+  if ((await options.getAttribute('open')) === null) await options.locator('summary').first().click();
 }

@@ -1,10 +1,10 @@
 /** The calls of a program's tools in the dashboard, in Chromium: seen in the timeline, and answered by hand. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accessibilityProblems, type Browser, openBrowser, type Page } from '../rig/browser.ts';
+import { accessibilityProblems, type Browser, openBrowser, type Page, type WatchedPage } from '../rig/browser.ts';
 import { useRig } from '../rig/rig.ts';
 import { callingPython, openCalls } from '../rig/tool-programs.ts';
 import { HOSTILE_TEXTS } from './hostile-text.ts';
-import { openDashboard } from './open-dashboard.ts';
+import { openDashboard, openFold, openOptions } from './open-dashboard.ts';
 
 const rig = useRig();
 let browser: Browser;
@@ -15,6 +15,13 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 const open = (view: string) => openDashboard(browser, { url: rig().service.url, view });
+
+/** Opens the page of a job with its timeline. */
+async function openTimeline(job_id: string): Promise<WatchedPage> {
+  const opened = await open(`/jobs/${job_id}`);
+  await openFold(opened.page, 'Timeline');
+  return opened;
+}
 
 /** Runs a program to its end; each of its calls gets the answer that is made of its arguments. */
 async function runAnswered(code: string, answerTo: (told: { text: string }) => object): Promise<string> {
@@ -39,7 +46,7 @@ describe('the calls of a job', () => {
     const job_id = await runAnswered('call("search", text="cells"); call("search", text="x" * 100000)', ({ text }) =>
       text === 'cells' ? { result: { found: ['walls'] } } : { error: `nothing\n`.repeat(1000) },
     );
-    await using opened = await open(`/jobs/${job_id}`);
+    await using opened = await openTimeline(job_id);
     const { page, troubles } = opened;
     const calls = timeline(page).getByRole('listitem').filter({ hasText: 'Called' });
     await expect.poll(() => calls.nth(0).textContent()).toMatch(/"text": "cells".*"walls".*answered by .+ after/s);
@@ -57,7 +64,7 @@ describe('the calls of a job', () => {
     const { client } = rig().alpha;
     const { job_id } = await client.submit(callingPython('begin("search", a=1); begin("search", a=2); told(); told()'));
     const [first] = await openCalls(rig(), job_id);
-    await using opened = await open(`/jobs/${job_id}`);
+    await using opened = await openTimeline(job_id);
     const calls = timeline(opened.page).getByRole('listitem').filter({ hasText: 'Called' });
     await expect.poll(() => calls.getByText('waits for an answer').count()).toBe(2);
     await client.answerToolCall(job_id, first?.seq ?? 0, { result: 'here' });
@@ -70,7 +77,7 @@ describe('the calls of a job', () => {
 
   test('are shown a hundred at a time, however many there are', async () => {
     const job_id = await runAnswered('for n in range(250): call("search", text=str(n))', () => ({ result: null }));
-    await using opened = await open(`/jobs/${job_id}`);
+    await using opened = await openTimeline(job_id);
     const { page } = opened;
     const more = page.getByRole('button', { name: /^Show 100 of \d+ earlier steps$/ });
     await more.waitFor();
@@ -90,9 +97,11 @@ describe('the calls of a job', () => {
     const { page, requests, troubles } = opened;
     await page.evaluate('window.hostile = () => { window.hasRun = true; }');
     await page.getByRole('link', { name: job_id }).click();
+    await openFold(page, 'Timeline');
     const calls = timeline(page).getByRole('listitem').filter({ hasText: 'Called' });
     await expect.poll(() => calls.count()).toBe(texts.length);
-    for (const folded of await timeline(page).locator('details').all()) await folded.locator('summary').click();
+    for (const folded of await timeline(page).locator('.folded:is(details)').all())
+      await folded.locator('summary').click();
     const strange = page.locator('.page').locator('script, iframe, object, embed, math, style, img, base, form');
     expect(await strange.count()).toBe(0);
     const seen = (await timeline(page).textContent()) ?? '';
@@ -113,6 +122,7 @@ describe('the playground', () => {
     await editor.press('Control+A');
     await editor.press('Delete');
     await page.keyboard.type('print("found", tools.search(query="cells"))\ntools.search(query="walls")\n');
+    await openOptions(page);
     await page.getByRole('button', { name: 'Add a tool' }).click();
     await page.getByLabel('Name of the tool').fill('search');
     await page.getByText('Description and schemas').click();
@@ -124,7 +134,7 @@ describe('the playground', () => {
     expect(await page.getByText('This is not JSON.').count()).toBe(0);
     await page.getByRole('button', { name: /^Run/ }).click();
     const answer = page.getByLabel('Answer', { exact: true });
-    await page.getByText('"query": "cells"').first().waitFor();
+    await page.getByText('"query": "cells"').waitFor();
     await answer.fill('not JSON');
     const send = page.getByRole('button', { name: 'Answer', exact: true });
     await send.click();
@@ -136,12 +146,12 @@ describe('the playground', () => {
     await answer.fill('"walls"');
     await send.click();
     await page.getByText('found walls', { exact: true }).waitFor();
-    await page.getByText('"query": "walls"').first().waitFor();
+    await page.getByText('"query": "walls"').waitFor();
     await page.getByLabel('Kind of answer').selectOption('error');
     await answer.fill('no such page');
     await send.click();
     await page.getByText(/ToolError.*no such page/).waitFor();
-    await page.getByText('2 calls of tools').click();
+    await openFold(page, 'Calls of tools');
     await page
       .getByText(/^answered by /)
       .first()

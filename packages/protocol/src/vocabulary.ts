@@ -9,6 +9,7 @@ export * from './isolation.ts';
 export * from './languages.ts';
 export * from './limits.ts';
 export * from './media-types.ts';
+export * from './missing-module.ts';
 export * from './named-inputs.ts';
 export * from './output-text.ts';
 export * from './paths.ts';

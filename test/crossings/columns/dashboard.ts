@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isTerminal, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { LIMIT_WORDS } from '../../../packages/dashboard/src/words/limit-words.ts';
-import { openDashboard } from '../../browser/open-dashboard.ts';
+import { historyRead, openDashboard, openFold, openOptions } from '../../browser/open-dashboard.ts';
 import { type Browser, openBrowser, type Page } from '../../rig/browser.ts';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
@@ -38,6 +38,7 @@ async function typed(page: Page, program: Program) {
   await page.keyboard.insertText(code);
   if (runtime) await page.getByLabel('Runtime').selectOption(runtime);
   if (stdin !== undefined) await pasted(page, 'stdin', stdin);
+  await openOptions(page);
   if (args) await page.getByLabel('Arguments').fill(args.join('\n'));
   if (env)
     await page.getByLabel('Variables').fill(
@@ -95,9 +96,10 @@ async function violationsOf(page: Page): Promise<string[]> {
 
 /** Reads the page of a job. */
 async function jobPage(page: Page): Promise<Seen> {
-  const badge = page.locator('.job-state .badge');
-  await page.getByLabel('Connection: closed').waitFor();
-  await page.getByText('Attestation', { exact: true }).waitFor();
+  const badge = page.locator('.job-state .badge').first();
+  await historyRead(page);
+  await openFold(page, 'Attestation');
+  await openFold(page, 'Details');
   const status = (await badge.textContent()) as NonNullable<Seen['status']>;
   if (!isTerminal(status)) throw new Error(`the page says ${status as string} of a job that ended`);
   const code = await factOf(page, 'Exit code');
@@ -123,8 +125,9 @@ async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
   const link = page.getByRole('link', { name: /^the interactor, / });
   if ((await link.count()) === 0) return {};
   await link.click();
+  await openFold(page, 'Details');
   await page.getByRole('link', { name: /^the program, / }).waitFor();
-  await page.getByLabel('Connection: closed').waitFor();
+  await historyRead(page);
   const peer = ended(await streamOf(page, 'stdout'));
   await page.goBack();
   await page.getByRole('link', { name: /^the interactor, / }).waitFor();

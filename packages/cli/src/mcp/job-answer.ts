@@ -20,7 +20,7 @@ import {
   TERMINAL_STATUSES,
   Type,
 } from '@vouchbox/protocol';
-import { missingModule, missingModuleRemark } from '../missing-module.ts';
+import { missingModule, missingModuleRemark } from '@vouchbox/protocol/vocabulary';
 import { sessionRemarks } from '../run-session.ts';
 import { clampedRemarks } from '../terminal/remarks.ts';
 import { artifactContent, listedFiles } from './artifacts.ts';

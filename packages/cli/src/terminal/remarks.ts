@@ -1,8 +1,13 @@
 /** What `vouchbox run` says beside a program's own output: how it ended, and what it did not get. */
 import type { EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
 import type { EventData, EventKind, JobEvent } from '@vouchbox/protocol';
-import { clampedLimits, type LimitName } from '@vouchbox/protocol/vocabulary';
-import { type MissingModule, missingModule, missingModuleRemark } from '../missing-module.ts';
+import {
+  clampedLimits,
+  type LimitName,
+  type MissingModule,
+  missingModule,
+  missingModuleRemark,
+} from '@vouchbox/protocol/vocabulary';
 
 /** Violations that only repeat why the program ended, and the limit that each names. */
 const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; readonly what: string; unit: string }>> =

@@ -1,4 +1,4 @@
-/** The files that a program left. Pictures are shown if their bytes are pictures; anything else can only be saved. */
+/** The files that a program left, if any. Pictures are shown if their bytes are pictures; anything else can only be saved. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Artifact, JobDetail, ServiceClient } from '@vouchbox/client';
 import { decodeBase64 } from '@vouchbox/evidence';
@@ -29,11 +29,9 @@ export function Artifacts({ job: { job_id, large_outputs = [] }, hasEnded, histo
     enabled: isLive && hasEnded && hasSome,
     staleTime: Number.POSITIVE_INFINITY,
   });
+  if (!hasSome && large_outputs.length === 0) return null;
   return (
     <Panel title="Artifacts">
-      {!hasSome && large_outputs.length === 0 && (
-        <p className="soft">{hasEnded ? 'It left no files.' : 'Files are kept when the program has ended.'}</p>
-      )}
       {hasSome && result.isLoading && <p role="status">Reading the files…</p>}
       {result.isError && <Failure error={result.error} />}
       {result.data && (

@@ -74,6 +74,13 @@ export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
   );
 }
 
+/** What it used, in a few words; nothing as long as that is not known. */
+export function usedWords({ receipt }: JobDetail): string {
+  const used = receipt?.resource_usage;
+  if (used === undefined) return '';
+  return `${durationOf(used.wall_ms)}, ${durationOf(used.cpu_ms)} of a processor, ${sizeOf(used.memory_peak_bytes)}`;
+}
+
 function aloneWords({ wall_ms, cpu_ms, memory_peak_bytes, account }: ProgramUsage): string {
   const numbers = [durationOf(wall_ms), `${durationOf(cpu_ms)} of a processor`, sizeOf(memory_peak_bytes)];
   return `${numbers.join(', ')}, counted by ${account === 'guest' ? 'its gVisor guest' : 'the host'}`;

@@ -19,6 +19,10 @@ export type StepEvent = Exclude<KnownEvent, { readonly kind: StreamName }>;
 export interface OutputLine {
   /** The number of the event that began it. */
   readonly seq: number;
+  /** When that event was recorded. */
+  readonly at: string;
+  /** Its place among all lines, from 1. */
+  readonly number: number;
   readonly stream: StreamName;
   readonly text: string;
   /** The escape sequences of colours that hold where the line begins. */
@@ -114,12 +118,12 @@ export class JobHistory {
   #add(event: JobEvent): void {
     if (event.seq <= this.#last) return;
     this.#last = event.seq;
-    if (event.kind === 'stdout' || event.kind === 'stderr') this.#addOutput(event.kind, event.seq, event.data);
+    if (event.kind === 'stdout' || event.kind === 'stderr') this.#addOutput(event.kind, event, event.data);
     else this.#events.push(event as StepEvent);
     this.#tell();
   }
 
-  #addOutput(stream: StreamName, seq: number, { text, partial }: OutputRecord): void {
+  #addOutput(stream: StreamName, { seq, timestamp: at }: JobEvent, { text, partial }: OutputRecord): void {
     const { both } = this.#lines;
     const own = this.#lines[stream];
     const open = this.#open[stream];
@@ -129,7 +133,7 @@ export class JobHistory {
       own[open.own] = line;
       both[open.both] = line;
     } else {
-      const line = { seq, stream, text, colour: this.#colour[stream] };
+      const line = { seq, at, number: both.length + 1, stream, text, colour: this.#colour[stream] };
       this.#open[stream] = { own: own.push(line) - 1, both: both.push(line) - 1 };
     }
     this.#colour[stream] = colourAfter(this.#colour[stream], text);

@@ -3,24 +3,26 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { JobDetail } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
 import { Failure } from '../parts/failure.tsx';
+import { Fold } from '../parts/fold.tsx';
 import { Page } from '../parts/page.tsx';
-import { Panel } from '../parts/panel.tsx';
-import { StatusBadge } from '../parts/status-badge.tsx';
 import { useCaller } from '../session/session.ts';
-import { endWords } from '../words/end-words.ts';
+import { amountOf } from '../words/amounts.ts';
+import { heldWords } from '../words/posture-words.ts';
 import { Artifacts } from './artifacts.tsx';
 import { Attestation } from './attestation.tsx';
-import { ConnectionState } from './connection-state.tsx';
+import { FOLDS, Glance } from './glance.tsx';
 import { JobActions } from './job-actions.tsx';
-import { JobSummary, Limits, Posture, Resources } from './job-facts.tsx';
+import { JobSummary, Limits, Posture, Resources, usedWords } from './job-facts.tsx';
 import type { HistorySnapshot } from './job-history.ts';
 import { LogEntry } from './log-entry.tsx';
+import { MissingLibrary } from './missing-library.tsx';
 import { OpenCalls } from './open-calls.tsx';
 import { Output } from './output.tsx';
 import { Program } from './program.tsx';
 import { Receipt } from './receipt.tsx';
 import { Timeline } from './timeline.tsx';
 import { useJobHistory } from './use-job-history.ts';
+import { useLinkedLine } from './use-linked-line.ts';
 import { Violations } from './violations.tsx';
 import './job.css';
 
@@ -75,41 +77,39 @@ const signingMilliseconds = 700;
 
 function JobParts({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
   const { whoami } = useCaller();
+  const turned = useLinkedLine();
+  const { job_id, requested_spec, receipt, attestation } = job;
   const hasEnded = isTerminal(job.status);
-  const answerers = job.requested_spec.tools?.answered_by ?? [];
+  const answerers = requested_spec.tools?.answered_by ?? [];
   const mayAnswer = answerers.includes(whoami.principal) && whoami.scopes.includes('jobs:submit');
   return (
     <>
-      <div className="job-state" role="status">
-        <StatusBadge status={job.status} />
-        <span>{endWords(job)}</span>
-      </div>
-      <Panel title="Output" isWide actions={<ConnectionState state={history.state} />}>
-        <Output history={history} />
-      </Panel>
-      {mayAnswer && <OpenCalls job_id={job.job_id} history={history} />}
+      <Glance job={job} history={history} />
+      {mayAnswer && <OpenCalls job_id={job_id} history={history} />}
       <Violations history={history} />
-      <div className="panels">
-        <Panel title="Summary">
-          <JobSummary job={job} />
-        </Panel>
-        <Panel title="Timeline">
+      <MissingLibrary history={history} />
+      <section aria-label="Output">
+        <Output job_id={job_id} history={history} turned={turned} />
+      </section>
+      <Artifacts job={job} hasEnded={hasEnded} history={history} />
+      <div className="folds">
+        <Program spec={requested_spec} />
+        <Fold title="Timeline" brief={amountOf(history.events.length, 'event')}>
           <Timeline history={history} />
-        </Panel>
-        <Artifacts job={job} hasEnded={hasEnded} history={history} />
-        <Panel title="What held the program">
+        </Fold>
+        <Fold title={FOLDS.held} brief={heldWords(job).more}>
           <Posture job={job} />
-        </Panel>
-        <Panel title="Resources">
+        </Fold>
+        <Fold title="Resources and limits" brief={usedWords(job)}>
           <Resources job={job} />
-        </Panel>
-        <Panel title="Limits">
           <Limits job={job} />
-        </Panel>
+        </Fold>
         {hasEnded && <Attestation job={job} />}
-        {job.attestation.available && <LogEntry job_id={job.job_id} />}
-        {job.receipt !== undefined && <Receipt receipt={job.receipt} />}
-        <Program spec={job.requested_spec} />
+        {attestation.available && <LogEntry job_id={job_id} />}
+        {receipt !== undefined && <Receipt receipt={receipt} />}
+        <Fold title="Details" brief={printable(job.tenant, 60)}>
+          <JobSummary job={job} />
+        </Fold>
       </div>
     </>
   );

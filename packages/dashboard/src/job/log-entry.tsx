@@ -5,7 +5,7 @@ import { type LogProof, parseLogProof } from '@vouchbox/evidence';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { Facts } from '../parts/facts.tsx';
 import { Failure } from '../parts/failure.tsx';
-import { Panel } from '../parts/panel.tsx';
+import { Fold } from '../parts/fold.tsx';
 import { saveBytes } from '../parts/save-bytes.ts';
 import { useToast } from '../parts/toasts.tsx';
 import { useCaller } from '../session/session.ts';
@@ -18,7 +18,11 @@ import { logWord } from '../words/log-words.ts';
 export function LogEntry({ job_id }: { readonly job_id: string }) {
   const capabilities = useQuery(useCapabilities());
   if (capabilities.data?.features.includes('transparency_log') !== true) return null;
-  return <LoggedAt job_id={job_id} />;
+  return (
+    <Fold title="Transparency log" brief="where the statement is in the log of the service">
+      <LoggedAt job_id={job_id} />
+    </Fold>
+  );
 }
 
 function LoggedAt({ job_id }: { readonly job_id: string }) {
@@ -32,11 +36,16 @@ function LoggedAt({ job_id }: { readonly job_id: string }) {
     refetchInterval: ({ state: { error } }) => (isAwaited(error) ? recheckMilliseconds : false),
   });
   return (
-    <Panel title="Log" isWide actions={proof.data && <SaveProof job_id={job_id} />}>
+    <>
       {proof.isLoading && <p role="status">Reading the proof…</p>}
       {proof.isError && <NoProof error={proof.error} />}
       {proof.data && <ProofFacts proof={proof.data} />}
-    </Panel>
+      {proof.data && (
+        <div className="row">
+          <SaveProof job_id={job_id} />
+        </div>
+      )}
+    </>
   );
 }
 

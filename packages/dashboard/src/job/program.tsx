@@ -4,7 +4,9 @@ import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { Link } from 'wouter';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/facts.tsx';
-import { Panel } from '../parts/panel.tsx';
+import { Fold } from '../parts/fold.tsx';
+import { amountOf } from '../words/amounts.ts';
+import { FOLDS } from './glance.tsx';
 
 export function Program({ spec }: { readonly spec: StoredSpec }) {
   const {
@@ -20,7 +22,11 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
     reproducible,
   } = spec;
   return (
-    <Panel title="Program" isWide actions={<CopyButton text={code} what="the program" />}>
+    <Fold
+      title={FOLDS.program}
+      brief={amountOf(code.trimEnd().split('\n').length, 'line')}
+      actions={<CopyButton text={code} what="the program" />}
+    >
       <pre className="source" tabIndex={0} aria-label="Source" role="region">
         {printableText(code)}
       </pre>
@@ -47,7 +53,7 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
           </pre>
         </div>
       )}
-    </Panel>
+    </Fold>
   );
 }
 

@@ -2,21 +2,22 @@
 import type { Receipt as StoredReceipt } from '@vouchbox/client';
 import { printableJson } from '@vouchbox/protocol/vocabulary';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { Panel } from '../parts/panel.tsx';
+import { Fold } from '../parts/fold.tsx';
 
 export function Receipt({ receipt }: { readonly receipt: StoredReceipt }) {
   const text = printableJson(receipt, 2);
   return (
-    <Panel title="Receipt" isWide actions={<CopyButton text={text} what="the receipt" />}>
+    <Fold
+      title="Receipt"
+      brief={`sha256:${receipt.receipt_sha256}`}
+      actions={<CopyButton text={text} what="the receipt" />}
+    >
       <p className="digest">
         <code>sha256:{receipt.receipt_sha256}</code>
       </p>
-      <details>
-        <summary>The whole receipt</summary>
-        <pre className="source" tabIndex={0} role="region" aria-label="The whole receipt">
-          {text}
-        </pre>
-      </details>
-    </Panel>
+      <pre className="source" tabIndex={0} role="region" aria-label="The whole receipt">
+        {text}
+      </pre>
+    </Fold>
   );
 }

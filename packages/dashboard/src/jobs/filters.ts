@@ -6,23 +6,40 @@ export interface Filters {
   readonly status?: readonly JobStatus[] | undefined;
   readonly language?: Language | undefined;
   readonly label?: string | undefined;
+  /** How old a job may be. */
+  readonly since?: Since | undefined;
 }
 
-/** The filters in an address. Anything that is not a status, a language or a label is left out. */
+/** Milliseconds by the name of a time. */
+export const SINCE = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 } as const;
+export type Since = keyof typeof SINCE;
+
+export function isSince(name: string | null): name is Since {
+  return name !== null && Object.hasOwn(SINCE, name);
+}
+
+/** The filters in an address. Anything that is not a status, a language, a label or a time is left out. */
 export function readFilters(search: URLSearchParams): Filters {
   const given = (search.get('status') ?? '').split(',');
   const status = JOB_STATUSES.filter((known) => given.includes(known));
   const language = LANGUAGES.find((known) => known === search.get('language'));
   const label = search.get('label');
-  return { ...(status.length > 0 && { status }), ...(language !== undefined && { language }), ...(label && { label }) };
+  const since = search.get('since');
+  return {
+    ...(status.length > 0 && { status }),
+    ...(language !== undefined && { language }),
+    ...(label && { label }),
+    ...(isSince(since) && { since }),
+  };
 }
 
 /** The query of an address. What filters nothing is left out. */
-export function writeFilters({ status, language, label }: Filters): URLSearchParams {
+export function writeFilters({ status, language, label, since }: Filters): URLSearchParams {
   return new URLSearchParams({
     ...(status && { status: status.join(',') }),
     ...(language && { language }),
     ...(label && { label }),
+    ...(since && { since }),
   });
 }
 

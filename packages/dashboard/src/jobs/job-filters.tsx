@@ -1,10 +1,17 @@
-/** Which statuses, which language and which label the list shows. */
+/** Which statuses, which language, which label and which time the list shows. */
 import { Toggle } from '@base-ui/react/toggle';
 import { ToggleGroup } from '@base-ui/react/toggle-group';
 import type { JobStatus, Language } from '@vouchbox/client';
 import { JOB_STATUSES, LANGUAGES, printable } from '@vouchbox/protocol/vocabulary';
 import { useId } from 'react';
-import type { Filters } from './filters.ts';
+import { type Filters, isSince, type Since } from './filters.ts';
+
+const TIMES: readonly (readonly [Since, string])[] = [
+  ['hour', 'The last hour'],
+  ['day', 'The last 24 hours'],
+  ['week', 'The last 7 days'],
+  ['month', 'The last 30 days'],
+];
 
 interface JobFiltersProps {
   readonly filters: Filters;
@@ -13,9 +20,9 @@ interface JobFiltersProps {
 
 export function JobFilters({ filters, onChange }: JobFiltersProps) {
   const id = useId();
-  const { status = [], language, label } = filters;
+  const { status = [], language, label, since } = filters;
   return (
-    <div className="row">
+    <>
       <ToggleGroup
         className="job-statuses"
         multiple
@@ -45,11 +52,24 @@ export function JobFilters({ filters, onChange }: JobFiltersProps) {
           <option key={name}>{name}</option>
         ))}
       </select>
+      <select
+        className="input job-language"
+        aria-label="Time"
+        value={since ?? ''}
+        onChange={({ target }) => onChange({ ...filters, since: isSince(target.value) ? target.value : undefined })}
+      >
+        <option value="">Any time</option>
+        {TIMES.map(([name, words]) => (
+          <option key={name} value={name}>
+            {words}
+          </option>
+        ))}
+      </select>
       {label !== undefined && (
         <button className="button" type="button" onClick={() => onChange({ ...filters, label: undefined })}>
           Label {printable(label)}: show all
         </button>
       )}
-    </div>
+    </>
   );
 }

@@ -11,7 +11,7 @@ interface Loaded {
   readonly loadedCount: number;
   readonly isComplete: boolean;
   readonly isLoading: boolean;
-  /** Whether a status, a language or a label was chosen. */
+  /** Whether a status, a language, a label or a time was chosen. */
   readonly isFiltered: boolean;
   /** Whether the person seeks a part of an id. */
   readonly isNarrowed: boolean;
@@ -24,8 +24,8 @@ interface JobTableProps extends Loaded {
 }
 
 /** Pixels of a row, as in `jobs.css`: on a wide window, and on a narrow one where it has two lines. */
-const wideRowPixels = 44;
-const narrowRowPixels = 68;
+const wideRowPixels = 28;
+const narrowRowPixels = 56;
 /** Rows beyond those in sight, and how near the end is when more are loaded. */
 const rowsAround = 12;
 
@@ -76,7 +76,7 @@ export function JobTable({ jobs, onEnd, ...loaded }: JobTableProps) {
 
 function summaryOf(shown: number, { loadedCount, isComplete, isLoading, isFiltered, isNarrowed }: Loaded): string {
   if (loadedCount === 0 && isLoading) return 'Loading jobs…';
-  if (loadedCount === 0) return isFiltered ? 'No jobs match.' : 'No jobs yet. A job that you run appears here.';
+  if (loadedCount === 0) return isFiltered ? 'No jobs match.' : 'No jobs yet.';
   const count = isComplete
     ? amountOf(loadedCount, 'job')
     : `${amountOf(loadedCount, 'newest job')} loaded; scroll for older ones`;

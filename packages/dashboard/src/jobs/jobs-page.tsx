@@ -5,6 +5,7 @@ import { Link, useSearchParams } from 'wouter';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 import { readFilters, writeFilters } from './filters.ts';
+import { FirstRun } from './first-run.tsx';
 import { JobFilters } from './job-filters.tsx';
 import { JobSearch } from './job-search.tsx';
 import { JobTable } from './job-table.tsx';
@@ -13,6 +14,7 @@ import { useJobs } from './use-jobs.ts';
 export function JobsPage() {
   const [search, setSearch] = useSearchParams();
   const filters = useMemo(() => readFilters(search), [search]);
+  const isFiltered = Object.values(filters).some((filter) => filter !== undefined);
   const [sought, setSought] = useState('');
   const { jobs, isComplete, isLoading, error, loadMore, startAgain } = useJobs(filters);
   const shown = useMemo(() => jobs.filter(({ job_id }) => job_id.includes(sought)), [jobs, sought]);
@@ -30,18 +32,19 @@ export function JobsPage() {
         </>
       }
     >
-      <div className="stack">
-        <JobSearch sought={sought} onSeek={setSought} />
+      <div className="job-tools">
         <JobFilters filters={filters} onChange={(next) => setSearch(writeFilters(next), { replace: true })} />
+        <JobSearch sought={sought} onSeek={setSought} />
       </div>
       {error !== null && <Failure error={error} />}
+      {isComplete && jobs.length === 0 && !isFiltered && <FirstRun />}
       <JobTable
         jobs={shown}
         loadedCount={jobs.length}
         isComplete={isComplete}
         isLoading={isLoading}
         onEnd={loadMore}
-        isFiltered={Object.values(filters).some((filter) => filter !== undefined)}
+        isFiltered={isFiltered}
         isNarrowed={sought !== ''}
       />
     </Page>

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@t
 import type { JobListItem } from '@vouchbox/client';
 import { useCallback, useEffect, useMemo } from 'react';
 import { useCaller } from '../session/session.ts';
-import type { Filters } from './filters.ts';
+import { type Filters, SINCE } from './filters.ts';
 
 /** Jobs of a page. */
 const pageJobs = 200;
@@ -21,14 +21,17 @@ export interface LoadedJobs {
   readonly startAgain: () => void;
 }
 
-export function useJobs(filters: Filters): LoadedJobs {
+/** Jobs come newest first, so what is older than the chosen time is not asked for. */
+export function useJobs({ since, ...filters }: Filters): LoadedJobs {
   const { client, isLive } = useCaller();
+  const isFresh = ({ created_at }: JobListItem) =>
+    since === undefined || Date.parse(created_at) >= Date.now() - SINCE[since];
   const queries = useQueryClient();
   const pages = useInfiniteQuery({
-    queryKey: ['jobs', 'pages', filters],
+    queryKey: ['jobs', 'pages', filters, since],
     queryFn: ({ pageParam, signal }) => client.list({ ...filters, limit: pageJobs, cursor: pageParam, signal }),
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    getNextPageParam: ({ items, next_cursor }) => (items.every(isFresh) ? (next_cursor ?? undefined) : undefined),
     enabled: isLive,
     // The newest ones are read again below. Reading every page again would cost as many requests as there are pages.
     staleTime: Number.POSITIVE_INFINITY,
@@ -45,6 +48,7 @@ export function useJobs(filters: Filters): LoadedJobs {
     () => joined(newest.data?.items ?? [], pages.data?.pages.flatMap(({ items }) => items) ?? []),
     [newest.data, pages.data],
   );
+  const known = jobs ?? newest.data?.items ?? [];
   const isTorn = jobs === null;
   useEffect(() => {
     if (isTorn) startAgain();
@@ -54,7 +58,7 @@ export function useJobs(filters: Filters): LoadedJobs {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   return {
-    jobs: jobs ?? newest.data?.items ?? [],
+    jobs: since === undefined ? known : known.filter(isFresh),
     isComplete: pages.isSuccess && !hasNextPage,
     isLoading: pages.isLoading || isFetchingNextPage,
     error: pages.error ?? newest.error,

@@ -14,7 +14,7 @@ export function CopyAs({ submission }: { readonly submission: JobSubmission }) {
       <button className="button" type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
         Copy as…
       </button>
-      <Modal title="The same job, from elsewhere" isOpen={isOpen} onClose={() => setOpen(false)}>
+      <Modal title="The same job, from elsewhere" isWide isOpen={isOpen} onClose={() => setOpen(false)}>
         <p className="small soft">
           Put your key into the variable <code>SERVICE_KEY</code>.
         </p>
@@ -32,7 +32,7 @@ export function CopyAs({ submission }: { readonly submission: JobSubmission }) {
             </Tabs.Panel>
           ))}
         </Tabs.Root>
-        <button className="button" type="button" onClick={() => setOpen(false)}>
+        <button className="button plain" type="button" onClick={() => setOpen(false)}>
           Close
         </button>
       </Modal>
@@ -46,7 +46,7 @@ function Snippet({ name, text }: { readonly name: string; readonly text: string 
       <pre className="source" tabIndex={0} role="region" aria-label={name}>
         {text}
       </pre>
-      <CopyButton text={text} what={`the job as ${name}`} />
+      <CopyButton text={text} what={`the job as ${name}`} isPrimary />
     </>
   );
 }

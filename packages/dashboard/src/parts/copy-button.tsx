@@ -5,12 +5,18 @@ interface CopyButtonProps {
   readonly text: string;
   /** What is copied, such as `the job id`. */
   readonly what: string;
+  readonly isPrimary?: boolean;
 }
 
-export function CopyButton({ text, what }: CopyButtonProps) {
+export function CopyButton({ text, what, isPrimary = false }: CopyButtonProps) {
   const copy = useCopy();
   return (
-    <button className="button plain" type="button" aria-label={`Copy ${what}`} onClick={() => copy(text, what)}>
+    <button
+      className={isPrimary ? 'button primary' : 'button'}
+      type="button"
+      aria-label={`Copy ${what}`}
+      onClick={() => copy(text, what)}
+    >
       Copy
     </button>
   );

@@ -6,11 +6,12 @@ import './modal.css';
 interface ModalProps {
   readonly title: string;
   readonly isOpen: boolean;
+  readonly isWide?: boolean;
   readonly onClose?: () => void;
   readonly children: ReactNode;
 }
 
-export function Modal({ title, isOpen, onClose, children }: ModalProps) {
+export function Modal({ title, isOpen, isWide = false, onClose, children }: ModalProps) {
   return (
     <Dialog.Root
       open={isOpen}
@@ -19,7 +20,7 @@ export function Modal({ title, isOpen, onClose, children }: ModalProps) {
     >
       <Dialog.Portal>
         <Dialog.Backdrop className="modal-backdrop" />
-        <Dialog.Popup className="modal stack">
+        <Dialog.Popup className={isWide ? 'modal stack is-wide' : 'modal stack'}>
           <Dialog.Title>{title}</Dialog.Title>
           {children}
         </Dialog.Popup>

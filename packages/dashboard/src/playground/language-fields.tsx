@@ -18,8 +18,8 @@ export function LanguageFields({ draft, capabilities }: LanguageFieldsProps) {
   return (
     <div className="playground-choices">
       <Choice label="Language" value={draft.language} onChoose={chooseLanguage}>
-        {LANGUAGES.map((name) => (
-          <option key={name} value={name} disabled={!offered.has(name)}>
+        {LANGUAGES.filter((name) => offered.has(name) || name === draft.language).map((name) => (
+          <option key={name} value={name}>
             {offered.has(name) ? name : `${name} (not here)`}
           </option>
         ))}
@@ -32,25 +32,37 @@ export function LanguageFields({ draft, capabilities }: LanguageFieldsProps) {
           </option>
         ))}
       </Choice>
-      <Choice
-        label="Minimum isolation"
-        value={draft.minimum_isolation}
-        onChoose={(name) => editDraft({ minimum_isolation: (name || null) as IsolationClass | null })}
-      >
-        <option value="">what the service has</option>
-        {ISOLATION_CLASSES.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </Choice>
-      <Choice
-        label="Hash seeds"
-        value={draft.reproducible ? 'fixed' : null}
-        onChoose={(seeds) => editDraft({ reproducible: seeds === 'fixed' })}
-      >
-        <option value="">drawn at each start</option>
-        <option value="fixed">fixed, so that runs can be compared</option>
-      </Choice>
     </div>
+  );
+}
+
+/** The weakest isolation that will do. */
+export function IsolationField({ draft }: Pick<LanguageFieldsProps, 'draft'>) {
+  return (
+    <Choice
+      label="Minimum isolation"
+      value={draft.minimum_isolation}
+      onChoose={(name) => editDraft({ minimum_isolation: (name || null) as IsolationClass | null })}
+    >
+      <option value="">what the service has</option>
+      {ISOLATION_CLASSES.map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </Choice>
+  );
+}
+
+/** Whether Python and Perl draw their hash seeds at each start. */
+export function SeedsField({ draft }: Pick<LanguageFieldsProps, 'draft'>) {
+  return (
+    <Choice
+      label="Hash seeds"
+      value={draft.reproducible ? 'fixed' : null}
+      onChoose={(seeds) => editDraft({ reproducible: seeds === 'fixed' })}
+    >
+      <option value="">drawn at each start</option>
+      <option value="fixed">fixed, so that runs can be compared</option>
+    </Choice>
   );
 }
 

@@ -1,20 +1,19 @@
-/** Where a program is written, run and watched. */
+/** Where a program is written, run and watched: the program on one side, what it writes on the other. */
 import './playground.css';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobSubmission } from '@vouchbox/client';
+import { useEffect, useRef, useState } from 'react';
 import { ran, submissionOf, useDraft } from '../draft/draft.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 import { useCaller } from '../session/session.ts';
 import { useCapabilities } from '../session/use-capabilities.ts';
-import { FilesField } from './files-field.tsx';
 import { LanguageFields } from './language-fields.tsx';
-import { LimitFields } from './limit-fields.tsx';
+import { Options } from './options.tsx';
 import { ProgramField } from './program-field.tsx';
 import { RunOutput } from './run-output.tsx';
-import { ToolFields } from './tool-fields.tsx';
-import { WordFields } from './word-fields.tsx';
+import { WordField } from './word-fields.tsx';
 
 export function PlaygroundPage() {
   const draft = useDraft();
@@ -22,6 +21,11 @@ export function PlaygroundPage() {
   const { whoami, isLive } = useCaller();
   const capabilities = useQuery(useCapabilities());
   const run = useRun();
+  const output = useRef<HTMLDivElement>(null);
+  const [first] = useState(job_id);
+  useEffect(() => {
+    if (job_id !== first) output.current?.scrollIntoView({ block: 'nearest' });
+  }, [job_id, first]);
   const mayRun = isLive && whoami.scopes.includes('jobs:submit');
   const start = () => {
     if (mayRun && !run.isPending) run.mutate(submissionOf(draft));
@@ -40,16 +44,21 @@ export function PlaygroundPage() {
     >
       {run.isError && <Failure error={run.error} />}
       <div className="playground">
-        <div className="stack">
+        <div className="playground-program">
           <LanguageFields draft={draft} capabilities={capabilities.data} />
           <ProgramField draft={draft} onRun={start} />
-          {job_id !== null && <RunOutput key={job_id} job_id={job_id} />}
+          <p className="field-hint">
+            <kbd>Tab</kbd> indents; <kbd>Esc</kbd> and then <kbd>Tab</kbd> leaves the editor.
+          </p>
+          <WordField name="stdin" draft={draft} />
+          <Options draft={draft} capabilities={capabilities.data} />
         </div>
-        <div className="playground-side stack">
-          <WordFields draft={draft} />
-          {capabilities.data?.tools && <ToolFields tools={draft.tools} />}
-          <FilesField files={draft.files} />
-          <LimitFields limits={draft.limits} bounds={capabilities.data?.limits} />
+        <div className="playground-output" ref={output}>
+          {job_id === null ? (
+            <p className="playground-empty soft">What the program writes appears here.</p>
+          ) : (
+            <RunOutput key={job_id} job_id={job_id} />
+          )}
         </div>
       </div>
     </Page>

@@ -1,15 +1,19 @@
 /** The output of the job that was made last, while it runs and afterwards. */
 import { useMutation } from '@tanstack/react-query';
 import type { JobStatus } from '@vouchbox/client';
+import { useState } from 'react';
 import { Link } from 'wouter';
+import { editDraft } from '../draft/draft.ts';
 import { ConnectionState } from '../job/connection-state.tsx';
 import type { HistorySnapshot } from '../job/job-history.ts';
+import { MissingLibrary } from '../job/missing-library.tsx';
 import { OpenCalls } from '../job/open-calls.tsx';
 import { Output } from '../job/output.tsx';
 import { Timeline } from '../job/timeline.tsx';
 import { useJobHistory } from '../job/use-job-history.ts';
 import { Violations } from '../job/violations.tsx';
 import { Failure } from '../parts/failure.tsx';
+import { Fold } from '../parts/fold.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { useCaller } from '../session/session.ts';
@@ -20,6 +24,7 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
   const { client, whoami } = useCaller();
   const history = useJobHistory(job_id);
   const cancel = useMutation({ mutationFn: () => client.cancel(job_id) });
+  const turned = useState<number | null>(null);
   const { status, words } = standing(history);
   const calls = history.events.filter(({ kind }) => kind === 'tool_call').length;
   return (
@@ -27,7 +32,7 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
       title="Output"
       actions={
         <div className="row">
-          <ConnectionState state={history.state} />
+          {!history.isFinished && <ConnectionState state={history.state} />}
           {!history.isFinished && whoami.scopes.includes('jobs:cancel') && (
             <button className="button" type="button" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
               Cancel
@@ -45,14 +50,14 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
         <StatusBadge status={status} /> {words}
       </p>
       {whoami.scopes.includes('jobs:submit') && <OpenCalls job_id={job_id} history={history} />}
-      <Output history={history} />
-      {calls > 0 && (
-        <details>
-          <summary>{amountOf(calls, 'call')} of tools</summary>
-          <Timeline history={history} only="calls" />
-        </details>
-      )}
       <Violations history={history} />
+      <MissingLibrary history={history} onChoose={(runtime) => editDraft({ runtime })} />
+      <Output job_id={job_id} history={history} turned={turned} />
+      {calls > 0 && (
+        <Fold title="Calls of tools" brief={amountOf(calls, 'call')}>
+          <Timeline history={history} only="calls" />
+        </Fold>
+      )}
     </Panel>
   );
 }

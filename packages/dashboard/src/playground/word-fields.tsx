@@ -1,36 +1,37 @@
-/** Input, arguments, variables and the files to bring back. */
+/** A field of text: input, arguments, variables, or the files to bring back. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { useId } from 'react';
 import { type Draft, editDraft } from '../draft/draft.ts';
 
-const FIELDS = [
-  { name: 'stdin', label: 'stdin', hint: 'Text that the program reads.', rows: 3 },
-  { name: 'args', label: 'Arguments', hint: 'One a line.', rows: 2 },
-  { name: 'env', label: 'Variables', hint: 'One NAME=VALUE a line. They are stored with the job.', rows: 2 },
-  { name: 'outputs', label: 'Files to bring back', hint: 'Paths or patterns, one a line.', rows: 2 },
-  { name: 'large', label: 'Large outputs', hint: 'Paths, one a line; up to 64 MiB together.', rows: 1 },
-  { name: 'stdout', label: 'File for all of stdout', hint: 'A path, such as output/stdout.', rows: 1 },
-] as const;
+const FIELDS = {
+  stdin: { label: 'stdin', hint: 'Text that the program reads.', rows: 1 },
+  args: { label: 'Arguments', hint: 'One a line.', rows: 2 },
+  env: { label: 'Variables', hint: 'One NAME=VALUE a line. They are stored with the job.', rows: 2 },
+  outputs: { label: 'Files to bring back', hint: 'Paths or patterns, one a line.', rows: 2 },
+  large: { label: 'Large outputs', hint: 'Paths, one a line; up to 64 MiB together.', rows: 2 },
+  stdout: { label: 'File for all of stdout', hint: 'A path, such as output/stdout.', rows: 1 },
+} as const;
 
-export function WordFields({ draft }: { readonly draft: Draft }) {
+export function WordField({ name, draft }: { readonly name: keyof typeof FIELDS; readonly draft: Draft }) {
   const id = useId();
-  return FIELDS.map(({ name, label, hint, rows }) => (
-    <div className="field" key={name}>
-      <label htmlFor={`${id}-${name}`}>{label}</label>
+  const { label, hint, rows } = FIELDS[name];
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
       <textarea
-        id={`${id}-${name}`}
+        id={id}
         className="input"
         rows={rows}
         spellCheck={false}
         value={draft[name]}
         onChange={(event) => editDraft({ [name]: event.target.value })}
-        aria-describedby={`${id}-${name}-hint`}
+        aria-describedby={`${id}-hint`}
       />
-      <p className="field-hint" id={`${id}-${name}-hint`}>
+      <p className="field-hint" id={`${id}-hint`}>
         {name === 'stdin' && draft.namedStdin !== null ? `${nameOf(draft.namedStdin)}, unless text is typed.` : hint}
       </p>
     </div>
-  ));
+  );
 }
 
 function nameOf(stdin: NonNullable<Draft['namedStdin']>): string {

@@ -1,6 +1,6 @@
 /** Asks for a key. The form is never sent anywhere: the key becomes part of the client that is kept in memory. */
 import { useMutation } from '@tanstack/react-query';
-import { type SubmitEvent, useId, useState } from 'react';
+import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { signIn } from './session.ts';
 import './sign-in.css';
@@ -21,6 +21,8 @@ export function SignInPage() {
 export function SignInForm({ onSignedIn }: { readonly onSignedIn?: (tenant: string) => void }) {
   const id = useId();
   const [key, setKey] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const signing = useMutation({ mutationFn: signIn, onSuccess: ({ tenant }) => onSignedIn?.(tenant) });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -32,6 +34,7 @@ export function SignInForm({ onSignedIn }: { readonly onSignedIn?: (tenant: stri
         <label htmlFor={id}>API key</label>
         <input
           id={id}
+          ref={field}
           className="input mono"
           type="password"
           autoComplete="off"
@@ -42,7 +45,8 @@ export function SignInForm({ onSignedIn }: { readonly onSignedIn?: (tenant: stri
           aria-describedby={`${id}-hint`}
         />
         <p id={`${id}-hint`} className="field-hint">
-          It is kept in the memory of this page alone. A reload forgets it.
+          It is kept in the memory of this page alone: a reload forgets it. Whoever runs the service makes one with{' '}
+          <code>vouchbox keys create</code>.
         </p>
       </div>
       {signing.isError && <Failure error={signing.error} />}

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { useMedia } from '../parts/use-media.ts';
+import { timeOfDayOf } from '../words/amounts.ts';
 import 'uplot/dist/uPlot.min.css';
 
 export interface ChartSeries {
@@ -23,6 +24,7 @@ interface TimeChartProps {
 /** Pixels. */
 const chartHeight = 180;
 const axisWidth = 46;
+const timeWidth = 90;
 const pointSize = 5;
 
 export function TimeChart({ label, times, series }: TimeChartProps) {
@@ -76,7 +78,10 @@ function optionsOf(element: HTMLElement, series: readonly ChartSeries[], isDark:
     legend: { show: false },
     cursor: { show: false },
     scales: { y: { range: (_chart, _low, high) => [0, Math.max(1, high * 1.1)] } },
-    axes: [axis, { ...axis, size: axisWidth }],
+    axes: [
+      { ...axis, space: timeWidth, values: (_chart, times) => times.map((time) => timeOfDayOf(time * 1000)) },
+      { ...axis, size: axisWidth },
+    ],
     series: [{}, ...series.map((one) => seriesOf(element, one))],
   };
 }

@@ -1,8 +1,10 @@
 /** Times, sizes and counts as people write them. */
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const TIME_OF_DAY = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const COUNT = new Intl.NumberFormat();
+/** The reader's languages, as the browser was told them: what it speaks itself may be another one. */
+const LANGUAGES = [...navigator.languages];
+const CLOCK = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
+const TIME_OF_DAY = new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });
+const COUNT = new Intl.NumberFormat(LANGUAGES);
 const KIB = 1024;
 
 /** Date and time of day in the person's own time zone. The given text if it is not a time. */
@@ -11,13 +13,13 @@ export function clockOf(at: string): string {
 }
 
 /** Time of day alone, as `clockOf` has it. */
-export function timeOfDayOf(at: string): string {
+export function timeOfDayOf(at: string | number): string {
   return formatted(TIME_OF_DAY, at);
 }
 
-function formatted(format: Intl.DateTimeFormat, at: string): string {
-  const time = Date.parse(at);
-  return Number.isNaN(time) ? at : format.format(time);
+function formatted(format: Intl.DateTimeFormat, at: string | number): string {
+  const time = typeof at === 'number' ? at : Date.parse(at);
+  return Number.isNaN(time) ? String(at) : format.format(time);
 }
 
 export function countOf(count: number): string {

@@ -1,6 +1,6 @@
 /** What the members of a posture mean. */
 import type { IsolationClass, JobDetail } from '@vouchbox/client';
-import { printable } from '@vouchbox/protocol/vocabulary';
+import { LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
 
 export interface PostureWords {
   readonly sentence: string;
@@ -19,10 +19,48 @@ const CLASSES: Readonly<Record<IsolationClass, string>> = {
   'wasm-capability': 'The program ran as WebAssembly, with the capabilities that it was given.',
 };
 
+/** What separates the program from the host, in a few words. */
+const WALLS: Readonly<Record<IsolationClass, string>> = {
+  none: 'nothing: it ran on the host',
+  'linux-shared-kernel': 'namespaces on the kernel of the host',
+  'gvisor-application-kernel': 'gVisor, a kernel of its own',
+  'hardware-vm': 'a virtual machine',
+  'confidential-vm': 'a virtual machine with encrypted memory',
+  'wasm-capability': 'WebAssembly',
+};
+
+export interface HeldWords {
+  readonly sentence: string;
+  readonly more: string;
+  readonly tone: 'good' | 'bad' | 'quiet';
+}
+
+/** What held the program, in two short lines. */
+export function heldWords(job: JobDetail): HeldWords {
+  if (job.backend === null) return { sentence: 'nothing ran', more: '', tone: 'quiet' };
+  const isolation = isolationOf(job);
+  const weak = postureWords(job).filter(({ tone }) => tone === 'bad').length;
+  const held = LIMIT_NAMES.filter((name) => job.limit_enforcement?.[name] === true).length;
+  const more = [
+    job.network_allowed === false && 'no network',
+    job.limit_enforcement != null && `${held} of ${LIMIT_NAMES.length} limits enforced`,
+    weak > 0 && `${weak} ${weak === 1 ? 'weakness' : 'weaknesses'}`,
+  ];
+  return {
+    sentence: isolation === null ? 'what held it was not observed' : WALLS[isolation],
+    more: more.filter((words) => words !== false).join(' · '),
+    tone: weak > 0 ? 'bad' : isolation === null ? 'quiet' : 'good',
+  };
+}
+
+function isolationOf({ receipt, effective_spec }: JobDetail): IsolationClass | null {
+  return receipt?.isolation_class ?? effective_spec?.isolation_class ?? null;
+}
+
 /** One sentence for each member. A member that is null was not observed; nothing is said for what is absent. */
 export function postureWords(job: JobDetail): readonly PostureWords[] {
   const { receipt } = job;
-  const isolation = receipt?.isolation_class ?? job.effective_spec?.isolation_class ?? null;
+  const isolation = isolationOf(job);
   if (job.backend === null) return [];
   const words: readonly (PostureWords | null)[] = [
     isolation === null

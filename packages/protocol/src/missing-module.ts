@@ -1,5 +1,4 @@
 /** What to say where a program imports a library that it has not: which packs of the service have it. */
-import type { Capabilities } from '@vouchbox/client';
 
 const MISSING: readonly { readonly language: string; readonly says: RegExp }[] = [
   { language: 'python', says: /ModuleNotFoundError: No module named '([\w.]{1,100})'/ },
@@ -23,20 +22,28 @@ export function missingModule(stderr: string): MissingModule | null {
   return null;
 }
 
+/** What a service tells of a pack. `libraries` is absent of a pack that was built before they were listed. */
+interface ListedPack {
+  readonly name: string;
+  readonly libraries?: readonly { readonly language: string; readonly modules: readonly string[] }[];
+}
+
+/** The names of the packs that have a library. */
+export function packsWith({ language, module }: MissingModule, packs: readonly ListedPack[]): readonly string[] {
+  const having = packs.filter(({ libraries = [] }) =>
+    libraries.some((library) => library.language === language && library.modules.includes(module)),
+  );
+  return having.map(({ name }) => name);
+}
+
 /**
  * Names the packs that have a library, in one line.
  * @param option how a caller of this interface names a pack, such as `--runtime`
  */
-export function missingModuleRemark(
-  { language, module }: MissingModule,
-  packs: Capabilities['runtime_packs'],
-  option: string,
-): string {
-  const having = packs.filter(({ libraries = [] }) =>
-    libraries.some((library) => library.language === language && library.modules.includes(module)),
-  );
-  if (having.length > 0)
-    return `${module} is in a pack: ${having.map(({ name }) => `${option} ${name}`).join(', or ')}`;
+export function missingModuleRemark(missing: MissingModule, packs: readonly ListedPack[], option: string): string {
+  const { module } = missing;
+  const having = packsWith(missing, packs);
+  if (having.length > 0) return `${module} is in a pack: ${having.map((name) => `${option} ${name}`).join(', or ')}`;
   const unknown = packs.filter(({ name, libraries }) => libraries === undefined && name !== 'system');
   const unlisted = unknown.map(({ name }) => name).join(', ');
   const rest = unlisted === '' ? '' : `; what ${unlisted} has is not listed: build it again to list it`;

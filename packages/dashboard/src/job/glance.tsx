@@ -1,0 +1,81 @@
+/** What a job page answers first: what ran, how it ended, what held it, and whether it is signed. */
+import type { JobDetail } from '@vouchbox/client';
+import { printable } from '@vouchbox/protocol/vocabulary';
+import type { ReactNode } from 'react';
+import { Labels } from '../jobs/labels.tsx';
+import { openFold } from '../parts/fold.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { StatusBadge } from '../parts/status-badge.tsx';
+import { endWords } from '../words/end-words.ts';
+import { heldWords } from '../words/posture-words.ts';
+import { ConnectionState } from './connection-state.tsx';
+import type { HistorySnapshot } from './job-history.ts';
+import { signingWords } from './signing-words.ts';
+import { useCheck } from './use-check.ts';
+
+/** The titles of the folds that say more. */
+export const FOLDS = { program: 'Program', held: 'What held the program', signed: 'Attestation' } as const;
+
+export function Glance({ job, history }: { readonly job: JobDetail; readonly history: HistorySnapshot }) {
+  const { check, isPinned } = useCheck(job);
+  const held = heldWords(job);
+  const signed = signingWords(job, { record: check.data, isError: check.isError, isPinned });
+  return (
+    <div className="glance">
+      <Part title="Ran" more={FOLDS.program}>
+        <code className="glance-code">{firstLineOf(job.requested_spec.code)}</code>
+        <span className="small soft">
+          {job.language}
+          {job.runtime !== null && `, ${printable(job.runtime, 60)}`} · <Moment at={job.created_at} />
+        </span>
+        <span>
+          <Labels labels={job.requested_spec.labels ?? []} />
+        </span>
+      </Part>
+      <Part title="Ended">
+        <span className="row job-state" role="status">
+          <StatusBadge status={job.status} />
+          {!history.isFinished && <ConnectionState state={history.state} />}
+          <span className="small">{endWords(job)}</span>
+        </span>
+      </Part>
+      <Part title="Held by" more={FOLDS.held}>
+        <span className={held.tone === 'bad' ? 'glance-bad' : undefined}>{held.sentence}</span>
+        <span className="small soft">{held.more}</span>
+      </Part>
+      <Part title="Signed" more={FOLDS.signed}>
+        <span className={`badge tone-${signed.tone}`}>{signed.word}</span>
+        <span className="small soft digest">{signed.sentence}</span>
+      </Part>
+    </div>
+  );
+}
+
+interface PartProps {
+  readonly title: string;
+  /** The title of the fold that says more. */
+  readonly more?: string;
+  readonly children: ReactNode;
+}
+
+function Part({ title, more, children }: PartProps) {
+  return (
+    <div className="glance-part">
+      <h2 className="glance-title">
+        {title}
+        {more !== undefined && (
+          <button className="link small" type="button" aria-label={`More: ${more}`} onClick={() => openFold(more)}>
+            more
+          </button>
+        )}
+      </h2>
+      {children}
+    </div>
+  );
+}
+
+/** The first line of a program that has something in it. */
+function firstLineOf(code = ''): string {
+  const line = /\S.*/.exec(code)?.[0] ?? '—';
+  return printable(line.trimEnd(), 200);
+}

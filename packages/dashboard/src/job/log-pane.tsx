@@ -1,0 +1,214 @@
+/** The lines of a log. Only those in sight are in the page. */
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { printableText } from '@vouchbox/protocol/vocabulary';
+import {
+  type CSSProperties,
+  Fragment,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+} from 'react';
+import { Moment } from '../parts/moment.tsx';
+import { piecesOf } from './colours.ts';
+import type { HistorySnapshot, OutputLine } from './job-history.ts';
+import { canFold, shownPlaces } from './log-lines.ts';
+import type { LogView } from './log-tools.tsx';
+
+/** Pixels of a line, as in `output.css`, and lines beyond those in sight. */
+const linePixels = 20;
+const linesAround = 20;
+/** Within this many pixels of the end, the pane follows the output. */
+const nearEndPixels = 30;
+
+interface LogPaneProps {
+  readonly history: HistorySnapshot;
+  readonly lines: readonly OutputLine[];
+  /** The places of the lines that have what is sought. */
+  readonly places: readonly number[];
+  readonly view: LogView;
+  readonly onFold: (folded: ReadonlySet<number>) => void;
+  /** The number of the line that the address names. */
+  readonly linked: number | null;
+  readonly onLink: (number: number) => void;
+}
+
+export function LogPane({ history, lines, places, view, onFold, linked, onLink }: LogPaneProps) {
+  const { sought, isWrapped, isTimed, folded } = view;
+  const pane = useRef<HTMLDivElement>(null);
+  const shown = useMemo(() => shownPlaces(lines, folded), [history, lines, folded]);
+  const found = useMemo(() => new Set(places), [places]);
+  const rows = useVirtualizer({
+    count: shown?.length ?? lines.length,
+    getScrollElement: () => pane.current,
+    estimateSize: () => linePixels,
+    overscan: linesAround,
+  });
+  const pixels = rows.getTotalSize();
+  const { noteEnd, leaveEnd } = useFollowing(pane, pixels, linked === null);
+  const place = linked === null ? -1 : rowOf(lines, shown, linked);
+  useEffect(() => {
+    if (place < 0) return;
+    leaveEnd();
+    rows.scrollToIndex(place, { align: 'center' });
+  }, [place, rows, leaveEnd]);
+  return (
+    <section className="output-pane" ref={pane} tabIndex={0} aria-label="Lines of output" onScroll={noteEnd}>
+      {lines.length === 0 && (
+        <p className="output-empty">{history.isFinished ? 'It wrote nothing.' : 'Nothing was written yet.'}</p>
+      )}
+      <div
+        className="output-lines"
+        style={{ blockSize: pixels, '--digits': String(lines.length).length } as CSSProperties}
+      >
+        {rows.getVirtualItems().map(({ index, start, key }) => {
+          const at = shown?.[index] ?? index;
+          const line = lines[at];
+          return (
+            line && (
+              <div
+                key={key}
+                ref={isWrapped ? rows.measureElement : undefined}
+                data-index={index}
+                className={classesOf(isWrapped, found.has(at), line.number === linked)}
+                data-stream={line.stream}
+                style={{ translate: `0 ${start}px` }}
+              >
+                <LineHead line={line} isTimed={isTimed} onLink={onLink}>
+                  {canFold(lines, at) && <FoldButton number={line.number} folded={folded} onFold={onFold} />}
+                </LineHead>
+                <span className="output-text">
+                  <Line line={line} sought={found.has(at) ? sought : ''} />
+                </span>
+              </div>
+            )
+          );
+        })}
+      </div>
+    </section>
+  );
+}
+
+/** Keeps the end of the output in sight, until somebody scrolls up or turns to a line. */
+function useFollowing(pane: RefObject<HTMLElement | null>, pixels: number, beginsAtEnd: boolean) {
+  const isAtEnd = useRef(beginsAtEnd);
+  const lastTop = useRef(0);
+  // At once and not by the list, which goes on scrolling for a while: nobody could leave the end meanwhile.
+  useLayoutEffect(() => {
+    if (pane.current !== null && isAtEnd.current && pixels > 0) pane.current.scrollTop = pane.current.scrollHeight;
+  }, [pane, pixels]);
+  const noteEnd = () => {
+    const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
+    if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current = true;
+    // Only somebody who scrolls up leaves the end. Output that grew since also makes the end further away.
+    else if (scrollTop < lastTop.current) isAtEnd.current = false;
+    lastTop.current = scrollTop;
+  };
+  const leaveEnd = useCallback(() => {
+    isAtEnd.current = false;
+  }, []);
+  return { noteEnd, leaveEnd };
+}
+
+/** The row of a line; -1 if it is not there. */
+function rowOf(lines: readonly OutputLine[], shown: readonly number[] | null, number: number): number {
+  const place = lines[number - 1]?.number === number ? number - 1 : lines.findIndex((line) => line.number === number);
+  return shown === null || place < 0 ? place : shown.indexOf(place);
+}
+
+function classesOf(isWrapped: boolean, isFound: boolean, isLinked: boolean): string {
+  return `output-line${isWrapped ? ' is-wrapped' : ''}${isFound ? ' is-found' : ''}${isLinked ? ' is-linked' : ''}`;
+}
+
+interface LineHeadProps {
+  readonly line: OutputLine;
+  readonly isTimed: boolean;
+  readonly onLink: (number: number) => void;
+  readonly children: ReactNode;
+}
+
+/** The number of a line, as a link to it, and when it came. They are no stops of the Tab key: there may be thousands. */
+function LineHead({ line: { number, at }, isTimed, onLink, children }: LineHeadProps) {
+  return (
+    <span className="output-head">
+      <a
+        className="output-number"
+        href={`#L${number}`}
+        tabIndex={-1}
+        aria-label={`Line ${number}`}
+        onClick={(event) => {
+          event.preventDefault();
+          onLink(number);
+        }}
+      >
+        {number}
+      </a>
+      {isTimed && (
+        <span className="output-time">
+          <Moment at={at} isTimeOfDay />
+        </span>
+      )}
+      <span className="output-fold">{children}</span>
+    </span>
+  );
+}
+
+type FoldButtonProps = Pick<LogView, 'folded'> & Pick<LogPaneProps, 'onFold'> & { readonly number: number };
+
+function FoldButton({ number, folded, onFold }: FoldButtonProps) {
+  const isFolded = folded.has(number);
+  const turn = () =>
+    onFold(isFolded ? new Set([...folded].filter((one) => one !== number)) : new Set([...folded, number]));
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      aria-expanded={!isFolded}
+      aria-label={`Lines under line ${number}`}
+      onClick={turn}
+    >
+      {isFolded ? '▸' : '▾'}
+    </button>
+  );
+}
+
+/** One line: text with colours. Characters that steer a terminal or turn the direction of text are spelled out. */
+const Line = memo(({ line, sought }: { readonly line: OutputLine; readonly sought: string }) => {
+  const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
+  const pieces = piecesOf(text, line.colour);
+  return pieces.map(({ text: part, classes, colour, ground }, place) => (
+    <span
+      key={place}
+      className={classes === '' ? undefined : classes}
+      style={
+        colour === null && ground === null ? undefined : { color: colour ?? undefined, background: ground ?? undefined }
+      }
+    >
+      {sought === '' ? printableText(part) : marked(part, sought)}
+    </span>
+  ));
+});
+
+/** A text in which what is sought is marked. */
+function marked(text: string, sought: string): ReactNode {
+  const lower = text.toLowerCase();
+  // Some letters are longer in lower case: their places are not those of the text.
+  if (lower.length !== text.length) return printableText(text);
+  const parts: ReactNode[] = [];
+  let at = 0;
+  for (let next = lower.indexOf(sought.toLowerCase()); next >= 0; next = lower.indexOf(sought.toLowerCase(), at)) {
+    const end = next + sought.length;
+    parts.push(
+      <Fragment key={next}>
+        {printableText(text.slice(at, next))}
+        <mark>{printableText(text.slice(next, end))}</mark>
+      </Fragment>,
+    );
+    at = end;
+  }
+  return [...parts, printableText(text.slice(at))];
+}

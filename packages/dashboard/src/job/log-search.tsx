@@ -1,0 +1,65 @@
+/** Seeks a text in the lines of a log, and goes from one to the next. */
+import { type KeyboardEvent, useId } from 'react';
+import { countOf } from '../words/amounts.ts';
+
+interface LogSearchProps {
+  readonly sought: string;
+  /** The numbers of the lines that have it, ascending. */
+  readonly numbers: readonly number[];
+  /** The line that was turned to last. */
+  readonly current: number | null;
+  readonly onSeek: (sought: string) => void;
+  readonly onTurn: (number: number) => void;
+}
+
+export function LogSearch({ sought, numbers, current, onSeek, onTurn }: LogSearchProps) {
+  const id = useId();
+  const place = current === null ? -1 : numbers.indexOf(current);
+  const turn = (step: 1 | -1) => {
+    const next = nextOf(numbers, current ?? 0, step);
+    if (next !== undefined) onTurn(next);
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter') return;
+    event.preventDefault();
+    turn(event.shiftKey ? -1 : 1);
+  };
+  return (
+    <div className="output-search" role="search">
+      <label className="hidden-visually" htmlFor={id}>
+        Search the output
+      </label>
+      <input
+        id={id}
+        className="input"
+        type="search"
+        placeholder="Search"
+        autoComplete="off"
+        spellCheck={false}
+        value={sought}
+        onChange={(event) => onSeek(event.target.value)}
+        onKeyDown={press}
+      />
+      {sought !== '' && (
+        <>
+          <span className="small soft" role="status">
+            {place < 0 ? countOf(numbers.length) : `${countOf(place + 1)} of ${countOf(numbers.length)}`}
+          </span>
+          <button className="output-toggle" type="button" aria-label="Line before with this" onClick={() => turn(-1)}>
+            ↑
+          </button>
+          <button className="output-toggle" type="button" aria-label="Next line with this" onClick={() => turn(1)}>
+            ↓
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** The number after or before one, around the end. */
+function nextOf(numbers: readonly number[], current: number, step: 1 | -1): number | undefined {
+  return step === 1
+    ? (numbers.find((number) => number > current) ?? numbers[0])
+    : (numbers.findLast((number) => number < current) ?? numbers.at(-1));
+}

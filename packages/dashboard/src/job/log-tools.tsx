@@ -1,0 +1,107 @@
+/** What is above a log: how it is shown, and what can be done with it. */
+import { Toggle } from '@base-ui/react/toggle';
+import { ToggleGroup } from '@base-ui/react/toggle-group';
+import type { RefObject } from 'react';
+import { useCopy } from '../parts/copy-button.tsx';
+import { saveBytes } from '../parts/save-bytes.ts';
+import type { OutputLine } from './job-history.ts';
+import { canFold, outermostFolds } from './log-lines.ts';
+
+const STREAMS = ['both', 'stdout', 'stderr'] as const;
+
+/** How a log is shown. */
+export interface LogView {
+  readonly shown: (typeof STREAMS)[number];
+  readonly isWrapped: boolean;
+  readonly isTimed: boolean;
+  /** Numbers of the lines whose indented lines are hidden. */
+  readonly folded: ReadonlySet<number>;
+  /** Empty: nothing is sought. */
+  readonly sought: string;
+}
+
+export const FIRST_VIEW: LogView = { shown: 'both', isWrapped: false, isTimed: false, folded: new Set(), sought: '' };
+
+interface ViewToolsProps {
+  readonly lines: readonly OutputLine[];
+  readonly view: LogView;
+  readonly onChange: (part: Partial<LogView>) => void;
+}
+
+export function ViewTools({ lines, view: { shown, isWrapped, isTimed, folded }, onChange }: ViewToolsProps) {
+  const fold = (isPressed: boolean) => onChange({ folded: isPressed ? outermostFolds(lines) : new Set() });
+  return (
+    <>
+      <ToggleGroup
+        className="output-streams"
+        aria-label="Streams"
+        value={[shown]}
+        onValueChange={([next]: LogView['shown'][]) => next !== undefined && onChange({ shown: next })}
+      >
+        {STREAMS.map((name) => (
+          <Toggle key={name} value={name} className="output-toggle">
+            {name}
+          </Toggle>
+        ))}
+      </ToggleGroup>
+      <Toggle
+        className="output-toggle"
+        pressed={isWrapped}
+        onPressedChange={(isPressed) => onChange({ isWrapped: isPressed })}
+      >
+        wrap
+      </Toggle>
+      <Toggle
+        className="output-toggle"
+        pressed={isTimed}
+        onPressedChange={(isPressed) => onChange({ isTimed: isPressed })}
+      >
+        times
+      </Toggle>
+      <Toggle
+        className="output-toggle"
+        pressed={folded.size > 0}
+        disabled={folded.size === 0 && !lines.some((_line, place) => canFold(lines, place))}
+        onPressedChange={fold}
+      >
+        fold
+      </Toggle>
+    </>
+  );
+}
+
+interface SaveToolsProps {
+  readonly job_id: string;
+  readonly lines: readonly OutputLine[];
+  /** The number of the line that was turned to; null for none. */
+  readonly linked: number | null;
+  /** What fills the screen. */
+  readonly frame: RefObject<HTMLElement | null>;
+}
+
+export function SaveTools({ job_id, lines, linked, frame }: SaveToolsProps) {
+  const copy = useCopy();
+  const text = () => lines.map((line) => line.text).join('\n');
+  const tools: readonly (readonly [name: string, use: () => unknown])[] = [
+    ...(linked === null
+      ? []
+      : [['copy link', () => copy(addressOf(job_id, linked), `the link to line ${linked}`)] as const]),
+    ['copy', () => copy(text(), 'the output')],
+    ['save', () => saveBytes(new TextEncoder().encode(text()), 'output.txt')],
+    ...(document.fullscreenEnabled ? [['full screen', () => fill(frame.current)] as const] : []),
+  ];
+  return tools.map(([name, use]) => (
+    <button key={name} className="output-toggle" type="button" onClick={() => void use()}>
+      {name}
+    </button>
+  ));
+}
+
+function addressOf(job_id: string, number: number): string {
+  return `${location.origin}/dashboard/jobs/${job_id}#L${number}`;
+}
+
+/** Fills the screen with an element, or ends that. */
+function fill(element: HTMLElement | null): Promise<void> | undefined {
+  return document.fullscreenElement === null ? element?.requestFullscreen() : document.exitFullscreen();
+}

@@ -1,0 +1,25 @@
+/** The line that the address of the page names, as in `#L12`. */
+import { useEffect, useState } from 'react';
+
+function lineInAddress(): number | null {
+  const [, number] = /^#L([1-9]\d{0,8})$/.exec(location.hash) ?? [];
+  return number === undefined ? null : Number(number);
+}
+
+/** The number of the line, null for none, and what turns to another. */
+export type TurnedLine = readonly [number | null, (number: number) => void];
+
+/** Another line replaces the one in the address: going back leads to the view before. */
+export function useLinkedLine(): TurnedLine {
+  const [linked, setLinked] = useState(lineInAddress);
+  useEffect(() => {
+    const read = () => setLinked(lineInAddress());
+    window.addEventListener('hashchange', read);
+    return () => window.removeEventListener('hashchange', read);
+  }, []);
+  const link = (number: number) => {
+    history.replaceState(history.state, '', `#L${number}`);
+    setLinked(number);
+  };
+  return [linked, link];
+}

@@ -1,0 +1,56 @@
+/** What most runs leave as it is. It is open where something in it was given, so that nothing holds unseen. */
+import type { Capabilities } from '@vouchbox/client';
+import { useState } from 'react';
+import type { Draft } from '../draft/draft.ts';
+import { FilesField } from './files-field.tsx';
+import { IsolationField, SeedsField } from './language-fields.tsx';
+import { LimitFields } from './limit-fields.tsx';
+import { ToolFields } from './tool-fields.tsx';
+import { WordField } from './word-fields.tsx';
+
+interface OptionsProps {
+  readonly draft: Draft;
+  /** Undefined until the service has said what it can do. */
+  readonly capabilities: Capabilities | undefined;
+}
+
+const WORDS = ['args', 'env', 'outputs', 'large', 'stdout'] as const;
+
+export function Options({ draft, capabilities }: OptionsProps) {
+  const given = givenIn(draft);
+  const [isOpen, setOpen] = useState(given.length > 0);
+  return (
+    <details className="playground-options" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        Options{' '}
+        <span className="small soft">{given.length > 0 ? given.join(', ') : 'arguments, files, tools, limits'}</span>
+      </summary>
+      <div className="playground-fields">
+        {WORDS.map((name) => (
+          <WordField key={name} name={name} draft={draft} />
+        ))}
+        <IsolationField draft={draft} />
+        <SeedsField draft={draft} />
+        <FilesField files={draft.files} />
+        {capabilities?.tools && <ToolFields tools={draft.tools} />}
+        <LimitFields limits={draft.limits} bounds={capabilities?.limits} />
+      </div>
+    </details>
+  );
+}
+
+/** What was given, by name. */
+function givenIn(draft: Draft): readonly string[] {
+  const { args, env, large, stdout, minimum_isolation, reproducible, files, tools, limits } = draft;
+  const given: readonly (readonly [isGiven: boolean, name: string])[] = [
+    [args !== '', 'arguments'],
+    [env !== '', 'variables'],
+    [large !== '' || stdout !== '', 'large outputs'],
+    [minimum_isolation !== null, 'isolation'],
+    [reproducible, 'hash seeds'],
+    [files.length > 0, 'files'],
+    [tools.length > 0, 'tools'],
+    [Object.values(limits).some((limit) => limit !== null), 'limits'],
+  ];
+  return given.flatMap(([isGiven, name]) => (isGiven ? [name] : []));
+}

@@ -1,0 +1,175 @@
+/** The log of a job, the playground beside its output, and the list, as a person uses them in Chromium. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityProblems, type Browser, type Locator, openBrowser, type Page } from '../rig/browser.ts';
+import { useRig } from '../rig/rig.ts';
+import { openDashboard } from './open-dashboard.ts';
+
+const rig = useRig();
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+const open = (view: string, options = {}) => openDashboard(browser, { url: rig().service.url, view }, options);
+
+const lineOf = (page: Page, number: number) =>
+  page.locator('.output-line', { has: page.getByLabel(`Line ${number}`, { exact: true }) });
+
+/** Whether all of an element is in the window. */
+async function isInSight(element: Locator): Promise<boolean> {
+  const box = await element.boundingBox();
+  const height = element.page().viewportSize()?.height ?? 0;
+  return box !== null && box.y >= 0 && box.y + box.height <= height;
+}
+
+/** Puts a program in place of the one in the editor. */
+async function type(page: Page, code: string): Promise<void> {
+  await page.locator('.cm-content').press('Control+A');
+  await page.keyboard.insertText(code);
+}
+
+describe('the log of a job', () => {
+  test('begins at the line that its address names, and a click on a number names another', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'for i in $(seq 1000); do echo "line $i"; done' });
+    await using opened = await open(`/jobs/${job_id}#L400`);
+    const { page, troubles } = opened;
+    await page.getByText('line 400', { exact: true }).waitFor();
+    expect(await lineOf(page, 400).getAttribute('class')).toContain('is-linked');
+    expect(await page.getByText('line 1000', { exact: true }).count()).toBe(0);
+    await page.getByLabel('Line 402', { exact: true }).click();
+    expect(new URL(page.url()).hash).toBe('#L402');
+    expect(await lineOf(page, 402).getAttribute('class')).toContain('is-linked');
+    expect(troubles).toEqual([]);
+  });
+
+  test('is searched from one line to the next, whatever the case', async () => {
+    const code = 'for i in $(seq 3000); do echo "line $i"; done; echo NEEDLE; echo needle 2';
+    const { job_id } = await rig().run({ language: 'bash', code });
+    await using opened = await open(`/jobs/${job_id}`);
+    const { page, troubles } = opened;
+    await page.getByText('needle 2', { exact: true }).waitFor();
+    const search = page.getByLabel('Search the output');
+    await search.fill('line 29');
+    await page.getByText('111', { exact: true }).waitFor();
+    await search.press('Enter');
+    await page.getByText('1 of 111', { exact: true }).waitFor();
+    await lineOf(page, 29).locator('mark').waitFor();
+    await search.fill('needle');
+    await search.press('Shift+Enter');
+    await page.getByText('2 of 2', { exact: true }).waitFor();
+    await search.press('Shift+Enter');
+    await page.getByText('1 of 2', { exact: true }).waitFor();
+    expect(await lineOf(page, 3001).locator('mark').textContent()).toBe('NEEDLE');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(troubles).toEqual([]);
+  });
+
+  test('folds what is indented, and shows when lines came as the reader writes times', async () => {
+    const code = 'print(\'{\\n  "a": {\\n    "b": 1\\n  }\\n}\\ndone\')';
+    const { job_id } = await rig().run({ language: 'python', code });
+    await using opened = await open(`/jobs/${job_id}`, { locale: 'de-DE', timezoneId: 'Asia/Tokyo' });
+    const { page } = opened;
+    await page.getByLabel('Lines under line 2').click();
+    const inner = page.locator('.output-text', { hasText: '"b": 1' });
+    expect(await inner.count()).toBe(0);
+    expect(await page.getByLabel('Line 4', { exact: true }).count()).toBe(1);
+    await page.getByLabel('Lines under line 1').click();
+    expect(await page.getByLabel(/^Line \d$/).allTextContents()).toEqual(['1', '5', '6']);
+    await page.getByRole('button', { name: 'fold' }).click();
+    await inner.waitFor();
+    await page.getByRole('button', { name: 'times' }).click();
+    const { created_at } = await rig().alpha.client.detail(job_id);
+    const hour = (new Date(created_at).getUTCHours() + 9) % 24;
+    const shown = (await lineOf(page, 1).locator('time').textContent()) ?? '';
+    expect(shown).toMatch(/^\d\d:\d\d:\d\d$/);
+    expect([hour, (hour + 1) % 24]).toContain(Number(shown.slice(0, 2)));
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+
+  test('fills the screen, and goes back', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'echo whole' });
+    await using opened = await open(`/jobs/${job_id}`);
+    const { page } = opened;
+    const button = page.getByRole('button', { name: 'full screen' });
+    const isFull = () => page.evaluate('document.fullscreenElement?.className');
+    await button.click();
+    await expect.poll(isFull).toBe('output');
+    await button.click();
+    await expect.poll(isFull).toBeUndefined();
+  });
+});
+
+describe('the playground', () => {
+  const window = { viewport: { width: 1280, height: 860 } };
+
+  test('shows the end of the output beside the program, without scrolling', async () => {
+    await using opened = await open('/playground', window);
+    const { page } = opened;
+    await page.locator('.cm-content').waitFor();
+    await type(page, 'for n in range(500): print(n)\n[][0]');
+    await page.getByRole('button', { name: /^Run/ }).click();
+    const error = page.getByText('IndexError: list index out of range', { exact: true });
+    await error.waitFor();
+    await expect.poll(() => isInSight(error)).toBe(true);
+    expect(await page.evaluate('window.scrollY')).toBe(0);
+    expect(await isInSight(page.locator('.playground-options'))).toBe(true);
+  });
+
+  test('says which pack has a library that is missing, and takes it', async () => {
+    await using opened = await open('/jobs', window);
+    const { page } = opened;
+    const library = { language: 'python', name: 'plotters', version: '1', modules: ['plotter'] };
+    const pack = { name: 'python-plots', version: '1', languages: ['python'], digest: 'x', libraries: [library] };
+    const told = await rig().alpha.client.capabilities();
+    const json = { ...told, runtime_packs: [...told.runtime_packs, pack] };
+    await page.route('**/v1/capabilities', (asked) => asked.fulfill({ json }));
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await page.locator('.cm-content').waitFor();
+    await type(page, 'import plotter');
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.getByText('plotter is in a pack: runtime python-plots', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Use python-plots' }).click();
+    expect(await page.getByLabel('Runtime').inputValue()).toBe('python-plots');
+  });
+
+  test('is left by keyboard: Tab indents, and after Escape goes on to the next field, as the page says', async () => {
+    await using opened = await open('/playground', window);
+    const { page } = opened;
+    await page.locator('.cm-content').waitFor();
+    await page.getByText('Esc and then Tab leaves the editor.').waitFor();
+    await type(page, 'x');
+    await page.keyboard.press('Tab');
+    expect(await page.locator('.cm-line').first().textContent()).not.toBe('x');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    await expect.poll(() => page.getByLabel('stdin').evaluate((field) => field === document.activeElement)).toBe(true);
+  });
+});
+
+describe('the list of jobs', () => {
+  test('leads a tenant without jobs to its first run', async () => {
+    await using opened = await open('/jobs', { key: rig().beta.key });
+    const { page } = opened;
+    await page.getByRole('heading', { name: 'Run your first program' }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Write a program' }).click();
+    await page.getByRole('heading', { name: 'Playground' }).waitFor();
+  });
+
+  test('has the jobs of the chosen time', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'true' });
+    await using opened = await open('/jobs');
+    const { page } = opened;
+    await page.getByRole('link', { name: job_id }).waitFor();
+    await page.getByLabel('Time').selectOption('The last hour');
+    await page.getByRole('link', { name: job_id }).waitFor();
+    expect(new URL(page.url()).search).toBe('?since=hour');
+    await page.clock.setFixedTime(Date.now() + 2 * 3_600_000);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByText('No jobs match.').waitFor();
+    await page.getByLabel('Time').selectOption('The last 24 hours');
+    await page.getByRole('link', { name: job_id }).waitFor();
+  });
+});
