@@ -152,7 +152,7 @@ export const TRIALS: readonly Trial[] = [
     id: 'many-users',
     title: 'three of many users run a program at the same time, each with other rights: each is heard',
     command: ['node', 'test/hosts/within/many-users.ts'],
-    secondsMax: 1200,
+    secondsMax: 2400,
     needsRoot: true,
     judge: ({ code, output }) => ({ held: code === 0, observed: lastLines(output, 3) }),
   },
