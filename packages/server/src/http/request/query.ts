@@ -3,7 +3,7 @@
  * say anything else. A parameter that is repeated, empty, or unknown to the operation is refused by name: silently
  * dropping a filter would show a client too much.
  */
-import type { Filled, TObject, TSchema } from '@vouchbox/protocol';
+import { type Filled, fits, type TObject, type TSchema } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
 /**
@@ -37,8 +37,6 @@ interface ParameterSchema extends TSchema {
   readonly items?: ParameterSchema;
   readonly minimum?: number;
   readonly maximum?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
   readonly default?: unknown;
 }
 
@@ -71,8 +69,8 @@ function numberOf(form: RegExp, { text, name, schema, described }: GivenNumber):
   throw refused(`The query parameter "${name}" must be ${described} from ${minimum} to ${maximum}.`);
 }
 
-function opaqueText(text: string, name: string, { maxLength = 0, pattern = '' }: ParameterSchema): string {
-  if (text.length <= maxLength && new RegExp(pattern).test(text)) return text;
+function opaqueText(text: string, name: string, schema: ParameterSchema): string {
+  if (fits(schema, text)) return text;
   throw refused(`The query parameter "${name}" is malformed.`);
 }
 
