@@ -30,7 +30,6 @@ import { bodyOf, LongJson } from '../job/body.ts';
 import type { Gradings } from '../job/gradings.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
-import type { Sessions } from '../job/sessions.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
@@ -67,7 +66,7 @@ export interface TestServerOptions {
   /** Null for a service that keeps none. */
   readonly publicLog?: Partial<PublicLog> | null;
   readonly gradings?: Partial<Gradings>;
-  readonly sessions?: Partial<Sessions>;
+  readonly sessions?: Parameters<typeof memorySessions>[1];
   readonly address?: ListenOptions;
   /** A kind that is asked before the legacy keys. */
   readonly credentials?: readonly CredentialKind[];
@@ -95,8 +94,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   const access = accessOf(options.credentials ?? []);
   const app = createApp({
     jobs: { ...memoryJobs(submissions), ...options.jobs },
-    gradings: { ...memoryGradings(), ...options.gradings },
-    sessions: { ...memorySessions(ANSWER), ...options.sessions },
+    ...{ gradings: { ...memoryGradings(), ...options.gradings }, sessions: memorySessions(ANSWER, options.sessions) },
     blobs: { ...memoryBlobs(), ...options.blobs },
     access,
     tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
@@ -110,10 +108,9 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     pages: options.pages ?? [],
     publicLog: options.publicLog === null ? null : { ...MEMORY_LOG, ...options.publicLog },
     ...(options.rate && { logRate: options.rate }),
-    stopping: stopping.signal,
     ...(options.bounds && { bounds: options.bounds }),
     connectionsOfPeer: TRANSPORT_BOUNDS.connectionsOfPeer,
-    ...{ isEmbedded: false, servesApi: true },
+    ...{ stopping: stopping.signal, isEmbedded: false, servesApi: true },
     observer: options.observer ?? NO_OBSERVER,
   });
   const { url, port } = await listen(app, options.address ?? { host: '127.0.0.1', port: 0 });
