@@ -28,7 +28,7 @@ export const NOT_ON_POSTGRES = [
 
 /** Files of the contract that are about the file of a store, or not about a store. */
 export const CONTRACT_NOT_ON_POSTGRES = [
-  'test/contract/{administration,backup,restore,serve,upgrade,witnesses}.test.ts',
+  'test/contract/{administration,backup,restore,serve,sessions-kept,upgrade,witnesses}.test.ts',
   'test/contract/{hostile-service,locked-packs,new-pack,pack-languages,program-surroundings,program-words}.test.ts',
 ];
 

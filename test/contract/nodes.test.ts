@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { JobSubmission } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -154,6 +155,29 @@ test('one idempotency key is one job, whichever nodes it is sent to', async () =
   const answers = await Promise.all([one, other, one, other].map((rig) => rig.post(body, { headers })));
   expect(new Set(answers.map(({ json }) => json.job_id as string)).size).toBe(1);
   expect(answers.filter((answer) => answer.headers.get('idempotency-replayed') === 'false')).toHaveLength(1);
+});
+
+test('of steps that two nodes get at once one is accepted, and the next begins at either with its state', {
+  tags: ['Sessions-9'],
+}, async () => {
+  const first = await (await one.alpha.client.session('shared')).run('xs = [0]');
+  let after: string = first.job_id;
+  for (let round = 1; round < 5; round++) {
+    const body: JobSubmission = {
+      language: 'python',
+      code: `xs.append(${round})\nprint(xs)`,
+      session: { name: 'shared', after },
+    };
+    const answers = await Promise.all([one, other, one, other].map((rig) => rig.post(body)));
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused.map(({ status, json }) => [status, json.error.code as string])).toEqual(
+      Array(3).fill([409, 'session_conflict']),
+    );
+    after = String(answers.find(({ status }) => status === 201)?.json.job_id);
+    const { stdout } = await (round % 2 === 0 ? one : other).alpha.client.waitForResult(after);
+    expect(stdout).toBe(`${JSON.stringify(Array.from({ length: round + 1 }, (_, at) => at)).replaceAll(',', ', ')}\n`);
+  }
+  expect((await other.alpha.client.session('shared')).lastJob).toBe(after);
 });
 
 test('a key that was revoked at one node is refused at the other from then on', async () => {

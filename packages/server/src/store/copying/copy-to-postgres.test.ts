@@ -68,6 +68,10 @@ beforeEach(async () => {
     held: [],
     at: at(1),
   });
+  const session = { name: STRANGE, after: null };
+  await admitJob(store, {
+    ...{ ...newKey(), principal: STRANGE, requested_spec: { ...admission().requested_spec, session } },
+  });
   const limits = { calls: 1, call_bytes: 99, total_bytes: 99 };
   const tools = { tools: [{ name: 't', result: {} }], answered_by: ['p'], limits };
   const calling = await runJob(store, { ...newKey(), requested_spec: { ...admission().requested_spec, tools } });
@@ -121,8 +125,8 @@ describe('a copy to PostgreSQL', () => {
     ).map(({ name }) => String(name));
     expect(sums.map(({ table }) => table).toSorted()).toEqual(tables.toSorted());
     for (const { table, rows } of sums) expect(onSource(`select 1 from ${table}`)).toHaveLength(rows);
-    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(26);
-    expect(sums.filter(({ table, rows }) => /^grading|tool/.test(table) && rows === 0)).toEqual([]);
+    expect(sums.find(({ table }) => table === 'jobs')?.rows).toBe(27);
+    expect(sums.filter(({ table, rows }) => /^grading|tool|session/.test(table) && rows === 0)).toEqual([]);
     for (const { table, rows } of sums)
       expect(told.findLast((progress) => progress.table === table)).toEqual({ table, rows, copied: rows });
   });
@@ -138,6 +142,7 @@ describe('a copy to PostgreSQL', () => {
       'select data, event_hash from events order by job_id, seq',
       'select requested_spec, evidence, execution from job_specs order by job_id',
       'select principal from credentials',
+      'select name, principal, next_job from sessions',
       'select envelope, due_at, answer_by from job_promises',
       'select answer_by, stated_at from log_pending',
       'select last_error from attestation_outbox order by job_id',

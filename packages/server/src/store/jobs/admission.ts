@@ -31,7 +31,7 @@ import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { PAIR, peerOf } from './pairs.ts';
 import { recordPromise } from './promised.ts';
 import { enqueue } from './queue.ts';
-import { admitStep, sessionRefusal } from './sessions.ts';
+import { admitStep, stepOf } from './sessions.ts';
 import { submissionEvidence } from './submission-evidence.ts';
 import { joinedQueue, nextNumber, queuedCounts, startedAtOnce } from './tenants.ts';
 
@@ -107,15 +107,15 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
   if (known !== null) return known;
   const refused = graded === undefined ? await boundReached(db, input) : null;
   if (refused !== null) return refused;
-  const elsewhere = await sessionRefusal(db, input);
-  if (elsewhere !== null) return elsewhere;
+  const step = await stepOf(db, input);
+  if (step !== null && 'refused' in step) return step.refused;
   const lack = await lackForOutputs(db, input);
   if (lack !== null) return { kind: 'full', of: lack };
   const { tenant, created_at, requested_spec, interactor } = input;
   const files = [...inputsOf(requested_spec), ...inputsOf(interactor?.requested_spec ?? {})];
   const blobs = await usedBlobs(db, { tenant, files, at: created_at });
   if (blobs === null) return { kind: 'blob_unavailable' };
-  accept(db, input, blobs);
+  accept(db, { ...input, ...step }, blobs);
   if (interactor !== undefined)
     accept(
       db,
@@ -192,6 +192,8 @@ async function lackForOutputs(db: StoreDatabase, input: AdmitInput) {
 interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax' | 'blobBytesMax'> {
   /** Its pair waits under the program's id. */
   readonly isInteractor?: boolean;
+  /** Of a step: whether it is the first of its session. */
+  readonly beginsSession?: boolean;
 }
 
 function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {

@@ -51,24 +51,29 @@ const countSessions = prepared((db, { tenant, principal }: Omit<SessionKey, 'nam
     .where('principal', '=', principal),
 );
 
-const insertStep = prepared((db, row: SessionTable) =>
-  db
-    .insertInto('sessions')
-    .values({
-      tenant: row.tenant,
-      principal: row.principal,
-      name: row.name,
-      language: row.language,
-      last_job: row.last_job,
-      next_job: row.next_job,
-      created_at: row.created_at,
-      changed_at: row.changed_at,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['tenant', 'principal', 'name'])
-        .doUpdateSet({ last_job: row.last_job, next_job: row.next_job, changed_at: row.changed_at }),
-    ),
+function inserted(db: StoreDatabase, row: SessionTable) {
+  return db.insertInto('sessions').values({
+    tenant: row.tenant,
+    principal: row.principal,
+    name: row.name,
+    language: row.language,
+    last_job: row.last_job,
+    next_job: row.next_job,
+    created_at: row.created_at,
+    changed_at: row.changed_at,
+  });
+}
+
+/** Fails if another node began it since this one looked: the row of a tenant is locked only once it has a job. */
+const beginSession = prepared(inserted);
+
+/** Makes the row again if the retention removed it since. */
+const moveSession = prepared((db, row: SessionTable) =>
+  inserted(db, row).onConflict((conflict) =>
+    conflict
+      .columns(['tenant', 'principal', 'name'])
+      .doUpdateSet({ last_job: row.last_job, next_job: row.next_job, changed_at: row.changed_at }),
+  ),
 );
 
 const deleteSession = prepared((db, { tenant, principal, name }: SessionKey) =>
@@ -109,19 +114,25 @@ export async function removeSession(db: StoreDatabase, key: SessionKey): Promise
   return (await deleteSession.run(db, key)) > 0;
 }
 
-/** Why a step cannot be accepted; null if it can. Only one step is accepted behind another. */
-export async function sessionRefusal(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
+/**
+ * Whether the job begins a session, or why it cannot be a step. Only one step is accepted behind another. Null if it is in no
+ * session.
+ */
+export async function stepOf(
+  db: StoreDatabase,
+  input: AdmitInput,
+): Promise<{ readonly beginsSession: boolean } | { readonly refused: AdmitResult } | null> {
   const { tenant, principal, requested_spec } = input;
   const { session: step, language } = requested_spec;
   if (step === undefined || principal === undefined) return null;
   const found = await session(db, { tenant, principal, name: step.name });
   if (found === null) {
-    if (step.after !== null) return { kind: 'session_conflict', found };
+    if (step.after !== null) return { refused: { kind: 'session_conflict', found } };
     const { count = 0 } = (await countSessions.first(db, { tenant, principal })) ?? {};
-    return Number(count) < sessionsMax ? null : { kind: 'full', of: 'sessions' };
+    return Number(count) < sessionsMax ? { beginsSession: true } : { refused: { kind: 'full', of: 'sessions' } };
   }
   const isThere = found.running_job_id === null && found.last_job_id === step.after && found.language === language;
-  return isThere ? null : { kind: 'session_conflict', found };
+  return isThere ? { beginsSession: false } : { refused: { kind: 'session_conflict', found } };
 }
 
 /** Notes that the step was accepted; part of the transaction that accepts the job. */
@@ -133,11 +144,14 @@ export function admitStep(
     job_id,
     created_at,
     requested_spec,
-  }: Pick<AdmitInput, 'principal' | 'tenant' | 'job_id' | 'created_at' | 'requested_spec'>,
+    beginsSession,
+  }: Pick<AdmitInput, 'principal' | 'tenant' | 'job_id' | 'created_at' | 'requested_spec'> & {
+    readonly beginsSession?: boolean | undefined;
+  },
 ): void {
   const { session: step, language } = requested_spec;
   if (step === undefined || principal === undefined) return;
   const { name, after: last_job } = step;
   const row = { tenant, principal, name, language, last_job, next_job: job_id };
-  insertStep.send(db, { ...row, created_at, changed_at: created_at });
+  (beginsSession ? beginSession : moveSession).send(db, { ...row, created_at, changed_at: created_at });
 }

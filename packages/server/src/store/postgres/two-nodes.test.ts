@@ -183,6 +183,22 @@ test('an idempotency key that two nodes get at once makes one job', async () => 
   }
 });
 
+test('of first steps of a session that two nodes get at once one is accepted, also where they are the first of a tenant', {
+  tags: ['Sessions-9'],
+}, async () => {
+  await using one = await node();
+  await using other = await node();
+  for (let round = 0; round < 10; round++) {
+    const tenant = `tenant-${round}`;
+    const requested_spec = { ...SPEC, session: { name: 's', after: null } };
+    const step = () => admission({ ...newKey(tenant), principal: 'p', requested_spec });
+    const answers = await Promise.all([one, other, one].map((store) => store.admit(step())));
+    expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['created', 'session_conflict', 'session_conflict']);
+    const [made] = answers.flatMap((answer) => ('job' in answer ? [answer.job.job_id] : []));
+    expect(await other.sessions({ tenant, principal: 'p' })).toMatchObject([{ name: 's', running_job_id: made }]);
+  }
+});
+
 test('two nodes that change jobs of the same tenants at once lose no count and break no chain', async () => {
   await using one = await node();
   await using other = await node();
