@@ -41,6 +41,7 @@ function namedBy({ attestation, job_id, receipt }: AttestedJob): JobOptions {
 }
 
 const refusedAll = canaryOf(LINES);
+const BUILT: JobOptions = { also: { tried: LINES, build: { server: '5a'.repeat(32) } } };
 let count = 0;
 
 /** What `service-verify directory` says of a job and of a file with a canary. */
@@ -95,6 +96,7 @@ test.each([
   ['one that the job does not name', {}, refusedAll],
   ['one of another class', undefined, canaryOf(LINES, { receipt: { isolation_class: 'linux-shared-kernel' } })],
   ['one of another host', undefined, canaryOf(LINES, { receipt: { host_posture_sha256: 'f'.repeat(64) } })],
+  ['one of a service that says what it was built of, as the job does not', undefined, canaryOf(LINES, BUILT)],
   ['one that another key signed', undefined, canaryOf(LINES, { key: signingKey() })],
   ['one that ended after the job', undefined, canaryOf(LINES, { finished_at: '2026-01-01T00:01:00.000Z' })],
 ] as const)('an export with %s is refused', async (_, options, canary) => {

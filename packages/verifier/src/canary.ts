@@ -83,9 +83,8 @@ function differenceOf(job: ExecutionPredicate, canary: ExecutionPredicate): stri
   if (pack === null || pack !== packOf(canary)) return 'it is of another pack';
   if (job.receipt['host_posture_sha256'] !== canary.receipt['host_posture_sha256'])
     return 'the posture of its host is another';
-  const [ours, theirs] = [job.also?.['build'], canary.also?.['build']];
-  const isOther = ours !== undefined && theirs !== undefined && canonicalJson(ours) !== canonicalJson(theirs);
-  return isOther ? 'it was run by another build of the service' : null;
+  const [ours, theirs] = [job, canary].map(({ also }) => canonicalJson(also?.['build'] ?? null));
+  return ours === theirs ? null : 'it was run by another build of the service';
 }
 
 function packOf({ receipt }: ExecutionPredicate): string | null {
