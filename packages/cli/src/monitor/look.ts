@@ -59,7 +59,7 @@ interface Grew {
 async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: LookOptions): Promise<Look | Grew> {
   const text = await readOfLog(url, 'checkpoint', signal);
   if (text === null) throw new CommandFailure(`${url} shows no log`);
-  const head = await signedHead(text, keys);
+  const head = await headOfLog(text, keys);
   if (typeof head === 'string')
     return { kind: 'cheat', word: 'NOT SIGNED', text: `the head is refused: ${head}`, shown: null };
   const before = seen ?? firstOf(keys);
@@ -93,7 +93,7 @@ async function fine(head: Checkpoint, { witnesses }: LogKeys, text: string): Pro
 }
 
 /** The head, or why it is no word of the log: its key, under the name of one of its trees, did not sign it. */
-export async function signedHead(text: string, { log }: LogKeys): Promise<Checkpoint | string> {
+export async function headOfLog(text: string, { log }: LogKeys): Promise<Checkpoint | string> {
   const parsed = parseCheckpoint(text);
   if (parsed.kind === 'refused') return parsed.reason;
   const key = treeKeyOf(log, parsed.checkpoint.origin) ?? log;

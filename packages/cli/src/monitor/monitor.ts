@@ -13,7 +13,7 @@ import { UsageError } from '../failures/usage-error.ts';
 import { checkAddress } from '../service/service-access.ts';
 import { takeInterrupts, unlessInterrupted } from '../terminal/interrupts.ts';
 import { type JsonOption, note } from '../terminal/print.ts';
-import { type Look, lookAt, signedHead } from './look.ts';
+import { headOfLog, type Look, lookAt } from './look.ts';
 import { awaitedPromises, keepDue } from './promises-due.ts';
 
 export interface MonitorOptions extends JsonOption {
@@ -67,7 +67,7 @@ export async function monitor(urls: readonly string[], options: MonitorOptions):
 }
 
 async function rememberedIn(remembered: string, state: string, keys: LogKeys): Promise<Checkpoint> {
-  const head = await signedHead(remembered, keys);
+  const head = await headOfLog(remembered, keys);
   if (typeof head !== 'string') return head;
   throw new UsageError(`${state} has no head of this log: ${head}`);
 }

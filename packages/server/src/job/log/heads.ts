@@ -32,7 +32,7 @@ export function logNoteKey(name: LogName, { raw }: LogKey): NoteKey {
 }
 
 /** Both forms of a head. Sign only what is committed. */
-export function signedHead(name: LogName, head: TreeHead, key: LogKey): LogHead {
+export function signHead(name: LogName, head: TreeHead, key: LogKey): LogHead {
   const own = logNoteKey(name, key);
   return {
     size: head.size,

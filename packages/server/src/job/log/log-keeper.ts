@@ -15,7 +15,7 @@ import type { SigningProblem } from '../sign/attestor.ts';
 import type { SigningKey } from '../sign/keys/key-files.ts';
 import { openLogKey } from '../sign/keys/log-key.ts';
 import { SigningKeyError } from '../sign/keys/signing-key-error.ts';
-import { logOpening, signedHead } from './heads.ts';
+import { logOpening, signHead } from './heads.ts';
 import { LogGuard } from './log-guard.ts';
 import { LogStopped } from './log-stopped.ts';
 import { type WitnessAddress, Witnesses, type WitnessStanding } from './witnesses.ts';
@@ -179,7 +179,7 @@ export class LogKeeper implements AsyncDisposable {
     const { tree, size } = state;
     const [root] = await store.logRanges([{ start: 0, end: size }]);
     if (root === undefined) throw new Error('the store has no root');
-    const head = await this.#guard.guarded(signedHead(state, { size, root }, key), state);
+    const head = await this.#guard.guarded(signHead(state, { size, root }, key), state);
     await store.storeLogHead({ tree, ...head });
   }
 

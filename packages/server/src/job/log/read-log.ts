@@ -39,10 +39,10 @@ export async function logProofOfJob(key: JobKey, options: LogReaderOptions): Pro
   const { store } = options;
   const [place, state] = await Promise.all([store.logPlace(key), store.logState()]);
   if (place === null) throw unplaced(await store.jobSummary(key));
-  const isProven = place.position !== null && state?.head != null && place.position < state.head.size;
-  if (!isProven)
+  const proof = await proofAt(place.position, state, store);
+  if (proof === null)
     throw new ServiceError('log_proof_unavailable', 'The log does not have the job yet.', { retryAfterSeconds });
-  return exact(await proofText(place.position as number, state as SignedLog, options));
+  return exact(proof);
 }
 
 type Summary = Awaited<ReturnType<Store['jobSummary']>>;
@@ -55,7 +55,14 @@ function unplaced(summary: Summary): ServiceError {
   return new ServiceError('attestation_unavailable', 'The job is not signed yet.', { retryAfterSeconds });
 }
 
-async function proofText(index: number, { head }: SignedLog, { store }: LogReaderOptions): Promise<string> {
+/** The proof of the leaf at a position; null until a signed head has it. */
+export async function proofAt(
+  index: number | null,
+  state: LogState | null,
+  store: Pick<Store, 'logRanges'>,
+): Promise<string | null> {
+  const head = state?.head;
+  if (index === null || head == null || index >= head.size) return null;
   const hashes = await store.logRanges(inclusionRanges(index, head.size));
   return logProofText({ index, hashes, checkpoint: head.checkpoint, rekorHead: head.rekor_head });
 }
@@ -100,9 +107,7 @@ export function publicLog(options: LogReaderOptions): PublicLog {
       return isThere ? await store.logTile({ level, index, width }) : null;
     },
     async proof(leaf) {
-      const [state, position] = [await signed(), await store.logPosition(leaf)];
-      if (state === null || position === null || position >= state.head.size) return null;
-      return await proofText(position, state, options);
+      return await proofAt(await store.logPosition(leaf), await signed(), store);
     },
     async consistency(old) {
       const state = await signed();

@@ -1,13 +1,5 @@
 /** The promise of a job, and what the log says of it while it waits, as they are served. docs/decisions/0066. */
-import {
-  decodeEnvelope,
-  decodeStatement,
-  findSignature,
-  inclusionRanges,
-  logProofText,
-  readPromise,
-  sha256Hex,
-} from '@vouchbox/evidence';
+import { decodeEnvelope, decodeStatement, findSignature, readPromise, sha256Hex } from '@vouchbox/evidence';
 import type { PendingStatement, PendingStatements } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import { Deadline } from '../../ground/waiting/deadline.ts';
@@ -21,6 +13,7 @@ import { jobNotFound, shuttingDown } from '../refusals.ts';
 import { isSignedByStrangers } from '../sign/attestation-problem.ts';
 import type { AttestationOptions, ExactBytes } from '../view/attestation.ts';
 import type { ResultWait } from '../view/result.ts';
+import { proofAt } from './read-log.ts';
 
 export interface PromiseReaderOptions {
   readonly store: Pick<Store, 'jobPromise' | 'pendingOf' | 'jobSummary' | 'logState' | 'logRanges' | 'fleet'>;
@@ -121,12 +114,4 @@ async function told(
     envelope: JSON.parse(new TextDecoder().decode(envelope)) as PendingStatement['envelope'],
     log_proof: await proofAt(position, state, store),
   };
-}
-
-/** Null until a signed head has it. */
-async function proofAt(index: number | null, state: LogState | null, store: Pick<Store, 'logRanges'>) {
-  const head = state?.head;
-  if (index === null || head == null || index >= head.size) return null;
-  const hashes = await store.logRanges(inclusionRanges(index, head.size));
-  return logProofText({ index, hashes, checkpoint: head.checkpoint, rekorHead: head.rekor_head });
 }
