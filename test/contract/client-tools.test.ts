@@ -225,3 +225,32 @@ for n in range(3):
     expect(heard.join('')).toBe('asks\n2\n');
   });
 });
+
+describe('a job that was submitted', () => {
+  const rig = useRig({ provider: 'namespace', concurrency: '2' });
+
+  test('is answered to its end, and by whoever comes later only where nobody has answered', async () => {
+    const { client } = rig().alpha;
+    const code = 'for n in range(2):\n    print(tools.next(n=n))';
+    const { job_id } = await client.submit({
+      language: 'python',
+      code,
+      tools: [{ name: 'next' }],
+      limits: { wall_seconds: 60 },
+    });
+    const leaving = new AbortController();
+    const first = client.answerToolCalls(job_id, {
+      tools: {
+        next: ({ n }: { n: number }) => {
+          if (n === 0) return 'first';
+          leaving.abort();
+          return new Promise(() => {});
+        },
+      },
+      signal: leaving.signal,
+    });
+    await expect(first).rejects.toThrow(/abort/);
+    await client.answerToolCalls(job_id, { tools: { next: () => 'second' } });
+    expect((await client.result(job_id)).stdout).toBe('first\nsecond\n');
+  });
+});

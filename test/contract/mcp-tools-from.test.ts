@@ -109,7 +109,7 @@ describe('nothing is served', () => {
     ['if two tools have one name', ['--tools-from', pages, '--tools-from', pages, '--allow-tool', '*'], 2, 'two tools'],
     ['if there is no server', ['--allow-tool', 'search'], 2, '--allow-tool is for tools of --tools-from'],
     ['over HTTP', ['--http', '0', '--tools-from', pages], 2, '--tools-from is for stdio'],
-    ['if a server does not start', ['--tools-from', 'exit 1', '--allow-tool', '*'], 1, 'no tools came from exit 1: '],
+    ['if a server does not start', ['--tools-from', 'false', '--allow-tool', '*'], 1, 'no tools came from false: '],
   ])('%s', async (_name, words, code, why) => {
     const [exit, stderr] = await refusal(...words);
     expect(stderr).toContain(why);

@@ -2,12 +2,10 @@
  * `vouchbox reproduce`: gives another operator's service the program and the input of an exported job, exports what came of
  * it, and compares the two. What the first service answered is not sent; what its tools answered is.
  */
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { EvidenceFailure, type JobEvent, type ServiceClient } from '@vouchbox/client';
 import { EXPORT_FILES, parsePublicKey } from '@vouchbox/evidence';
-import type { JobSubmission } from '@vouchbox/protocol';
 import { type AgreeReport, compareRuns, type ExportedJob, showText, verifyExport, wholeFile } from '@vouchbox/verifier';
 import { readExportDirectory } from '@vouchbox/verifier/command';
 import { CommandFailure } from './failures/command-failure.ts';
@@ -83,26 +81,23 @@ async function exportedAgain(
 ): Promise<string> {
   const deadline = AbortSignal.timeout(options.timeout * 1000);
   const signal = AbortSignal.any([asked, deadline]);
-  const isAnswered = submission.tools !== undefined;
   let job: string | null = null;
   try {
     await using service = requireService(options);
     const { client } = service;
     const named = stdin === null ? {} : { stdin: { blob: (await client.upload(stdin, { signal })).blob } };
     const whole = await withUploads({ ...submission, ...named }, client, { signal });
-    // Whose calls nobody answers any more is cancelled: to ask for it again would be of no use.
-    const again = { signer: publicKeyOf(first), product: options.product };
-    const idempotencyKey = isAnswered ? randomUUID() : keyFor(first.manifest, again);
+    const idempotencyKey = keyFor(first.manifest, { signer: publicKeyOf(first), product: options.product });
     const { job_id } = await client.submit(whole, { idempotencyKey, signal });
     job = job_id;
     if (!options.json) note(`job ${job_id}`);
-    if (isAnswered) await answered(whole, { first, client, idempotencyKey, signal });
+    if (submission.tools !== undefined) await answered(job_id, { first, client, signal });
     await client.waitForResult(job_id, { signal });
     const origin = await readFromService(job_id, client, { publicKeys, signal });
     await writeDirectory(target, (writable) => writeExport(writable, origin, { program: 'kept' }));
     return job_id;
   } catch (error) {
-    if (deadline.aborted && !asked.aborted) throw late(job, { ...options, isAnswered });
+    if (deadline.aborted && !asked.aborted) throw late(job, options);
     throw error;
   }
 }
@@ -110,18 +105,17 @@ async function exportedAgain(
 interface Answering {
   readonly first: ExportedJob;
   readonly client: ServiceClient;
-  readonly idempotencyKey: string;
   readonly signal: AbortSignal;
 }
 
 /** Answers the calls of the job as those of the first were. What differs ends it, and is said; the comparison shows the rest. */
-async function answered(submission: JobSubmission, { first, client, ...options }: Answering): Promise<void> {
-  const history = readEvents(first);
+async function answered(job_id: string, { first, client, signal }: Answering): Promise<void> {
   try {
-    await client.run(submission, { ...options, replay: history });
+    await client.answerToolCalls(job_id, { replay: readEvents(first), signal });
   } catch (error) {
     if (!(error instanceof EvidenceFailure) || error.check !== 'transcript') throw error;
     note(error.message);
+    await client.cancel(job_id, { signal });
   }
 }
 
@@ -131,14 +125,7 @@ function readEvents({ files }: ExportedJob): readonly JobEvent[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as JobEvent);
 }
 
-function late(
-  job_id: string | null,
-  { timeout, isAnswered }: ReproduceOptions & { readonly isAnswered: boolean },
-): CommandFailure {
-  if (job_id !== null && isAnswered)
-    return new CommandFailure(
-      `job ${job_id} did not end within ${timeout} s, and was cancelled; run the command again with a longer --timeout`,
-    );
+function late(job_id: string | null, { timeout }: ReproduceOptions): CommandFailure {
   return new CommandFailure(
     job_id === null
       ? `the service did not take the job within ${timeout} s; run the command again, with a longer --timeout if it is slow`

@@ -2,7 +2,7 @@
  * `vouchbox run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit
  * code.
  */
-import type { ProgramSession, ServiceClient, Submitted } from '@vouchbox/client';
+import type { ProgramSession, RunTools, ServiceClient, Submitted } from '@vouchbox/client';
 import type { EventData, JobSubmission } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT, exitCodeOf } from './failures/exit-code.ts';
@@ -12,6 +12,7 @@ import { writeNew } from './files/new-file.ts';
 import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
 import { withUploads } from './files/upload-files.ts';
 import { asStep, isOfSession, sessionRemarks, settled } from './run-session.ts';
+import { commandTools } from './run-tools.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service/service-access.ts';
 import { enterOwnUsers } from './service/service-or-own.ts';
 import { refusalInFlags } from './submission/refusal-in-flags.ts';
@@ -34,6 +35,8 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   readonly promiseFile?: string;
   /** The name of the session whose next step the program is. */
   readonly session?: string;
+  /** `NAME=COMMAND` of what the program may call. */
+  readonly tool: readonly string[];
   /** Says what happens, also where stderr is not a terminal. */
   readonly verbose?: true;
 }
@@ -44,20 +47,38 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
  */
 export async function run(file: string, options: RunOptions): Promise<number> {
   await enterOwnUsers(serviceNamedBy(options));
+  const tools = commandTools(options.tool);
   const program = await readSubmission(file, { ...pipedInput(file, options), ...options });
   using interrupts = takeInterrupts();
   await using service = serviceNamedBy(options) ?? (await ownService(options));
   const { client } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
   const session = options.session === undefined ? null : await client.session(options.session);
-  const submission = asStep(program, session);
+  const submission = withTools(asStep(program, session), tools);
   const { job_id, interaction } = await submitted(submission, client, options).catch(async (error: unknown) => {
     throw await refusalInFlags(error, { file, options }, client);
   });
   if (options.verbose) note(`job ${job_id}`);
   cancelWhen(interrupts.asked, client, job_id);
   const peer = interaction?.peer ?? null;
-  return await finish({ client, job_id, peer, session, options, limits: submission.limits });
+  const finishing = finish({ client, job_id, peer, session, options, limits: submission.limits });
+  const [code] = await Promise.all([finishing, submission.tools && answered(tools, client, job_id)]);
+  return code;
+}
+
+function withTools<Submission extends JobSubmission>(submission: Submission, tools: RunTools): Submission {
+  const described = Object.keys(tools).map((name) => ({ name }));
+  return described.length === 0 ? submission : { ...submission, tools: described };
+}
+
+/** A job whose calls cannot be answered is cancelled. */
+async function answered(tools: RunTools, client: ServiceClient, job_id: string): Promise<void> {
+  try {
+    await client.answerToolCalls(job_id, { tools });
+  } catch (error) {
+    await client.cancel(job_id).catch(() => undefined);
+    throw error;
+  }
 }
 
 async function submitted(submission: JobSubmission, client: ServiceClient, options: RunOptions) {

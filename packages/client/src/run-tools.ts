@@ -5,6 +5,8 @@
 import type { JobEvent, JobSubmission, Tool, ToolAnswer } from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
 import { ServiceFailure } from './failure.ts';
+import { followJob } from './follow.ts';
+import type { CallOptions } from './job-options.ts';
 import { recordedTools, ToolReplay, type Transcript } from './replay-tools.ts';
 import type { Session } from './session.ts';
 import { jsonSchemaOf, type ToolSchema, validated } from './tool-schema.ts';
@@ -94,6 +96,21 @@ function toolOf(name: string, { description, ...schemas }: ToolDefinition): Tool
 
 function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
   return typeof tool === 'function' ? { execute: tool } : tool;
+}
+
+/** Answers the calls of a job from its beginning to its end. Those that have an answer keep it. */
+export async function answerCalls(
+  session: Session,
+  job_id: string,
+  { signal, ...options }: ToolOptions & CallOptions,
+): Promise<void> {
+  const answering = answeringFor(session, { job_id, replayed: true }, options);
+  try {
+    for await (const event of followJob(session, job_id, { signal: answering.during(signal) }))
+      await answering.take(event);
+  } finally {
+    answering.end();
+  }
 }
 
 interface Job {

@@ -46,6 +46,7 @@ import { orOlder, tooOld } from './older-route.ts';
 import { answerCheck, read, repeated, saidOfItself } from './operation.ts';
 import type { ProgramSession, SessionOptions } from './program-session.ts';
 import { type RunOptions, type RunResult, runProgram, runResultOf } from './run.ts';
+import type { ToolOptions } from './run-tools.ts';
 import { type ClientOptions, openSession } from './session.ts';
 import { type FileContent, submissionOf } from './submission.ts';
 import type { ToolCallsOptions } from './tools.ts';
@@ -128,6 +129,11 @@ export interface ServiceClient {
   toolCalls(job_id: string, options?: ToolCallsOptions): Promise<ToolCalls>;
   /** Answers a call of a tool, by the number of its event. The same answer again is the same. */
   answerToolCall(job_id: string, seq: number, answer: ToolAnswer, options?: CallOptions): Promise<ToolAnswerTaken>;
+  /**
+   * Answers each open call of a job that was submitted, by functions or from a history, until the job has ended. It needs the
+   * principal that submitted the job, or one of its `tool_principals`.
+   */
+  answerToolCalls(job_id: string, options: ToolOptions & CallOptions): Promise<void>;
   /** The proof that the log has the envelope, of the latest head. */
   logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The DSSE envelope of the canary that the job's own envelope names. */
@@ -243,6 +249,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     toolCalls: async (job_id, options = {}) => (await tools()).openToolCalls(session, job_id, options),
     answerToolCall: async (job_id, seq, answer, { signal } = {}) =>
       (await tools()).answerToolCall(session, { job_id, seq, signal }, answer),
+    answerToolCalls: async (job_id, options) => (await import('./run-tools.ts')).answerCalls(session, job_id, options),
     upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
     download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
     downloadPieces: async (blob, sending) => (await import('./blobs.ts')).pieces(session, blob, sending),

@@ -42,6 +42,12 @@ export function addRun(program: Command): void {
       '--session <name>',
       'begin with the variables and files that the last run of this name left, and keep them again',
     )
+    .option(
+      '--tool <NAME=command>',
+      'a command that answers what the program calls by this name: arguments on stdin and the result on stdout, in JSON',
+      collect,
+      [],
+    )
     .option('--promise', 'only where the service signs a promise that its log answers for the job in time')
     .option('--promise-file <file>', 'the same, and keeps the promise in a new file, for service-verify promise')
     .option('--allow-missing', 'a requested output that is missing, too large or no file is not a failure')

@@ -49,6 +49,7 @@ const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> 
   runtime: () => '--runtime',
   limits: (second) => `--limit ${second}`.trimEnd(),
   session: () => '--session',
+  tools: () => '--tool',
   interactor: () => '--interactor',
   requirements: (second) => (second === 'enforced' ? '--enforced' : '--minimum-isolation'),
 };

@@ -33,7 +33,7 @@ test.each([
 
 test('arguments without names are refused before the server is asked', async () => {
   for (const given of ['cells', ['cells'], null, 7])
-    await expect(serverOf('exit 1').call('search', given, never)).rejects.toThrow('must have names');
+    await expect(serverOf('false').call('search', given, never)).rejects.toThrow('must have names');
 });
 
 test('a server that ends is an error of the calls that are open, and is started again for the next', async () => {
@@ -66,7 +66,7 @@ test('a server gets the variables of whoever started it, and no key of a service
 
 test.each([
   ['false', 'Connection closed'],
-  ['echo no protocol; exec cat >/dev/null', 'Request timed out'],
+  ["sh -c 'echo no protocol; exec cat >/dev/null'", 'Request timed out'],
   ['http://127.0.0.1:9/mcp', 'fetch failed'],
 ])('%s has no tools', async (source, why) => {
   await expect(serverOf(source, 1000).tools(never)).rejects.toThrow(why);

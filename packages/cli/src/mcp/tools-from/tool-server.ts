@@ -92,7 +92,13 @@ const UNCHECKED = {
 
 function transportTo(source: string): Transport {
   if (/^https?:\/\//.test(source)) return new Http(new URL(source), { fetch: boundedFetch });
-  const shell = { command: '/bin/sh', args: ['-c', source], env: foreignEnvironment(), stderr: 'pipe' as const };
+  // What the shell becomes is what is ended.
+  const shell = {
+    command: '/bin/sh',
+    args: ['-c', `exec ${source}`],
+    env: foreignEnvironment(),
+    stderr: 'pipe' as const,
+  };
   const transport = new Stdio(shell);
   transport.stderr?.on('data', (chunk: Buffer) => process.stderr.write(printableText(chunk.toString())));
   return transport;

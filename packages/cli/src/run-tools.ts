@@ -1,0 +1,74 @@
+/** `vouchbox run --tool`: commands that answer what the program calls. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import type { RunTools, ToolCall } from '@vouchbox/client';
+import { TOOL_LIMIT_CEILINGS } from '@vouchbox/protocol';
+import { UsageError } from './failures/usage-error.ts';
+import { foreignEnvironment } from './service/environment.ts';
+
+/** The most of what a command says about its failure; the client cuts it further. */
+const stderrBytesMax = 16 * 1024;
+
+/** Functions that run the commands of `NAME=COMMAND`. @throws UsageError for another form, and for a name that is there twice */
+export function commandTools(given: readonly string[]): RunTools {
+  const tools = new Map<string, RunTools[string]>();
+  for (const text of given) {
+    const [, name, command] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+    if (name === undefined || command === undefined) throw new UsageError(`--tool ${text}: give NAME=COMMAND`);
+    if (tools.has(name)) throw new UsageError(`--tool ${text}: ${name} has a command already`);
+    tools.set(name, (words, call) => answerOf(command, words, call));
+  }
+  return Object.fromEntries(tools);
+}
+
+/** What the command prints, as JSON or else as text. @throws Error with what it says on stderr if it fails */
+async function answerOf(command: string, words: unknown, { signal }: ToolCall): Promise<unknown> {
+  signal.throwIfAborted();
+  const child = spawn('/bin/sh', ['-c', command], { env: foreignEnvironment(), detached: true });
+  // With whatever it has started: those hold its output open, too.
+  const end = () => endGroup(child.pid);
+  signal.addEventListener('abort', end, { once: true });
+  const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
+  // A command need not read its arguments.
+  child.stdin.on('error', () => {}).end(JSON.stringify(words));
+  const [stdout, stderr, [code, ended]] = await Promise.all([
+    readUpTo(child.stdout, TOOL_LIMIT_CEILINGS.call_bytes, end),
+    readUpTo(child.stderr, stderrBytesMax),
+    closed,
+  ]);
+  signal.removeEventListener('abort', end);
+  if (stdout === null) throw new Error(`the command printed more than ${TOOL_LIMIT_CEILINGS.call_bytes} bytes`);
+  if (code !== 0) throw new Error(stderr?.trim() || `the command ended with ${ended ?? code}`);
+  return asValue(stdout);
+}
+
+function endGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+function asValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.replace(/\r?\n$/, '');
+  }
+}
+
+/** The text of a stream; of one that has more, null if that ends it, and else its beginning. */
+async function readUpTo(stream: Readable, bytesMax: number, tooMuch?: () => void): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (bytes > bytesMax) continue;
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (bytes > bytesMax) tooMuch?.();
+  }
+  if (bytes > bytesMax && tooMuch !== undefined) return null;
+  return Buffer.concat(chunks).subarray(0, bytesMax).toString();
+}

@@ -1,0 +1,70 @@
+/** `vouchbox run --tool`: commands answer what the program calls. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { vouchbox } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ provider: 'namespace', concurrency: '2' });
+let scratch: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-run-tools-'));
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+function run(code: string, ...words: string[]) {
+  writeFileSync(join(scratch, 'a.py'), code);
+  const env = { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key, PAGES_TOKEN: 'of the tool' };
+  return vouchbox(['run', 'a.py', '--limit', 'wall_seconds=60', ...words], { cwd: scratch, env });
+}
+
+/** What a program says of a call of the tool `it`, which is this command. */
+async function says(command: string): Promise<string> {
+  const code = `try:\n    print(ascii(tools.it(a="é", b=1)))\nexcept tools.ToolError as error:\n    print("error:", error)`;
+  const { stdout, stderr, code: exit } = await run(code, '--tool', `it=${command}`);
+  expect([exit, stderr]).toEqual([0, '']);
+  return stdout.trim();
+}
+
+test.each([
+  ['prints JSON', 'echo "[1, null]"', '[1, None]'],
+  ['prints text', 'echo one; echo two', "'one\\ntwo'"],
+  ['prints nothing', 'true', "''"],
+  ['prints its arguments', 'cat', String.raw`{'a': '\xe9', 'b': 1}`],
+  ['prints variables of whoever started it, and no key', 'echo "$PAGES_TOKEN" "[$SERVICE_KEY]"', "'of the tool []'"],
+  ['fails with a reason', 'echo out; echo "no such page" >&2; exit 3', 'error: no such page'],
+  ['fails without one', 'exit 3', 'error: the command ended with 3'],
+  ['is ended', 'kill -9 $$', 'error: the command ended with SIGKILL'],
+  ['prints too much', 'yes', 'error: the command printed more than 262144 bytes'],
+  ['prints what no service takes', String.raw`printf '"\\ud800"'`, 'error: its result was not taken'],
+])('a command that %s', async (_what, command, said) => {
+  expect((await says(command)).slice(0, said.length)).toBe(said);
+});
+
+test('several commands answer at once', async () => {
+  // Neither ends before the other has begun.
+  const pipe = join(scratch, 'pipe');
+  const [writes, reads] = [`mkfifo ${pipe}; echo 1 > ${pipe}`, `until [ -p ${pipe} ]; do :; done; cat ${pipe}`];
+  const code = `
+import asyncio
+async def main():
+    print(await asyncio.gather(tools.writes(), tools.reads()))
+asyncio.run(main())`;
+  const { stdout } = await run(code, '--tool', `writes=${writes}`, '--tool', `reads=${reads}`);
+  expect(stdout).toBe("['', 1]\n");
+});
+
+test('a command that runs when the job ends is ended', async () => {
+  const words = ['--tool', 'it=exec sleep 600', '--limit', 'wall_seconds=2'];
+  expect((await run('tools.it()', ...words)).code).toBe(124);
+});
+
+test.each([
+  ['no command', ['it'], '--tool it: give NAME=COMMAND'],
+  ['a name twice', ['it=true', 'it=false'], '--tool it=false: it has a command already'],
+  ['a name that programs cannot use', ['a b=true'], '--tool '],
+])('%s is wrong usage', async (_what, tools, says) => {
+  const { code, stderr } = await run('1', ...tools.flatMap((tool) => ['--tool', tool]));
+  expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
+});
