@@ -321,6 +321,21 @@ test('no query reads the whole of a table that grows with the store', async () =
   expect(through).toEqual([]);
 });
 
+test('a list by label and status is one query, however many jobs of the label have another status', async () => {
+  using database = new DatabaseSync(':memory:');
+  const steps: [text: string, rows: number][] = [];
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(counted(database, steps)) });
+  await migrate({ database, db });
+  const requested_spec = { ...SPEC, labels: ['course 7'] };
+  for (let number = 0; number < 8; number++) await ask(db, 'admit', admission({ ...newKey(), requested_spec }));
+  const listed = { tenant: 'acme', limit: 1, before: null, language: null, label: 'course 7' };
+  for (const statuses of [['failed'], ['failed', 'timed_out']]) {
+    steps.length = 0;
+    expect(await ask(db, 'list', { ...listed, statuses })).toEqual({ items: '[]', next: null });
+    expect(steps).toEqual([[expect.stringContaining('job_labels'), 0]]);
+  }
+});
+
 /** An attestation names the digest of the receipt that is stored. */
 async function withReceipt(db: StoreDatabase, name: string, input: unknown): Promise<unknown> {
   if (name !== 'storeAttestation') return input;

@@ -79,6 +79,8 @@ describe('a page of a list', () => {
       { ...asked('acme'), statuses: ['queued'] },
       { ...asked('acme'), statuses: ['queued', 'running'] },
       { ...asked('acme'), language: 'python' },
+      { ...asked('acme'), label: 'python' },
+      { ...asked('acme'), label: 'queued' },
     ];
     const pages: string[] = [];
     for (const input of inputs) pages.push(await read(input));
