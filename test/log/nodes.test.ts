@@ -184,7 +184,9 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
     for (let each = 0; each < 20; each++) await Promise.all([one.client.run(program), other.client.run(program)]);
     const ended = () => canaries().then((rows) => rows.map(({ status }) => status));
     // One that ran to its end was ended for the memory that it took last.
-    await expect.poll(ended, { timeout: 60_000 }).toEqual(['error', 'oom_killed', 'oom_killed']);
+    // The first was ended by the kill, unless it was over before on a busy machine.
+    const first = expect.stringMatching(/^(error|oom_killed)$/) as string;
+    await expect.poll(ended, { timeout: 60_000 }).toEqual([first, 'oom_killed', 'oom_killed']);
     for (const node of [one, other]) expect(await node.stop()).toEqual([]);
   });
 });

@@ -106,7 +106,7 @@ test('a job that waits for its place is kept, and one that goes leaves its leaf'
   expect([await logPlace(db, early), await logPosition(db, leaf(5))]).toEqual([null, 5]);
 });
 
-test('every proof in a tree of more than one tile leads to its root', async () => {
+test('every proof in a tree of more than one tile leads to its root', { timeout: 300_000 }, async () => {
   const size = 700;
   for (let at = 6; at < size; at += 100) {
     for (let each = at; each < Math.min(at + 100, size); each++) await attested(leaf(each));
