@@ -2,7 +2,7 @@
  * What a grading is made of, and what of it is malformed or larger than a job can take. All of it
  * is checked before the first job is sent, so that no grading ends half-way by what its caller could have been told.
  */
-import { type Comparing, type GraderProgram, planProblem } from '@vouchbox/protocol/grading-steps';
+import { planProblem } from '@vouchbox/protocol/grading-steps';
 import type { GradingSubmission, JobSubmission } from './contract-types.ts';
 import type { ProgramOptions } from './submission.ts';
 
@@ -16,7 +16,7 @@ export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'file
    * `lines` (the default) ignores white space at the ends of lines and of the whole, `words` all but the words, and `floats`
    * also what numbers differ by within a tolerance.
    */
-  readonly compare?: Comparing | undefined;
+  readonly compare?: GradingSubmission['tests'][number]['compare'] | undefined;
   /** What an accepted test counts. Default 1. */
   readonly points?: number | undefined;
   /** The name of its group, if there are groups. */
@@ -31,7 +31,7 @@ export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'file
  * Kattis it reads the output from stdin, and ends with 42 or 43.
  */
 export interface Checker
-  extends Pick<GraderProgram, 'codes' | 'args' | 'limits'>,
+  extends Pick<NonNullable<GradingSubmission['checker']>, 'codes' | 'args' | 'limits'>,
     Pick<ProgramOptions, 'files' | 'env' | 'runtime'> {
   readonly language: string;
   readonly code: string;
