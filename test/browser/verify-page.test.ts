@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AttestedJob, attestedJob, exportOf, signingKey } from '../../packages/verifier/test/attested-job.ts';
 import { accessibilityProblems, type Browser, openBrowser, openPage, type WatchedPage } from '../rig/browser.ts';
 import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
-import { giveExport, problemOf, textOf, verdictOf, verifyPage } from './verify-page.ts';
+import { giveExport, giveKey, problemOf, textOf, verdictOf, verifyPage } from './verify-page.ts';
 
 const pageBytesMax = 41 * 1024;
 
@@ -32,17 +32,21 @@ test('the page has at most 41 kB when it is compressed', () => {
   expect(gzipSync(readFileSync(verifyPage), { level: 9 }).length).toBeLessThanOrEqual(pageBytesMax);
 });
 
+/** Whether an element can be seen without scrolling down from the top. */
+const isInWindow = (page: WatchedPage['page'], selector: string) =>
+  page.locator(selector).evaluate((found) => found.getBoundingClientRect().bottom + scrollY <= innerHeight);
+
 describe('the page, opened from a file on a phone', () => {
   test('says without a key that nothing is proved about who signed', async () => {
     const { page } = opened;
     await giveExport(page, exportOf(job));
-    expect(await verdictOf(page, 'whole')).toContain('nothing is proved about who signed it');
+    expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
     expect(await textOf(page.locator('#verdict .unsigned'))).toContain('No key that you pinned signed it');
   });
 
   test('shows a good export under the pinned key, with its chain, its posture and its output', async () => {
     const { page } = opened;
-    await page.fill('#key', job.key.publicKeyPem);
+    await giveKey(page, job.key.publicKeyPem);
     expect(await verdictOf(page, 'good')).toContain(job.key.key_id);
     const summary = await textOf(page.locator('#verdict .summary'));
     expect(summary).toMatch(/Job number of its tenant\s*7\s*also\.canary\s*\{"age":3\}/);
@@ -50,6 +54,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(summary).toMatch(/also\s*7 more/);
     expect(summary.length).toBeLessThan(10_000);
     expect(await page.title()).toContain('Signed, and unchanged');
+    expect(await isInWindow(page, '#verdict-title')).toBe(true);
     expect(await page.locator('.ring').count()).toBe(job.events.length);
     expect(await textOf(page.locator('#posture'))).toContain('gVisor: a kernel of its own');
     expect(await textOf(page.locator('#output pre').first())).toBe('hello\n');
@@ -85,19 +90,54 @@ describe('the page, opened from a file on a phone', () => {
       const files = new Map([...job.files, ['log.tlog-proof', new TextEncoder().encode(proof)] as const]);
       return new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)] as const]);
     };
-    await page.fill('#key', `${job.key.publicKeyPem}${log.key.text}\n${witness.text}\n`);
+    await giveKey(page, `${job.key.publicKeyPem}${log.key.text}\n${witness.text}\n`);
     await giveExport(page, logged(log.proof(index, { cosignatures })));
     expect(await verdictOf(page, 'good')).toContain('WITNESSED by witness.example at 2027-01-15T08:00:00Z');
     expect(await textOf(page.locator('#key-note'))).toContain('So is the log log.example/log/1, with 1 witness');
     await giveExport(page, logged(log.proof(0)));
     expect(await verdictOf(page, 'refused')).toContain('log.tlog-proof: the statement is not where the proof says');
-    await page.fill('#key', witness.text);
+    await giveKey(page, witness.text);
     expect(await textOf(page.locator('#key-note.problem'))).toContain('pin the key of the log too');
+  });
+
+  test('closes what is no longer needed, and what nobody can believe has no green marks', async () => {
+    const { page } = opened;
+    await giveKey(page, job.key.publicKeyPem);
+    await giveExport(page, exportOf(job));
+    await verdictOf(page, 'good');
+    const isOpen = (part: string) => page.locator(`#${part}`).evaluate((found) => (found as HTMLDetailsElement).open);
+    await expect.poll(async () => [await isOpen('files-part'), await isOpen('key-part')]).toEqual([false, false]);
+    const good = await page
+      .locator('#posture .mark')
+      .first()
+      .evaluate((found) => getComputedStyle(found).color);
+    await giveKey(page, signingKey().publicKeyPem);
+    await verdictOf(page, 'refused');
+    const refused = await page
+      .locator('#posture .mark')
+      .first()
+      .evaluate((found) => getComputedStyle(found).color);
+    expect(refused).not.toBe(good);
+    expect(await textOf(page.locator('#posture'))).toContain('not to be trusted');
+  });
+
+  test('tells what is no key from what is not to be trusted', async () => {
+    const { page } = opened;
+    await giveKey(page, 'my key');
+    await giveExport(page, exportOf(job));
+    const words = await verdictOf(page, 'no-key');
+    expect(words).toContain('This is not a key');
+    expect(words).not.toContain('Do not trust');
+    await giveKey(page, `sha256:${'0'.repeat(64)}`);
+    expect(await verdictOf(page, 'refused')).toContain('has another id');
+    await giveKey(page, 'my key');
+    await giveExport(page, exportOf(job).set('result.json', new TextEncoder().encode('{}')));
+    await verdictOf(page, 'refused');
   });
 
   test('is refused under another key', async () => {
     const { page } = opened;
-    await page.fill('#key', signingKey().publicKeyPem);
+    await giveKey(page, signingKey().publicKeyPem);
     await giveExport(page, exportOf(job));
     expect(await verdictOf(page, 'refused')).toContain(`the key in the export, ${job.key.key_id}, signed it`);
   });
@@ -118,7 +158,7 @@ describe('the page, opened from a file on a phone', () => {
           Array.from(exportOf(one), ([path, bytes]) => [`graph/${one.job_id}/${path}`, bytes] as const),
         ),
       ]);
-    await page.fill('#key', given.key.publicKeyPem);
+    await giveKey(page, given.key.publicKeyPem);
     await giveExport(page, graph([given, made]));
     expect(await verdictOf(page, 'good')).toContain('job_given');
     expect(await textOf(page.locator('#graph pre'))).toBe(
@@ -130,14 +170,14 @@ describe('the page, opened from a file on a phone', () => {
     await giveExport(page, graph([given, other]));
     expect(await verdictOf(page, 'refused')).toContain('job_given input/a: ');
     expect(await textOf(page.locator('#graph pre'))).toContain('input/a ✗ output/made of job_made');
-    await page.fill('#key', '');
+    await giveKey(page, '');
     await giveExport(page, graph([given, made]));
     await verdictOf(page, 'whole');
     await giveExport(page, graph([made]));
     expect(await problemOf(page)).toContain('The job that graph.json is about is not here');
     await giveExport(page, graph([given, made]).set('graph/more', new Uint8Array()));
     expect(await problemOf(page)).toContain('more is beside graph.json');
-    await page.fill('#key', signingKey().publicKeyPem);
+    await giveKey(page, signingKey().publicKeyPem);
     await giveExport(page, graph([given, made]));
     await verdictOf(page, 'refused');
   });

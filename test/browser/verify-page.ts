@@ -5,7 +5,7 @@ import { zipOf } from './archives.ts';
 /** The built page, as an address that needs no service. */
 export const verifyPage = new URL('../../packages/server/pages/verify-page/index.html', import.meta.url);
 
-export type Verdict = 'good' | 'whole' | 'unchecked' | 'incomplete' | 'refused';
+export type Verdict = 'good' | 'whole' | 'unchecked' | 'incomplete' | 'no-key' | 'refused';
 
 /** Gives the page an export as a zip archive. */
 export async function giveExport(page: Page, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
@@ -15,6 +15,18 @@ export async function giveExport(page: Page, files: ReadonlyMap<string, Uint8Arr
 /** Gives it one file through the chooser of files. */
 export async function giveFile(page: Page, name: string, buffer: Buffer): Promise<void> {
   await page.setInputFiles('#choose-files', { name, mimeType: 'application/octet-stream', buffer });
+}
+
+/** Opens the part for keys, which closes itself once a key is taken. */
+export async function openKeys(page: Page): Promise<void> {
+  const part = page.locator('#key-part');
+  if ((await part.getAttribute('open')) === null) await part.locator('summary').first().click();
+}
+
+/** Types the key. */
+export async function giveKey(page: Page, key: string): Promise<void> {
+  await openKeys(page);
+  await page.fill('#key', key);
 }
 
 /** The text of an element and of what is in it. */

@@ -6,15 +6,17 @@ import { Checker } from './check/checker.ts';
 import type { Findings } from './check/findings.ts';
 import { IntakeProblem } from './intake/bounds.ts';
 import { chosenFiles, droppedFiles } from './intake/dropped-files.ts';
+import { type Enclosed, enclosedExport } from './intake/enclosed.ts';
 import type { DroppedFile, Files } from './intake/export-files.ts';
-import { pinnedKeysIn } from './intake/pinned-keys.ts';
+import { type PinnedKeys, pinnedKeysIn } from './intake/pinned-keys.ts';
 import { chainView } from './view/chain.ts';
 import { checksView } from './view/checks.ts';
 import { callsView, filesView, outputView } from './view/content.ts';
 import { byId, element } from './view/element.ts';
+import { enclosedView } from './view/enclosed.ts';
 import { graphView } from './view/graph.ts';
 import { postureView } from './view/posture.ts';
-import { verdictTitle, verdictView } from './view/verdict.ts';
+import { shownVerdict, verdictTitle, verdictView } from './view/verdict.ts';
 
 /** A key has a few hundred bytes; several have a few thousand. */
 const keyCharactersMax = 64 * 1024;
@@ -28,7 +30,7 @@ interface Taken {
 }
 
 export function openPage(): void {
-  new Page().listen();
+  new Page(enclosedExport()).listen();
   document.documentElement.dataset['state'] = 'ready';
 }
 
@@ -37,14 +39,22 @@ class Page {
   readonly #keyNote = byId('key-note');
   readonly #filesNote = byId('files-note');
   readonly #report = byId('report');
+  readonly #findings = byId('findings');
   readonly #title = document.title;
   #taken: Taken | null = null;
   /** Reads the files that were given last. */
   #checker: Checker | null = null;
+  /** The export that came in the page's own file. */
+  readonly #enclosed: Enclosed | null;
   /** The number of the latest examination. An earlier one that ends later is not shown. */
   #turn = 0;
 
+  constructor(enclosed: Enclosed | null) {
+    this.#enclosed = enclosed;
+  }
+
   listen(): void {
+    if (this.#enclosed !== null) void this.#take([this.#enclosed]);
     for (const id of ['choose-files', 'choose-directory']) {
       const input = byId<HTMLInputElement>(id);
       input.addEventListener('change', () => {
@@ -72,7 +82,7 @@ class Page {
     const checker = new Checker();
     this.#checker = checker;
     this.#taken = null;
-    this.#report.replaceChildren();
+    this.#clear();
     say(this.#filesNote, 'Reading …');
     try {
       const files = await checker.take(await given);
@@ -81,6 +91,7 @@ class Page {
       say(this.#filesNote, `${files.size} ${files.size === 1 ? 'file' : 'files'}`);
       await this.#examine();
       document.getElementById('verdict-title')?.focus();
+      this.#fold();
     } catch (error) {
       if (checker === this.#checker) this.#refuse(error);
     }
@@ -89,22 +100,31 @@ class Page {
   async #takeKey(file: File): Promise<void> {
     this.#key.value = (await file.slice(0, keyCharactersMax).text()).trim();
     await this.#examine().catch((error: unknown) => this.#refuse(error));
+    this.#fold();
   }
 
   #refuse(error: unknown): void {
     this.#taken = null;
-    this.#report.replaceChildren();
-    this.#report.removeAttribute('aria-busy');
+    this.#clear();
     document.title = this.#title;
+    byId<HTMLDetailsElement>('files-part').open = true;
     const text = error instanceof IntakeProblem ? error.message : 'This cannot be read: it is not an export.';
     say(this.#filesNote, text, 'problem');
+  }
+
+  #clear(): void {
+    this.#report.replaceChildren();
+    this.#findings.replaceChildren();
+    this.#report.removeAttribute('aria-busy');
+    delete document.documentElement.dataset['verdict'];
   }
 
   /** Makes every check anew. A key alone is checked too, so that its problem shows early. */
   async #examine(): Promise<void> {
     const own = ++this.#turn;
     const taken = this.#taken;
-    const { pems, log, problem } = this.#pinnedKeys(taken);
+    const keys = this.#pinnedKeys(taken);
+    const { pems, log, problem } = keys;
     say(this.#keyNote, problem ?? keyText(pems.length, log), problem === null ? '' : 'problem');
     if (taken === null) return;
     this.#report.setAttribute('aria-busy', 'true');
@@ -119,32 +139,43 @@ class Page {
       tenant: expected('tenant'),
       job: expected('job'),
     });
-    if (own === this.#turn) this.#show(taken.files, findings, problem);
+    if (own === this.#turn) this.#show(taken.files, findings, keys);
   }
 
-  #pinnedKeys(taken: Taken | null): ReturnType<typeof pinnedKeysIn> {
+  /** Once there is a verdict, only what could change it stays open: the part for the key as long as none is taken. */
+  #fold(): void {
+    if (this.#taken === null) return;
+    byId<HTMLDetailsElement>('files-part').open = false;
+    byId<HTMLDetailsElement>('key-part').open =
+      this.#keyNote.textContent === '' || this.#keyNote.classList.contains('problem');
+  }
+
+  #pinnedKeys(taken: Taken | null): PinnedKeys {
     const enclosed = taken?.files.get(EXPORT_FILES.publicKey);
     const pem = enclosed === undefined ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(enclosed);
     const isKeyEarly = taken === null && /^\s*sha256:/.test(this.#key.value);
     return isKeyEarly
-      ? { pems: [], log: null, problem: null }
+      ? { pems: [], log: null, problem: null, isMismatch: false }
       : pinnedKeysIn(this.#key.value.slice(0, keyCharactersMax), pem);
   }
 
-  #show(files: Files, findings: Findings, keyProblem: string | null): void {
+  #show(files: Files, findings: Findings, keys: PinnedKeys): void {
     this.#report.removeAttribute('aria-busy');
+    const verdict = shownVerdict(findings, keys);
     const parts = [
-      verdictView(findings, keyProblem),
       graphView(findings.graph),
       chainView(findings.chain),
-      postureView(findings.receipt),
+      postureView(findings.receipt, verdict === 'refused'),
       callsView(findings.calls),
       outputView(findings.output),
       filesView(files, findings),
       checksView(findings),
+      this.#enclosed && enclosedView(this.#enclosed),
     ];
-    this.#report.replaceChildren(...parts.filter((part) => part !== null));
-    const title = verdictTitle(keyProblem === null ? findings.verdict : 'refused');
+    this.#report.replaceChildren(verdictView(findings, verdict, keys.problem));
+    this.#findings.replaceChildren(...parts.filter((part) => part !== null));
+    const title = verdictTitle(verdict);
+    document.documentElement.dataset['verdict'] = verdict;
     document.title = `${title} · ${this.#title}`;
     byId('announcement').textContent = title;
   }

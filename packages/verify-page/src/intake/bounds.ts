@@ -27,10 +27,21 @@ export async function inflate(
     if (length > bytesMax) {
       void reader.cancel();
       throw new IntakeProblem(
-        `The archive unpacks to more than ${totalBytesMax / 1024 ** 2} MiB. No export is that large.`,
+        `The archive unpacks to more than ${bytesWords(totalBytesMax)}. No export is that large.`,
       );
     }
     pieces.push(value);
   }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
+}
+
+/** 1536 bytes as `1.5 KiB`. */
+export function bytesWords(bytes: number): string {
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
+  const kib = bytes / 1024;
+  return kib < 1024 ? `${inWhole(kib)} KiB` : `${inWhole(kib / 1024)} MiB`;
+}
+
+function inWhole(amount: number): string {
+  return amount.toFixed(Number.isInteger(amount) ? 0 : 1);
 }

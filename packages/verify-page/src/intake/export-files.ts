@@ -12,7 +12,7 @@ import {
   readGraphFile,
 } from '@vouchbox/evidence';
 import { resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
-import { entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
+import { bytesWords, entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
 import { isTar, readTar } from './tar.ts';
 import { isZip, readZip } from './zip.ts';
 
@@ -81,7 +81,7 @@ async function readAll(dropped: readonly DroppedFile[]): Promise<Map<string, Uin
   if (dropped.length > entriesMax) throw new IntakeProblem(`These are more than ${entriesMax} files.`);
   const total = dropped.reduce((sum, { file }) => sum + file.size, 0);
   if (total > totalBytesMax)
-    throw new IntakeProblem(`This is more than ${totalBytesMax / 1024 ** 2} MiB. No export is that large.`);
+    throw new IntakeProblem(`This is more than ${bytesWords(totalBytesMax)}. No export is that large.`);
   const read = await Promise.all(dropped.map(async ({ path, file }) => ({ path, bytes: await bytesOf(file) })));
   const [only] = read;
   if (read.length === 1 && only !== undefined)
@@ -120,7 +120,9 @@ function bounded(files: Files): Files {
   for (const [path, bytes] of files) {
     const bytesMax = exportedFileBytesMax(path);
     if (bytesMax !== null && bytes.length > bytesMax) {
-      throw new IntakeProblem(`${path} has ${bytes.length} bytes. No export has one of more than ${bytesMax}.`);
+      throw new IntakeProblem(
+        `${path} has ${bytesWords(bytes.length)}. No export has one of more than ${bytesWords(bytesMax)}.`,
+      );
     }
   }
   return files;

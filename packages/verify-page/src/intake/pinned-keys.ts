@@ -8,6 +8,8 @@ export interface PinnedKeys {
   readonly log: LogKeys | null;
   /** Why a part of the text is not a key; null if all of it is. */
   readonly problem: string | null;
+  /** Whether the problem is that the export has another key than the one that was named. */
+  readonly isMismatch: boolean;
 }
 
 const PEM_BLOCK = /-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g;
@@ -71,13 +73,13 @@ function fromIds(ids: readonly string[], enclosed: string | null): PinnedKeys {
   if (enclosed === null) return refused('With a key id alone, the export must hold the key. Paste the key itself.');
   const result = parsePublicKey(enclosed);
   if (result.kind === 'key' && ids.includes(result.key.key_id.slice('sha256:'.length))) return pinned([enclosed]);
-  return refused('The key in the export has another id than the one you pinned.');
+  return { ...refused('The key in the export has another id than the one you pinned.'), isMismatch: true };
 }
 
 function pinned(pems: readonly string[]): PinnedKeys {
-  return { pems, log: null, problem: null };
+  return { pems, log: null, problem: null, isMismatch: false };
 }
 
 function refused(problem: string): PinnedKeys {
-  return { pems: [], log: null, problem };
+  return { pems: [], log: null, problem, isMismatch: false };
 }

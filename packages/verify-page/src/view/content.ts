@@ -2,9 +2,9 @@
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import type { ExaminedCheck } from '@vouchbox/verifier';
 import type { Findings } from '../check/findings.ts';
+import { bytesWords } from '../intake/bounds.ts';
 import type { Files } from '../intake/export-files.ts';
 import { element, type Mark, mark, section } from './element.ts';
-import { bytesWords } from './words.ts';
 
 /** Longer texts are cut here, and whole in the download. */
 const shownCharactersMax = 60_000;
@@ -95,7 +95,7 @@ function stateOf(path: string, { files, program }: Findings): Mark {
 }
 
 /** The bytes are handed to the browser only when somebody asks for them, and never as a type that it would open. */
-function download(name: string, bytesOf: () => Uint8Array<ArrayBuffer>): HTMLElement {
+export function download(name: string, bytesOf: () => BlobPart): HTMLElement {
   const button = element('button', { type: 'button', class: 'quiet', 'aria-label': `Download ${name}` }, 'Download');
   button.addEventListener('click', () => {
     const address = URL.createObjectURL(new Blob([bytesOf()], { type: 'application/octet-stream' }));

@@ -10,17 +10,21 @@ interface Line {
   readonly state: Mark;
 }
 
-export function postureView(receipt: StoredReceipt | null): HTMLElement | null {
+/** `isRefused`: nobody can say whether any of it is so, and its marks are not to look like good news. */
+export function postureView(receipt: StoredReceipt | null, isRefused: boolean): HTMLElement | null {
   if (receipt === null) return null;
-  return section(
+  const shown = section(
     'posture',
     'What held the program',
+    isRefused ? element('p', {}, 'These files say so, and they are not to be trusted.') : null,
     element('p', {}, leadOf(receipt)),
     ran(receipt)
       ? element('ul', { class: 'posture' }, ...[isolation(receipt), network(receipt), ...others(receipt)].map(item))
       : null,
     ran(receipt) ? limitsOf(receipt) : null,
   );
+  shown.classList.toggle('unproven', isRefused);
+  return shown;
 }
 
 function ran(receipt: StoredReceipt): boolean {

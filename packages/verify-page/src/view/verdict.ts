@@ -3,30 +3,38 @@
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { ExaminedCheck } from '@vouchbox/verifier';
 import type { Findings, PageVerdict } from '../check/findings.ts';
+import type { PinnedKeys } from '../intake/pinned-keys.ts';
 import { element } from './element.ts';
-import { statusWords } from './words.ts';
+import { durationWords, momentWords, statusWords } from './words.ts';
 
 interface VerdictWords {
   readonly title: string;
   readonly text: string;
 }
 
-const WORDS: Readonly<Record<PageVerdict, VerdictWords>> = {
+/** `no-key`: what was given as a key is none, which says nothing about the result. */
+export type ShownVerdict = PageVerdict | 'no-key';
+
+const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
   good: {
     title: 'Signed, and unchanged',
     text: 'A holder of the key that you pinned signed this result. Nothing was changed since.',
   },
   whole: {
-    title: 'Whole, but nothing is proved about who signed it',
-    text: 'Nothing here contradicts anything else. Whoever made these files could have made all of them: pin a key that came to you another way.',
+    title: 'CONSISTENT, signer not checked',
+    text: 'Nothing here contradicts anything else, but nothing is proved about who signed it: whoever made these files could have made all of them. Pin a key that came to you another way.',
   },
   unchecked: {
-    title: 'Whole, but the signature was not checked',
+    title: 'CONSISTENT, signature not checked',
     text: 'This browser cannot check Ed25519 signatures here. Open the page with https, from localhost or as a file on your disk, in a browser of 2025 or later; or use service-verify.',
   },
   incomplete: {
     title: 'Unchanged, but not all that it stands on is here',
     text: 'Nothing here contradicts anything else. A job whose output was used is missing, or its receipt says nothing of its files.',
+  },
+  'no-key': {
+    title: 'This is not a key',
+    text: 'Nothing is known about who signed this result. Nothing else in it contradicts anything.',
   },
   refused: {
     title: 'Do not trust this result',
@@ -34,15 +42,21 @@ const WORDS: Readonly<Record<PageVerdict, VerdictWords>> = {
   },
 };
 
+/** A key that is none leaves open who signed, and a result that contradicts itself is refused under any key. */
+export function shownVerdict({ verdict }: Findings, { problem, isMismatch }: PinnedKeys): ShownVerdict {
+  if (problem === null || verdict === 'refused') return verdict;
+  return isMismatch ? 'refused' : 'no-key';
+}
+
 /** The banner. It takes the focus, so that a screen reader begins there. */
-export function verdictView(findings: Findings, keyProblem: string | null): HTMLElement {
-  const verdict = keyProblem === null ? findings.verdict : 'refused';
+export function verdictView(findings: Findings, verdict: ShownVerdict, keyProblem: string | null): HTMLElement {
   const { title, text } = WORDS[verdict];
   return element(
     'section',
     { id: 'verdict', class: verdict, 'aria-labelledby': 'verdict-title' },
     element('h2', { id: 'verdict-title', tabindex: '-1' }, title),
-    element('p', {}, keyProblem ?? text),
+    keyProblem === null ? null : element('p', {}, keyProblem),
+    keyProblem !== null && verdict === 'refused' ? null : element('p', {}, text),
     culprits(findings),
     summary(findings),
   );
@@ -128,8 +142,8 @@ function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLEleme
     ['Job', job_id],
     ['Tenant', tenant],
     ['The program', `${statusWords(status)}${typeof exit_code === 'number' ? `, with exit code ${exit_code}` : ''}`],
-    ['It took', typeof duration_ms === 'number' ? `${duration_ms} ms` : null],
-    ['Finished', finished_at],
+    ['It took', typeof duration_ms === 'number' ? durationWords(duration_ms) : null],
+    ['Finished', momentWords(finished_at)],
     ['Signed by', key_id],
     ['In the log', log.word],
     ...addedRows(added),
@@ -152,6 +166,6 @@ function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLEleme
 }
 
 /** For the title of the page. */
-export function verdictTitle(verdict: PageVerdict): string {
+export function verdictTitle(verdict: ShownVerdict): string {
   return WORDS[verdict].title;
 }

@@ -121,9 +121,14 @@ export function statusWords(status: unknown): string {
   return (typeof status === 'string' ? STATUSES[status] : undefined) ?? 'ended in an unknown way';
 }
 
-/** 1536 as `1.5 KiB`. */
-export function bytesWords(bytes: number): string {
-  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
-  const kib = bytes / 1024;
-  return kib < 1024 ? `${kib.toFixed(1)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
+/** A time as the reader writes it, with its zone; as it is stated if it is none. */
+export function momentWords(at: unknown): unknown {
+  const time = typeof at === 'string' ? Date.parse(at) : Number.NaN;
+  const format = new Intl.DateTimeFormat([...navigator.languages], { dateStyle: 'medium', timeStyle: 'long' });
+  return Number.isNaN(time) ? at : format.format(time);
+}
+
+/** 1500 milliseconds as `1.50 s`. */
+export function durationWords(milliseconds: number): string {
+  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(2)} s`;
 }

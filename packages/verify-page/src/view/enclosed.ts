@@ -1,0 +1,42 @@
+/** How somebody who was handed this file checks that the page in it is a genuine one, and checks the export without it. */
+import { printable } from '@vouchbox/protocol/vocabulary';
+import type { Enclosed } from '../intake/enclosed.ts';
+import { download } from './content.ts';
+import { element, section } from './element.ts';
+
+export function enclosedView({ file, pageBytes, pageDigest }: Enclosed): HTMLElement {
+  const bytes = Number(pageBytes);
+  return section(
+    'enclosed',
+    'This page came with the result',
+    element(
+      'p',
+      {},
+      'A page that says of itself that all is well proves nothing. Compare it with one that you trust, or check the export with another tool.',
+    ),
+    element(
+      'dl',
+      {},
+      fact(
+        'The page',
+        `is to be the first ${bytes} bytes of this file, with SHA-256 ${printable(pageDigest, 64)}: the same as /verify of the service, or what vouchbox verify-page writes.`,
+        `head -c ${bytes} FILE | sha256sum`,
+      ),
+      fact(
+        'The export',
+        'is an archive. Save it, unpack it, and use the command instead of this page.',
+        'service-verify directory DIRECTORY --public-key PINNED.pem --tenant TENANT',
+        download('export.zip', () => file),
+      ),
+    ),
+  );
+}
+
+function fact(name: string, text: string, command: string, button: HTMLElement | null = null): HTMLElement {
+  return element(
+    'div',
+    {},
+    element('dt', {}, name),
+    element('dd', {}, text, element('pre', { tabindex: '0', role: 'region', 'aria-label': name }, command), button),
+  );
+}
