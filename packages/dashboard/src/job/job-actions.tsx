@@ -9,6 +9,7 @@ import { useCopy } from '../parts/copy-button.tsx';
 import { useToast } from '../parts/toasts.tsx';
 import { useCaller } from '../session/session.ts';
 import { failureWords } from '../words/failure-words.ts';
+import { ExportEvidence } from './export/export-evidence.tsx';
 
 export function JobActions({ job }: { readonly job: JobDetail }) {
   const { whoami } = useCaller();
@@ -19,6 +20,7 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
   const share = () => copy(location.href, 'the link to this job. It opens for keys of your tenant');
   return (
     <>
+      <ExportEvidence job={job} />
       {!isTerminal(job.status) && whoami.scopes.includes('jobs:cancel') && (
         <button className="button" type="button" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
           Cancel

@@ -1,6 +1,11 @@
-/** Saves bytes as a file of the person's. They are given no type, so that no browser opens them as a page. */
+/** Saves bytes as a file of the person's. */
 export function saveBytes(bytes: Uint8Array<ArrayBuffer>, name: string): void {
-  const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
+  saveBlob(new Blob([bytes]), name);
+}
+
+/** Saves a file. It is given no type, so that no browser opens it as a page. */
+export function saveBlob(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob.slice(0, blob.size, 'application/octet-stream'));
   const link = document.createElement('a');
   link.href = url;
   link.download = safeName(name);

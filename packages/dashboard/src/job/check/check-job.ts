@@ -27,14 +27,18 @@ const pageEvents = 1000;
  * @throws ServiceFailure or TransportFailure if it cannot be read, and Error if it cannot be checked
  */
 export async function checkJob(asked: Asked): Promise<CheckedRecord> {
+  const answer = await askThread(asked.signal, (give) => giveRecord(asked, give));
+  if (answer.kind !== 'checked') throw new Error(NO_THREAD);
+  return answer.checked;
+}
+
+/** Starts a thread that is given a job, and answers once. */
+export async function askThread(signal: AbortSignal, giveAll: (give: Give) => Promise<void>): Promise<CheckAnswer> {
   const worker = new Worker(new URL('./check-worker.ts', import.meta.url), { type: 'module' });
   try {
-    const [answer] = await Promise.all([
-      answerOf(worker, asked.signal),
-      giveRecord(asked, (message) => worker.postMessage(message)),
-    ]);
+    const [answer] = await Promise.all([answerOf(worker, signal), giveAll((message) => worker.postMessage(message))]);
     if (answer.kind === 'problem') throw new Error(answer.text);
-    return answer.checked;
+    return answer;
   } finally {
     worker.terminate();
   }
@@ -59,7 +63,10 @@ async function giveRecord(asked: Asked, give: Give): Promise<void> {
 }
 
 /** Each page goes on as soon as it is read: all of them at once would hold up the page. */
-async function giveEvents({ client, job_id, signal }: Asked, give: Give): Promise<void> {
+export async function giveEvents(
+  { client, job_id, signal }: Pick<Asked, 'client' | 'job_id' | 'signal'>,
+  give: Give,
+): Promise<void> {
   for (let after: number | null = 0; after !== null; ) {
     const { events, next_cursor }: Awaited<ReturnType<ServiceClient['replay']>> = await client.replay(job_id, {
       after,

@@ -58,13 +58,21 @@ function signedReport(
   { job_id, tenant, receipt }: RecordToCheck,
   { publicKeys, ...signed }: SignedRecord,
 ): Promise<Report> {
-  const artifacts = signed.artifacts.map(({ path, content_base64 }) => ({
+  const source = exportSource(events, { ...signed, tenant, job_id, receipt });
+  const files = ownBytes(exportFiles(source, { program: 'kept' }));
+  return verifyExport(parseExport(files), { publicKeys, tenant, job: job_id });
+}
+
+/** What an export is made of, from what a thread is given. */
+export function exportSource(
+  events: readonly JobEvent[],
+  { artifacts, receipt, ...others }: Omit<SignedRecord, 'publicKeys'> & Omit<RecordToCheck, 'signed'>,
+): ExportSource {
+  const decoded = artifacts.map(({ path, content_base64 }) => ({
     path,
     content: decodeBase64(content_base64) ?? new Uint8Array(),
   }));
-  const source = { ...signed, artifacts, tenant, job_id, receipt_json: canonicalJson(receipt), events };
-  const files = ownBytes(exportFiles(source, { program: 'kept' }));
-  return verifyExport(parseExport(files), { publicKeys, tenant, job: job_id });
+  return { ...others, artifacts: decoded, receipt_json: canonicalJson(receipt), events };
 }
 
 function unsignedReport(events: readonly JobEvent[], { job_id, receipt }: RecordToCheck): Report {

@@ -1,16 +1,19 @@
 /**
- * The thread that checks a job, so that the page answers while a long history is checked. It is given the events, page by
+ * The thread that checks a job or packs its evidence, so that the page answers meanwhile. It is given the events, page by
  * page, and then the rest, and answers once.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { type CheckedRecord, checkWhole, type RecordToCheck } from './check-record.ts';
+import { evidenceFile, type RecordToExport } from './evidence-file.ts';
 
 export type CheckMessage =
   | { readonly kind: 'events'; readonly events: readonly JobEvent[] }
-  | { readonly kind: 'check'; readonly record: RecordToCheck };
+  | { readonly kind: 'check'; readonly record: RecordToCheck }
+  | { readonly kind: 'export'; readonly record: RecordToExport };
 
 export type CheckAnswer =
   | { readonly kind: 'checked'; readonly checked: CheckedRecord }
+  | { readonly kind: 'file'; readonly file: Blob }
   | { readonly kind: 'problem'; readonly text: string };
 
 const events: JobEvent[] = [];
@@ -21,8 +24,13 @@ globalThis.addEventListener('message', ({ data }: MessageEvent<CheckMessage>) =>
     for (const event of data.events) events.push(event);
     return;
   }
-  checkWhole(events, data.record).then(
-    (checked) => post({ kind: 'checked', checked }),
-    (error: unknown) => post({ kind: 'problem', text: error instanceof Error ? error.message : String(error) }),
+  answerTo(data).then(post, (error: unknown) =>
+    post({ kind: 'problem', text: error instanceof Error ? error.message : String(error) }),
   );
 });
+
+async function answerTo(message: Exclude<CheckMessage, { readonly kind: 'events' }>): Promise<CheckAnswer> {
+  return message.kind === 'check'
+    ? { kind: 'checked', checked: await checkWhole(events, message.record) }
+    : { kind: 'file', file: await evidenceFile(events, message.record) };
+}

@@ -1,0 +1,118 @@
+/** Reads from the service all that the export of a job has, and has it made into one file in a thread of its own. */
+import { type JobDetail, type OutputName, type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import { decodeBase64, parsePublicKey } from '@vouchbox/evidence';
+import { inputsOf } from '@vouchbox/protocol/vocabulary';
+import type { PinnedKey } from '../../session/pinned-keys.ts';
+import { askThread, giveEvents } from '../check/check-job.ts';
+import type { RecordToExport } from '../check/evidence-file.ts';
+
+export interface EvidenceWish {
+  readonly client: ServiceClient;
+  readonly job_id: string;
+  readonly pinned: readonly PinnedKey[];
+  /** Whether the program, its input and its files are left out. */
+  readonly isEvidenceOnly: boolean;
+  /** An archive, or the page that checks it with the archive in it. */
+  readonly form: 'zip' | 'html';
+  readonly signal: AbortSignal;
+}
+
+export interface Evidence {
+  readonly file: Blob;
+  /** Files that the service has not kept. The receipt has their digests. */
+  readonly missing: readonly string[];
+}
+
+export async function readEvidence(wish: EvidenceWish): Promise<Evidence> {
+  const { client, job_id, isEvidenceOnly, form, signal } = wish;
+  const call = { signal };
+  const [detail, envelope, result, folded, page] = await Promise.all([
+    client.detail(job_id, call),
+    client.attestation(job_id, call),
+    client.resultArtifact(job_id, call),
+    client.result(job_id, call),
+    form === 'html' ? verifyPage(signal) : null,
+  ]);
+  if (detail.receipt === undefined) throw new Error('The job has no receipt yet.');
+  const { blobs, missing } = isEvidenceOnly ? NOTHING : await readNamed(detail, client, call);
+  const record: RecordToExport = {
+    tenant: detail.tenant,
+    job_id,
+    envelope: envelope.bytes,
+    result_artifact: result.bytes,
+    receipt: detail.receipt as unknown as RecordToExport['receipt'],
+    public_key_pem: await signerOf(detail, wish),
+    requested_spec: detail.requested_spec,
+    artifacts: folded.artifacts.map(({ path, content_base64 }) => ({ path, content_base64 })),
+    program: isEvidenceOnly ? 'left_out' : 'kept',
+    blobs,
+    page,
+  };
+  const answer = await askThread(signal, async (give) => {
+    await giveEvents({ client, job_id, signal }, give);
+    give({ kind: 'export', record });
+  });
+  if (answer.kind !== 'file') throw new Error('The export could not be made.');
+  return { file: answer.file, missing };
+}
+
+const NOTHING: Awaited<ReturnType<typeof readNamed>> = { blobs: new Map(), missing: [] };
+
+/** The page as the service serves it to anybody. */
+async function verifyPage(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  const answer = await fetch('/verify', { signal });
+  if (!answer.ok) throw new Error('This service does not serve the verify page. Save an archive instead.');
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+/** The key is in the export for comparison. It must be the one that signed, or every check of the export would fail. */
+async function signerOf({ attestation }: JobDetail, { client, pinned, signal }: EvidenceWish): Promise<string> {
+  const known = [...pinned.map(({ pem }) => pem), (await client.publicKey({ signal })).public_key_pem];
+  const signer = known.find((pem) => {
+    const parsed = parsePublicKey(pem);
+    return parsed.kind === 'key' && parsed.key.key_id === attestation.key_id;
+  });
+  if (signer !== undefined) return signer;
+  throw new Error(
+    `The job was signed with ${attestation.key_id}, which the service no longer has. Pin that key first.`,
+  );
+}
+
+type Call = { readonly signal: AbortSignal };
+
+/** The files that are known by their digests alone: those that the job was given by name, and its large outputs. */
+async function readNamed({ requested_spec, receipt }: JobDetail, client: ServiceClient, call: Call) {
+  const named = new Map<string, { readonly path: string; readonly from?: OutputName | undefined }>();
+  for (const file of inputsOf(requested_spec)) {
+    if ('blob' in file) named.set(file.blob, { path: file.path, from: 'from' in file ? file.from : undefined });
+  }
+  for (const { path, sha256 } of receipt?.large_outputs ?? []) named.set(`sha256:${sha256}`, { path });
+  const blobs = new Map<string, Uint8Array>();
+  const missing: string[] = [];
+  for (const [blob, { path, from }] of named) {
+    const bytes = (from && (await outputOf(from, client, call))) ?? (await blobOf(blob, client, call));
+    if (bytes === null) missing.push(path);
+    else blobs.set(blob, bytes);
+  }
+  return { blobs, missing };
+}
+
+/** Null if the job is not kept any more, or has no such file: then it may be a large output. */
+async function outputOf({ job_id, path }: OutputName, client: ServiceClient, call: Call): Promise<Uint8Array | null> {
+  const result = await orMissing('job_not_found', client.result(job_id, call));
+  const found = result?.artifacts.find((artifact) => artifact.path === path);
+  return found === undefined ? null : decodeBase64(found.content_base64);
+}
+
+async function blobOf(blob: string, client: ServiceClient, call: Call): Promise<Uint8Array | null> {
+  return (await orMissing('blob_not_found', client.download(blob, call)))?.bytes ?? null;
+}
+
+async function orMissing<Answer>(code: string, asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ServiceFailure && error.code === code) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,114 @@
+/** Evidence that the dashboard hands on: the bytes of the command's export, and a page that a stranger opens. */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { sha256Hex } from '@vouchbox/evidence';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accessibilityProblems, type Browser, openBrowser, openPage, type Page } from '../rig/browser.ts';
+import { vouchbox } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+import { openDashboard } from './open-dashboard.ts';
+import { giveKey, textOf, verdictOf } from './verify-page.ts';
+
+const rig = useRig({ 'attestation-mode': 'on' });
+let browser: Browser;
+let scratch: string;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  scratch = mkdtempSync(join(tmpdir(), 'vouchbox-evidence-'));
+});
+afterAll(async () => {
+  rmSync(scratch, { recursive: true });
+  await browser.close();
+});
+
+/** A job that is given files in each way, and leaves some. */
+async function runJob(): Promise<string> {
+  const { client } = rig().alpha;
+  const { blob } = await client.upload(new Uint8Array(3_000_000).fill(7));
+  const made = await rig().run({ language: 'bash', code: 'echo made > output/made', outputs: ['output/made'] });
+  const { job_id } = await rig().run({
+    language: 'bash',
+    code: 'cat; cat input/made; cp input/large output/large; echo ü > output/small',
+    stdin: 'read',
+    args: ['one'],
+    files: [
+      { path: 'input/large', blob },
+      { path: 'input/made', from: { job_id: made.job_id, path: 'output/made' } },
+    ],
+    outputs: ['output/small'],
+    large_outputs: { paths: ['output/large'] },
+  });
+  return job_id;
+}
+
+/** Every file below a directory, by its path in it. */
+function filesBelow(directory: string): Map<string, string> {
+  const paths = globSync('**', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile());
+  return new Map(paths.sort().map((path) => [path, sha256Hex(readFileSync(join(directory, path)))]));
+}
+
+/** The file that the dialog of a job saves. */
+async function saved(page: Page, button: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: button, exact: true }).click(),
+  ]);
+  const file = join(scratch, download.suggestedFilename());
+  copyFileSync(await download.path(), file);
+  return file;
+}
+
+test('the archive has the files of the command, byte for byte, whatever the job was given and left', async () => {
+  const job_id = await runJob();
+  await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+  const { page, troubles } = opened;
+  await page.getByRole('button', { name: 'Export evidence' }).click();
+  const unpacked = join(scratch, 'unpacked');
+  execFileSync('python3', ['-m', 'zipfile', '-e', await saved(page, 'Save as a zip'), unpacked]);
+  const access = ['--url', rig().service.url, '--key', rig().alpha.key];
+  const directory = join(scratch, 'by-command');
+  expect(await vouchbox(['export', job_id, '--output', directory, ...access])).toMatchObject({ code: 0 });
+  const exported = filesBelow(join(unpacked, job_id));
+  expect(exported).toEqual(filesBelow(directory));
+  expect([...exported.keys()]).toEqual(expect.arrayContaining(['code', 'input/large', 'output/large', 'output/small']));
+  await page.getByLabel('With the program, its input and its files').uncheck();
+  const alone = join(scratch, 'alone');
+  execFileSync('python3', ['-m', 'zipfile', '-e', await saved(page, 'Save as a zip'), alone]);
+  expect([...filesBelow(join(alone, job_id)).keys()]).not.toContain('code');
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(troubles).toEqual([]);
+});
+
+test('the page opens from a disk, trusts no key that came with it, and is the one that the service serves', async () => {
+  const job_id = await runJob();
+  const { public_key_pem } = await rig().alpha.client.publicKey();
+  await using dashboard = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+  await dashboard.page.getByRole('button', { name: 'Export evidence' }).click();
+  const file = await saved(dashboard.page, 'Save as a page');
+  expect(file).toBe(join(scratch, `${job_id}.html`));
+  const served = readFileSync(join(import.meta.dirname, '../../packages/server/pages/verify-page/index.html'));
+  expect(readFileSync(file).subarray(0, served.length).equals(served)).toBe(true);
+  await using opened = await openPage(browser, pathToFileURL(file).href);
+  const { page } = opened;
+  expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
+  const told = await textOf(page.locator('#enclosed'));
+  expect(told).toContain(sha256Hex(served));
+  expect(told).toContain('service-verify directory');
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await giveKey(page, public_key_pem);
+  expect(await verdictOf(page, 'good')).toContain(job_id);
+  expect(await page.locator('.check.failed').count()).toBe(0);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download export.zip' }).click(),
+  ]);
+  const unpacked = join(scratch, 'from-page');
+  execFileSync('python3', ['-m', 'zipfile', '-e', await download.path(), unpacked]);
+  expect(filesBelow(join(unpacked, job_id)).size).toBeGreaterThan(9);
+  expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([pathToFileURL(file).href]);
+  expect(opened.troubles).toEqual([]);
+});
