@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import type { RunTools, ToolCall } from '@vouchbox/client';
 import { TOOL_LIMIT_CEILINGS } from '@vouchbox/protocol';
 import { UsageError } from './failures/usage-error.ts';
+import { endGroup } from './service/end-group.ts';
 import { foreignEnvironment } from './service/environment.ts';
 
 /** The most of what a command says about its failure; the client cuts it further. */
@@ -41,14 +42,6 @@ async function answerOf(command: string, words: unknown, { signal }: ToolCall): 
   if (stdout === null) throw new Error(`the command printed more than ${TOOL_LIMIT_CEILINGS.call_bytes} bytes`);
   if (code !== 0) throw new Error(stderr?.trim() || `the command ended with ${ended ?? code}`);
   return asValue(stdout);
-}
-
-function endGroup(leader: number | undefined): void {
-  try {
-    if (leader !== undefined) process.kill(-leader, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
 }
 
 function asValue(text: string): unknown {

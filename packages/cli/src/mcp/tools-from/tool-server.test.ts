@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -63,6 +64,23 @@ test('a server gets the variables of whoever started it, and no key of a service
     delete process.env['PAGES_TOKEN'];
   }
 });
+
+test('a server may be any command of a shell, and ends with whatever it has started', async () => {
+  const server = serverOf(`sleep 1000 & BACKGROUND=$! ${program}`);
+  const { BACKGROUND: pid } = JSON.parse((await server.call('surroundings', {}, never)) as string) as NodeJS.ProcessEnv;
+  expect(stateOf(pid)).toBe('S');
+  await server[Symbol.asyncDispose]();
+  await expect.poll(() => stateOf(pid)).toMatch(/^Z?$/);
+});
+
+/** As `/proc` has it; empty if there is no such process. */
+function stateOf(pid = ''): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] ?? '';
+  } catch {
+    return '';
+  }
+}
 
 test.each([
   ['false', 'Connection closed'],

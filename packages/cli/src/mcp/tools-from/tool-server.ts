@@ -9,9 +9,7 @@ import {
   type Tool,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { StdioClientTransport as Stdio } from '@modelcontextprotocol/client/stdio';
-import { printableText } from '@vouchbox/protocol/vocabulary';
-import { foreignEnvironment } from '../../service/environment.ts';
+import { CommandTransport } from './command-transport.ts';
 
 export interface ToolServerOptions {
   readonly version: string;
@@ -92,16 +90,7 @@ const UNCHECKED = {
 
 function transportTo(source: string): Transport {
   if (/^https?:\/\//.test(source)) return new Http(new URL(source), { fetch: boundedFetch });
-  // What the shell becomes is what is ended.
-  const shell = {
-    command: '/bin/sh',
-    args: ['-c', `exec ${source}`],
-    env: foreignEnvironment(),
-    stderr: 'pipe' as const,
-  };
-  const transport = new Stdio(shell);
-  transport.stderr?.on('data', (chunk: Buffer) => process.stderr.write(printableText(chunk.toString())));
-  return transport;
+  return new CommandTransport(source);
 }
 
 /** The most of one answer over HTTP, as the library has it for stdio. */

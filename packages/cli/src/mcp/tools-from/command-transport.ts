@@ -1,0 +1,88 @@
+/**
+ * A command of a shell that serves MCP over stdio. It leads a group of processes, so that whatever it has started ends with it:
+ * else that would go on, and hold our pipes open. The library's own transport ends one process.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type JSONRPCMessage, ReadBuffer, type Transport } from '@modelcontextprotocol/client';
+import { printableText } from '@vouchbox/protocol/vocabulary';
+import { endGroup } from '../../service/end-group.ts';
+import { foreignEnvironment } from '../../service/environment.ts';
+
+/** How long it may take to end by itself, and then after the signal that asks it to. */
+const endMilliseconds = 2000;
+
+export class CommandTransport implements Transport {
+  onmessage?: NonNullable<Transport['onmessage']>;
+  onerror?: NonNullable<Transport['onerror']>;
+  onclose?: NonNullable<Transport['onclose']>;
+  readonly #command: string;
+  /** Throws for a message that is too large. */
+  readonly #buffer = new ReadBuffer();
+  readonly #exited = Promise.withResolvers<void>();
+  #hasExited = false;
+  #child: ChildProcessWithoutNullStreams | null = null;
+
+  constructor(command: string) {
+    this.#command = command;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn('/bin/sh', ['-c', this.#command], { env: foreignEnvironment(), detached: true });
+    this.#child = child;
+    child.stdin.on('error', (error) => this.onerror?.(error));
+    child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
+    child.stderr.on('data', (chunk: Buffer) => process.stderr.write(printableText(chunk.toString())));
+    child.once('exit', () => {
+      this.#hasExited = true;
+      endGroup(child.pid);
+      this.#exited.resolve();
+    });
+    child.once('close', () => this.onclose?.());
+    await once(child, 'spawn');
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#child === null) throw new Error('the command has ended');
+    // Few calls are under way at once, so that what waits here is bounded. Of a command that has ended the end is told.
+    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === null) return;
+    this.#child = null;
+    child.stdin.end();
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      await Promise.race([this.#exited.promise, sleep(endMilliseconds, undefined, { ref: false })]);
+      if (!this.#hasExited) endGroup(child.pid, signal);
+    }
+    // A process that has left the group may hold them.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      void this.close();
+      return;
+    }
+    while (this.#readOne());
+  }
+
+  /** False once there is no whole message more. What is none is left out. */
+  #readOne(): boolean {
+    try {
+      const message = this.#buffer.readMessage();
+      if (message !== null) this.onmessage?.(message);
+      return message !== null;
+    } catch (error) {
+      this.onerror?.(error as Error);
+      return true;
+    }
+  }
+}
