@@ -5,7 +5,7 @@
 import type { JobEvent, JobSubmission, Tool, ToolAnswer } from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
 import { ServiceFailure } from './failure.ts';
-import { followJob } from './follow.ts';
+import type { followJob } from './follow.ts';
 import type { CallOptions } from './job-options.ts';
 import { recordedTools, ToolReplay, type Transcript } from './replay-tools.ts';
 import type { Session } from './session.ts';
@@ -102,11 +102,12 @@ function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
 export async function answerCalls(
   session: Session,
   job_id: string,
-  { signal, ...options }: ToolOptions & CallOptions,
+  // Given by whoever has it loaded: with an import of it here the client would be two files.
+  { signal, follow, ...options }: ToolOptions & CallOptions & { readonly follow: typeof followJob },
 ): Promise<void> {
   const answering = answeringFor(session, { job_id, replayed: true }, options);
   try {
-    for await (const event of followJob(session, job_id, { signal: answering.during(signal) }))
+    for await (const event of follow(session, job_id, { signal: answering.during(signal) }))
       await answering.take(event);
   } finally {
     answering.end();

@@ -249,7 +249,8 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     toolCalls: async (job_id, options = {}) => (await tools()).openToolCalls(session, job_id, options),
     answerToolCall: async (job_id, seq, answer, { signal } = {}) =>
       (await tools()).answerToolCall(session, { job_id, seq, signal }, answer),
-    answerToolCalls: async (job_id, options) => (await import('./run-tools.ts')).answerCalls(session, job_id, options),
+    answerToolCalls: async (job_id, options) =>
+      (await import('./run-tools.ts')).answerCalls(session, job_id, { ...options, follow: followJob }),
     upload: async (content, sending) => (await import('./blobs.ts')).upload(session, content, sending),
     download: async (blob, reading) => (await import('./blobs.ts')).download(session, blob, reading),
     downloadPieces: async (blob, sending) => (await import('./blobs.ts')).pieces(session, blob, sending),
