@@ -28,6 +28,10 @@ const ALL: readonly Example[] = [
   { file: 'ai-sdk-tool.ts', prints: [/42/, /the job of an aborted \w+ was cancelled/], brings: true },
   { file: 'openai-agents-tool.ts', prints: [/42/, /the job of an aborted \w+ was cancelled/], brings: true },
   { file: 'langchain-tool.ts', prints: [/42/, /the job of an aborted \w+ was cancelled/], brings: true },
+  { file: 'ai-sdk-own-tools.ts', prints: [/42 no plum is sold/], brings: true },
+  { file: 'openai-agents-own-tools.ts', prints: [/42 no plum is sold/], brings: true },
+  { file: 'langchain-own-tools.ts', prints: [/42 no plum is sold/], brings: true },
+  { file: 'code-mode-executor.ts', prints: [/"asked twice".*"result":42/, /"error":"no plum is sold"/] },
   {
     file: 'deepagents-backend.ts',
     prints: [
