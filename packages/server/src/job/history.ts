@@ -150,7 +150,7 @@ async function* answersOf({ store, nudges, key, signal, taken }: Follow & { read
       await arrival(store, nudge, null);
     }
   } finally {
-    taken.delete(key.job_id);
+    if (taken.get(key.job_id) === own) taken.delete(key.job_id);
   }
 }
 
