@@ -8,7 +8,7 @@ import { accessibilityProblems, type Browser, openBrowser, openPage, type Watche
 import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
 import { giveExport, giveKey, problemOf, textOf, verdictOf, verifyPage } from './verify-page.ts';
 
-const pageBytesMax = 41 * 1024;
+const pageBytesMax = 42 * 1024;
 
 const LATER = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`later ${at}`, 'x'.repeat(1000)]));
 const job = attestedJob({
@@ -28,7 +28,7 @@ afterAll(async () => {
   await browser.close();
 });
 
-test('the page has at most 41 kB when it is compressed', () => {
+test('the page has at most 42 kB when it is compressed', () => {
   expect(gzipSync(readFileSync(verifyPage), { level: 9 }).length).toBeLessThanOrEqual(pageBytesMax);
 });
 

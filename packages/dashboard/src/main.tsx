@@ -6,7 +6,6 @@ import { Router } from 'wouter';
 import { Frame } from './frame/frame.tsx';
 import { Toasts } from './parts/toasts.tsx';
 import { queryClient } from './query-client.ts';
-import './styles/tokens.css';
 import './styles/base.css';
 import './styles/controls.css';
 

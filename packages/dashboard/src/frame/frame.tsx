@@ -1,5 +1,6 @@
 /** What surrounds every view: the navigation, the state of the service and who is signed in. */
 import { useLocation } from 'wouter';
+import { Mark } from '../parts/mark.tsx';
 import { useSession } from '../session/session.ts';
 import { SignInPage } from '../session/sign-in.tsx';
 import { Account } from './account.tsx';
@@ -20,7 +21,10 @@ export function Frame() {
         Skip to the content
       </a>
       <header className="frame-side">
-        <p className="frame-name">Vouchbox</p>
+        <p className="frame-name">
+          <Mark />
+          Vouchbox
+        </p>
         <Navigation />
         <div className="frame-foot">
           <ServiceState />

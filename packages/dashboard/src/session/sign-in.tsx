@@ -2,6 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
+import { Mark } from '../parts/mark.tsx';
 import { signIn } from './session.ts';
 import './sign-in.css';
 
@@ -10,7 +11,10 @@ export function SignInPage() {
   return (
     <main className="sign-in">
       <div className="sign-in-card stack">
-        <h1>Vouchbox</h1>
+        <h1>
+          <Mark />
+          Vouchbox
+        </h1>
         <p className="soft">Run code you don’t trust, watch it, and check what was signed.</p>
         <SignInForm />
       </div>

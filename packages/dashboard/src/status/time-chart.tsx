@@ -7,7 +7,7 @@ import 'uplot/dist/uPlot.min.css';
 
 export interface ChartSeries {
   readonly name: string;
-  /** A colour of the palette in `tokens.css`. */
+  /** A colour of the palette in `tools/pages/tokens.css`. */
   readonly tone: 'good' | 'warn' | 'busy' | 'accent';
   readonly values: readonly number[];
   /** Whether each number stands alone. */
