@@ -22,10 +22,10 @@ const READY_SECONDS_MAX = 1200;
 const ENGINES = { podman: asCaptain(), docker: [] as readonly string[] };
 type Engine = keyof typeof ENGINES;
 
-/** A session of the user's own, which has a user manager and so a control group. */
+/** A session of the user's own, which has a user manager and so a control group. Podman finds subordinate ids by USER. */
 function asCaptain(): readonly string[] {
   const uid = '$(id -u captain)';
-  const words = `exec setpriv --reuid=${USER} --regid=${USER} --init-groups env HOME=${HOME} XDG_RUNTIME_DIR=/run/user/${uid}`;
+  const words = `exec setpriv --reuid=${USER} --regid=${USER} --init-groups env USER=${USER} HOME=${HOME} XDG_RUNTIME_DIR=/run/user/${uid}`;
   return ['sh', '-c', `${words} DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/${uid}/bus "$@"`, 'sh'];
 }
 
@@ -46,7 +46,6 @@ function must(engine: Engine, ...words: readonly string[]): string {
 function prepare(engine: Engine): void {
   if (!existsSync(HOME)) {
     execFileSync('useradd', ['--create-home', '--shell', '/bin/sh', USER]);
-    execFileSync('usermod', ['--add-subuids', '300000-365535', '--add-subgids', '300000-365535', USER]);
     execFileSync('sh', ['-c', `systemctl start "user@$(id -u ${USER}).service"`]);
     cpSync('/opt/vouchbox/deploy', `${CHECKOUT}/deploy`, { recursive: true });
     writeFileSync(`${CHECKOUT}/deploy/metrics-token`, 'a-token-for-metrics-that-is-long-enough\n');
