@@ -430,7 +430,7 @@ test('metrics come in both listed media types', () => {
 
 /** Texts that a parameter accepts, and texts that it refuses, by its schema alone. */
 function textsFor(schema: JsonSchema): { readonly taken: string[]; readonly refused: string[] } {
-  const { type, minimum = 0, maximum = 0, maxLength = 0, enum: words, items } = contract.resolved(schema);
+  const { type, minimum = 0, maximum = 0, maxLength = 0, pattern, enum: words, items } = contract.resolved(schema);
   const listed = words ?? contract.resolved(items ?? {}).enum;
   if (listed !== undefined) {
     const [one = '', other = ''] = listed.map(String);
@@ -442,7 +442,11 @@ function textsFor(schema: JsonSchema): { readonly taken: string[]; readonly refu
     const refused = ['', 'x', '-1', over, String(minimum - 1), ...(type === 'integer' ? ['1.5', '1e0'] : ['1e9'])];
     return { taken: [String(minimum), String(maximum)], refused };
   }
-  return { taken: ['x', 'x'.repeat(maxLength)], refused: ['', 'a b', 'x'.repeat(maxLength + 1)] };
+  const ofAnyText = ['a b', '\u{1f600}'.repeat(maxLength)];
+  return {
+    taken: ['x', 'x'.repeat(maxLength), ...(pattern === undefined ? ofAnyText : [])],
+    refused: ['', 'x'.repeat(maxLength + 1), ...(pattern === undefined ? [] : ofAnyText)],
+  };
 }
 
 describe('a parameter accepts what its schema says:', { tags: ['Versioning-1'] }, () => {

@@ -1,7 +1,7 @@
 /** Spec § Tools: a program calls tools, and whoever submitted the job answers. */
 import type { JobEvent, JobSubmission, Tool } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Answer, type Rig, useRig } from '../rig/rig.ts';
 import { callingPython, openCalls } from '../rig/tool-programs.ts';
 
@@ -155,6 +155,8 @@ describe('an answer', () => {
       409,
       'tool_call_answered',
     ]);
+    const written = async () => dataOf(await Array.fromAsync(rig().alpha.client.events(job_id)), 'stdout');
+    await vi.waitFor(async () => expect(await written()).toHaveLength(1), { timeout: 30_000 });
     await rig().alpha.client.cancel(job_id);
     const { events, result } = await rig().ended(job_id);
     expect(dataOf(events, 'tool_result')).toHaveLength(1);
