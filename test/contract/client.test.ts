@@ -39,7 +39,7 @@ const METHODS = {
   cancelGrading: ['cancelGrading'],
   gradingEvents: ['gradingEvents'],
   listToolCalls: ['toolCalls'],
-  answerToolCall: ['answerToolCall'],
+  answerToolCall: ['answerToolCall', 'answerToolCalls'],
   listSessions: ['sessions'],
   getSession: ['session'],
   removeSession: ['removeSession'],
