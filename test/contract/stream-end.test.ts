@@ -33,8 +33,8 @@ beforeAll(async () => {
 afterAll(() => served[Symbol.asyncDispose]());
 
 /**
- * Where the end falls. A stream reads the stored events, finds no more, and waits. The end comes before or after one of
- * these two reads, before or during the handshake, or once the reader got the start.
+ * Where the end falls. A stream reads the stored events and waits, and reads again once there are more. The end comes
+ * before or after one of these two reads, before or during the handshake, or once the reader got the start.
  */
 const MOMENTS = [
   { read: 1, when: 'before' },
@@ -49,8 +49,11 @@ const MOMENTS = [
 /** The order that a try takes, derived from its number. */
 function planOf(number: number) {
   const digit = (base: number, count: number) => Math.floor(number / base) % count;
+  const moment = MOMENTS[number % MOMENTS.length] ?? 'live';
   return {
-    moment: MOMENTS[number % MOMENTS.length] ?? 'live',
+    moment,
+    /** Whether a record is written after the first read, so that there is a second. */
+    readsAgain: typeof moment === 'object' && moment.read === 2,
     /** Whether the stream continues only when the end is stored, or while it is being stored. */
     isAwaited: digit(7, 2) === 0,
     /** Turns of the event loop between the moment and the end. */
@@ -78,6 +81,7 @@ async function attempt(number: number): Promise<string | null> {
   };
   const onRead: OnRead = async (read, when) => {
     const { moment } = plan;
+    if (plan.readsAgain && read === 1 && when === 'after') write(1);
     if (typeof moment === 'string' || moment.read !== read || moment.when !== when || ended !== null) return;
     ended = end();
     if (plan.isAwaited) await ended;
@@ -98,7 +102,7 @@ async function attempt(number: number): Promise<string | null> {
   const code = await stream.closed;
   onReads.delete(key.job_id);
   await ended;
-  return problemWith(stream, code, 3 + plan.recordsBefore + plan.recordsAtEnd);
+  return problemWith(stream, code, 3 + plan.recordsBefore + Number(plan.readsAgain) + plan.recordsAtEnd);
 }
 
 function problemWith({ frames }: Streamed, code: number, count: number): string | null {
