@@ -15,6 +15,9 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
+/** What is read of a job, and the keys among which its signer's is looked for first. */
+type Read = Pick<Asked, 'client' | 'job_id' | 'pinned' | 'signal'>;
+
 type Give = (message: CheckMessage) => void;
 
 const NO_THREAD = 'This browser could not start a check, or had too little memory for it.';
@@ -59,14 +62,12 @@ async function giveRecord(asked: Asked, give: Give): Promise<void> {
   if (detail.receipt === undefined) throw new Error('The job has no receipt yet.');
   const receipt = detail.receipt as unknown as StoredReceipt;
   const [signed] = await Promise.all([pinned.length === 0 ? null : readSigned(asked, detail), giveEvents(asked, give)]);
-  give({ kind: 'check', record: { job_id, tenant, receipt, signed } });
+  const publicKeys = pinned.map(({ pem }) => pem);
+  give({ kind: 'check', record: { job_id, tenant, receipt, signed: signed && { ...signed, publicKeys } } });
 }
 
 /** Each page goes on as soon as it is read: all of them at once would hold up the page. */
-export async function giveEvents(
-  { client, job_id, signal }: Pick<Asked, 'client' | 'job_id' | 'signal'>,
-  give: Give,
-): Promise<void> {
+export async function giveEvents({ client, job_id, signal }: Omit<Read, 'pinned'>, give: Give): Promise<void> {
   for (let after: number | null = 0; after !== null; ) {
     const { events, next_cursor }: Awaited<ReturnType<ServiceClient['replay']>> = await client.replay(job_id, {
       after,
@@ -78,28 +79,25 @@ export async function giveEvents(
   }
 }
 
-async function readSigned({ client, job_id, pinned, signal }: Asked, detail: JobDetail): Promise<SignedRecord> {
+/** Reads what an export has beside the receipt and the events. */
+export async function readSigned(read: Read, detail: JobDetail): Promise<SignedRecord> {
+  const { client, job_id, signal } = read;
   const [envelope, result, folded] = await Promise.all([
     client.attestation(job_id, { signal }),
     client.resultArtifact(job_id, { signal }),
     client.result(job_id, { signal }),
   ]);
   return {
-    publicKeys: pinned.map(({ pem }) => pem),
     envelope: envelope.bytes,
     result_artifact: result.bytes,
-    public_key_pem: await signerOf(detail, pinned, client),
+    public_key_pem: await signerOf(detail, read),
     requested_spec: detail.requested_spec,
     artifacts: folded.artifacts.map(({ path, content_base64 }) => ({ path, content_base64 })),
   };
 }
 
 /** The key that the export names, for comparison. A service knows only its present one, so a pinned one comes first. */
-async function signerOf(
-  { attestation }: JobDetail,
-  pinned: readonly PinnedKey[],
-  client: ServiceClient,
-): Promise<string> {
+async function signerOf({ attestation }: JobDetail, { client, pinned, signal }: Read): Promise<string> {
   const known = pinned.find(({ key_id }) => key_id === attestation.key_id);
-  return known?.pem ?? (await client.publicKey()).public_key_pem;
+  return known?.pem ?? (await client.publicKey({ signal })).public_key_pem;
 }

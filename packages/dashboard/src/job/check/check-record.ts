@@ -13,13 +13,17 @@ export interface RecordToCheck {
   readonly tenant: string;
   readonly receipt: StoredReceipt;
   /** Null if no key is pinned. */
-  readonly signed: SignedRecord | null;
+  readonly signed: (SignedRecord & PinnedPems) | null;
 }
 
-export interface SignedRecord
-  extends Pick<ExportSource, 'envelope' | 'result_artifact' | 'public_key_pem' | 'requested_spec'> {
+interface PinnedPems {
   /** PEM texts of the pinned keys, at least one. */
   readonly publicKeys: readonly string[];
+}
+
+/** What an export has beside the receipt and the events. */
+export interface SignedRecord
+  extends Pick<ExportSource, 'envelope' | 'result_artifact' | 'public_key_pem' | 'requested_spec'> {
   readonly artifacts: readonly { readonly path: string; readonly content_base64: string }[];
 }
 
@@ -56,7 +60,7 @@ export async function checkWhole(events: readonly JobEvent[], record: RecordToCh
 function signedReport(
   events: readonly JobEvent[],
   { job_id, tenant, receipt }: RecordToCheck,
-  { publicKeys, ...signed }: SignedRecord,
+  { publicKeys, ...signed }: SignedRecord & PinnedPems,
 ): Promise<Report> {
   const source = exportSource(events, { ...signed, tenant, job_id, receipt });
   const files = ownBytes(exportFiles(source, { program: 'kept' }));
@@ -66,7 +70,7 @@ function signedReport(
 /** What an export is made of, from what a thread is given. */
 export function exportSource(
   events: readonly JobEvent[],
-  { artifacts, receipt, ...others }: Omit<SignedRecord, 'publicKeys'> & Omit<RecordToCheck, 'signed'>,
+  { artifacts, receipt, ...others }: SignedRecord & Omit<RecordToCheck, 'signed'>,
 ): ExportSource {
   const decoded = artifacts.map(({ path, content_base64 }) => ({
     path,

@@ -9,7 +9,7 @@ import { exportSource, type RecordToCheck, type SignedRecord } from './check-rec
 import { zipOf } from './zip.ts';
 
 /** What the thread is given beside the events. */
-export interface RecordToExport extends Omit<SignedRecord, 'publicKeys'>, Omit<RecordToCheck, 'signed'>, ExportChoice {
+export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signed'>, ExportChoice {
   /** Files that are known by their digests, as far as they are still stored, by their `sha256:…`. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
   /** The bytes of the verify page; null for an archive alone. */

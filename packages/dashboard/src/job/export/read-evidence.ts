@@ -3,7 +3,8 @@ import { type JobDetail, type OutputName, type ServiceClient, ServiceFailure } f
 import { decodeBase64, parsePublicKey } from '@vouchbox/evidence';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import type { PinnedKey } from '../../session/pinned-keys.ts';
-import { askThread, giveEvents } from '../check/check-job.ts';
+import { askThread, giveEvents, readSigned } from '../check/check-job.ts';
+import type { SignedRecord } from '../check/check-record.ts';
 import type { RecordToExport } from '../check/evidence-file.ts';
 
 export interface EvidenceWish {
@@ -25,31 +26,25 @@ export interface Evidence {
 
 export async function readEvidence(wish: EvidenceWish): Promise<Evidence> {
   const { client, job_id, isEvidenceOnly, form, signal } = wish;
-  const call = { signal };
-  const [detail, envelope, result, folded, page] = await Promise.all([
-    client.detail(job_id, call),
-    client.attestation(job_id, call),
-    client.resultArtifact(job_id, call),
-    client.result(job_id, call),
+  const [detail, page] = await Promise.all([
+    client.detail(job_id, { signal }),
     form === 'html' ? verifyPage(signal) : null,
   ]);
   if (detail.receipt === undefined) throw new Error('The job has no receipt yet.');
-  const { blobs, missing } = isEvidenceOnly ? NOTHING : await readNamed(detail, client, call);
+  const signed = await readSigned(wish, detail);
+  checkSigner(detail, signed);
+  const { blobs, missing } = isEvidenceOnly ? NOTHING : await readNamed(detail, client, { signal });
   const record: RecordToExport = {
+    ...signed,
     tenant: detail.tenant,
     job_id,
-    envelope: envelope.bytes,
-    result_artifact: result.bytes,
     receipt: detail.receipt as unknown as RecordToExport['receipt'],
-    public_key_pem: await signerOf(detail, wish),
-    requested_spec: detail.requested_spec,
-    artifacts: folded.artifacts.map(({ path, content_base64 }) => ({ path, content_base64 })),
     program: isEvidenceOnly ? 'left_out' : 'kept',
     blobs,
     page,
   };
   const answer = await askThread(signal, async (give) => {
-    await giveEvents({ client, job_id, signal }, give);
+    await giveEvents(wish, give);
     give({ kind: 'export', record });
   });
   if (answer.kind !== 'file') throw new Error('The export could not be made.');
@@ -66,13 +61,9 @@ async function verifyPage(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>
 }
 
 /** The key is in the export for comparison. It must be the one that signed, or every check of the export would fail. */
-async function signerOf({ attestation }: JobDetail, { client, pinned, signal }: EvidenceWish): Promise<string> {
-  const known = [...pinned.map(({ pem }) => pem), (await client.publicKey({ signal })).public_key_pem];
-  const signer = known.find((pem) => {
-    const parsed = parsePublicKey(pem);
-    return parsed.kind === 'key' && parsed.key.key_id === attestation.key_id;
-  });
-  if (signer !== undefined) return signer;
+function checkSigner({ attestation }: JobDetail, { public_key_pem }: SignedRecord): void {
+  const parsed = parsePublicKey(public_key_pem);
+  if (parsed.kind === 'key' && parsed.key.key_id === attestation.key_id) return;
   throw new Error(
     `The job was signed with ${attestation.key_id}, which the service no longer has. Pin that key first.`,
   );
