@@ -6,7 +6,15 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { EvidenceFailure, type JobEvent, type ServiceClient } from '@vouchbox/client';
 import { EXPORT_FILES, parsePublicKey } from '@vouchbox/evidence';
-import { type AgreeReport, compareRuns, type ExportedJob, showText, verifyExport, wholeFile } from '@vouchbox/verifier';
+import {
+  type AgreeReport,
+  compareRuns,
+  type ExportedJob,
+  eventsOf,
+  showText,
+  verifyExport,
+  wholeFile,
+} from '@vouchbox/verifier';
 import { readExportDirectory } from '@vouchbox/verifier/command';
 import { CommandFailure } from './failures/command-failure.ts';
 import { EXIT } from './failures/exit-code.ts';
@@ -111,18 +119,12 @@ interface Answering {
 /** Answers the calls of the job as those of the first were. What differs ends it, and is said; the comparison shows the rest. */
 async function answered(job_id: string, { first, client, signal }: Answering): Promise<void> {
   try {
-    await client.answerToolCalls(job_id, { replay: readEvents(first), signal });
+    await client.answerToolCalls(job_id, { replay: eventsOf(first) as readonly JobEvent[], signal });
   } catch (error) {
     if (!(error instanceof EvidenceFailure) || error.check !== 'transcript') throw error;
     note(error.message);
     await client.cancel(job_id, { signal });
   }
-}
-
-/** They were verified. */
-function readEvents({ files }: ExportedJob): readonly JobEvent[] {
-  const lines = new TextDecoder().decode(wholeFile(files, EXPORT_FILES.events)).split('\n');
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as JobEvent);
 }
 
 function late(job_id: string | null, { timeout }: ReproduceOptions): CommandFailure {

@@ -17,7 +17,7 @@ import {
 import type { JobEvent } from '@vouchbox/protocol';
 import { EXIT } from './exit-code.ts';
 import { type ExportedJob, type ExportProblem, wholeFile } from './exported-job.ts';
-import { parseLines } from './history.ts';
+import { eventsOf } from './history.ts';
 import type { Policy } from './policy.ts';
 import { type Check, checked, failed, passed, type Report } from './report.ts';
 import { verifyExport } from './verify-export.ts';
@@ -187,8 +187,7 @@ function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly 
 }
 
 function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
-  const history = parseLines(wholeFile(exported.files, EXPORT_FILES.events) ?? new Uint8Array());
-  const events = 'problem' in history ? [] : history.events;
+  const events = eventsOf(exported);
   // How output was cut into records depends on time; its text does not.
   const digest = (stream: 'stdout' | 'stderr') =>
     sha256Hex(new TextEncoder().encode(foldOutput(outputRecords(events, stream))));

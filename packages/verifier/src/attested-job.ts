@@ -11,7 +11,7 @@ import {
 } from '@vouchbox/evidence';
 import type { SaidViolation } from '@vouchbox/protocol/grading';
 import { type ExportedJob, type ExportFiles, parseExport, wholeFile } from './exported-job.ts';
-import { parseLines } from './history.ts';
+import { eventsOf } from './history.ts';
 import { type Check, failed } from './report.ts';
 import { verifyExport } from './verify-export.ts';
 
@@ -48,10 +48,9 @@ export async function attested(
 }
 
 /** The receipt and the output of an export that was found good: both were signed. */
-function recordOf({ files }: ExportedJob): Omit<Attested, 'detail'> {
-  const receipt = parseStrictJson(wholeFile(files, EXPORT_FILES.receipt) ?? new Uint8Array());
-  const history = parseLines(wholeFile(files, EXPORT_FILES.events) ?? new Uint8Array());
-  const events = 'problem' in history ? [] : history.events;
+function recordOf(exported: ExportedJob): Omit<Attested, 'detail'> {
+  const receipt = parseStrictJson(wholeFile(exported.files, EXPORT_FILES.receipt) ?? new Uint8Array());
+  const events = eventsOf(exported);
   const stdout = foldOutput(outputRecords(events, 'stdout'));
   return {
     receipt: receipt.kind === 'value' && isJsonObject(receipt.value) ? (receipt.value as StoredReceipt) : {},

@@ -3,8 +3,9 @@
  * Events keep their order, and only their form is checked here; `check-record.ts` checks whether they follow from one
  * another.
  */
-import { isJsonObject, parseStrictJson } from '@vouchbox/evidence';
+import { EXPORT_FILES, isJsonObject, parseStrictJson } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
+import { type ExportedJob, wholeFile } from './exported-job.ts';
 
 /** The position that the last replay page states: the end, more events to come, or no page. */
 export type HistoryEnd = 'terminal' | 'more' | 'unknown';
@@ -26,6 +27,12 @@ export function parseHistory(bytes: Uint8Array): History | HistoryProblem {
   const first = parseStrictJson(bytes.subarray(0, lineEnd(bytes, 0)));
   const isLines = first.kind === 'value' && isJsonObject(first.value) && !Object.hasOwn(first.value, 'events');
   return isLines ? parseLines(bytes) : parsePage(bytes);
+}
+
+/** The events of an export whose history was found good; none if there is none. */
+export function eventsOf({ files }: Pick<ExportedJob, 'files'>): readonly JobEvent[] {
+  const history = parseLines(wholeFile(files, EXPORT_FILES.events) ?? new Uint8Array());
+  return 'problem' in history ? [] : history.events;
 }
 
 /** Several files make one history, in the given order. */

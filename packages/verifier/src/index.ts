@@ -24,6 +24,7 @@ export {
   parseExport,
   wholeFile,
 } from './exported-job.ts';
+export { eventsOf } from './history.ts';
 export { relationOf, signedProofs } from './log-heads.ts';
 export type { LogExpectation, LogStanding } from './log-standing.ts';
 export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
