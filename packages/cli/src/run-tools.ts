@@ -1,12 +1,10 @@
 /** `vouchbox run --tool`: commands that answer what the program calls. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { RunTools, ToolCall } from '@vouchbox/client';
 import { TOOL_LIMIT_CEILINGS } from '@vouchbox/protocol';
 import { UsageError } from './failures/usage-error.ts';
-import { endGroup } from './service/end-group.ts';
-import { foreignEnvironment } from './service/environment.ts';
+import { endGroup, startCommand } from './service/foreign-command.ts';
 
 /** The most of what a command says about its failure; the client cuts it further. */
 const stderrBytesMax = 16 * 1024;
@@ -26,9 +24,8 @@ export function commandTools(given: readonly string[]): RunTools {
 /** What the command prints, as JSON or else as text. @throws Error with what it says on stderr if it fails */
 async function answerOf(command: string, words: unknown, { signal }: ToolCall): Promise<unknown> {
   signal.throwIfAborted();
-  const child = spawn('/bin/sh', ['-c', command], { env: foreignEnvironment(), detached: true });
-  // With whatever it has started: those hold its output open, too.
-  const end = () => endGroup(child.pid);
+  const child = startCommand(command);
+  const end = () => endGroup(child);
   signal.addEventListener('abort', end, { once: true });
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   // A command need not read its arguments.

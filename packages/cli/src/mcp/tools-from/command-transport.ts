@@ -2,13 +2,12 @@
  * A command of a shell that serves MCP over stdio. It leads a group of processes, so that whatever it has started ends with it:
  * else that would go on, and hold our pipes open. The library's own transport ends one process.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JSONRPCMessage, ReadBuffer, type Transport } from '@modelcontextprotocol/client';
 import { printableText } from '@vouchbox/protocol/vocabulary';
-import { endGroup } from '../../service/end-group.ts';
-import { foreignEnvironment } from '../../service/environment.ts';
+import { endGroup, startCommand } from '../../service/foreign-command.ts';
 
 /** How long it may take to end by itself, and then after the signal that asks it to. */
 const endMilliseconds = 2000;
@@ -20,8 +19,7 @@ export class CommandTransport implements Transport {
   readonly #command: string;
   /** Throws for a message that is too large. */
   readonly #buffer = new ReadBuffer();
-  readonly #exited = Promise.withResolvers<void>();
-  #hasExited = false;
+  readonly #exited = Promise.withResolvers<'exited'>();
   #child: ChildProcessWithoutNullStreams | null = null;
 
   constructor(command: string) {
@@ -29,15 +27,14 @@ export class CommandTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const child = spawn('/bin/sh', ['-c', this.#command], { env: foreignEnvironment(), detached: true });
+    const child = startCommand(this.#command);
     this.#child = child;
     child.stdin.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
     child.stderr.on('data', (chunk: Buffer) => process.stderr.write(printableText(chunk.toString())));
     child.once('exit', () => {
-      this.#hasExited = true;
-      endGroup(child.pid);
-      this.#exited.resolve();
+      endGroup(child);
+      this.#exited.resolve('exited');
     });
     child.once('close', () => this.onclose?.());
     await once(child, 'spawn');
@@ -55,8 +52,8 @@ export class CommandTransport implements Transport {
     this.#child = null;
     child.stdin.end();
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      await Promise.race([this.#exited.promise, sleep(endMilliseconds, undefined, { ref: false })]);
-      if (!this.#hasExited) endGroup(child.pid, signal);
+      const waited = await Promise.race([this.#exited.promise, sleep(endMilliseconds, 'late', { ref: false })]);
+      if (waited === 'late') endGroup(child, signal);
     }
     // A process that has left the group may hold them.
     child.stdout.destroy();
