@@ -154,9 +154,7 @@ class Page {
     const enclosed = taken?.files.get(EXPORT_FILES.publicKey);
     const pem = enclosed === undefined ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(enclosed);
     const isKeyEarly = taken === null && /^\s*sha256:/.test(this.#key.value);
-    return isKeyEarly
-      ? { pems: [], log: null, problem: null, isMismatch: false }
-      : pinnedKeysIn(this.#key.value.slice(0, keyCharactersMax), pem);
+    return pinnedKeysIn(isKeyEarly ? '' : this.#key.value.slice(0, keyCharactersMax), pem);
   }
 
   #show(files: Files, findings: Findings, keys: PinnedKeys): void {

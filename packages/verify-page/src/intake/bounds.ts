@@ -1,4 +1,5 @@
 /** How much the page takes. More is refused, so that no file can make it hang. */
+import { sizeText } from '@vouchbox/protocol/vocabulary';
 
 /** Bytes of everything together, after it was unpacked: more than an export with the longest history and outputs has. */
 export const totalBytesMax = 256 * 1024 * 1024;
@@ -26,22 +27,9 @@ export async function inflate(
     length += value.length;
     if (length > bytesMax) {
       void reader.cancel();
-      throw new IntakeProblem(
-        `The archive unpacks to more than ${bytesWords(totalBytesMax)}. No export is that large.`,
-      );
+      throw new IntakeProblem(`The archive unpacks to more than ${sizeText(totalBytesMax)}. No export is that large.`);
     }
     pieces.push(value);
   }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
-}
-
-/** 1536 bytes as `1.5 KiB`. */
-export function bytesWords(bytes: number): string {
-  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
-  const kib = bytes / 1024;
-  return kib < 1024 ? `${inWhole(kib)} KiB` : `${inWhole(kib / 1024)} MiB`;
-}
-
-function inWhole(amount: number): string {
-  return amount.toFixed(Number.isInteger(amount) ? 0 : 1);
 }

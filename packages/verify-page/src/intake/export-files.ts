@@ -11,8 +11,8 @@ import {
   parseStrictJson,
   readGraphFile,
 } from '@vouchbox/evidence';
-import { resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
-import { bytesWords, entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
+import { resultArtifactBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
+import { entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
 import { isTar, readTar } from './tar.ts';
 import { isZip, readZip } from './zip.ts';
 
@@ -81,7 +81,7 @@ async function readAll(dropped: readonly DroppedFile[]): Promise<Map<string, Uin
   if (dropped.length > entriesMax) throw new IntakeProblem(`These are more than ${entriesMax} files.`);
   const total = dropped.reduce((sum, { file }) => sum + file.size, 0);
   if (total > totalBytesMax)
-    throw new IntakeProblem(`This is more than ${bytesWords(totalBytesMax)}. No export is that large.`);
+    throw new IntakeProblem(`This is more than ${sizeText(totalBytesMax)}. No export is that large.`);
   const read = await Promise.all(dropped.map(async ({ path, file }) => ({ path, bytes: await bytesOf(file) })));
   const [only] = read;
   if (read.length === 1 && only !== undefined)
@@ -121,7 +121,7 @@ function bounded(files: Files): Files {
     const bytesMax = exportedFileBytesMax(path);
     if (bytesMax !== null && bytes.length > bytesMax) {
       throw new IntakeProblem(
-        `${path} has ${bytesWords(bytes.length)}. No export has one of more than ${bytesWords(bytesMax)}.`,
+        `${path} has ${sizeText(bytes.length)}. No export has one of more than ${sizeText(bytesMax)}.`,
       );
     }
   }

@@ -2,9 +2,9 @@
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import type { ExaminedCheck } from '@vouchbox/verifier';
 import type { Findings } from '../check/findings.ts';
-import { bytesWords } from '../intake/bounds.ts';
 import type { Files } from '../intake/export-files.ts';
 import { element, type Mark, mark, section } from './element.ts';
+import { bytesWords } from './words.ts';
 
 /** Longer texts are cut here, and whole in the download. */
 const shownCharactersMax = 60_000;

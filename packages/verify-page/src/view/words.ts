@@ -132,3 +132,14 @@ export function momentWords(at: unknown): unknown {
 export function durationWords(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(2)} s`;
 }
+
+/** 1536 bytes as `1.5 KiB`. */
+export function bytesWords(bytes: number): string {
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
+  const kib = bytes / 1024;
+  return kib < 1024 ? `${inWhole(kib)} KiB` : `${inWhole(kib / 1024)} MiB`;
+}
+
+function inWhole(amount: number): string {
+  return amount.toFixed(Number.isInteger(amount) ? 0 : 1);
+}
