@@ -127,8 +127,9 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
     }
     if (complete) return;
     // What is written here nudges, so a page that is not full is the last for now. What another node writes may not.
-    const isLast = last === undefined || (events.length < followLimit && store.isUnderWay(key));
-    if (isLast) await arrival(store, nudge, store.isUnderWay(key) ? null : topic);
+    const runsHere = store.isUnderWay(key);
+    const isLast = last === undefined || (events.length < followLimit && runsHere);
+    if (isLast) await arrival(store, nudge, runsHere ? null : topic);
   }
 }
 
