@@ -5,7 +5,6 @@ import {
   type CancellationAnswer,
   type ErrorCode,
   type FoldedResult,
-  type GradingDetail,
   isTerminal,
   type JobDetail,
   type JobEvent,
@@ -30,12 +29,14 @@ import { bodyOf, LongJson } from '../job/body.ts';
 import type { Gradings } from '../job/gradings.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
+import type { Sessions } from '../job/sessions.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
 import { createApp, type ServiceFacts, UNLISTED_REFUSAL } from './app.ts';
 import { type ListenOptions, listen } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
+import { memoryGradings } from './gradings.fixture.ts';
 import { MEMORY_LOG } from './log.fixture.ts';
 import type { Page } from './pages/built-pages.ts';
 import { memorySessions } from './sessions.fixture.ts';
@@ -66,7 +67,7 @@ export interface TestServerOptions {
   /** Null for a service that keeps none. */
   readonly publicLog?: Partial<PublicLog> | null;
   readonly gradings?: Partial<Gradings>;
-  readonly sessions?: Parameters<typeof memorySessions>[1];
+  readonly sessions?: Partial<Sessions>;
   readonly address?: ListenOptions;
   /** A kind that is asked before the legacy keys. */
   readonly credentials?: readonly CredentialKind[];
@@ -93,9 +94,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   const permits = createPermits({ body: WIDE, wait: WIDE, stream: WIDE, response: WIDE, ...options.permits });
   const access = accessOf(options.credentials ?? []);
   const app = createApp({
-    jobs: { ...memoryJobs(submissions), ...options.jobs },
-    ...{ gradings: { ...memoryGradings(), ...options.gradings }, sessions: memorySessions(ANSWER, options.sessions) },
-    blobs: { ...memoryBlobs(), ...options.blobs },
+    ...storesOf(options, submissions),
     access,
     tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
     capacity: { permits, rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }) },
@@ -106,11 +105,12 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     metricsToken: options.metricsToken ?? null,
     allowedOrigins: options.allowedOrigins ?? [],
     pages: options.pages ?? [],
-    publicLog: options.publicLog === null ? null : { ...MEMORY_LOG, ...options.publicLog },
     ...(options.rate && { logRate: options.rate }),
+    stopping: stopping.signal,
     ...(options.bounds && { bounds: options.bounds }),
     connectionsOfPeer: TRANSPORT_BOUNDS.connectionsOfPeer,
-    ...{ stopping: stopping.signal, isEmbedded: false, servesApi: true },
+    isEmbedded: false,
+    servesApi: true,
     observer: options.observer ?? NO_OBSERVER,
   });
   const { url, port } = await listen(app, options.address ?? { host: '127.0.0.1', port: 0 });
@@ -127,6 +127,17 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
       await app.close();
       for (const line of log) if (line['msg'] === UNLISTED_REFUSAL) throw new Error(JSON.stringify(line));
     },
+  };
+}
+
+/** What the routes read and change, in memory, but for what a test gives. */
+function storesOf({ jobs, gradings, sessions, blobs, publicLog }: TestServerOptions, submissions: Submission[]) {
+  return {
+    jobs: { ...memoryJobs(submissions), ...jobs },
+    gradings: { ...memoryGradings(ANSWER), ...gradings },
+    sessions: { ...memorySessions(ANSWER), ...sessions },
+    blobs: { ...memoryBlobs(), ...blobs },
+    publicLog: publicLog === null ? null : { ...MEMORY_LOG, ...publicLog },
   };
 }
 
@@ -283,27 +294,6 @@ function memoryBlobs(): Blobs {
       if (caller.tenant !== 'acme' || sha256 !== BLOB) throw missing();
       return { bytes: 0, async *pieces() {} };
     },
-  };
-}
-
-/** The gradings of acme: one, which has ended. */
-function memoryGradings(): Gradings {
-  const { created_at } = ANSWER;
-  const grading = (grading_id: string): GradingDetail => {
-    if (grading_id !== 'grading_x') throw new ServiceError('grading_not_found', 'No such grading.');
-    const counts = { programs: 1, tests: 1, runs: 1, runs_ended: 1, graded: [] };
-    const end = { finished_at: created_at, cancellation_requested: false };
-    return { grading_id, status: 'finished', created_at, ...end, ...counts };
-  };
-  return {
-    submit: async () => ({
-      answer: { grading_id: 'grading_x', status: 'running', created_at, grading_url: '/', events_url: '/' },
-      replayed: false,
-    }),
-    list: async () => ({ items: [], next_cursor: null }),
-    detail: async (_caller, grading_id) => grading(grading_id),
-    cancel: async (_caller, grading_id) => ({ ...grading(grading_id), already_terminal: true }),
-    events: async (_caller, grading_id) => ({ items: [], next_cursor: grading(grading_id) && null }),
   };
 }
 

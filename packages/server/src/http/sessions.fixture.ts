@@ -4,10 +4,7 @@ import { ServiceError } from '../ground/service-error.ts';
 import type { Sessions } from '../job/sessions.ts';
 
 /** The sessions of acme's principal: one, named `one`. */
-export function memorySessions(
-  { created_at }: Pick<SubmissionAnswer, 'created_at'>,
-  others: Partial<Sessions> = {},
-): Sessions {
+export function memorySessions({ created_at }: Pick<SubmissionAnswer, 'created_at'>): Sessions {
   const session = (name: string): Session => {
     if (name !== 'one') throw new ServiceError('session_not_found', 'The principal has no such session.');
     const jobs = { last_job_id: null, running_job_id: null };
@@ -17,6 +14,5 @@ export function memorySessions(
     list: async () => ({ items: [session('one')] }),
     session: async (_caller, name) => session(name),
     remove: async (_caller, name) => ({ name: session(name).name, removed: true }),
-    ...others,
   };
 }
