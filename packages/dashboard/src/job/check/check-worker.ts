@@ -32,5 +32,5 @@ globalThis.addEventListener('message', ({ data }: MessageEvent<CheckMessage>) =>
 async function answerTo(message: Exclude<CheckMessage, { readonly kind: 'events' }>): Promise<CheckAnswer> {
   return message.kind === 'check'
     ? { kind: 'checked', checked: await checkWhole(events, message.record) }
-    : { kind: 'file', file: await evidenceFile(events, message.record) };
+    : { kind: 'file', file: evidenceFile(events, message.record) };
 }

@@ -5,8 +5,8 @@
  */
 import { type ExportChoice, encodeBase64, exportFiles, sha256Hex } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
+import { zipSync } from 'fflate';
 import { exportSource, type RecordToCheck, type SignedRecord } from './check-record.ts';
-import { zipOf } from './zip.ts';
 
 /** What the thread is given beside the events. */
 export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signed'>, ExportChoice {
@@ -19,17 +19,17 @@ export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signe
 /** A multiple of three, so that the pieces are one base64 text together. */
 const pieceBytes = 3 * 2 ** 20;
 
+/** The first day that the format has: equal files make equal archives. */
+const FIRST_DAY = new Date(1980, 0, 1);
+
 /** @throws ExportFailure if what the service gave is no export */
-export async function evidenceFile(
-  events: readonly JobEvent[],
-  { page, program, blobs, ...record }: RecordToExport,
-): Promise<Blob> {
-  const files = new Map<string, Uint8Array>();
+export function evidenceFile(events: readonly JobEvent[], { page, program, blobs, ...record }: RecordToExport): Blob {
+  const files: Record<string, Uint8Array> = {};
   for (const [path, content] of exportFiles({ ...exportSource(events, record), blobs }, { program })) {
     // Every content is in memory here: what was not found was left out.
-    if (content instanceof Uint8Array) files.set(`${record.job_id}/${path}`, content);
+    if (content instanceof Uint8Array) files[`${record.job_id}/${path}`] = content;
   }
-  const archive = await zipOf(files);
+  const archive = zipSync(files, { mtime: FIRST_DAY });
   if (page === null) return new Blob([archive]);
   const pieces: string[] = [];
   for (let at = 0; at < archive.length; at += pieceBytes)
