@@ -37,14 +37,13 @@ const noteUse = prepared((db, { key_id, node }: { key_id: string; node: number }
 
 const lockUse = prepared((db) => db.selectFrom('holders').select('turn').forUpdate());
 
-const selectOther = prepared((db, { key_id, node }: { key_id: string; node: number }) =>
+const selectOthers = prepared((db, { key_id, node }: { key_id: string; node: number }) =>
   db
     .selectFrom('nodes')
     .select('signs_with')
     .where('signs_with', '!=', key_id)
     .where('node', '!=', node)
-    .where(sql<boolean>`lease_until >= now()`)
-    .limit(sql.lit(1)),
+    .where(sql<boolean>`lease_until >= now()`),
 );
 
 const selectKeys = prepared((db) =>
@@ -59,9 +58,9 @@ export interface KeyRegistration extends RegisteredKey {
 }
 
 /**
- * Says which key this node signs with. If a living node signs with another key, that key is returned and nothing is stored. A
- * rotation replaces the key of this node, whatever the others use. Every node can then check what retired keys signed, such as
- * before the store had several nodes.
+ * Says which key this node signs with. If a living node signs with a key that this one does not replace, that key is
+ * returned and nothing is stored. A rotation replaces the key of this node, whatever the others use. Every node can then
+ * check what retired keys signed, such as before the store had several nodes.
  */
 export async function registerKey(
   db: StoreDatabase,
@@ -69,12 +68,30 @@ export async function registerKey(
 ): Promise<string | null> {
   const node = requireNode(db);
   await lockUse.first(db, {});
-  const other = await selectOther.first(db, { key_id: key.key_id, node });
-  if (other !== null && !isRotation) return other.signs_with;
+  const other = isRotation ? null : await foreignKey(db, { ...key, retired }, node);
+  if (other !== null) return other;
   for (const one of retired.toReversed()) insertRetired.send(db, one);
   insertKey.send(db, key);
   noteUse.send(db, { key_id: key.key_id, node });
   return null;
+}
+
+/**
+ * A key of a living node that this one does not replace; null if there is none. A node keeps the key that it named last until it
+ * signs with the next: after a rotation another may start first. What was replaced itself replaces nothing, whoever has it.
+ */
+async function foreignKey(
+  db: StoreDatabase,
+  { key_id, retired }: Omit<KeyRegistration, 'isRotation'>,
+  node: number,
+): Promise<string | null> {
+  const others = (await selectOthers.all(db, { key_id, node })).flatMap(({ signs_with }) => signs_with ?? []);
+  const known = others.length === 0 ? [] : (await selectKeys.all(db, {})).map((key) => key.key_id);
+  const isReplaced = (other: string) =>
+    known.includes(key_id)
+      ? known.indexOf(other) < known.indexOf(key_id)
+      : retired.some((former) => former.key_id === other);
+  return others.find((other) => !isReplaced(other)) ?? null;
 }
 
 /** The public halves of all keys that a node of this store ever signed with, oldest first. */

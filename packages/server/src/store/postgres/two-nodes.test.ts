@@ -376,3 +376,19 @@ test('a node takes both jobs of a pair or leaves them to one that can run both, 
     [input.job_id, peer.job_id].toSorted(),
   );
 });
+
+test('a node starts with a key that replaces that of living nodes, and not with one that was replaced or is foreign', async () => {
+  await using one = await node();
+  await using other = await node();
+  await using again = await node();
+  await using late = await node();
+  const half = (key_id: string) => ({ key_id, public_key_pem: `public half of ${key_id}` });
+  const starts = ({ fleet }: Store, key_id: string, ...retired: string[]) =>
+    fleet?.registerKey({ ...half(key_id), isRotation: false, retired: retired.map(half) });
+  for (const store of [one, other]) expect(await starts(store, 'first')).toBeNull();
+  expect(await starts(again, 'foreign')).toBe('first');
+  expect(await starts(again, 'second', 'first')).toBeNull();
+  expect(await starts(late, 'first', 'second')).toBe('second');
+  expect(await starts(late, 'third', 'second')).toBe('first');
+  expect(await starts(late, 'second')).toBeNull();
+});
