@@ -89,12 +89,12 @@ export const CONSTRUCTS: readonly Construct[] = [
     ],
   },
   {
-    name: 'imports of the query builder are found by their addresses',
+    name: 'imports are found by their addresses',
     work: 'start',
     without: [
       {
-        file: `${SERVER}/store/threads/near-imports.ts`,
-        from: "if (!specifier.startsWith('.') ||",
+        file: `${SERVER}/ground/near-imports.ts`,
+        from: "if (!conditions.includes('import') ||",
         to: "if (specifier !== '' ||",
       },
     ],

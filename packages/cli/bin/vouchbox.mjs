@@ -36,6 +36,7 @@ function keepCompiled() {
 
 if (isNewEnough()) {
   keepCompiled();
+  await import('@vouchbox/server/near-imports');
   const { main } = await import('../src/vouchbox.ts');
   await main(process.argv);
 } else {

@@ -119,7 +119,8 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   for (const loop of removals) parts.use(loop);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
-  const shared = { ...ground, signing: known, keys, telemetry, build: readingBuild(log) };
+  const build = readingBuild(log);
+  const shared = { ...ground, signing: known, keys, telemetry, build: build.known };
   const { jobs, gradings, blobs, dispatcher, canaries, startCanaries, grading, history, schemas } =
     await openJobs(shared);
   parts.use(schemas);
@@ -131,6 +132,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const app = await openHttp({ ...shared, jobs, gradings, blobs, canaries, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
+  build.start();
   const { lost } = await membership.join(
     { config, cells, signing, dispatcher, canaries },
     { store, history, dispatcher, log },
@@ -149,17 +151,18 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   return { url, host, port, hasCallers, lost, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Nothing waits for it: jobs that end before are signed without it. */
-function readingBuild(log: Log): () => BuildDigests | null {
+/** Nothing waits for it, so it starts when the port is open: jobs that end before are signed without it. */
+function readingBuild(log: Log): { readonly known: () => BuildDigests | null; readonly start: () => void } {
   let read: BuildDigests | null = null;
-  readBuildDigests().then(
-    (digests) => {
-      read = digests;
-    },
-    (error: unknown) =>
-      log.warn({ err: error }, 'the files of this service cannot be read, so nothing signed has their digest'),
-  );
-  return () => read;
+  const start = () =>
+    readBuildDigests().then(
+      (digests) => {
+        read = digests;
+      },
+      (error: unknown) =>
+        log.warn({ err: error }, 'the files of this service cannot be read, so nothing signed has their digest'),
+    );
+  return { known: () => read, start: () => void start() };
 }
 
 /** While the service drains, the end of a job starts no new parked cell. */

@@ -1,12 +1,15 @@
 /** The WebSocket server: handshakes that passed the listener go through the router like any request. */
 import { EventEmitter } from 'node:events';
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { STREAM_CLOSE_CODES, toolAnswerBodyBytesMax } from '@vouchbox/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from '../connections/connections.ts';
 import type { Upgrades } from '../connections/listener.ts';
+
+/** An import would load Node's client of `fetch` too, of which the module exports parts. */
+const { ServerResponse } = process.getBuiltinModule('node:http');
 
 /** Headers of every answer to a known caller, which the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];

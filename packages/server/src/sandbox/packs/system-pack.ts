@@ -1,24 +1,18 @@
 /** The runtime pack that every host has: its own `/usr`, read-only, and the interpreters found there. */
 
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { sha256Hex } from '@vouchbox/evidence';
 import { GUEST } from '../cell/description.ts';
 import { type Pack, SYSTEM_PACK } from '../cell/pack.ts';
+import { versionOf } from '../kernel/host/executable.ts';
 import { SYSTEM_LANGUAGES } from '../program/language-runs.ts';
-
-const run = promisify(execFile);
 
 /**
  * The host's own interpreters, read-only: `/usr/bin/python3`, `/bin/bash`, and the Node that this service runs on. Its
  * version and digest cover the versions that those interpreters report; the host's `/usr` itself is not hashed.
  */
 export async function systemPack(): Promise<Pack> {
-  const [python, bash] = await Promise.all([
-    firstLine('/usr/bin/python3', ['-I', '--version']),
-    firstLine('/bin/bash', ['--version']),
-  ]);
+  const [python, bash] = await Promise.all([firstLine('/usr/bin/python3'), firstLine('/bin/bash')]);
   const versions = [python, `Node ${process.version}`, bash];
   const binds = [
     ...['/usr', ...mountsBelow('/usr')].map((path) => ({ source: path, destination: path })),
@@ -49,10 +43,10 @@ function unescaped(path: string): string {
   return path.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-async function firstLine(path: string, args: readonly string[]): Promise<string> {
+/** What an interpreter reports as its version; of one that is not there, that. */
+async function firstLine(path: string): Promise<string> {
   try {
-    const { stdout } = await run(path, [...args], { timeout: 5000 });
-    return stdout.split('\n')[0] ?? '';
+    return (await versionOf(path, /^(.+)/)) ?? '';
   } catch {
     return `${path} is missing`;
   }

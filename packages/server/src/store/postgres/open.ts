@@ -49,7 +49,7 @@ export function openPostgresStore({
 
 /** Loaded here, because a store in a file needs neither the driver nor the query builder on this thread. */
 async function openFleet(options: { url: string; node: number; onProblem: ThreadedStoreOptions['onProblem'] }) {
-  await import('../threads/near-imports.ts');
+  await import('../../ground/near-imports.ts');
   const { PostgresFleet } = await import('./fleet.ts');
   return await PostgresFleet.open(options);
 }

@@ -1,7 +1,7 @@
 /** The entry of the thread that changes the store. It exports nothing, and serves the port that it was started with. */
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
-import '../../threads/near-imports.ts';
+import '../../../ground/near-imports.ts';
 import { serveStore } from '../../threads/store-thread.ts';
 import type { PostgresThreadData } from './thread-data.ts';
 

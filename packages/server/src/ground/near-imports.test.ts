@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const run = promisify(execFile);
+
+/** Loads what a service loads, and prints what each import found. */
+const LOADER = `
+  import { registerHooks } from 'node:module';
+  if (process.argv[1] === 'near') await import('./near-imports.ts');
+  const found = {};
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const resolved = nextResolve(specifier, context);
+      found[specifier + ' of ' + context.parentURL + ' by ' + context.conditions] = resolved.url;
+      return resolved;
+    },
+  });
+  const modules = ['../service.ts', '../start/open-sandbox.ts', '../http/app.ts', '../store/sqlite/threads/writer.ts'];
+  for (const module of modules) await import(module);
+  process.stdout.write(JSON.stringify({ found, builtins: process.moduleLoadList }));`;
+
+interface Loaded {
+  /** The address that each import found. */
+  readonly found: Readonly<Record<string, string>>;
+  /** What of Node itself was loaded. */
+  readonly builtins: readonly string[];
+}
+
+async function load(imports: 'near' | 'usual'): Promise<Loaded> {
+  const words = ['--input-type=module', '--eval', LOADER, imports];
+  const { stdout } = await run(process.execPath, words, { cwd: import.meta.dirname, maxBuffer: 2 ** 24 });
+  return JSON.parse(stdout) as Loaded;
+}
+
+test('every import of a service finds the file that Node finds', async () => {
+  const [near, usual] = await Promise.all([load('near'), load('usual')]);
+  expect(Object.keys(usual.found).length).toBeGreaterThan(1000);
+  expect(near.found).toEqual(usual.found);
+});
+
+test('a start does not load the client of fetch', async () => {
+  const { builtins } = await load('near');
+  expect(builtins.filter((name) => name.endsWith('/undici'))).toEqual([]);
+});
