@@ -5,7 +5,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
 import { PAGES } from '@vouchbox/protocol';
 import { etagOf } from '../request/etag.ts';
 
@@ -14,11 +13,15 @@ export interface PageFile {
   /** The path that it is served at. */
   readonly path: string;
   readonly mediaType: string;
-  /** Made of what is compressed, where that is kept. */
+  readonly plain: Form;
+  /** Null where compression saves nothing. */
+  readonly gzip: Form | null;
+}
+
+/** What is sent of a file, as it is or compressed. Both are kept, so that no request makes one of the other. */
+interface Form {
   readonly bytes: Buffer;
-  /** The content, compressed; null where compression saves nothing. */
-  readonly gzip: Buffer | null;
-  /** A strong entity tag of the content, in quotes. */
+  /** A strong entity tag of these bytes, in quotes. RFC 9110 § 8.8.3.3. */
   readonly etag: string;
 }
 
@@ -63,24 +66,19 @@ export function readBuiltPages(directory = BUILT): readonly Page[] {
         .filter((name) => extname(name) in MEDIA_TYPES && name !== front)
         .map((name) => read(name, `${path}/${name}`));
       const files = new Map(below.map((file) => [file.path, file]));
-      return { path, hasViews, html, files, policy: policyOf(html.bytes.toString()) };
+      return { path, hasViews, html, files, policy: policyOf(html.plain.bytes.toString()) };
     },
   );
 }
 
-/** Only what is compressed is kept where there is such: few clients want anything else, and theirs is made of it. */
 function readFile(file: string, path: string): PageFile {
-  const gzip = existsSync(`${file}.gz`) ? readFileSync(`${file}.gz`) : null;
-  const kept = gzip ?? readFileSync(file);
-  return {
-    path,
-    mediaType: MEDIA_TYPES[extname(file)] as string,
-    get bytes() {
-      return gzip === null ? kept : gunzipSync(gzip);
-    },
-    gzip,
-    etag: etagOf(kept),
-  };
+  const gzip = existsSync(`${file}.gz`) ? readForm(`${file}.gz`) : null;
+  return { path, mediaType: MEDIA_TYPES[extname(file)] as string, plain: readForm(file), gzip };
+}
+
+function readForm(file: string): Form {
+  const bytes = readFileSync(file);
+  return { bytes, etag: etagOf(bytes) };
 }
 
 /** The policy of a page that loads files of its own and asks the service for data, and nothing else. */

@@ -107,6 +107,25 @@ describe('a file that a page loads', () => {
   });
 });
 
+test('each form of a file has a tag of its own, and a client that has one form is sent the other', {
+  tags: ['Pages-2'],
+}, async () => {
+  const ask = async (coding: string, tag = '"none"') => {
+    const head = `HEAD /docs/operating/start.html HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${coding}\r\nIf-None-Match: ${tag}\r\nConnection: close\r\n\r\n`;
+    const answer = (await rawExchange(server.port, head)).toString('latin1');
+    expect(answer).toMatch(/^vary: Accept-Encoding\r$/im);
+    return { status: answer.slice(9, 12), tag: /^etag: (.*)\r$/im.exec(answer)?.[1] ?? '' };
+  };
+  const gzip = await ask('gzip');
+  const plain = await ask('identity');
+  expect(gzip.tag).not.toBe(plain.tag);
+  expect([await ask('gzip', gzip.tag), await ask('identity', plain.tag)]).toEqual([
+    { ...gzip, status: '304' },
+    { ...plain, status: '304' },
+  ]);
+  expect([await ask('gzip', plain.tag), await ask('identity', gzip.tag)]).toEqual([gzip, plain]);
+});
+
 describe('the documents', () => {
   test('are a page at their own address and one for each below it, under the policy of a page', {
     tags: ['Pages-2'],

@@ -54,11 +54,11 @@ const ASSET_HEADERS = {
 };
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile): FastifyReply {
-  reply.header('etag', file.etag).header('vary', 'Accept-Encoding');
-  if (hasIt(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
-  const isGzip = file.gzip !== null && takesGzip(request.headers['accept-encoding']);
-  if (isGzip) reply.header('content-encoding', 'gzip');
-  const bytes = isGzip ? (file.gzip as Buffer) : file.bytes;
+  const gzip = takesGzip(request.headers['accept-encoding']) ? file.gzip : null;
+  const { bytes, etag } = gzip ?? file.plain;
+  reply.header('etag', etag).header('vary', 'Accept-Encoding');
+  if (hasIt(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (gzip !== null) reply.header('content-encoding', 'gzip');
   return reply.header('content-type', file.mediaType).header('content-length', bytes.length).send(bytes);
 }
 
