@@ -53,14 +53,13 @@ const DEEDS = [
 const PAYLOADS = BREAKS.flatMap((breaks) => DEEDS.map((deed) => breaks + deed));
 
 test(`${PAYLOADS.length} payloads in every text that a client sends are inert`, {
-  timeout: 120_000,
   tags: ['IDEM-10', 'STORE-10'],
 }, async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const bystander = admission({ tenant: 'bystander' });
   await store.admit(bystander);
-  for (const payload of PAYLOADS) {
+  const isInert = async (payload: string): Promise<void> => {
     const key = { tenant: payload, job_id: `job_${payload}` };
     const requested_spec = {
       ...SPEC,
@@ -87,7 +86,9 @@ test(`${PAYLOADS.length} payloads in every text that a client sends are inert`, 
       before.created_at > bystander.created_at ? [bystander.job_id] : [],
     );
     expect(await store.credential(payload)).toBeNull();
-  }
+  };
+  // Those of one way to break out go together, so that they share commits.
+  for (const breaks of BREAKS) await Promise.all(DEEDS.map((deed) => isInert(breaks + deed)));
   expect(await store.job(bystander)).toMatchObject({ status: 'queued', tenant: 'bystander' });
   expect(await store.counts()).toMatchObject({ queued: 1, running: 0, outbox: PAYLOADS.length });
 });
