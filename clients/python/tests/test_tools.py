@@ -13,7 +13,7 @@ import pytest
 
 from service import Service
 from vouchbox import AsyncClient, Client, EvidenceFailure, InvalidRequest, RunResult, Tool, ToolCall
-from vouchbox.contract import Event
+from vouchbox.contract import Event, JobSubmission
 from vouchbox.tool_schema import arguments_schema
 
 Run = Callable[..., RunResult]
@@ -225,6 +225,65 @@ def test_a_job_that_was_submitted_before_has_tools_run_only_for_calls_that_are_o
         result = client.run(body, idempotency_key="again", tools={"it": note})
         assert (result.job_id, result.stdout, ran) == (stored.job_id, "before now\n", [2])
         assert client.tool_calls(stored.job_id)["next_cursor"] is None
+
+
+TWICE = "for n in range(2):\n    print(tools.next(n=n))"
+
+
+def asking(code: str) -> JobSubmission:
+    return {"language": "python", "code": code, "tools": [{"name": "next"}], "limits": {"wall_seconds": 60}}
+
+
+def saying(word: str) -> Callable[[int], str]:
+    return lambda n: f"{word} {n}"
+
+
+@pytest.fixture(params=["Client", "AsyncClient"])
+def answer(request: pytest.FixtureRequest, service: Service, api_key: str) -> Callable[..., None]:
+    def answered(job_id: str, **options: Any) -> None:
+        if request.param == "Client":
+            with Client(service.url, api_key) as client:
+                return client.answer_tool_calls(job_id, **options)
+
+        async def main() -> None:
+            async with AsyncClient(service.url, api_key) as client:
+                await client.answer_tool_calls(job_id, **options)
+
+        asyncio.run(main())
+
+    return answered
+
+
+def test_a_job_that_was_submitted_is_answered_by_whoever_comes_where_nobody_has_answered(
+    answer: Callable[..., None], service: Service, api_key: str
+) -> None:
+    def approve(call: ToolCall) -> object:
+        if call.arguments["n"] == 1:
+            raise ValueError("whoever approves has left")
+        return True
+
+    with Client(service.url, api_key) as client:
+        job_id = client.submit(asking(TWICE)).job_id
+        with pytest.raises(ValueError, match="has left"):
+            answer(job_id, tools={"next": saying("first")}, approve=approve)
+        answer(job_id, tools={"next": saying("second")})
+        assert client.result(job_id).stdout == "first 0\nsecond 1\n"
+        answer(job_id, tools={})
+
+
+def test_a_job_that_was_submitted_is_answered_from_a_history(
+    answer: Callable[..., None], service: Service, api_key: str
+) -> None:
+    with Client(service.url, api_key) as client:
+        first = client.run(asking(TWICE), tools={"next": saying("then")})
+        events = list(client.follow(first.job_id))
+        again = client.submit(asking(TWICE)).job_id
+        answer(again, replay=events)
+        assert client.result(again).stdout == first.stdout == "then 0\nthen 1\n"
+        other = client.submit(asking("tools.next(n=7)")).job_id
+        with pytest.raises(EvidenceFailure, match="call 1 is"):
+            answer(other, replay=events)
+        client.cancel(other)
 
 
 def test_a_name_that_the_service_does_not_take_is_refused(run: Run) -> None:

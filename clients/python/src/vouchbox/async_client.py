@@ -12,6 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import httpx
 
+from . import answering as _answering
 from . import follow as _follow
 from . import grade as _grade
 from . import gradings as _gradings
@@ -243,6 +244,7 @@ class AsyncClient(_Driver[Session]):
     canary = _awaiting(_jobs.canary)
     tool_calls = _awaiting(_tools.tool_calls)
     answer_tool_call = _awaiting(_tools.answer_tool_call)
+    answer_tool_calls = _awaiting(_answering.answer_tool_calls)
     sessions = _awaiting(_sessions.sessions)
     remove_session = _awaiting(_sessions.remove_session)
     public_key = _awaiting(_jobs.public_key)

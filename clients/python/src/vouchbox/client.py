@@ -13,6 +13,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import httpx
 
+from . import answering as _answering
 from . import follow as _follow
 from . import grade as _grade
 from . import gradings as _gradings
@@ -222,6 +223,7 @@ class Client(_Driver[Session]):
     canary = _blocking(_jobs.canary)
     tool_calls = _blocking(_tools.tool_calls)
     answer_tool_call = _blocking(_tools.answer_tool_call)
+    answer_tool_calls = _blocking(_answering.answer_tool_calls)
     sessions = _blocking(_sessions.sessions)
     remove_session = _blocking(_sessions.remove_session)
     public_key = _blocking(_jobs.public_key)

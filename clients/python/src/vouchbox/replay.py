@@ -25,6 +25,7 @@ class ToolReplay:
     """Answers the calls of one job from the events of an earlier one."""
 
     failure: Exception | None = None
+    is_over = False
 
     def __init__(self, session: Session, job_id: str, events: Sequence[Event]) -> None:
         self._session = session
@@ -51,6 +52,7 @@ class ToolReplay:
 
     def end(self) -> None:
         """Nobody waits for an answer any more."""
+        self.is_over = True
 
     def _answer(self) -> Flow[None]:
         """Gives the answers whose turn it is: none goes before those that went before it."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .answering import answering_for
 from .contract import Event, FileContent, IsolationClass, JobSubmission, LimitsInput, ToolLimitsInput
 from .effects import Call, Flow, TakeTurn
 from .failures import EvidenceFailure, ServiceFailure, TransportFailure, VouchboxError
@@ -162,10 +163,16 @@ class _Run:
         return parse_result(told) if told is not None else (yield from wait(self.session, submitted.job_id))
 
     def _answering(self, submitted: Submitted) -> ToolRunner | ToolReplay:
-        if self.replay is not None:
-            return ToolReplay(self.session, submitted.job_id, self.replay)
-        tools = self.tools or {}
-        return ToolRunner(self.session, submitted.job_id, submitted.replayed, tools, self.approve, self.tools_at_once)
+        return answering_for(
+            self.session,
+            submitted.job_id,
+            is_replayed=submitted.replayed,
+            tools=self.tools,
+            approve=self.approve,
+            tools_at_once=self.tools_at_once,
+            replay=self.replay,
+            break_off=self.abandon,
+        )
 
     def _waited(self) -> Flow[Result]:
         """Uses one request, if the service can wait and tell the receipt in it."""

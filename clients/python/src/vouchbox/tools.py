@@ -13,9 +13,8 @@ from typing import Any, TypeAlias, cast
 
 from .contract import Event, JobSubmission, ToolAnswerTaken, ToolCalls, ToolDescription, ToolLimitsInput
 from .effects import Begin, Call, Flow, Invoke, Request, Running
-from .failures import ServiceFailure, TransportFailure, VouchboxError
-from .jobs import cancel_request
-from .session import Session, call, decode, exchange, job_path, read
+from .failures import ServiceFailure, TransportFailure
+from .session import Session, call, decode, job_path, read
 from .submission import body_of
 from .answer_check import check_answer
 from .tool_schema import Schema, arguments_schema
@@ -119,9 +118,10 @@ class ToolRunner:
     tools: Tools
     approve: Approve | None
     at_once: int
+    break_off: Callable[[], Flow[None]]
     failure: Exception | None = None
     """The first error for which the run ends."""
-    _is_over: bool = False
+    is_over: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _waiting: deque[ToolCall] = field(default_factory=deque[ToolCall])
     _running: list[Running] = field(default_factory=list[Running])
@@ -144,7 +144,7 @@ class ToolRunner:
 
     def end(self) -> None:
         """Nobody waits for an answer any more."""
-        self._is_over = True
+        self.is_over = True
         for running in self._running:
             running.cancel()
 
@@ -157,20 +157,17 @@ class ToolRunner:
 
     def _next(self) -> ToolCall | None:
         with self._lock:
-            if self._waiting and not self._is_over and self.failure is None:
+            if self._waiting and not self.is_over and self.failure is None:
                 return self._waiting.popleft()
             self._workers -= 1
             return None
 
     def _fail(self, failure: Exception) -> Flow[None]:
         """The run ends with this error. Whoever follows the job hears of its end."""
-        if self._is_over or self.failure is not None:
+        if self.is_over or self.failure is not None:
             return
         self.failure = failure
-        try:
-            yield from exchange(cancel_request(self.job_id))
-        except VouchboxError:
-            return
+        yield from self.break_off()
 
     def _answer(self, waiting: ToolCall) -> Flow[None]:
         # A job that was submitted before may have been answered then. A tool does not run a second time for nothing.
@@ -200,7 +197,7 @@ class ToolRunner:
                 raise
             yield from self._send(waiting, _error(f"its result was not taken: {failure}"))
         except TransportFailure:
-            if not self._is_over:
+            if not self.is_over:
                 raise
 
 
