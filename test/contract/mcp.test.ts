@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Client as PresentClient, StreamableHTTPClientTransport as PresentHttp } from '@modelcontextprotocol/client';
 import { StdioClientTransport as PresentStdio } from '@modelcontextprotocol/client/stdio';
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -373,6 +373,24 @@ describe('vouchbox mcp', () => {
     const { command, args } = mcpServers.vouchbox;
     const found = spawnSync(command, args, { cwd: '/', env: { ...environment(), PATH: '/usr/bin:/bin' }, input: '' });
     expect([found.status, found.stdout.toString()]).toEqual([0, '']);
+  });
+
+  test('config passes on which tools programs may call, and which keys are trusted', async () => {
+    const from = ['mcp', 'config', 'claude', '--tools-from', 'npx -y files /data'];
+    const { stdout } = await vouchbox([
+      ...from,
+      '--allow-tool',
+      'read',
+      '--allow-tool',
+      '*',
+      '--public-key',
+      'key.pem',
+    ]);
+    const { mcpServers } = JSON.parse(stdout) as { mcpServers: { vouchbox: { args: string[] } } };
+    const tools = ['--tools-from=npx -y files /data', '--allow-tool=read', '--allow-tool=*'];
+    expect(mcpServers.vouchbox.args).toEqual(['mcp', `--public-key=${resolve('key.pem')}`, ...tools]);
+    const { code, stderr } = await vouchbox(from);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('give --allow-tool')]);
   });
 
   test('config says what it leaves out, and names the service in use', async () => {

@@ -4,7 +4,6 @@ import { Argument, type Command } from 'commander';
 import type { AdapterCommandOptions } from '../adapter.ts';
 import type { ConfiguredProgram } from '../mcp/client-configuration.ts';
 import type { McpOptions } from '../mcp/mcp.ts';
-import type { AccessOptions } from '../service/service-access.ts';
 import { collect, ending, port, withAccess, withJson } from './options.ts';
 
 /** The names stand here, because the code behind them is loaded with its command. */
@@ -33,10 +32,10 @@ export function addMcp(program: Command, version: string): void {
     .command('config')
     .description('print what to paste into the settings of claude, cursor or vscode')
     .addArgument(new Argument('<program>', 'whose settings').choices(CONFIGURED_PROGRAMS))
-    .action(async (asked: ConfiguredProgram, _options: AccessOptions, own: Command) => {
+    .action(async (asked: ConfiguredProgram, _options: object, own: Command) => {
       const { mcpConfiguration } = await import('../mcp/mcp.ts');
       // The command above has the same options, and takes them.
-      process.exitCode = mcpConfiguration(asked, own.optsWithGlobals<AccessOptions>());
+      process.exitCode = mcpConfiguration(asked, own.optsWithGlobals<McpOptions>());
     });
   withJson(withAccess(command));
   withJson(withAccess(config));

@@ -8,6 +8,8 @@ export interface ServedBy {
   readonly profile: string | null;
   /** The path of the command. It is absolute: a program starts its servers in any directory, with any PATH. */
   readonly command: string;
+  /** What it is to have beside these. */
+  readonly options: readonly string[];
 }
 
 /** Where each program keeps its servers, and under which name. */
@@ -25,13 +27,13 @@ export type ConfiguredProgram = keyof typeof PROGRAMS;
  */
 export function clientConfiguration(
   program: ConfiguredProgram,
-  { url, profile, command }: ServedBy,
+  { url, profile, command, options }: ServedBy,
 ): { readonly where: string; readonly json: string } {
   const { member, where } = PROGRAMS[program];
   const server = {
     ...(program === 'vscode' && { type: 'stdio' }),
     command,
-    args: profile === null ? ['mcp'] : ['mcp', '--profile', profile],
+    args: ['mcp', ...(profile === null ? [] : ['--profile', profile]), ...options],
     ...(url !== null && { env: { SERVICE_URL: url, SERVICE_KEY: 'the key that `vouchbox keys create` printed' } }),
   };
   return { where, json: printableJson({ [member]: { vouchbox: server } }, 2) };

@@ -1,6 +1,6 @@
 /** `vouchbox mcp`: the tools of a service for agents, over stdio or over HTTP on loopback. */
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createServiceClient } from '@vouchbox/client';
@@ -15,7 +15,7 @@ import { type ConfiguredProgram, clientConfiguration } from './client-configurat
 import { createServer } from './create-server.ts';
 import { openHttpServer } from './http-server.ts';
 import { packsOf } from './job-answer.ts';
-import { openOfferedTools, type ToolsFromOptions } from './tools-from/offered-tools.ts';
+import { checkAllowed, openOfferedTools, type ToolsFromOptions } from './tools-from/offered-tools.ts';
 
 export interface McpOptions extends AccessOptions, JsonOption, ToolsFromOptions {
   /** Serves HTTP on this port of loopback in place of stdio. */
@@ -64,10 +64,10 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
 }
 
 /** Prints what to paste into a program's settings; where it belongs goes to stderr. */
-export function mcpConfiguration(program: ConfiguredProgram, options: AccessOptions): number {
+export function mcpConfiguration(program: ConfiguredProgram, options: McpOptions): number {
   const command = join(dirname(process.argv[1] ?? ''), 'vouchbox');
   const { url, profile } = configured(options);
-  const { where, json } = clientConfiguration(program, { url, profile, command });
+  const { where, json } = clientConfiguration(program, { url, profile, command, options: passedOn(options) });
   note(`put this into ${where}`);
   if (options.key !== undefined)
     note('the key is left out: a file of settings is read by many; give it as SERVICE_KEY');
@@ -78,6 +78,22 @@ export function mcpConfiguration(program: ConfiguredProgram, options: AccessOpti
   }
   process.stdout.write(`${json}\n`);
   return EXIT.ok;
+}
+
+/** The options that say what it offers and trusts. It starts in any directory, so files are named from the root. */
+function passedOn(options: McpOptions): readonly string[] {
+  const { toolsFrom, allowTool, publicKey } = options;
+  checkAllowed(options);
+  if (toolsFrom.length > 0 && allowTool.length === 0)
+    throw new UsageError(
+      'programs may call no tool before it is allowed: give --allow-tool; `vouchbox mcp` names them',
+    );
+  const keys = publicKey.map((file) => `--public-key=${resolve(file)}`);
+  return [
+    ...keys,
+    ...toolsFrom.map((source) => `--tools-from=${source}`),
+    ...allowTool.map((name) => `--allow-tool=${name}`),
+  ];
 }
 
 /** The service and the key that the settings name. @throws UsageError for an unknown profile, or for two services */

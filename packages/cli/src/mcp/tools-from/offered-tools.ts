@@ -41,7 +41,7 @@ export async function openOfferedTools(
   { toolsFrom, allowTool }: ToolsFromOptions,
   { signal, ...options }: ToolServerOptions & { readonly signal: AbortSignal },
 ): Promise<OfferedTools> {
-  if (allowTool.length > 0 && toolsFrom.length === 0) throw new UsageError('--allow-tool is for tools of --tools-from');
+  checkAllowed({ toolsFrom, allowTool });
   await using opened = new AsyncDisposableStack();
   const servers = toolsFrom.map((source) => opened.use(new ToolServer(source, options)));
   const found = (await Promise.all(servers.map((server) => toolsOf(server, signal)))).flat();
@@ -53,6 +53,11 @@ export async function openOfferedTools(
     description: descriptionOf(offered),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** @throws UsageError if what is allowed cannot be there */
+export function checkAllowed({ toolsFrom, allowTool }: ToolsFromOptions): void {
+  if (allowTool.length > 0 && toolsFrom.length === 0) throw new UsageError('--allow-tool is for tools of --tools-from');
 }
 
 async function toolsOf(server: ToolServer, signal: AbortSignal): Promise<readonly Found[]> {
