@@ -15,7 +15,7 @@ import {
   LIMIT_NAMES,
   type OutputRecord,
 } from '@vouchbox/protocol';
-import { StartError } from '@vouchbox/server/administration';
+import { enterUserNamespace, StartError } from '@vouchbox/server/administration';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import type { EmbeddedService } from 'vouchbox/embedded-service';
 import { openEmbeddedService } from 'vouchbox/embedded-service';
@@ -127,6 +127,7 @@ function showNext(): void {
 }
 
 async function main(): Promise<void> {
+  enterUserNamespace();
   const isOnce = process.argv.includes('--once') || process.env['CI'] === 'true';
   using interrupts = takeInterrupts();
   const interrupted = new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve()));

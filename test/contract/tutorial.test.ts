@@ -1,36 +1,48 @@
 /** docs/TUTORIAL.md, walked in one shell from its first block to its last: every line after an arrow is printed, in order. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { Command } from '../rig/command.ts';
 import { useRig } from '../rig/rig.ts';
 
+const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 const blocksOf = (file: string) =>
   [...readFileSync(join(root, file), 'utf8').matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = '']) => text);
 const [SET_UP, START, ...WALK] = blocksOf('docs/TUTORIAL.md');
 const rig = useRig({ 'attestation-mode': 'on' });
-const scratch = mkdtempSync(join(tmpdir(), 'svc-tutorial-'));
-afterAll(() => rmSync(scratch, { recursive: true }));
+/** A user to whom nothing was given. */
+const NOBODY = 65_534;
+const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
 
-test('docs/TUTORIAL.md starts as README.md does', () => {
-  const readme = blocksOf('README.md');
-  expect(SET_UP).toBe(readme[0]?.replace('\n', ' -- --once\n'));
-  expect(readme).toContain(START);
-});
+function emptyHome(): string {
+  const home = mkdtempSync(join(tmpdir(), 'svc-tutorial-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  return home;
+}
 
-test('docs/TUTORIAL.md leads from a program to a result that somebody else verified, and to a forgery that is found', async () => {
-  const { service, alpha, dataDir } = rig();
-  const walk = WALK.join('\n')
-    .replaceAll('http://127.0.0.1:8080', service.url)
-    .replaceAll('change-this-key', alpha.key)
-    .replaceAll('--tenant me', '--tenant alpha')
+/** Walks with this key of the tenant, in the words' rights. */
+async function expectWalk(
+  walker: { url: string; key: string; tenant: string; dataDir: string; home: string },
+  within: readonly string[] = [],
+) {
+  const { url, key, tenant, dataDir, home } = walker;
+  const text = WALK.join('\n')
+    .replaceAll('http://127.0.0.1:8080', url)
+    .replaceAll('change-this-key', key)
+    .replaceAll('--tenant me', `--tenant ${tenant}`)
     .replace('"$PWD/data"', dataDir);
   const { PATH = '' } = process.env;
-  const env = { PATH, HOME: scratch, TMPDIR: scratch };
-  const { stdout } = await promisify(execFile)('bash', ['-euc', `exec 2>&1 < /dev/null\n${walk}`], { cwd: root, env });
+  const env = { PATH, HOME: home, TMPDIR: home };
+  const [command, ...words] = [...within, 'bash', '-euc', `exec 2>&1 < /dev/null\n${text}`];
+  const { stdout } = await run(command, words, { cwd: root, env });
+  expectShown(stdout);
+}
+
+function expectShown(stdout: string): void {
   const shown = WALK.flatMap((block) => [...block.matchAll(/^# → (.*)$/gm)].map(([, line = '']) => line));
   expect(shown.length).toBeGreaterThan(15);
   let rest = stdout.split('\n');
@@ -45,4 +57,37 @@ test('docs/TUTORIAL.md leads from a program to a result that somebody else verif
     expect([line, at === -1 ? rest.join('\n') : 'printed']).toEqual([line, 'printed']);
     rest = rest.slice(at + 1);
   }
+}
+
+test('docs/TUTORIAL.md starts as README.md does', () => {
+  const readme = blocksOf('README.md');
+  expect(SET_UP).toBe(readme[0]?.replace('\n', ' -- --once\n'));
+  expect(readme).toContain(START);
+});
+
+test('docs/TUTORIAL.md leads from a program to a result that somebody else verified, and to a forgery that is found', async () => {
+  const { service, alpha, dataDir } = rig();
+  await expectWalk({ url: service.url, key: alpha.key, tenant: 'alpha', dataDir, home: emptyHome() });
+});
+
+test('docs/TUTORIAL.md leads an ordinary user there, who has nothing but user namespaces', {
+  timeout: 300_000,
+}, async () => {
+  const home = emptyHome();
+  chownSync(home, NOBODY, NOBODY);
+  const dataDir = join(home, 'data');
+  const env = { HOME: home, SERVICE_DATA_DIR: dataDir, SERVICE_PORT: '0', SERVICE_LEGACY_KEYS: 'me=change-this-key' };
+  await using service = new Command(['serve'], { env, within: AS_NOBODY });
+  const [, url = ''] = await service.shows(/^listening on (\S+)$/m);
+  await expectWalk({ url, key: 'change-this-key', tenant: 'me', dataDir, home }, AS_NOBODY);
+});
+
+test('the quick start leads an ordinary user to a result that was verified', { timeout: 300_000 }, async () => {
+  const home = emptyHome();
+  chownSync(home, NOBODY, NOBODY);
+  const { PATH = '' } = process.env;
+  const env = { PATH, HOME: home, TMPDIR: home };
+  const [command, ...words] = [...AS_NOBODY, process.execPath, 'tools/quickstart.ts', '--once'];
+  const { stdout } = await run(command, words, { cwd: root, env });
+  expect(stdout).toMatch(/^ +ok +signature /m);
 });

@@ -149,15 +149,16 @@ export function clampedRemarks(...limits: Parameters<typeof clampedLimits>): [na
 /** Names the limit that ended a program, and how far it can be raised. */
 async function limitRemark({ type, limit }: EventData<'violation'>, client: ServiceClient): Promise<string | null> {
   const named = LIMIT_OF_VIOLATION[type];
-  if (named === undefined || limit === undefined) return null;
+  if (named === undefined) return null;
   const { name, what, unit } = named;
-  const ended = `${what} of ${limit} ${unit} ended the program`;
+  // A limit that nothing holds is in no violation.
+  const ended = `${what}${limit === undefined ? ', which is watched here,' : ` of ${limit} ${unit}`} ended the program`;
   const ceiling = await client.capabilities().then(
     ({ limits }) => limits.ceilings[name],
     () => null,
   );
   if (ceiling === null) return ended;
-  return limit >= ceiling
+  return limit !== undefined && limit >= ceiling
     ? `${ended}; this service allows no more`
     : `${ended}; --limit ${name}=N raises it, up to ${ceiling}`;
 }
