@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Client as Agent } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { EvidenceFailure } from '@vouchbox/client';
+import { canonicalJson } from '@vouchbox/evidence';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandFile, vouchbox } from '../rig/command.ts';
@@ -100,6 +101,38 @@ test('a run keeps its promise, and the log keeps it too', { tags: ['Promise-1', 
   expect((await client.detail(job_id)).requested_spec.promise).toBe(true);
   expect(receipt.code_sha256).toBeDefined();
   expect((await client.capabilities()).features).toContain('job_promises');
+});
+
+describe('the answer to a submission that asks for it', () => {
+  const asked = (query: string, body: object = { ...python, promise: true }) =>
+    rig.request(`/v1/jobs?${query}`, { method: 'POST', body });
+
+  test('has the promise beside the result, whose canonical form was signed', { tags: ['Submit-9c'] }, async () => {
+    const { json } = await asked('wait_seconds=60&include=promise');
+    const fetched = await rig.alpha.client.promise(json.job_id, { waitSeconds: 20 });
+    expect(json.result.stdout).toBe('hi\n');
+    expect(canonicalJson(json.promise)).toBe(Buffer.from(fetched.bytes).toString());
+  });
+
+  test('has it without a result, of a job that goes on', { tags: ['Submit-9c'] }, async () => {
+    const headers = { 'idempotency-key': 'promised-and-sleeping' };
+    const submission = { method: 'POST', body: { ...sleeper, promise: true }, headers };
+    const { job_id } = (await rig.request('/v1/jobs', submission)).json as { job_id: string };
+    await rig.alpha.client.promise(job_id, { waitSeconds: 20 });
+    for (const query of ['include=promise', 'include=promise&wait_seconds=0.1']) {
+      const { json } = await rig.request(`/v1/jobs?${query}`, submission);
+      expect([json.job_id, json.promise.payloadType]).toEqual([job_id, 'application/vnd.in-toto+json']);
+      expect(json).not.toHaveProperty('result');
+    }
+    await rig.alpha.client.cancel(job_id);
+    await rig.ended(job_id);
+  });
+
+  test('has none of a job that was not promised', { tags: ['Submit-9c'] }, async () => {
+    const { json } = await asked('wait_seconds=60&include=promise', python);
+    expect(json.result.stdout).toBe('hi\n');
+    expect(json).not.toHaveProperty('promise');
+  });
 });
 
 test('the promise of a program is kept that talked to another one', { tags: ['Promise-3'] }, async () => {

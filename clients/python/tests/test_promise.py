@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -90,8 +90,14 @@ TYPE = "urn:svc:predicate:job-accepted:v1"
 def envelope_of(predicate: dict[str, Any], predicate_type: str = TYPE) -> bytes:
     payload = b64encode(json.dumps({"predicateType": predicate_type, "predicate": predicate}).encode()).decode()
     return json.dumps(
-        {"payload": payload, "payloadType": "application/vnd.in-toto+json", "signatures": [{"sig": "AA=="}]}
+        {"payload": payload, "payloadType": "application/vnd.in-toto+json", "signatures": [{"keyid": "k", "sig": "AA=="}]}
     ).encode()
+
+
+FOLDED: dict[str, Any] = {
+    **{"job_id": "job_1", "status": "succeeded", "exit_code": 0, "duration_ms": 1, "stdout": "", "stderr": ""},
+    **{"truncated": False, "violations": [], "artifacts": []},
+}
 
 
 class Promising(ThreadingHTTPServer):
@@ -104,14 +110,15 @@ class Promising(ThreadingHTTPServer):
 
 
 @contextmanager
-def promising(promise: bytes | None, *features: str) -> Generator[tuple[Promising, Client]]:
-    result = {"job_id": "job_1", "status": "succeeded", "exit_code": 0, "duration_ms": 1, "stdout": "", "stderr": ""}
+def promising(
+    promise: bytes | None, *features: str, told: Mapping[str, object] | None = None
+) -> Generator[tuple[Promising, Client]]:
     whoami: dict[str, object] = {"tenant": "acme", "principal": "p", "auth_method": "key", "credential_id": "c"}
     whoami["scopes"] = ["jobs:read"]
     bodies: dict[str, object] = {
         "GET /v1/whoami": {**whoami, "expires_at": None},
-        "POST /v1/jobs": {"job_id": "job_1", "status": "queued", "created_at": AT},
-        "GET /v1/jobs/job_1/result": {**result, "truncated": False, "violations": [], "artifacts": []},
+        "POST /v1/jobs": {"job_id": "job_1", "status": "queued", "created_at": AT, **(told or {})},
+        "GET /v1/jobs/job_1/result": FOLDED,
     }
 
     class Handler(BaseHTTPRequestHandler):
@@ -180,6 +187,33 @@ def test_a_promise_of_something_else_ends_the_run_and_cancels_its_job(promise: b
     with promising(promise) as (server, client), pytest.raises(EvidenceFailure) as caught:
         run(client, True)
     assert (caught.value.check, caught.value.job_id) == ("promise", "job_1")
+    assert "DELETE /v1/jobs/job_1" in server.seen
+
+
+TELLS = ("job_promises", "submission_wait", "submission_include")
+RECEIPT = {"receipt_sha256": "r", "terminal_reason": "exited"}
+
+
+def test_a_run_with_a_promise_is_one_request() -> None:
+    signed = json.loads(envelope_of(PREDICATE))
+    told = {"result": FOLDED, "receipt": RECEIPT, "promise": signed}
+    with promising(None, *TELLS, told=told) as (server, client):
+        ended = client.run("x", stdin="in", args=["a"], files={"f.txt": "file"}, promise="required")
+        assert ended.promise is not None
+        assert (ended.promise.data, ended.promise.tenant_job_number) == (canonical_json(signed), 7)
+        assert server.seen == ["GET /v1/capabilities", "POST /v1/jobs", "GET /v1/whoami"]
+
+
+def test_a_promise_that_was_not_signed_in_time_is_fetched() -> None:
+    with promising(envelope_of(PREDICATE), *TELLS, told={"result": FOLDED, "receipt": RECEIPT}) as (_, client):
+        ended = client.run("x", stdin="in", args=["a"], files={"f.txt": "file"}, promise="required")
+        assert ended.promise is not None and ended.promise.data == envelope_of(PREDICATE)
+
+
+def test_a_promise_of_another_job_in_the_answer_ends_the_run() -> None:
+    told = {"result": FOLDED, "receipt": RECEIPT, "promise": json.loads(envelope_of({**PREDICATE, "jobId": "job_2"}))}
+    with promising(None, *TELLS, told=told) as (server, client), pytest.raises(EvidenceFailure):
+        run(client, True)
     assert "DELETE /v1/jobs/job_1" in server.seen
 
 

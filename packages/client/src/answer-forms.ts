@@ -4,6 +4,7 @@
 export type Form = string | readonly [Form] | readonly [Form, null] | { readonly [member: string]: Form };
 
 const STREAM_TICKET = { ticket: 's', stream_url: 's', expires_at: 's', expires_in: 'i' } as const;
+const PROMISE = { payload: 's', payloadType: 's', signatures: [{ keyid: 's', sig: 's' }] } as const;
 const LIMIT_ENFORCEMENT = {
   wall_seconds: 'b',
   cpu_seconds: 'b',
@@ -213,6 +214,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     'receipt?': [RECEIPT, null],
     'detail?': DETAIL,
     'history?': { events: [EVENTS], next_cursor: 'iz' },
+    'promise?': PROMISE,
     'stream_ticket?': STREAM_TICKET,
   },
   'GET /v1/jobs': {
@@ -341,16 +343,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
   'GET /v1/sessions': { items: [ITEMS] },
   'GET /v1/sessions/{session}': ITEMS,
   'DELETE /v1/sessions/{session}': { name: 's', removed: 'b' },
-  'GET /v1/jobs/{id}/pending': {
-    items: [
-      {
-        stated_at: 's',
-        answer_by: 's',
-        envelope: { payload: 's', payloadType: 's', signatures: [{ keyid: 's', sig: 's' }] },
-        log_proof: 'sz',
-      },
-    ],
-  },
+  'GET /v1/jobs/{id}/pending': { items: [{ stated_at: 's', answer_by: 's', envelope: PROMISE, log_proof: 'sz' }] },
   'GET /v1/attestation/public-key': { key_id: 's', algorithm: 's', public_key_pem: 's', trust_notice: 's' },
   'GET /v1/capabilities': {
     version: 's',

@@ -67,7 +67,7 @@ export type AuthMethod = 'key' | 'jwt' | 'legacy';
 
 export type Scope = 'jobs:submit' | 'jobs:read' | 'jobs:cancel' | 'service:read' | 'metrics:read';
 
-export type SubmissionInclude = 'receipt' | 'detail' | 'history' | 'stream_ticket';
+export type SubmissionInclude = 'receipt' | 'detail' | 'history' | 'promise' | 'stream_ticket';
 
 export type ErrorCode =
   | 'invalid_request'
@@ -796,6 +796,7 @@ export interface SubmissionAnswer {
   receipt?: Receipt;
   detail?: JobDetail;
   history?: ReplayPage;
+  promise?: DsseEnvelope;
   stream_ticket?: StreamTicket;
 }
 

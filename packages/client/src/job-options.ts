@@ -16,16 +16,16 @@ export interface SubmitOptions extends CallOptions, ProgramOptions {
   /** Seconds (0–300) to wait for the result, of services that name `submission_wait` in their features. */
   readonly waitSeconds?: number | undefined;
   /** What else the answer is to have, of services that name `submission_include` in their features. */
-  readonly include?: readonly SubmissionInclude[] | undefined;
+  readonly include?: readonly Exclude<SubmissionInclude, 'promise'>[] | undefined;
   /**
-   * Whether a promise is asked for and fetched, of services that name `job_promises` in their features. Where it is
-   * `required`, a submission without one fails.
+   * Whether a promise is asked for and kept, of services that name `job_promises` in their features. With `waitSeconds` it
+   * comes with the answer, and else it is fetched. Where it is `required`, a submission without one fails.
    */
   readonly promise?: PromiseWish | undefined;
 }
 
 /** A stored job. `result` is there if the service waited for it and the job ended in time. */
-export interface Submitted extends SubmissionAnswer {
+export interface Submitted extends Omit<SubmissionAnswer, 'promise'> {
   /** Whether the key already belonged to this job. */
   readonly replayed: boolean;
   /** The key that was sent; null if none was. */

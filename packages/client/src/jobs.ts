@@ -23,7 +23,9 @@ export async function submit(
   const fetch = promise === false ? null : await (await promises()).promising(session, promise, signal);
   const body = { ...(await submissionOf(program, options)), ...(fetch && { promise: true }) };
   const send = idempotencyKey === null ? once : repeated;
-  const call = { body, query: { wait_seconds: waitSeconds, include }, idempotencyKey, signal };
+  // Where the answer waits, the promise comes with it.
+  const asked = fetch && waitSeconds ? ([...(include ?? []), 'promise'] as const) : include;
+  const call = { body, query: { wait_seconds: waitSeconds, include: asked }, idempotencyKey, signal };
   const sent = await send(session, 'POST /v1/jobs', call);
   const replayed = sent.headers.get('idempotency-replayed') === 'true';
   const answer = (await answerCheck()).checkSubmission(decodeJson(sent));

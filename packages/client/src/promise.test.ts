@@ -28,11 +28,13 @@ const PREDICATE = {
   ...{ logOrigin: 'log.example/log/1', logKey: 'key', submission: SUBMISSION },
 };
 
+type Envelope = Readonly<Record<'payload' | 'payloadType' | 'signatures', unknown>>;
+
 /** The bytes of an envelope around a predicate. */
 function envelopeOf(predicate: object, predicateType = 'urn:svc:predicate:job-accepted:v1'): Buffer {
   const payload = base64(JSON.stringify({ predicateType, predicate }));
   return Buffer.from(
-    JSON.stringify({ payload, payloadType: 'application/vnd.in-toto+json', signatures: [{ sig: 'AA==' }] }),
+    JSON.stringify({ payload, payloadType: 'application/vnd.in-toto+json', signatures: [{ keyid: 'k', sig: 'AA==' }] }),
   );
 }
 
@@ -44,7 +46,11 @@ function promising(bytes: Uint8Array): Answer {
   };
 }
 
-function serviceWith(promise: Answer, features: readonly string[] = ['job_promises']): Promise<ScriptedService> {
+function serviceWith(
+  promise: Answer,
+  features: readonly string[] = ['job_promises'],
+  others: Readonly<Record<string, Answer>> = {},
+): Promise<ScriptedService> {
   const answers: Readonly<Record<string, Answer>> = {
     'GET /v1/capabilities': json({ features }),
     'GET /v1/whoami': json(whole('GET /v1/whoami', { tenant: 'acme' })),
@@ -53,6 +59,7 @@ function serviceWith(promise: Answer, features: readonly string[] = ['job_promis
     'GET /v1/jobs/job_1/result': json(FOLDED),
     'GET /v1/jobs/job_1': json(DETAIL),
     'DELETE /v1/jobs/job_1': json(whole('DELETE /v1/jobs/{id}', { job_id: 'job_1' })),
+    ...others,
   };
   return scriptedService([
     (response, { method, url }) => {
@@ -79,6 +86,46 @@ test('a promise is asked for, fetched before the end, and kept with the result',
     lines.findIndex((line) => line.includes('/result')),
   );
   expect(JSON.parse(service.seen.find(({ method }) => method === 'POST')?.body ?? '')).toMatchObject({ promise: true });
+});
+
+describe('of a service that tells it in the answer', () => {
+  const FEATURES = ['job_promises', 'submission_wait', 'submission_include'];
+  const none = refusal(404, 'not_promised', {}, false);
+  const { receipt } = DETAIL;
+  const telling = (promise: object | undefined, fetched: Answer = none) =>
+    serviceWith(fetched, FEATURES, { 'POST /v1/jobs': json({ ...SUBMITTED, result: FOLDED, receipt, promise }, 201) });
+
+  test('a run with a promise is one request', { tags: ['Submit-9c'] }, async () => {
+    // In another order than that which was signed.
+    const { signatures, payload, payloadType } = JSON.parse(envelopeOf(PREDICATE).toString()) as Envelope;
+    await using service = await telling({ signatures, payloadType, payload });
+    const { promise } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
+    const signed = Buffer.from(canonicalJson({ payload, payloadType, signatures }));
+    expect(Buffer.from(promise?.bytes ?? [])).toEqual(signed);
+    expect(promise).toMatchObject({ job_id: 'job_1', tenant_job_number: 7, sha256: digest(signed) });
+    expect(service.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET /v1/capabilities',
+      'POST /v1/jobs?wait_seconds=50&include=receipt%2Cpromise',
+      'GET /v1/whoami',
+    ]);
+  });
+
+  test('it is fetched where it was not signed in time', async () => {
+    const bytes = envelopeOf(PREDICATE);
+    await using service = await telling(undefined, promising(bytes));
+    const { promise } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
+    expect(Buffer.from(promise?.bytes ?? [])).toEqual(bytes);
+  });
+
+  test.each([
+    ['of another job', JSON.parse(envelopeOf({ ...PREDICATE, jobId: 'job_2' }).toString()) as object],
+    ['that has no canonical form', { payload: '\ud800', payloadType: 'x', signatures: [] }],
+  ])('one %s ends the run', async (_what, promise) => {
+    await using service = await telling(promise);
+    const run = clientOf(service).run('x', { ...RUN, promise: true });
+    await expect(run).rejects.toMatchObject({ name: 'EvidenceFailure', check: 'promise', job_id: 'job_1' });
+    expect(wasCancelled(service)).toBe(true);
+  });
 });
 
 describe('a run ends, and its job is cancelled, where the promise has', () => {

@@ -1,10 +1,10 @@
 /**
- * The promise of a job: fetched once the job is accepted, and compared with what was submitted. It is kept as it was signed.
- * Whether the pinned key signed it is for `service-verify promise`; here it must be of this very submission, of this tenant,
- * and with a number above those of earlier jobs. Loaded when it is first used.
+ * The promise of a job: it comes with an answer that waits, or is fetched after it, and is compared with what was submitted.
+ * It is kept as it was signed. Whether the pinned key signed it is for `service-verify promise`; here it must be of this very
+ * submission, of this tenant, and with a number above those of earlier jobs. Loaded when it is first used.
  */
 import { canonicalJson } from './canonical-json.ts';
-import type { JobSubmission, SubmissionAnswer } from './contract-types.ts';
+import type { DsseEnvelope, JobSubmission, SubmissionAnswer } from './contract-types.ts';
 import type { Sha256 } from './digest.ts';
 import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
 import { EvidenceFailure, refuse, ServiceFailure, TransportFailure } from './failure.ts';
@@ -14,6 +14,7 @@ import { read, repeated, supports } from './operation.ts';
 import type { Session } from './session.ts';
 
 const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
+const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
 const STATEMENT_MEDIA_TYPE = 'application/vnd.in-toto+json';
 /** Signing takes milliseconds, and longer only where the node that signs is away. */
 const signingSecondsMax = 20;
@@ -55,7 +56,9 @@ export async function promising(
   return async (accepted) => {
     const { job_id } = accepted.answer;
     try {
-      const exact = await signedPromise(session, job_id, { waitSeconds: signingSecondsMax, signal });
+      const exact = await (accepted.answer.promise
+        ? exactly(session, accepted.answer.promise)
+        : signedPromise(session, job_id, { waitSeconds: signingSecondsMax, signal }));
       return await fitting(session, exact, { ...accepted, above }, signal);
     } catch (error) {
       if (wish !== 'required' && error instanceof ServiceFailure && MISSING.has(error.code)) return null;
@@ -63,6 +66,16 @@ export async function promising(
       throw isTelling ? Object.assign(error as Error, { job_id }) : error;
     }
   };
+}
+
+/** What was signed: the canonical form of the envelope. */
+async function exactly({ sha256 }: Session, envelope: DsseEnvelope): Promise<ExactBytes> {
+  try {
+    const bytes = new TextEncoder().encode(canonicalJson(envelope));
+    return { bytes, sha256: await sha256(bytes), mediaType: ENVELOPE_MEDIA_TYPE };
+  } catch {
+    return refuse('promise', 'the promise has no canonical form');
+  }
 }
 
 const MISSING: ReadonlySet<string> = new Set(['promise_unavailable', 'not_promised']);

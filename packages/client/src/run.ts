@@ -125,10 +125,8 @@ async function runInTurn(
   signal?.throwIfAborted();
   let stored: Pick<Submitted, 'job_id' | 'promise'> | null = null;
   try {
-    // A promise is worth something before the end is known, so it is fetched first.
-    const isDeferred = hears || submission.promise === true;
-    const waitSeconds = isHeld && !isDeferred ? waitSecondsAtOnce : undefined;
-    const include = includeOf({ tellsMore, isDeferred, streams, history });
+    const waitSeconds = isHeld && !hears ? waitSecondsAtOnce : undefined;
+    const include = includeOf({ tellsMore, hears, streams, history });
     const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, include, promise, signal });
     const { job_id } = submitted;
     stored = submitted;
@@ -166,7 +164,7 @@ async function hear(
   { callable, tellsEnd, onState, signal, ...callbacks }: Hearing,
 ): Promise<EndFrame> {
   const { job_id, stream_ticket: { stream_url } = {} } = submitted;
-  let told: EndFrame = submitted;
+  let told: EndFrame = {};
   const onEnd = (frame: EndFrame) => {
     told = frame;
   };
@@ -219,11 +217,11 @@ async function submissionOfRun(
 }
 
 /** What the submission is to bring, so that nothing has to be asked for after it, or after the stream. */
-function includeOf(asked: Readonly<Record<'tellsMore' | 'isDeferred' | 'streams' | 'history', boolean>>) {
-  const words: SubmissionInclude[] = [];
+function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
+  const words: Exclude<SubmissionInclude, 'promise'>[] = [];
   if (asked.streams) words.push('stream_ticket');
-  if (asked.tellsMore && !asked.isDeferred) words.push('receipt');
-  if (asked.tellsMore && !asked.isDeferred && asked.history) words.push('history');
+  if (asked.tellsMore && !asked.hears) words.push('receipt');
+  if (asked.tellsMore && !asked.hears && asked.history) words.push('history');
   return words.length === 0 ? undefined : words;
 }
 

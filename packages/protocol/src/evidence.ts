@@ -13,6 +13,7 @@ export const DsseEnvelope = Type.Object({
   payloadType: Type.String(),
   signatures: Type.Array(Type.Object({ keyid: Type.String(), sig: Type.String() })),
 });
+export type DsseEnvelope = Static<typeof DsseEnvelope>;
 
 /** Text of https://c2sp.org/tlog-proof. */
 export const LogProof = Type.String();

@@ -2,7 +2,7 @@ export * from './blob.ts';
 export * from './builds.ts';
 export * from './error-envelope.ts';
 export * from './events.ts';
-export { PendingStatement, PendingStatements } from './evidence.ts';
+export { type DsseEnvelope, PendingStatement, PendingStatements } from './evidence.ts';
 export * from './gradings.ts';
 export * from './job.ts';
 export { fits, type Misfit, misfitOf } from './misfit.ts';

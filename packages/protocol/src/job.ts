@@ -4,6 +4,7 @@
  */
 
 import { ArtifactRecord, EffectiveLimitsSchema, ReplayPage, Violation } from './events.ts';
+import { DsseEnvelope } from './evidence.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { AnyReceipt, LimitEnforcementSchema } from './receipt.ts';
@@ -146,7 +147,7 @@ export type StreamTicket = Static<typeof StreamTicket>;
 
 /**
  * The answer to a submission that may wait and may ask for more. `status` is that of the acceptance, also where there is a
- * result. What else the caller asked for is there with the result; the ticket, without one too.
+ * result. What else the caller asked for is there with the result; the promise and the ticket, without one too.
  */
 export const AwaitedSubmission = Type.Object({
   ...SubmissionAnswer.properties,
@@ -154,6 +155,8 @@ export const AwaitedSubmission = Type.Object({
   receipt: Type.Optional(AnyReceipt),
   detail: Type.Optional(JobDetail),
   history: Type.Optional(ReplayPage),
+  /** In the canonical form (RFC 8785) of this object, it is what was signed. */
+  promise: Type.Optional(DsseEnvelope),
   stream_ticket: Type.Optional(StreamTicket),
 });
 export type AwaitedSubmission = Static<typeof AwaitedSubmission>;

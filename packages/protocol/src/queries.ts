@@ -72,7 +72,7 @@ function waitSeconds(whatFor: string, note = '') {
 }
 
 /** What the answer to a submission may have beside the job: each word is the member that it asks for. */
-export const SUBMISSION_INCLUDES = ['receipt', 'detail', 'history', 'stream_ticket'] as const;
+export const SUBMISSION_INCLUDES = ['receipt', 'detail', 'history', 'promise', 'stream_ticket'] as const;
 
 export const SubmissionQuery = Type.Object({
   wait_seconds: waitSeconds('the end of the job once it is stored', ' More than 0 needs the scope `jobs:read` too.'),
@@ -81,8 +81,8 @@ export const SubmissionQuery = Type.Object({
     Type.Array(Type.Enum([...SUBMISSION_INCLUDES]), {
       minItems: 1,
       description:
-        'What else the answer is to have: beside a `result` the `receipt`, the `detail`, and as `history` all events; and a ' +
-        '`stream_ticket`. It needs the scope `jobs:read` too.',
+        'What else the answer is to have: beside a `result` the `receipt`, the `detail`, and as `history` all events; the ' +
+        '`promise` of the job, if it is signed in time; and a `stream_ticket`. It needs the scope `jobs:read` too.',
     }),
   ),
 });

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from .answer_check import check_about, check_answer
@@ -90,12 +90,23 @@ def submit(
     return (yield from submitted_with(session, submission, key, promise))
 
 
-def submitted_with(session: Session, submission: JobSubmission, key: str, wish: PromiseWish) -> Flow[Submitted]:
-    """Stores a job and fetches its promise, if one is wished for. An error names the job that was accepted."""
+def submitted_with(
+    session: Session,
+    submission: JobSubmission,
+    key: str,
+    wish: PromiseWish,
+    wait_seconds: float | None = None,
+    include: str | None = None,
+) -> Flow[Submitted]:
+    """Stores a job and keeps its promise, if one is wished for. An error names the job that was accepted."""
     is_promised = yield from makes_promises(session, wish)
     body = cast(JobSubmission, {**submission, "promise": True}) if is_promised else submission
+    if is_promised and wait_seconds:  # It comes with an answer that waits.
+        include = "promise" if include is None else f"{include},promise"
     above = session.highest_number
-    submitted = submitted_of((yield from call(session, submission_request(body, key))), key)
+    answer = yield from call(session, submission_request(body, key, wait_seconds, include))
+    told = _told_in(answer)
+    submitted = parse_submitted(told, replayed=_is_replayed(answer), idempotency_key=key)
     if not is_promised:
         return submitted
     accepted = Accepted(
@@ -104,6 +115,7 @@ def submitted_with(session: Session, submission: JobSubmission, key: str, wish: 
         created_at=submitted.created_at,
         replayed=submitted.replayed,
         above=above,
+        promise=told.get("promise"),
     )
     try:
         return replace(submitted, promise=(yield from kept_promise(session, accepted, wish)))
@@ -128,12 +140,19 @@ def submission_request(
 
 def submitted_of(answer: Answer, idempotency_key: str) -> Submitted:
     """The job that an answer to a submission names."""
-    replayed = answer.headers.get("idempotency-replayed") == "true"
+    return parse_submitted(_told_in(answer), replayed=_is_replayed(answer), idempotency_key=idempotency_key)
+
+
+def _told_in(answer: Answer) -> dict[str, Any]:
     body = decode(answer)
     check_answer("POST /v1/jobs", body)
     for part in ("result", "receipt"):
         check_about(body.get(part) or {}, body["job_id"])
-    return parse_submitted(body, replayed=replayed, idempotency_key=idempotency_key)
+    return body
+
+
+def _is_replayed(answer: Answer) -> bool:
+    return answer.headers.get("idempotency-replayed") == "true"
 
 
 def detail(session: Session, job_id: str) -> Flow[JobDetail]:

@@ -15,7 +15,7 @@ from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_r
 from .outcome import Result, RunResult, Submitted, parse_result, run_result_of
 from .promise import PromiseWish, makes_promises
 from .replay import ToolReplay, recorded_tools
-from .session import Session, call, exchange, facts_of, supports
+from .session import Session, exchange, facts_of, supports
 from .submission import EVERY_OUTPUT, submission_of
 from .tools import Approve, ToolRunner, Tools, with_tools
 
@@ -176,8 +176,6 @@ class _Run:
 
     def _waited(self) -> Flow[Result]:
         """Uses one request, if the service can wait and tell the receipt in it."""
-        if self.promise is not False:  # It is worth something before the end is known.
-            return (yield from wait(self.session, (yield from self._submit(None)).job_id))
         is_held = yield from supports(self.session, "submission_wait")
         tells_more = yield from supports(self.session, "submission_include")
         submitted = yield from self._submit(WAIT_SECONDS if is_held else None, "receipt" if tells_more else None)
@@ -188,19 +186,15 @@ class _Run:
 
     def _submit(self, wait_seconds: float | None, include: str | None = None) -> Flow[Submitted]:
         try:
-            self.submitted = yield from self._stored(wait_seconds, include)
+            self.submitted = yield from submitted_with(
+                self.session, self.submission, self.idempotency_key, self.promise, wait_seconds, include
+            )
         except (ServiceFailure, TransportFailure, EvidenceFailure) as failure:
             self.job_id = failure.job_id
             self.was_refused = failure.job_id is None
             raise
         self.job_id = self.submitted.job_id
         return self.submitted
-
-    def _stored(self, wait_seconds: float | None, include: str | None) -> Flow[Submitted]:
-        if self.promise is not False:
-            return (yield from submitted_with(self.session, self.submission, self.idempotency_key, self.promise))
-        request = submission_request(self.submission, self.idempotency_key, wait_seconds, include)
-        return submitted_of((yield from call(self.session, request)), self.idempotency_key)
 
     def _pass_on(self, event: Event) -> Flow[None]:
         if event["kind"] == "stdout" or event["kind"] == "stderr":

@@ -6,6 +6,7 @@
 import {
   type AnyReceipt,
   type AwaitedSubmission,
+  type DsseEnvelope,
   type FilledQueryOf,
   type JobDetail,
   jobPath,
@@ -13,7 +14,7 @@ import {
 import { unknownCredential } from '../../access/authenticate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { bodyOf, jsonOf, LongJson, longObject } from '../../job/body.ts';
-import { eventsMax } from '../../job/view/result.ts';
+import { eventsMax, type ResultWait } from '../../job/view/result.ts';
 import { readJsonBody } from '../call/body.ts';
 import { type Call, type Handler, refuseWhenStopping } from '../call/call.ts';
 import { sendBody } from '../call/respond.ts';
@@ -23,8 +24,8 @@ import { mintedTicket } from './stream.ts';
 import { Waiting } from './waiting.ts';
 
 type Include = FilledQueryOf<'submitJob'>['include'];
-/** What the answer has once the job ended. */
-type EndMembers = Pick<AwaitedSubmission, 'result' | 'receipt' | 'detail' | 'history'>;
+/** What the answer has of the job: all but the promise once the job ended. */
+type EndMembers = Pick<AwaitedSubmission, 'result' | 'receipt' | 'detail' | 'history' | 'promise'>;
 type LongMembers = { readonly [Name in keyof EndMembers]: LongJson<EndMembers[Name]> };
 
 export function submitHandler(context: RouteContext): Handler<'submitJob'> {
@@ -35,13 +36,15 @@ export function submitHandler(context: RouteContext): Handler<'submitJob'> {
     const waiting = wait_seconds > 0 ? new Waiting(call, wait_seconds, { outlives: true }) : null;
     const { answer, headers } = await submit(call, context);
     const { job_id } = answer;
-    const ended = waiting && (await orNull(endInTime(call, { waiting, context, job_id, include })));
+    const asked = { call, context, job_id, include };
+    const atOnce = { waitSeconds: 0, signal: call.context.stopping };
+    const told = await (waiting ? orNull(endInTime(asked, waiting)) : promiseInTime(asked, atOnce));
     const isOrphan = waiting?.isOrphan ?? false;
     // The id of a job that is stored is told, and nothing more. Spec § Authentication 8.
     if (isOrphan) call.reply.header('connection', 'close');
     const asksTicket = include.includes('stream_ticket') && !isOrphan;
     const stream_ticket = asksTicket ? await orNull(mintedTicket(context.tickets, call.caller, job_id)) : null;
-    const members = { ...answer, ...ended, ...(stream_ticket !== null && { stream_ticket }) };
+    const members = { ...answer, ...told, ...(stream_ticket !== null && { stream_ticket }) };
     return sendBody(call, 201, bodyOf(longObject<AwaitedSubmission>(members)), headers);
   };
 }
@@ -69,36 +72,53 @@ async function orNull<T>(asked: Promise<T>): Promise<T | null> {
 }
 
 interface Asked {
-  readonly waiting: Waiting;
+  readonly call: Call<'submitJob'>;
   readonly context: RouteContext;
   readonly job_id: string;
   readonly include: Include;
 }
 
+/** A promise is signed within a moment of the acceptance, or not soon: then it must not hold up a result. */
+const promiseSecondsMax = 5;
+
 /**
- * Null if the job did not end in time.
+ * What is told after the wait: of a job that did not end in time, its promise alone.
  *
  * @throws ServiceError if the service stops, the authority ends, or no permit for a long answer is free
  */
-function endInTime({ caller }: Call<'submitJob'>, { waiting, context, job_id, include }: Asked) {
+function endInTime(asked: Asked, waiting: Waiting): Promise<LongMembers> {
   const { waitSeconds } = waiting;
+  const { call, context, job_id, include } = asked;
+  const { caller } = call;
   const { jobs } = context;
-  const read = async (signal: AbortSignal): Promise<LongMembers | null> => {
+  const start = performance.now();
+  const read = async (signal: AbortSignal): Promise<LongMembers> => {
     const { hasEnded, body: result } = await jobs.result(caller, job_id, { waitSeconds, signal });
-    if (!hasEnded) return null;
+    const left = hasEnded ? Math.max(0, waitSeconds - (performance.now() - start) / 1000) : 0;
+    const promise = await promiseInTime(asked, { waitSeconds: Math.min(left, promiseSecondsMax), signal });
+    if (!hasEnded) return promise;
     const receipt = include.includes('receipt') ? await jobs.receipt(caller, job_id) : null;
     // Its length is not known before it is read: it has the whole program.
     if (include.includes('detail')) waiting.over({ bytes: Number.POSITIVE_INFINITY });
     const detail = include.includes('detail') ? await jobs.detail(caller, job_id) : null;
-    const asked = include.includes('history') ? jobs.replay(caller, job_id, { after: 0, limit: eventsMax }) : null;
-    const history = asked && (await asked).body;
-    waiting.over({ bytes: result.bytes + Buffer.byteLength(receipt ?? '') + (history?.bytes ?? 0) });
-    return {
+    const all = include.includes('history') ? jobs.replay(caller, job_id, { after: 0, limit: eventsMax }) : null;
+    const history = all && (await all).body;
+    const members = {
       result: jsonOf(result),
       ...(receipt !== null && { receipt: new LongJson<AnyReceipt>(receipt) }),
       ...(detail !== null && { detail: new LongJson<JobDetail>(detail) }),
       ...(history !== null && { history: jsonOf(history) }),
+      ...promise,
     };
+    waiting.over(bodyOf(longObject<EndMembers>(members)));
+    return members;
   };
-  return waiting.ask(read, (members) => members !== null);
+  return waiting.ask(read, ({ result }) => result !== undefined);
+}
+
+/** The exact text of the promise, where one is asked for, was made and is signed in time. */
+async function promiseInTime({ call: { caller }, context, job_id, include }: Asked, wait: ResultWait) {
+  const promise = include.includes('promise') ? await orNull(context.jobs.promise(caller, job_id, wait)) : null;
+  if (promise === null) return {};
+  return { promise: new LongJson<DsseEnvelope>(Buffer.from(promise.bytes).toString()) };
 }
