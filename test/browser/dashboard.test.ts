@@ -118,10 +118,11 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('saves a large output by its digest, and brings one back from the playground', async () => {
+  test('saves a large output by its digest, and brings one back from the playground with all that was asked', async () => {
     const code = "head -c 3000000 /dev/zero > output/large; printf '\\xff'";
     const large_outputs = { paths: ['output/large'], stdout: 'output/all' };
-    const { job_id } = await rig().run({ language: 'bash', code, large_outputs, reproducible: true });
+    const asked = { large_outputs, reproducible: true, requirements: { enforced: ['wall_seconds' as const] } };
+    const { job_id } = await rig().run({ language: 'bash', code, ...asked });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page, troubles } = opened;
     const bytesOf = async (name: string) => {
@@ -142,7 +143,7 @@ describe('the dashboard', () => {
     expect(await bytesOf('output/large')).toBe(3_000_000);
     expect(page.url()).not.toContain(job_id);
     const again = new URL(page.url()).pathname.split('/').at(-1) ?? '';
-    expect((await rig().alpha.client.detail(again)).requested_spec).toMatchObject({ reproducible: true });
+    expect((await rig().alpha.client.detail(again)).requested_spec).toMatchObject(asked);
     expect(troubles).toEqual([]);
   });
 

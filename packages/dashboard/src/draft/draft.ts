@@ -30,6 +30,8 @@ export interface Draft {
   /** Null: the default of the service. */
   readonly runtime: string | null;
   readonly minimum_isolation: IsolationClass | null;
+  /** Limits that the host must hold, as another submission named them. */
+  readonly enforced: readonly LimitName[];
   /** Whether hash seeds are fixed. */
   readonly reproducible: boolean;
   /** Null: the default. */
@@ -69,6 +71,7 @@ const EMPTY: Draft = {
   files: [],
   runtime: null,
   minimum_isolation: null,
+  enforced: [],
   reproducible: false,
   limits: NO_LIMITS,
   tools: [],
@@ -132,6 +135,7 @@ export function openDraft(submission: JobSubmission): void {
     files,
     runtime: runtime ?? null,
     minimum_isolation: requirements?.minimum_isolation ?? null,
+    enforced: requirements?.enforced ?? [],
     reproducible,
     limits: Object.fromEntries(given) as Draft['limits'],
     tools: tools.map((tool) => ({
@@ -153,6 +157,7 @@ export function submissionOf({
   files,
   runtime,
   minimum_isolation,
+  enforced,
   reproducible,
   tools,
   toolTerms,
@@ -164,6 +169,10 @@ export function submissionOf({
   const paths = linesOf(typed.large);
   const large = { ...(paths.length > 0 && { paths }), ...(typed.stdout !== '' && { stdout: typed.stdout }) };
   const env = Object.fromEntries(linesOf(typed.env).map(variableOf));
+  const requirements = {
+    ...(minimum_isolation !== null && { minimum_isolation }),
+    ...(enforced.length > 0 && { enforced: [...enforced] }),
+  };
   const limits = Object.fromEntries(Object.entries(typed.limits).filter(([, value]) => value !== null));
   return {
     language,
@@ -175,7 +184,7 @@ export function submissionOf({
     ...(outputs.length > 0 && { outputs }),
     ...(Object.keys(large).length > 0 && { large_outputs: large }),
     ...(runtime !== null && { runtime }),
-    ...(minimum_isolation !== null && { requirements: { minimum_isolation } }),
+    ...(Object.keys(requirements).length > 0 && { requirements }),
     ...(reproducible && { reproducible }),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(tools.length > 0 && { tools: tools.map(toolOf), ...toolTerms }),

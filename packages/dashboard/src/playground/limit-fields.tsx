@@ -5,12 +5,11 @@ import { useId } from 'react';
 import { type Draft, editDraft } from '../draft/draft.ts';
 import { LIMIT_WORDS } from '../words/limit-words.ts';
 
-interface LimitFieldsProps {
-  readonly limits: Draft['limits'];
+interface LimitFieldsProps extends Pick<Draft, 'limits' | 'enforced'> {
   readonly bounds: Capabilities['limits'] | undefined;
 }
 
-export function LimitFields({ limits, bounds }: LimitFieldsProps) {
+export function LimitFields({ limits, enforced, bounds }: LimitFieldsProps) {
   const id = useId();
   const { defaults = LIMIT_DEFAULTS, ceilings = LIMIT_CEILINGS } = bounds ?? {};
   return (
@@ -33,7 +32,10 @@ export function LimitFields({ limits, bounds }: LimitFieldsProps) {
             value={limits[name] ?? ''}
             onChange={(event) => editDraft({ limits: { ...limits, [name]: numberOf(event.target.value) } })}
           />
-          <span className="small soft">of {ceilings[name]}</span>
+          <span className="small soft">
+            of {ceilings[name]}
+            {enforced.includes(name) && ', held by the host'}
+          </span>
         </div>
       ))}
     </fieldset>

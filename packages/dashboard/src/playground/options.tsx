@@ -33,7 +33,7 @@ export function Options({ draft, capabilities }: OptionsProps) {
         <SeedsField draft={draft} />
         <FilesField files={draft.files} />
         {capabilities?.tools && <ToolFields tools={draft.tools} />}
-        <LimitFields limits={draft.limits} bounds={capabilities?.limits} />
+        <LimitFields limits={draft.limits} enforced={draft.enforced} bounds={capabilities?.limits} />
       </div>
     </details>
   );
@@ -41,7 +41,7 @@ export function Options({ draft, capabilities }: OptionsProps) {
 
 /** What was given, by name. */
 function givenIn(draft: Draft): readonly string[] {
-  const { args, env, large, stdout, minimum_isolation, reproducible, files, tools, limits } = draft;
+  const { args, env, large, stdout, minimum_isolation, reproducible, files, tools, limits, enforced } = draft;
   const given: readonly (readonly [isGiven: boolean, name: string])[] = [
     [args !== '', 'arguments'],
     [env !== '', 'variables'],
@@ -50,7 +50,7 @@ function givenIn(draft: Draft): readonly string[] {
     [reproducible, 'hash seeds'],
     [files.length > 0, 'files'],
     [tools.length > 0, 'tools'],
-    [Object.values(limits).some((limit) => limit !== null), 'limits'],
+    [enforced.length > 0 || Object.values(limits).some((limit) => limit !== null), 'limits'],
   ];
   return given.flatMap(([isGiven, name]) => (isGiven ? [name] : []));
 }
