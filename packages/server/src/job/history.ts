@@ -64,7 +64,7 @@ export function createHistory(store: Store, nudges: Nudges): History {
       return true;
     },
     async append(key, events) {
-      const appended = await store.append(key, events);
+      const appended = await store.append(key, events, nudges.isAwaited(`events ${key.job_id}`));
       if (appended) changed(key);
       return appended;
     },
@@ -84,7 +84,8 @@ export function createHistory(store: Store, nudges: Nudges): History {
       return result;
     },
     async answerToolCall(input) {
-      const result = await store.answerToolCall(input);
+      const isFollowed = nudges.isAwaited(`events ${input.job_id}`);
+      const result = await store.answerToolCall({ ...input, isFollowed });
       if (result.kind !== 'taken') return result;
       changed(input);
       taken.get(input.job_id)?.push(result);

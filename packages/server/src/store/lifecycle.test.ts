@@ -75,7 +75,9 @@ async function perform(key: JobKey, step: Step): Promise<Prediction['answer']> {
     case 'start':
       return await start(db, startOf(key));
     case 'append':
-      return await append(db, { key, events: Array.from({ length: step.lines }, (_, line) => stdout(`line ${line}`)) });
+      return (
+        await append(db, { key, events: Array.from({ length: step.lines }, (_, line) => stdout(`line ${line}`)) })
+      ).isStored;
     case 'cancel':
       return (await requestCancel(db, { ...key, principal: 'p', at: at(15) })).kind;
     case 'finish':

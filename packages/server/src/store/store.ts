@@ -25,8 +25,11 @@ export interface Store
   readonly runningJobs: Asked['runningJobs'];
   /** Queued jobs that this node is to run. In a store that nodes share, this node has then taken them. */
   readonly queuedJobs: Asked['queuedJobs'];
-  /** Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored. */
-  append(key: JobKey, events: readonly EventBody[]): Promise<boolean>;
+  /**
+   * Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored.
+   * `isFollowed` says that somebody waits for them.
+   */
+  append(key: JobKey, events: readonly EventBody[], isFollowed?: boolean): Promise<boolean>;
   /**
    * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. False if the
    * job was already terminal: then nothing changes.

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { listed } from './kept/listed.fixture.ts';
-import { admission, admitJob, at, finishOf, newKey, startOf, TestStore } from './store.fixture.ts';
+import { eventText } from './records/event-text.ts';
+import { admission, admitJob, at, finishOf, newKey, runJob, startOf, stdout, TestStore } from './store.fixture.ts';
+import type { Threads } from './threads/threads.ts';
+import { SAME_THREAD } from './threads.fixture.ts';
 
 test('a job is under way from its admission to its end', async () => {
   await using testStore = await TestStore.open();
@@ -42,4 +45,65 @@ test('a list shows no removed job and no old state, even if it was read before',
   expect(await listed(store, key)).toMatchObject([{ status: 'succeeded' }]);
   await store.deleteEnded({ before: at(1_000_000), limit: 9, unattested: 'removed' });
   expect(await listed(store, key)).toEqual([]);
+});
+
+/** A store, and the names of all that its reading side was asked. */
+async function withReads(): Promise<{ testStore: TestStore; asked: string[] }> {
+  const asked: string[] = [];
+  const reader: Threads['reader'] = (data) => {
+    const thread = SAME_THREAD.reader(data);
+    return {
+      postMessage(request, moved) {
+        if (request.kind === 'calls') asked.push(...request.calls.map(({ name }) => name));
+        thread.postMessage(request, moved);
+      },
+      on: thread.on.bind(thread),
+    };
+  };
+  return { testStore: await TestStore.open({ ...SAME_THREAD, reader }), asked };
+}
+
+test('who follows a job gets what was just stored as it is stored, without a read', async () => {
+  const { testStore, asked } = await withReads();
+  await using _testStore = testStore;
+  const { store } = testStore;
+  const key = await runJob(store);
+  await store.append(
+    key,
+    [stdout('é'), { kind: 'stderr', timestamp: at(21), data: { text: 'b', partial: true } }],
+    true,
+  );
+  const page = await store.events({ key, after: 2, limit: 64 });
+  expect(asked).toEqual([]);
+  const stored = await store.events({ key, after: 1, limit: 64 });
+  expect(asked).toEqual(['events']);
+  expect(page?.events.map(eventText)).toEqual(stored?.events.slice(1).map(eventText));
+  expect(page?.complete).toBe(false);
+});
+
+test('events are read for who asks for others, for fewer, for those of a tenant without the job, or for what nobody awaited', async () => {
+  const { testStore, asked } = await withReads();
+  await using _testStore = testStore;
+  const { store } = testStore;
+  const key = await runJob(store);
+  await store.append(key, [stdout('a'), stdout('b')], true);
+  const numbers = async (after: number, limit: number, of = key) =>
+    (await store.events({ key: of, after, limit }))?.events.map(({ seq }) => seq);
+  expect(await numbers(3, 64)).toEqual([4]);
+  expect(await numbers(2, 1)).toEqual([3]);
+  expect(await numbers(2, 64, { ...key, tenant: 'other' })).toBeUndefined();
+  await store.append(key, [stdout('c')]);
+  expect(await numbers(4, 64)).toEqual([5]);
+  expect(asked).toEqual(['events', 'events', 'events', 'events']);
+});
+
+test('who follows a job whose end is stored, or that is removed, learns it', async () => {
+  await using testStore = await TestStore.open();
+  const { store } = testStore;
+  const key = await runJob(store);
+  await store.append(key, [stdout('a')], true);
+  await store.finish(finishOf(key));
+  expect(await store.events({ key, after: 2, limit: 64 })).toMatchObject({ events: [{}, {}], complete: true });
+  await store.deleteEnded({ before: at(1_000_000), limit: 9, unattested: 'removed' });
+  expect(await store.events({ key, after: 2, limit: 64 })).toBeNull();
 });

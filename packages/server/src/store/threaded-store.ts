@@ -6,6 +6,7 @@ import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
 import type { Fleet, FleetCommands } from './fleet.ts';
 import { partsOf } from './history/output-run.ts';
 import { Kept } from './kept/kept.ts';
+import { KeptEvents } from './kept/kept-events.ts';
 import { KeptLists } from './kept/kept-lists.ts';
 import { ShortResults } from './kept/short-results.ts';
 import type { GradedJobEnd } from './records/answers.ts';
@@ -113,7 +114,17 @@ type Change = <Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name
 
 type Runs = Pick<
   Store,
-  'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'isUnderWay' | 'shortResult' | 'gradedEnd' | 'deleteEnded'
+  | 'admit'
+  | 'start'
+  | 'append'
+  | 'answerToolCall'
+  | 'events'
+  | 'finish'
+  | 'requestCancel'
+  | 'isUnderWay'
+  | 'shortResult'
+  | 'gradedEnd'
+  | 'deleteEnded'
 >;
 
 /** Characters of receipts that wait for whoever awaited the ends of their jobs. */
@@ -122,7 +133,8 @@ const endCharsMax = 2 ** 20;
 const sharedResultMilliseconds = 20_000;
 
 /** What this thread knows about jobs that are under way or ended lately. */
-function runsOver(change: Change, { fleet, reads }: Pick<Sides, 'fleet' | 'reads'>): Runs {
+function runsOver(change: Change, sides: Sides): Runs {
+  const { fleet, reads } = sides;
   // Another node may remove a job, but never sooner after its end than this.
   const results = new ShortResults(undefined, fleet === null ? Number.POSITIVE_INFINITY : sharedResultMilliseconds);
   /** The ends of jobs that were awaited. Whoever waited asks for it once. */
@@ -130,6 +142,7 @@ function runsOver(change: Change, { fleet, reads }: Pick<Sides, 'fleet' | 'reads
     sizeMax: endCharsMax,
     sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,
   });
+  const lately = new KeptEvents();
   /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
   const underWay = new Set<string>();
   return {
@@ -145,10 +158,11 @@ function runsOver(change: Change, { fleet, reads }: Pick<Sides, 'fleet' | 'reads
       if (isStarted) for (const job of bothOf(input)) underWay.add(nameOfJob(job));
       return isStarted;
     },
-    append: (key, events) => change('append', { key, events: partsOf(events) }),
+    ...eventsOver(change, sides, { lately, underWay }),
     async finish(input) {
       const { isStored, result, end } = await change('finish', { ...input, events: partsOf(input.events) });
       underWay.delete(nameOfJob(input));
+      lately.forget(input);
       if (end !== null) ends.keep(nameOfJob(input), end);
       if (result !== null) results.keep(input, result);
       return isStored;
@@ -171,8 +185,31 @@ function runsOver(change: Change, { fleet, reads }: Pick<Sides, 'fleet' | 'reads
       const removed = await change('deleteEnded', input);
       results.clear();
       ends.clear();
+      lately.clear();
       return removed;
     },
+  };
+}
+
+/** Adds events to jobs, and gives them to whoever follows. */
+function eventsOver(
+  change: Change,
+  { reads, writes }: Sides,
+  { lately, underWay }: { readonly lately: KeptEvents; readonly underWay: ReadonlySet<string> },
+): Pick<Runs, 'append' | 'answerToolCall' | 'events'> {
+  return {
+    async append(key, events, isFollowed = false) {
+      const { isStored, toFollow } = await change('append', { key, events: partsOf(events), isFollowed });
+      lately.keep(key, toFollow);
+      return isStored;
+    },
+    async answerToolCall(input) {
+      const result = await writes.answerToolCall(input);
+      // Of another one this process does not store the end, and would not forget it.
+      if (result.kind === 'taken' && underWay.has(nameOfJob(input))) lately.keep(input, result.toFollow);
+      return result;
+    },
+    events: async (input) => lately.page(input) ?? (await reads.events(input)),
   };
 }
 

@@ -7,9 +7,9 @@ import { linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
-import type { EventPage } from '../records/answers.ts';
+import type { AppendAnswer, EventPage } from '../records/answers.ts';
 import type { HistoryPart } from '../records/inputs.ts';
-import { EVENT_COLUMNS, type JobKey } from '../records/rows.ts';
+import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
 import { noteCalls } from './noted-calls.ts';
 import { isOutputRun } from './output-run.ts';
@@ -107,19 +107,29 @@ export function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly 
   return linked;
 }
 
-/** Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored. */
+/** Events as whoever follows the job is to get them; null if nobody does, or if they have runs or are many. */
+export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean): readonly StoredEvent[] | null {
+  if (!isFollowed || runs.length > 0 || rows.length > followedMax) return null;
+  return rows;
+}
+
+/** More are read, page by page. */
+const followedMax = 64;
+
+/** Adds events to the chain of a running job, in order. If the job is not running, nothing is stored. */
 export async function append(
   db: StoreDatabase,
-  { key, events }: { key: JobKey; events: readonly HistoryPart[] },
-): Promise<boolean> {
+  { key, events, isFollowed = false }: { key: JobKey; events: readonly HistoryPart[]; isFollowed?: boolean },
+): Promise<AppendAnswer> {
   assert(
     events.every((part) => isOutputRun(part) || !LIFECYCLE.includes(part.kind)),
     'a lifecycle event is written by its own transition',
   );
   const job = await chainOf.first(db, key);
-  if (job?.status !== 'running') return false;
-  if (events.length > 0) noteCalls(db, events, extendChain(db, job, events).rows);
-  return true;
+  if (job?.status !== 'running') return { isStored: false, toFollow: null };
+  const linked = extendChain(db, job, events);
+  noteCalls(db, events, linked.rows);
+  return { isStored: true, toFollow: eventsToFollow(linked, isFollowed) };
 }
 
 const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];

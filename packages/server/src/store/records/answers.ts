@@ -11,7 +11,16 @@ import type {
   Violation,
 } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
-import type { AttestationRow, JobKey, JobSummary, ListPlace, QueuedJob, StoredObject, StoredRun } from './rows.ts';
+import type {
+  AttestationRow,
+  JobKey,
+  JobSummary,
+  ListPlace,
+  QueuedJob,
+  StoredEvent,
+  StoredObject,
+  StoredRun,
+} from './rows.ts';
 
 /** The result of an admission, decided and stored in one transaction. `full` says whose bound was reached. */
 export type AdmitResult =
@@ -54,6 +63,12 @@ export interface GradedJobEnd {
   readonly receipt_sha256: string | null;
 }
 
+/** Whether events were stored, and what whoever follows the job need not read; null if it is to be read. */
+export interface AppendAnswer {
+  readonly isStored: boolean;
+  readonly toFollow: readonly StoredEvent[] | null;
+}
+
 /** Whether the end was stored, the JSON text of the job's folded result if it is short, and the end if it is awaited. */
 export interface FinishAnswer {
   readonly isStored: boolean;
@@ -83,7 +98,7 @@ export type ToolAnswerResult =
   | { readonly kind: 'unchecked'; readonly schema: string }
   | { readonly kind: 'same'; readonly answer_seq: number }
   /** Its program can be told: on which node, if several share the store. */
-  | ({ readonly kind: 'taken'; readonly node: number | null } & GivenAnswer);
+  | ({ readonly kind: 'taken'; readonly node: number | null } & GivenAnswer & Pick<AppendAnswer, 'toFollow'>);
 
 /** `calls` for a principal that may answer: a page of those that nobody has answered. */
 export type OpenToolCalls =

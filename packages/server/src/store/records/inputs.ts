@@ -164,6 +164,8 @@ export interface ToolAnswerInput extends JobKey {
   readonly isChecked?: boolean;
   readonly principal: string;
   readonly at: string;
+  /** Whether somebody waits for the next event of the job. */
+  readonly isFollowed?: boolean;
 }
 
 export interface ListInput {

@@ -57,6 +57,7 @@ describe('a call of a tool', () => {
       call: 7,
       outcome: { result: { found: 4 } },
       node: expect.toSatisfy((node) => node === null || Number.isSafeInteger(node)) as unknown,
+      toFollow: null,
     });
     expect((await openCalls(store, key)).map(({ seq }) => seq)).toEqual([3]);
     expect(await openCalls(store, key, 3)).toEqual([]);

@@ -7,7 +7,7 @@ import type { OpenToolCall, ToolCallRecord, ToolResultRecord } from '@vouchbox/p
 import { isTerminal, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { textOf } from '../../ground/json-text.ts';
-import { type ChainedJob, extendChain, storedEvents } from '../history/events.ts';
+import { type ChainedJob, eventsToFollow, extendChain, type LinkedEvents, storedEvents } from '../history/events.ts';
 import { claimantOf } from '../jobs/claims.ts';
 import { prepared } from '../prepared.ts';
 import type { GivenAnswer, OpenToolCalls, ToolAnswerResult } from '../records/answers.ts';
@@ -127,12 +127,14 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
   const bytes = Buffer.byteLength(text);
   const bytesMax = Math.min(asked.call_bytes ?? 0, asked.bytes_left ?? 0);
   if (bytes > bytesMax) return { kind: 'too_large', bytesMax };
-  const answer_seq = await extendWithAnswer(db, asked, { ...input, seq: asked.seq });
+  const linked = await extendWithAnswer(db, asked, { ...input, seq: asked.seq });
+  const answer_seq = linked.tail.chain_seq;
   noteAnswer.send(db, { ...input, seq: asked.seq, answer_seq });
   takeBytes.send(db, { ...input, bytes });
   // As the history has it, whoever tells the program.
   const given = { answer_seq, call: asked.call ?? 0, outcome: JSON.parse(text) as GivenAnswer['outcome'] };
-  return { kind: 'taken', node: await claimantOf(db, input), ...given };
+  const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
+  return { kind: 'taken', node: await claimantOf(db, input), ...given, toFollow };
 }
 
 async function takenBefore(
@@ -146,13 +148,12 @@ async function takenBefore(
 }
 
 /** The clock may have been set back, but no event is earlier than the one before it. */
-async function extendWithAnswer(db: StoreDatabase, job: ChainedJob, input: ToolAnswerInput): Promise<number> {
+async function extendWithAnswer(db: StoreDatabase, job: ChainedJob, input: ToolAnswerInput): Promise<LinkedEvents> {
   const { tenant, job_id, chain_seq } = job;
   const [last] = await storedEvents(db, { tenant, job_id, after: chain_seq - 1, until: chain_seq });
   const timestamp = [last?.timestamp ?? '', input.at].toSorted().at(-1) ?? input.at;
   const data = { call_seq: input.seq, ...input.outcome, principal: input.principal };
-  extendChain(db, job, [{ kind: 'tool_result', timestamp, data }]);
-  return chain_seq + 1;
+  return extendChain(db, job, [{ kind: 'tool_result', timestamp, data }]);
 }
 
 function outcomeOf({ result, error }: ToolResultRecord): GivenAnswer['outcome'] {

@@ -1,0 +1,49 @@
+/**
+ * Keeps the events of each followed job that were stored last. Whoever waited for them asks for them next, and is answered
+ * without a read. Events never change, so what is kept may be old and is never wrong: it is a page if it begins where the page
+ * does.
+ */
+import type { JobEvent } from '@vouchbox/protocol';
+import type { EventPage } from '../records/answers.ts';
+import { type JobKey, nameOfJob, type StoredEvent } from '../records/rows.ts';
+import { Kept } from './kept.ts';
+
+/** Characters of the data of all of them together. */
+const charsMax = 2 ** 20;
+
+export class KeptEvents {
+  readonly #kept = new Kept<readonly StoredEvent[]>({
+    sizeMax: charsMax,
+    sizeOf: (events) => events.reduce((chars, { data }) => chars + data.length, 0),
+  });
+
+  /** Null if they are to be read. */
+  keep(key: JobKey, events: readonly StoredEvent[] | null): void {
+    this.forget(key);
+    if (events !== null) this.#kept.keep(nameOfJob(key), events);
+  }
+
+  /** More may have been stored since, which is a page of its own. Null if the page is to be read. */
+  page({
+    key,
+    after,
+    limit,
+  }: {
+    readonly key: JobKey;
+    readonly after: number;
+    readonly limit: number;
+  }): EventPage | null {
+    const kept = this.#kept.get(nameOfJob(key)) ?? [];
+    if (kept[0]?.seq !== after + 1 || kept.length > limit) return null;
+    const events = kept.map((event) => ({ ...event, data: JSON.parse(event.data) as unknown }) as JobEvent);
+    return { events, complete: false };
+  }
+
+  forget(key: JobKey): void {
+    this.#kept.forget(nameOfJob(key));
+  }
+
+  clear(): void {
+    this.#kept.clear();
+  }
+}
