@@ -92,8 +92,17 @@ async function opened(url: string): Promise<Member> {
   const memory = new JobMemory({ concurrentMemMbMax: 4096, cellMemMb: 0 });
   const history = createHistory(counting, membership.nudges);
   const dispatcher = new Dispatcher({
-    ...{ store: counting, history, blobs, nudges: membership.ownNudges, cells, log: silent },
-    ...{ concurrency: slots, tenantConcurrency: null, testsMax: slots, drainSeconds: 0, memory },
+    store: counting,
+    history,
+    blobs,
+    nudges: membership.ownNudges,
+    cells,
+    log: silent,
+    concurrency: slots,
+    tenantConcurrency: null,
+    testsMax: slots,
+    drainSeconds: 0,
+    memory,
     roomForJobs: () => Number.POSITIVE_INFINITY,
     // No job of the load has tools.
     schemas: { misfit: async () => null },

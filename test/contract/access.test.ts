@@ -361,8 +361,12 @@ describe('what a credential holds open ends with it:', {
     const answer = (await stored) as Answer;
     expect([answer.status, answer.headers.get('connection')]).toEqual([201, 'close']);
     expect(answer.json).toEqual({
-      ...{ job_id: submitted.at(-1), status: 'queued', created_at: expect.any(String) },
-      ...{ stream_url: expect.any(String), history_url: expect.any(String), result_url: expect.any(String) },
+      job_id: submitted.at(-1),
+      status: 'queued',
+      created_at: expect.any(String),
+      stream_url: expect.any(String),
+      history_url: expect.any(String),
+      result_url: expect.any(String),
     });
     // Nothing was read meanwhile: if the connection were still open, the whole rest would come now.
     const { came, declared } = await readOn();

@@ -94,7 +94,13 @@ describe('in place of Judge0', () => {
     expect(json).toMatchObject({
       status: { id: 6, description: 'Compilation Error' },
       compile_output: expect.stringMatching(/error/) as string,
-      ...{ stdout: null, stderr: null, message: null, time: null, memory: null, exit_code: null, exit_signal: null },
+      stdout: null,
+      stderr: null,
+      message: null,
+      time: null,
+      memory: null,
+      exit_code: null,
+      exit_signal: null,
     });
   });
 

@@ -29,9 +29,12 @@ const files: Readonly<Record<string, string>> = {
   'guess/data/testdata.yaml': 'on_reject: continue\ngrader_flags: ignore_sample\nrange: 0 100\n',
   'guess/data/secret/low/testdata.yaml': 'grader_flags: min\nrange: 0 30\n',
   'guess/data/secret/high/testdata.yaml': 'grader_flags: min\nrange: 0 70\n',
-  ...{ 'guess/data/sample/1.in': '8 3 100\n', 'guess/data/sample/1.ans': '' },
-  ...{ 'guess/data/secret/low/1.in': '8 2 30\n', 'guess/data/secret/low/1.ans': '' },
-  ...{ 'guess/data/secret/high/1.in': '8 7 70\n', 'guess/data/secret/high/1.ans': '' },
+  'guess/data/sample/1.in': '8 3 100\n',
+  'guess/data/sample/1.ans': '',
+  'guess/data/secret/low/1.in': '8 2 30\n',
+  'guess/data/secret/low/1.ans': '',
+  'guess/data/secret/high/1.in': '8 7 70\n',
+  'guess/data/secret/high/1.ans': '',
   'guess/output_validators/guess.py': guess,
 };
 const programs = {

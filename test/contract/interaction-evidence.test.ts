@@ -68,7 +68,9 @@ test('the command passes the output of the program on, and says how its interact
   const good = program('good.py', 'import sys\nprint(int(input()) * 2, flush=True)\nprint("judged", file=sys.stderr)');
   const bad = program('bad.py', 'print("x", flush=True)\nraise SystemExit(43)');
   expect(await run(asks, '--interactor', good)).toEqual({
-    ...{ code: 0, signal: null, stdout: '17\nit said 34\n' },
+    code: 0,
+    signal: null,
+    stdout: '17\nit said 34\n',
     stderr: 'vouchbox: interactor: judged\n',
   });
   const refused = await run(asks, '--interactor', bad);

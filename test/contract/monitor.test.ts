@@ -45,9 +45,14 @@ const SEEN = 1_800_000_000;
 function promiseBy(seconds: number, logOrigin = 'log.example/log/1'): string {
   const { privateKey } = generateKeyPairSync('ed25519');
   const predicate: PromisePredicate = {
-    ...{ tenant: 'acme', jobId: 'job_0197c0de-0000-7000-8000-000000000001', tenantJobNumber: 1, logOrigin },
-    ...{ acceptedAt: '2026-01-01T00:00:00.000Z', answerBy: new Date(seconds * 1000).toISOString() },
-    ...{ logKey: log.key.text, submission: { language: 'bash', code_sha256: '0'.repeat(64) } },
+    tenant: 'acme',
+    jobId: 'job_0197c0de-0000-7000-8000-000000000001',
+    tenantJobNumber: 1,
+    logOrigin,
+    acceptedAt: '2026-01-01T00:00:00.000Z',
+    answerBy: new Date(seconds * 1000).toISOString(),
+    logKey: log.key.text,
+    submission: { language: 'bash', code_sha256: '0'.repeat(64) },
   };
   const signer = { key_id: 'key', sign: (message: Uint8Array) => new Uint8Array(sign(null, message, privateKey)) };
   return file(Buffer.from(signStatement(promiseStatement(predicate), signer).envelope).toString());

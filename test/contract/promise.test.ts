@@ -86,7 +86,10 @@ test('a run keeps its promise, and the log keeps it too', { tags: ['Promise-1', 
   const { client } = rig.alpha;
   const before = await client.run(python, { promise: true });
   const { promise, job_id, receipt } = await client.run('print(input())', {
-    ...{ stdin: 'x', args: ['a', 'b'], env: { A: 'é' }, files: { 'in.txt': 'text' } },
+    stdin: 'x',
+    args: ['a', 'b'],
+    env: { A: 'é' },
+    files: { 'in.txt': 'text' },
     promise: 'required',
   });
   expect(promise).toMatchObject({ tenant: 'alpha', job_id, log_origin: 'log.example/log/1' });
@@ -248,7 +251,8 @@ describe('a service without a log', () => {
   test('refuses to promise, and a client that requires it asks nothing', { tags: ['Promise-1'] }, async () => {
     const { client } = plain.alpha;
     await expect(client.submit({ ...python, promise: true })).rejects.toMatchObject({
-      ...{ code: 'promise_not_offered', status: 422 },
+      code: 'promise_not_offered',
+      status: 422,
       message: expect.stringMatching(/^\/promise /) as string,
     });
     await expect(client.run(python, { promise: 'required' })).rejects.toBeInstanceOf(EvidenceFailure);

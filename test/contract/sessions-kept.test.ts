@@ -40,7 +40,9 @@ test('a session is where it was after its service was killed, between two steps 
   const next = await session.run('xs.append(2)');
   const code = 'xs.append(3)\nprint("begun", flush=True)\nimport time; time.sleep(60)';
   const { job_id } = await second.client.submit({
-    ...{ language: 'python', code, session: { name: 's', after: next.job_id } },
+    language: 'python',
+    code,
+    session: { name: 's', after: next.job_id },
   });
   for await (const { kind } of second.client.follow(job_id)) if (kind === 'stdout') break;
   second.service.kill('SIGKILL');
@@ -77,7 +79,9 @@ test('a session whose last good step is removed begins anew, and goes with its l
   const { client } = second.alpha;
   await expect.poll(async () => (await second.request(`/v1/jobs/${good.job_id}`)).status).toBe(404);
   const { json, status } = await second.post({
-    ...{ language: 'python', code: '1', session: { name: 's', after: good.job_id } },
+    language: 'python',
+    code: '1',
+    session: { name: 's', after: good.job_id },
   });
   expect([status, json.error.message]).toEqual([
     422,

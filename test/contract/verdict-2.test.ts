@@ -124,7 +124,9 @@ while True:
   const programs = [guessing('(low + high) // 2'), guessing('low')];
   const { blob } = await client.upload(interactor.code);
   const { grading_id } = await client.submitGrading({
-    ...{ verdict: 'urn:svc:verdict:v2', programs, tests },
+    verdict: 'urn:svc:verdict:v2',
+    programs,
+    tests,
     interactor: { ...interactor, code: { blob }, files: [{ path: 'input/own', blob }] },
   });
   const { graded } = await client.waitForGrading(grading_id);

@@ -72,8 +72,15 @@ async function checkPromise(
   const { bytes: promise } = await client.promise(job);
   const { bytes: result } = await client.attestation(job);
   const { word, checks } = await promiseStanding({
-    ...{ publicKeys: [pinned], tenant, job, log: keysOfLog(service.logKey), pending: [], heads: [] },
-    ...{ promise: new Uint8Array(promise), result: new Uint8Array(result), logProof },
+    publicKeys: [pinned],
+    tenant,
+    job,
+    log: keysOfLog(service.logKey),
+    pending: [],
+    heads: [],
+    promise: new Uint8Array(promise),
+    result: new Uint8Array(result),
+    logProof,
   });
   if (word !== 'KEPT') throw new Error(`its promise is ${word}: ${JSON.stringify(checks)}`);
 }

@@ -85,7 +85,12 @@ export async function runRollingUpgrade(
   leftovers.push(await next.stop());
   return {
     ...audit,
-    ...{ problems, versions: [beside, after], movedBeforeKill: moved, lookedAtAgain: again, claimsLeft, unfilled },
+    problems,
+    versions: [beside, after],
+    movedBeforeKill: moved,
+    lookedAtAgain: again,
+    claimsLeft,
+    unfilled,
     leftovers: leftovers.flat(),
   };
 }

@@ -26,10 +26,13 @@ function answersTo(answers: Answers, prefix: RegExp): Answers {
 const OF_ONE_USER: Answers = {
   // Whoever has no capability gains none.
   'call capset': 'EFAULT',
-  ...{ 'become: setuid 0': 'EINVAL', 'become: setgid 0': 'EINVAL', 'become: setresuid 0': 'EINVAL' },
+  'become: setuid 0': 'EINVAL',
+  'become: setgid 0': 'EINVAL',
+  'become: setresuid 0': 'EINVAL',
   'become: chown to 0': 'EINVAL',
   // The numbers of its descriptors, none of which can be followed, and an empty directory that cannot be written.
-  ...{ 'read /proc/1/fd': 'ok', 'read /svc/report': 'ok' },
+  'read /proc/1/fd': 'ok',
+  'read /svc/report': 'ok',
 };
 
 /** Files of /proc that programs need, for example for `free`, Node's `os.cpus()` and the sizes of pools. */

@@ -102,7 +102,9 @@ describe.runIf(isLongForm)('two nodes on one database', () => {
     await using witness = new Command(['witness', ...state, '--log-key', logKey]);
     const [, witnessUrl = '', witnessKey = ''] = await witness.shows(/listening on (\S+)\n(\S+)\n/);
     const settings = {
-      ...{ SERVICE_PROVIDER: 'subprocess', SERVICE_LOG_HOST: 'log.example', SERVICE_LOG_PROMISES: 'all' },
+      SERVICE_PROVIDER: 'subprocess',
+      SERVICE_LOG_HOST: 'log.example',
+      SERVICE_LOG_PROMISES: 'all',
       SERVICE_LOG_WITNESSES: file(`${witnessKey} ${witnessUrl}\n`),
     };
     await using one = await new Node(settings).start();

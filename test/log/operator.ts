@@ -73,8 +73,13 @@ export class Operator implements Disposable {
   promise({ tenant, job_id, receipt }: AttestedJob, answerBy: number, tenantJobNumber: number): string {
     const { code_sha256, language, args_sha256 } = receipt;
     const predicate: PromisePredicate = {
-      ...{ tenant, jobId: job_id, tenantJobNumber, acceptedAt: timeOf(at(9)), answerBy: timeOf(answerBy) },
-      ...{ logOrigin: 'log.example/log/1', logKey: this.log.key.text },
+      tenant,
+      jobId: job_id,
+      tenantJobNumber,
+      acceptedAt: timeOf(at(9)),
+      answerBy: timeOf(answerBy),
+      logOrigin: 'log.example/log/1',
+      logKey: this.log.key.text,
       submission: { code_sha256, language, args_sha256 },
     };
     return this.file(signStatement(promiseStatement(predicate), this.#signer).envelope);

@@ -32,7 +32,10 @@ export function publishedManifest(source: SourceManifest, parts: PublishedParts)
   const { peerDependencies, peerDependenciesMeta } = source;
   const optionalDependencies = { ...source.optionalDependencies, ...parts.optionalDependencies };
   return {
-    ...{ name, version, description, license },
+    name,
+    version,
+    description,
+    license,
     type: 'module',
     engines,
     ...(bin && { bin }),

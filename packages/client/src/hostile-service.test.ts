@@ -139,9 +139,18 @@ describe('a verdict', () => {
   const run = { ...job, compiler: null, cpu_ms: 7, wall_ms: 8, memory_peak_bytes: 9, account: 'cell' };
   const won = { points: 1, points_max: 1 };
   const line = {
-    ...{ name: 'one', group: 'all', compare: 'lines', verdict: 'accepted', ...won },
-    ...{ run, starved: null, check: null, validations: [] },
-    ...{ stdin_sha256: null, stdout_sha256: sha256('3\n'), expected_sha256: sha256('3') },
+    name: 'one',
+    group: 'all',
+    compare: 'lines',
+    verdict: 'accepted',
+    ...won,
+    run,
+    starved: null,
+    check: null,
+    validations: [],
+    stdin_sha256: null,
+    stdout_sha256: sha256('3\n'),
+    expected_sha256: sha256('3'),
   };
   const group = { name: 'all', score: 'sum', after: [], stop: false, passed: true, ...won };
   const VERDICT = {
@@ -171,8 +180,16 @@ describe('a verdict', () => {
     const said = { accepted: true, points: 1, points_max: 1, job_id: 'job_2', receipt_sha256: 'r2', verdict_sha256 };
     const graded = [{ name: null, language: 'python', status: 'judged', verdict: said, problem: null }];
     const grading = {
-      ...{ grading_id: 'grading_1', status: 'finished', created_at: timestamp, finished_at: timestamp },
-      ...{ cancellation_requested: false, programs: 1, tests: 1, runs: 1, runs_ended: 1, graded },
+      grading_id: 'grading_1',
+      status: 'finished',
+      created_at: timestamp,
+      finished_at: timestamp,
+      cancellation_requested: false,
+      programs: 1,
+      tests: 1,
+      runs: 1,
+      runs_ended: 1,
+      graded,
     };
     const urls = { grading_url: '/v1/gradings/grading_1', events_url: '/v1/gradings/grading_1/events' };
     return scriptedService([

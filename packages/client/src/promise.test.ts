@@ -24,8 +24,14 @@ const SUBMISSION = {
   input_artifacts: [{ path: 'input/f.txt', size_bytes: 4, sha256: digest('file') }],
 };
 const PREDICATE = {
-  ...{ tenant: 'acme', jobId: 'job_1', tenantJobNumber: 7, acceptedAt: AT, answerBy: '2026-01-01T00:10:00.000Z' },
-  ...{ logOrigin: 'log.example/log/1', logKey: 'key', submission: SUBMISSION },
+  tenant: 'acme',
+  jobId: 'job_1',
+  tenantJobNumber: 7,
+  acceptedAt: AT,
+  answerBy: '2026-01-01T00:10:00.000Z',
+  logOrigin: 'log.example/log/1',
+  logKey: 'key',
+  submission: SUBMISSION,
 };
 
 type Envelope = Readonly<Record<'payload' | 'payloadType' | 'signatures', unknown>>;

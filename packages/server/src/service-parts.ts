@@ -129,10 +129,7 @@ interface OpenJobs {
 export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   const { config, store, cells, reserve, membership, keys, log } = parts;
   const { nudges, others } = membership;
-  const { observer } = parts.telemetry;
-  const isObserved = observer !== NO_OBSERVER;
-  const plain = createHistory(store, nudges);
-  const history = isObserved ? observedHistory(plain, { store, observer, log }) : plain;
+  const history = openHistory(parts);
   await recover({ store, history, log });
   const { ceilings, queue } = config;
   const checkFreeSpace = () => reserve.check();
@@ -178,9 +175,22 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   });
   const startCanaries = () => own && canaries?.start((input, prepare) => own.runBeside(input, prepare));
   return {
-    ...{ dispatcher, canaries, startCanaries, history, blobs, grading, schemas },
-    ...{ jobs: createJobs(shared), gradings: createGradings(shared) },
+    dispatcher,
+    canaries,
+    startCanaries,
+    history,
+    blobs,
+    grading,
+    schemas,
+    jobs: createJobs(shared),
+    gradings: createGradings(shared),
   };
+}
+
+/** Spans and measures of jobs are taken only where somebody reads them. */
+function openHistory({ store, membership, telemetry: { observer }, log }: JobParts): History {
+  const history = createHistory(store, membership.nudges);
+  return observer === NO_OBSERVER ? history : observedHistory(history, { store, observer, log });
 }
 
 /** What is not signed shows nothing to anyone, and a class that isolates nothing has nothing to refuse. */

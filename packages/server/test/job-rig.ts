@@ -83,7 +83,11 @@ export class JobRig implements AsyncDisposable {
     });
     const checkFreeSpace = () => undefined;
     const blobs = createBlobs({
-      ...{ store: this.store, blobsMax: 9, bytesMax: 2 ** 20, keepMilliseconds: 1000, checkFreeSpace },
+      store: this.store,
+      blobsMax: 9,
+      bytesMax: 2 ** 20,
+      keepMilliseconds: 1000,
+      checkFreeSpace,
       received: createRateBudget({ perSecond: 1, burst: 2 ** 30 }),
     });
     const { history, nudges, schemas } = this;

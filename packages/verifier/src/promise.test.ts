@@ -39,8 +39,14 @@ const [ACCEPTED, ANSWER_BY, NEXT] = [9, 10, 11].map(
 const JUST_BEFORE = seconds(ANSWER_BY) - 1;
 
 const PROMISED: PromisePredicate = {
-  ...{ tenant: job.tenant, jobId: job.job_id, tenantJobNumber: 7, acceptedAt: ACCEPTED, answerBy: ANSWER_BY },
-  ...{ logOrigin: 'log.example/log/1', logKey: log.key.text, submission: { code_sha256, language, args_sha256 } },
+  tenant: job.tenant,
+  jobId: job.job_id,
+  tenantJobNumber: 7,
+  acceptedAt: ACCEPTED,
+  answerBy: ANSWER_BY,
+  logOrigin: 'log.example/log/1',
+  logKey: log.key.text,
+  submission: { code_sha256, language, args_sha256 },
 };
 
 const promiseOf = (changes: Partial<PromisePredicate> = {}, key = job.key) =>
@@ -174,7 +180,9 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
       promiseOf({ submission: { ...PROMISED.submission, interaction: { ...interaction, peer } } });
     const told = { stdin: { bytes_delivered: 1, raw_sha256: 'a'.repeat(64) }, end: 'first' } as const;
     const { attestation } = attestedJob({
-      ...{ key: job.key, tenant_number: 7, receipt: { interaction: { ...interaction, ...told } } },
+      key: job.key,
+      tenant_number: 7,
+      receipt: { interaction: { ...interaction, ...told } },
     });
     const at = log.appendSigned(attestation.envelope, job.key.publicKeyPem);
     const words = [...pinned, '--envelope', file(attestation.envelope), '--log-proof', file(log.proof(at))];

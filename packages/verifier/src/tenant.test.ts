@@ -29,9 +29,15 @@ function promiseOf(
 ): string {
   const time = '2026-01-01T00:00:00.000Z';
   const stated = {
-    ...{ tenant: 'acme', jobId: 'job_0197c0de-0000-7000-8000-000000000099', acceptedAt: time, answerBy: time },
-    ...{ logOrigin: 'log.example/log/1', logKey: 'key', submission: { code_sha256: '5a'.repeat(32) } },
-    ...{ tenantJobNumber: 4, ...changes },
+    tenant: 'acme',
+    jobId: 'job_0197c0de-0000-7000-8000-000000000099',
+    acceptedAt: time,
+    answerBy: time,
+    logOrigin: 'log.example/log/1',
+    logKey: 'key',
+    submission: { code_sha256: '5a'.repeat(32) },
+    tenantJobNumber: 4,
+    ...changes,
   };
   const { tenantJobNumber, ...unnumbered } = stated;
   const promise = { ...unnumbered, ...(tenantJobNumber !== undefined && { tenantJobNumber }) };

@@ -62,8 +62,14 @@ export async function verifyTenant(directories: readonly string[], options: Tena
 /** The number in a promise that a pinned key signed, or why there is none. Whether it was kept is another question. */
 async function promisedNumber(path: string, { publicKey, tenant }: TenantOptions): Promise<number | Report> {
   const { exitCode, checks, facts } = await promiseStanding({
-    ...{ promise: readWhole(path, envelopeBytesMax), publicKeys: publicKey.map(readPublicKey), tenant },
-    ...{ log: null, result: null, logProof: null, pending: [], heads: [] },
+    promise: readWhole(path, envelopeBytesMax),
+    publicKeys: publicKey.map(readPublicKey),
+    tenant,
+    log: null,
+    result: null,
+    logProof: null,
+    pending: [],
+    heads: [],
   });
   const bad = checks.find(({ isGood }) => !isGood);
   if (bad !== undefined) return refusal(exitCode, [failed(path, bad.detail)]);

@@ -116,8 +116,13 @@ async function nodeOf(
 ): Promise<Node> {
   const made = await verifyExport(parseExport(files), { ...expected, job: job_id });
   const broken = (detail: string, exitCode: ExitCode = EXIT.record): Node => ({
-    ...{ job_id, state: 'broken', detail, exitCode },
-    ...{ status: null, receipt: null, inputs: [] },
+    job_id,
+    state: 'broken',
+    detail,
+    exitCode,
+    status: null,
+    receipt: null,
+    inputs: [],
   });
   const bad = made.checks.find(({ isGood }) => !isGood);
   if (made.exitCode !== EXIT.good) return broken(`${bad?.name}: ${bad?.detail}`, made.exitCode);

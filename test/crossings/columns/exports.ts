@@ -57,7 +57,13 @@ function seenIn(directory: string): Seen {
   const { status, terminal_reason, exit_code, signal, stdout, stderr, truncated, violations } = result;
   const output = [...filesBelow(directory)].filter(([name]) => name.startsWith('output/'));
   return {
-    ...{ status, terminal_reason, exit_code, signal, stdout, stderr, truncated },
+    status,
+    terminal_reason,
+    exit_code,
+    signal,
+    stdout,
+    stderr,
+    truncated,
     violations: typesOf(violations as unknown as { type: string }[]),
     files: Object.fromEntries(output.map(([name, bytes]) => [name, textOf(bytes)])),
   };

@@ -94,7 +94,10 @@ async function toldProgram(
   const shown = mostTelling(tests);
   return {
     ...known,
-    ...{ accepted, points, points_max, judge_job_id: job_id },
+    accepted,
+    points,
+    points_max,
+    judge_job_id: job_id,
     build: program.build && (await toldBuild(client, program.build, signal)),
     groups: groups.map((group) => {
       return { name: group.name, passed: group.passed, points: group.points, points_max: group.points_max };
@@ -105,8 +108,14 @@ async function toldProgram(
 }
 
 const NOT_JUDGED = {
-  ...{ accepted: null, points: null, points_max: null, judge_job_id: null, build: null },
-  ...{ groups: [], tests: [], tests_left_out: 0 },
+  accepted: null,
+  points: null,
+  points_max: null,
+  judge_job_id: null,
+  build: null,
+  groups: [],
+  tests: [],
+  tests_left_out: 0,
 };
 
 /** @throws TransportFailure `undecodable` if it is not the one that the grading names */
@@ -146,8 +155,18 @@ function toldTest({ name, group, verdict, points, points_max, run, check }: Test
   const { terminal_reason = null, exit_code = null, job_id = null } = run ?? {};
   const { cpu_ms = null, wall_ms = null, memory_peak_bytes = null } = run ?? {};
   return {
-    ...{ name, group, verdict, points, points_max, terminal_reason, exit_code },
-    ...{ cpu_ms, wall_ms, memory_peak_bytes, job_id, check_job_id: check?.job_id ?? null },
+    name,
+    group,
+    verdict,
+    points,
+    points_max,
+    terminal_reason,
+    exit_code,
+    cpu_ms,
+    wall_ms,
+    memory_peak_bytes,
+    job_id,
+    check_job_id: check?.job_id ?? null,
   };
 }
 

@@ -79,7 +79,11 @@ describe('a scoring package', () => {
       'data/secret/a/1.ans': 'Yes\n',
     });
     expect(groups.find(({ name }) => name === 'secret/a')).toEqual({
-      ...{ name: 'secret/a', score: 'minimum', points: 7, stop: false, after: [] },
+      name: 'secret/a',
+      score: 'minimum',
+      points: 7,
+      stop: false,
+      after: [],
     });
     expect(tests.map(({ compare }) => compare)).toEqual(['words', 'words']);
   });

@@ -58,13 +58,22 @@ export function gradedProblem(problem: Problem, graded: GradeResult, { program, 
     const test = given.get(name);
     const texts = test?.isSample
       ? {
-          ...{ input: test.stdin ?? '', expected: test.expected ?? '' },
-          ...{ output: seen?.stdout ?? '', errors: seen?.stderr ?? '' },
+          input: test.stdin ?? '',
+          expected: test.expected ?? '',
+          output: seen?.stdout ?? '',
+          errors: seen?.stderr ?? '',
         }
       : null;
     return {
-      ...{ name, verdict: word, points, pointsMax: points_max, job: run?.job_id ?? null, texts },
-      ...{ cpuMs: run?.cpu_ms ?? null, wallMs: run?.wall_ms ?? null, memoryBytes: run?.memory_peak_bytes ?? null },
+      name,
+      verdict: word,
+      points,
+      pointsMax: points_max,
+      job: run?.job_id ?? null,
+      texts,
+      cpuMs: run?.cpu_ms ?? null,
+      wallMs: run?.wall_ms ?? null,
+      memoryBytes: run?.memory_peak_bytes ?? null,
       remark: notRun.get(name) ?? null,
     };
   });

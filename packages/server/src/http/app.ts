@@ -2,6 +2,7 @@
  * The only folder that knows HTTP. It turns requests into calls of the folders below, and their answers and refusals
  * into responses. Every operation of the contract has its route here.
  */
+import type { Socket } from 'node:net';
 import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@vouchbox/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
@@ -101,10 +102,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   const crowd = new Crowd(log, observer);
   const connections = new Connections(bounds, () => crowd.turnedAway());
   const webSockets = new WebSockets(connections);
-  const authority = new AuthorityWatch({
-    ...{ access, log, checkMilliseconds: authorityCheckMilliseconds },
-    isIdle: (connection) => connections.answersOn(connection).length === 0,
-  });
+  const isIdle = (connection: Socket) => connections.answersOn(connection).length === 0;
+  const authority = new AuthorityWatch({ access, log, checkMilliseconds: authorityCheckMilliseconds, isIdle });
   const watchAnswer = createAnswerWatch(log, observer);
   if (!isEmbedded) logAtAnyLevel(log, { bounds }, 'transport bounds');
   const app = fastify({
@@ -125,9 +124,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     clientErrorHandler: () => undefined,
   });
   app.decorateRequest('caller', null);
-  // The handlers that take a body read it, after all other checks.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  leaveBodiesUnread(app);
   observeRequests(app, watchAnswer, observer);
   if (!servesApi) app.addHook('onRequest', refuseApi);
   app.addHook(
@@ -157,6 +154,12 @@ export function createApp(options: AppOptions): FastifyInstance {
   addPages(app, beside.pages);
   if (beside.log !== null) addLog(app, beside.log, options.logRate);
   return app;
+}
+
+/** The handlers that take a body read it, after all other checks. */
+function leaveBodiesUnread(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
 function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {

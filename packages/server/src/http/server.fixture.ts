@@ -237,8 +237,14 @@ function memoryJobs(submissions: Submission[]): Jobs {
     throw new ServiceError(code, 'There is none.');
   };
   const event: JobEvent = {
-    ...{ job_id: JOB, seq: 1, timestamp: '2026-01-01T00:00:00.000Z', kind: 'queued', data: {} },
-    ...{ hash_version: 1, prev_hash: null, event_hash: null },
+    job_id: JOB,
+    seq: 1,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    kind: 'queued',
+    data: {},
+    hash_version: 1,
+    prev_hash: null,
+    event_hash: null,
   };
   return {
     submit: async (_caller, submission) => {
@@ -314,7 +320,10 @@ export function resultOf(result: FoldedResult): ResultAnswer {
 export const RESULT: FoldedResult = {
   job_id: JOB,
   status: 'running',
-  ...{ exit_code: null, duration_ms: null, stdout: '', stderr: '' },
+  exit_code: null,
+  duration_ms: null,
+  stdout: '',
+  stderr: '',
   truncated: false,
   violations: [],
   artifacts: [],

@@ -31,8 +31,14 @@ function envelopeOf(job_id: string, lines: readonly string[], terminal_reason: s
   const bodies = lines.map((text): EventBody => ({ kind: 'stdout', timestamp, data: { text } }));
   const events = chainEvents({ job_id, seq: 0, head: GENESIS_HASH }, bodies);
   const end = {
-    ...{ status: 'succeeded', exit_code: 0, signal: null, terminal_reason, duration_ms: 1 },
-    ...{ created_at: timestamp, started_at: timestamp, finished_at: timestamp },
+    status: 'succeeded',
+    exit_code: 0,
+    signal: null,
+    terminal_reason,
+    duration_ms: 1,
+    created_at: timestamp,
+    started_at: timestamp,
+    finished_at: timestamp,
   };
   const lifecycle = { tenant: CANARY_TENANT, job_id, ...end };
   const head = events.at(-1)?.event_hash ?? GENESIS_HASH;

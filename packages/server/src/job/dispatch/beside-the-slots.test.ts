@@ -4,8 +4,14 @@ import { SPEC } from '../../store/store.fixture.ts';
 
 describe('a job of the service itself', () => {
   const input = (job_id: string) => ({
-    ...{ tenant: '.canary', job_id, created_at: new Date().toISOString(), idempotency: null, isNumbered: true },
-    ...{ queueMax: 9, tenantQueueMax: 9, blobBytesMax: 0 },
+    tenant: '.canary',
+    job_id,
+    created_at: new Date().toISOString(),
+    idempotency: null,
+    isNumbered: true,
+    queueMax: 9,
+    tenantQueueMax: 9,
+    blobBytesMax: 0,
     requested_spec: { ...SPEC, language: 'python' as const, requirements: { minimum_isolation: 'none' as const } },
   });
   const prepare = (rig: JobRig) => () => rig.provider.prepare({ language: 'python' });

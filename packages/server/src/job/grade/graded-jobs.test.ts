@@ -6,8 +6,13 @@ import { type JobEnd, ProgramRun } from './program-run.ts';
 
 const TESTS = 1000;
 const END: JobEnd = {
-  ...{ job_id: 'job_1', receipt_sha256: 'a', code_sha256: 'b', terminal_reason: 'exited', exit_code: 0 },
-  ...{ truncated: false, isFailure: false },
+  job_id: 'job_1',
+  receipt_sha256: 'a',
+  code_sha256: 'b',
+  terminal_reason: 'exited',
+  exit_code: 0,
+  truncated: false,
+  isFailure: false,
 };
 
 test('more outputs than can be judged are not all read', { tags: ['Gradings-2c'] }, async () => {
@@ -19,10 +24,13 @@ test('more outputs than can be judged are not all read', { tags: ['Gradings-2c']
   }
   const names = Array.from({ length: TESTS }, (_, at) => `${at}`);
   const grading = {
-    ...{ tenant: 'acme', grading_id: 'grading_1' },
+    tenant: 'acme',
+    grading_id: 'grading_1',
     common: { limits: LIMIT_DEFAULTS, requirements: { minimum_isolation: 'none' as const }, checker: null },
     heads: names.map((name) => ({ name, points: 1, compare: 'lines' as const })),
-    ...{ withFiles: new Set<number>(), programs: new Map(), products: new Map() },
+    withFiles: new Set<number>(),
+    programs: new Map(),
+    products: new Map(),
   };
   let read = 0;
   const store = {

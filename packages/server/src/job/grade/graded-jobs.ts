@@ -103,7 +103,13 @@ async function judgeSpec(grading: GradingParts, run: ProgramRun, options: Graded
     const { expected } = await testContent(grading, at, options);
     const { job_id, receipt_sha256, terminal_reason, exit_code, truncated } = test;
     const graded: GradedTest = {
-      ...{ name, points, job_id, receipt_sha256, terminal_reason, exit_code, truncated },
+      name,
+      points,
+      job_id,
+      receipt_sha256,
+      terminal_reason,
+      exit_code,
+      truncated,
       stdout: (await resultOf({ tenant: grading.tenant, job_id }, options)).stdout,
       expected: expected === null ? null : await textOf(grading, expected, { ...options, isHeld: true }),
       compare: typeof compare === 'string' ? compare : 'lines',

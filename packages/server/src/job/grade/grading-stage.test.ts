@@ -36,8 +36,19 @@ function stageOf(
   });
   const cells = { isReady: () => true };
   const shared = {
-    ...{ store, history, nudges, ownNudges: nudges, dispatcher, blobs, log, checkFreeSpace, shutdown: shutdown.signal },
-    ...{ objects: createObjectContents(null, log), ceilings: LIMIT_CEILINGS, blobBytesMax: 2 ** 20, others: () => [] },
+    store,
+    history,
+    nudges,
+    ownNudges: nudges,
+    dispatcher,
+    blobs,
+    log,
+    checkFreeSpace,
+    shutdown: shutdown.signal,
+    objects: createObjectContents(null, log),
+    ceilings: LIMIT_CEILINGS,
+    blobBytesMax: 2 ** 20,
+    others: () => [],
     isNumbered: true,
     promises: null,
     own: { provider: rig.provider, health: cells, room: { concurrency: 2, concurrentMemMbMax: 4096 } },

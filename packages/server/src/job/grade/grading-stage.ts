@@ -238,7 +238,14 @@ export class GradingStage implements AsyncDisposable {
     const { program, name, attempt, test, purpose } = planned;
     const { job_id, terminal_reason } = end;
     return {
-      ...{ tenant, grading_id, program, name, attempt, job_id, terminal_reason, at: new Date().toISOString() },
+      tenant,
+      grading_id,
+      program,
+      name,
+      attempt,
+      job_id,
+      terminal_reason,
+      at: new Date().toISOString(),
       test: test === null ? null : (heads[test]?.name ?? null),
       isRun: purpose === 'test' && isFinal && !name.endsWith(' again'),
     };

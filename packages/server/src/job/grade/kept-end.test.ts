@@ -14,9 +14,21 @@ import { keptEnd } from './kept-end.ts';
 const TESTS = 1000;
 const long = 'x'.repeat(2 ** 20);
 const END: JobEnd = {
-  ...{ job_id: 'job_1', receipt_sha256: 'a', terminal_reason: 'exited', exit_code: 0, truncated: false },
-  ...{ stdout: '', stderr: '', violations: [], programUsage: null, inputs: [], outputs: [], cpu_limit_ms: 1000 },
-  ...{ code_sha256: 'b', stdin_sha256: null, stdout_sha256: 'c' },
+  job_id: 'job_1',
+  receipt_sha256: 'a',
+  terminal_reason: 'exited',
+  exit_code: 0,
+  truncated: false,
+  stdout: '',
+  stderr: '',
+  violations: [],
+  programUsage: null,
+  inputs: [],
+  outputs: [],
+  cpu_limit_ms: 1000,
+  code_sha256: 'b',
+  stdin_sha256: null,
+  stdout_sha256: 'c',
   usage: { cpu_ms: 1, wall_ms: 1, memory_peak_bytes: 1 },
 };
 /** As many as a job can have. */

@@ -5,9 +5,21 @@ import { PlanRun, type StepJob } from './plan-run.ts';
 import type { JobEnd } from './program-run.ts';
 
 const STEP: StepEnd = {
-  ...{ job_id: 'job_1', receipt_sha256: 'a', terminal_reason: 'exited', exit_code: 0, truncated: false },
-  ...{ stdout: '', stderr: '', violations: [], programUsage: null, inputs: [], outputs: [], cpu_limit_ms: 1000 },
-  ...{ code_sha256: 'b', stdin_sha256: null, stdout_sha256: 'c' },
+  job_id: 'job_1',
+  receipt_sha256: 'a',
+  terminal_reason: 'exited',
+  exit_code: 0,
+  truncated: false,
+  stdout: '',
+  stderr: '',
+  violations: [],
+  programUsage: null,
+  inputs: [],
+  outputs: [],
+  cpu_limit_ms: 1000,
+  code_sha256: 'b',
+  stdin_sha256: null,
+  stdout_sha256: 'c',
   usage: { cpu_ms: 1, wall_ms: 1, memory_peak_bytes: 1 },
 };
 

@@ -181,8 +181,12 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     const recheckMilliseconds = 3_600_000;
     const log = createLog('silent');
     await using loop = createObjectWork({
-      ...{ store, nudges, log, recheckMilliseconds },
-      ...{ objects: { ...kept, put }, bytesMin: movedBytesMin },
+      store,
+      nudges,
+      log,
+      recheckMilliseconds,
+      objects: { ...kept, put },
+      bytesMin: movedBytesMin,
     });
     const rest = async () => (await store.objectCounts({ bytesMin: movedBytesMin })).to_move;
     loop.start();

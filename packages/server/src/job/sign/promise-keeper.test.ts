@@ -76,8 +76,13 @@ test('a promise says which job was accepted, what of, and by when the log answer
   expect(read).toMatchObject({
     kind: 'promise',
     predicate: {
-      ...{ tenant: key.tenant, jobId: key.job_id, tenantJobNumber: 1, acceptedAt: at(0), answerBy: at(200) },
-      ...{ logOrigin: 'log.example/log/1', submission: { language: 'python', args_sha256: null } },
+      tenant: key.tenant,
+      jobId: key.job_id,
+      tenantJobNumber: 1,
+      acceptedAt: at(0),
+      answerBy: at(200),
+      logOrigin: 'log.example/log/1',
+      submission: { language: 'python', args_sha256: null },
     },
   });
 });

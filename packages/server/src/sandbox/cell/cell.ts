@@ -186,7 +186,8 @@ export class LoadedConfinedCell implements LoadedCell {
     };
     return {
       ...usage,
-      ...{ status, isCompiling },
+      status,
+      isCompiling,
       oomKills: fits ? counted.oomKills : 1,
       processesRefused: counted.processesRefused,
       // One whose waiting processes were killed was never released.

@@ -125,7 +125,9 @@ const RESOURCES = {
 
 /** Where process 1 names the memory that a program may use, as a control group would: gVisor has none. */
 const SHOWN_GROUPS: CellMount = {
-  ...{ destination: '/sys/fs/cgroup', type: 'tmpfs', source: 'tmpfs' },
+  destination: '/sys/fs/cgroup',
+  type: 'tmpfs',
+  source: 'tmpfs',
   options: ['nosuid', 'noexec', 'nodev', 'mode=755', 'size=64k', 'nr_inodes=8'],
 };
 

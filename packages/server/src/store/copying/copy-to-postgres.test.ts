@@ -70,7 +70,9 @@ beforeEach(async () => {
   });
   const session = { name: STRANGE, after: null };
   await admitJob(store, {
-    ...{ ...newKey(), principal: STRANGE, requested_spec: { ...admission().requested_spec, session } },
+    ...newKey(),
+    principal: STRANGE,
+    requested_spec: { ...admission().requested_spec, session },
   });
   const limits = { calls: 1, call_bytes: 99, total_bytes: 99 };
   const tools = { tools: [{ name: 't', result: {} }], answered_by: ['p'], limits };

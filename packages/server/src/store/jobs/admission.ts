@@ -120,7 +120,12 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
     accept(
       db,
       {
-        ...{ tenant, created_at, isNumbered: input.isNumbered, idempotency: null, isInteractor: true, ...interactor },
+        tenant,
+        created_at,
+        isNumbered: input.isNumbered,
+        idempotency: null,
+        isInteractor: true,
+        ...interactor,
         ...(input.promise !== undefined && { promise: input.promise }),
       },
       blobs,

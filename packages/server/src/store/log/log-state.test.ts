@@ -13,8 +13,11 @@ import { logState, openLog, reopenLog, sequenceLog, storeLogHead } from './log-s
 import { logPlace, logPosition, logRanges, logTile } from './reading.ts';
 
 const OPENING = {
-  ...{ host: 'log.example', tree: 1, log_key: 'log.example/log/1+00000000+AQ==' },
-  ...{ opening: Uint8Array.of(1), body: Uint8Array.of(2) },
+  host: 'log.example',
+  tree: 1,
+  log_key: 'log.example/log/1+00000000+AQ==',
+  opening: Uint8Array.of(1),
+  body: Uint8Array.of(2),
 };
 
 let connection: TestDatabase;

@@ -134,8 +134,12 @@ test('a statement that a job waits is a leaf, and its job is kept until it is', 
   const unsigned = await unsignedPending(db, { limit: 9 });
   await storePending(db, {
     statements: unsigned.map(({ tenant, job_id, statement }) => ({
-      ...{ tenant, job_id, statement, key_id: KEY_ID },
-      ...{ envelope: envelope(`${job_id} waits`), leaf_hash: leaf(`${job_id} waits ${statement}`) },
+      tenant,
+      job_id,
+      statement,
+      key_id: KEY_ID,
+      envelope: envelope(`${job_id} waits`),
+      leaf_hash: leaf(`${job_id} waits ${statement}`),
     })),
   });
   expect(await removed()).toBe(0);

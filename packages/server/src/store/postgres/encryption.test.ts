@@ -69,8 +69,11 @@ beforeAll(async () => {
   makeRules();
   giveToServer();
   server = await startPostgres({
-    ...{ ssl: 'on', ssl_cert_file: file('server.pem'), ssl_key_file: file('server.key') },
-    ...{ ssl_ca_file: file('authority.pem'), hba_file: file('pg_hba.conf') },
+    ssl: 'on',
+    ssl_cert_file: file('server.pem'),
+    ssl_key_file: file('server.key'),
+    ssl_ca_file: file('authority.pem'),
+    hba_file: file('pg_hba.conf'),
   });
   expect(statSync(file('server.key')).mode & 0o077).toBe(0);
 });

@@ -13,8 +13,14 @@ const FILLED = ['/work', '/tmp', '/dev/shm'];
 
 const NOTHING: GroupPlan = {
   readings: {
-    ...{ memoryLimitBytes: null, processesLimit: null, cpuMicroseconds: null, memoryPeakBytes: null },
-    ...{ memoryBytes: null, processes: null, oomKills: null, processesRefused: null },
+    memoryLimitBytes: null,
+    processesLimit: null,
+    cpuMicroseconds: null,
+    memoryPeakBytes: null,
+    memoryBytes: null,
+    processes: null,
+    oomKills: null,
+    processesRefused: null,
   },
   toLimit: () => [],
   toShare: () => [],

@@ -69,12 +69,21 @@ it('a receipt says what holds: everything but memory', { timeout: 60_000 }, () =
   const [ended] = run({ code: 'print(open("/proc/self/uid_map").read().split())' });
   expect(ended?.output).toBe("['1000', '0', '1']\n");
   expect(ended?.held.limit_enforcement).toEqual({
-    ...{ wall_seconds: true, cpu_seconds: true, mem_mb: false, max_pids: true, max_file_mb: true },
+    wall_seconds: true,
+    cpu_seconds: true,
+    mem_mb: false,
+    max_pids: true,
+    max_file_mb: true,
   });
   expect(ended?.held.effective_limits).toMatchObject({ mem_mb: null, max_pids: 64 });
   expect(ended?.posture).toMatchObject({
-    ...{ isolation_class: 'linux-shared-kernel', seccomp: 'filter', no_new_privileges: true, capabilities: '0' },
-    ...{ networking: 'disabled', private_rootfs: true, dedicated_bootstrap: true },
+    isolation_class: 'linux-shared-kernel',
+    seccomp: 'filter',
+    no_new_privileges: true,
+    capabilities: '0',
+    networking: 'disabled',
+    private_rootfs: true,
+    dedicated_bootstrap: true,
   });
 });
 

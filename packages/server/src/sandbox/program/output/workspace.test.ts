@@ -14,7 +14,13 @@ afterEach(() => rmSync(scratch, { recursive: true }));
 
 const content = Buffer.from('a');
 const program = (files: Program['files']): Program => ({
-  ...{ language: 'python', code: 'print()', stdin: null, args: [], env: {}, outputs: [], limits: LIMIT_DEFAULTS },
+  language: 'python',
+  code: 'print()',
+  stdin: null,
+  args: [],
+  env: {},
+  outputs: [],
+  limits: LIMIT_DEFAULTS,
   files,
 });
 

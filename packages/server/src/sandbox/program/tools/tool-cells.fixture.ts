@@ -82,7 +82,13 @@ export function useToolCells() {
       },
     };
     const loaded = await cell.handOver({
-      ...{ language, code, stdin: null, args: [], env: {}, files: [], outputs: [] },
+      language,
+      code,
+      stdin: null,
+      args: [],
+      env: {},
+      files: [],
+      outputs: [],
       limits: { ...LIMIT_DEFAULTS, wall_seconds: 20, cpu_seconds: 20, ...(mem_mb !== undefined && { mem_mb }) },
       ...(hasTools && { tools: programTools }),
     });
