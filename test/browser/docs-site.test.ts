@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityProblems, type Browser, openBrowser, openPage } from '../rig/browser.ts';
 import { useRig } from '../rig/rig.ts';
+import { openDashboard, signIn } from './open-dashboard.ts';
 
 const files = pathToFileURL(join(import.meta.dirname, '../../packages/server/pages/docs-site/index.html')).href;
 const rig = useRig();
@@ -51,6 +52,22 @@ describe.each([
     await expect.poll(() => widths).toEqual([860, 860, 860, 860]);
     expect(opened.troubles).toEqual([]);
   });
+});
+
+test('the documents are reached from the dashboard, with a key and without, and from the page that verifies', async () => {
+  const { url } = rig().service;
+  await using dashboard = await openDashboard(browser, { url }, { key: null });
+  const link = dashboard.page.getByRole('link', { name: 'Documents' });
+  expect(await link.getAttribute('href')).toBe('/docs');
+  await signIn(dashboard, rig().alpha.key);
+  await dashboard.page.getByRole('heading', { name: 'Jobs' }).waitFor();
+  const [beside] = await Promise.all([dashboard.page.waitForEvent('popup'), link.click()]);
+  await beside.getByRole('searchbox', { name: 'Search the documents' }).waitFor();
+  expect(await dashboard.page.getByRole('heading', { name: 'Jobs' }).isVisible()).toBe(true);
+  await using verify = await openPage(browser, `${url}/verify`);
+  await verify.page.getByRole('link', { name: 'Documents' }).click();
+  await verify.page.getByRole('searchbox', { name: 'Search the documents' }).waitFor();
+  expect([dashboard.troubles, verify.troubles]).toEqual([[], []]);
 });
 
 test.each([

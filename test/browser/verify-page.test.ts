@@ -42,6 +42,7 @@ describe('the page, opened from a file on a phone', () => {
     await giveExport(page, exportOf(job));
     expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
     expect(await textOf(page.locator('#verdict .unsigned'))).toContain('No key that you pinned signed it');
+    expect(await page.getByRole('link', { name: 'Documents' }).count()).toBe(0);
   });
 
   test('shows a good export under the pinned key, with its chain, its posture and its output', async () => {

@@ -31,6 +31,8 @@ interface Taken {
 
 export function openPage(): void {
   new Page(enclosedExport()).listen();
+  // The page lies in files too, where no documents are beside it.
+  byId('docs').hidden = location.pathname !== '/verify';
   document.documentElement.dataset['state'] = 'ready';
 }
 

@@ -22,6 +22,12 @@ export function Navigation() {
             </Link>
           </li>
         ))}
+        <li>
+          {/* Beside this page, which would forget its key. */}
+          <a href="/docs" target="_blank" rel="noreferrer" className="navigation-link">
+            Documents
+          </a>
+        </li>
       </ul>
     </nav>
   );

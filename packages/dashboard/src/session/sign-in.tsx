@@ -17,6 +17,9 @@ export function SignInPage() {
         </h1>
         <p className="soft">Run code you don’t trust, watch it, and check what was signed.</p>
         <SignInForm />
+        <p className="small">
+          <a href="/docs">Documents</a>
+        </p>
       </div>
     </main>
   );
