@@ -127,11 +127,13 @@ describe('the playground', () => {
     await page.getByLabel('Name of the tool').fill('search');
     await page.getByText('Description and schemas').click();
     await page.getByLabel('Schema of its result').fill('{"type": "string"');
-    await page.getByText('This is not JSON.').waitFor();
+    await page.getByText('This ends before its value does at byte 17.').waitFor();
     await page.getByRole('button', { name: /^Run/ }).click();
     await page.getByText(/\/tools\/0\/result/).waitFor();
+    await page.getByLabel('Schema of its result').fill('{"maximum": 9007199254740993}');
+    await page.getByText('This holds a number that a double cannot hold at "/maximum".').waitFor();
     await page.getByLabel('Schema of its result').fill('{"type": "string"}');
-    expect(await page.getByText('This is not JSON.').count()).toBe(0);
+    expect(await page.getByText(/^This (ends|holds)/).count()).toBe(0);
     await page.getByRole('button', { name: /^Run/ }).click();
     const answer = page.getByLabel('Answer', { exact: true });
     await page.getByText('"query": "cells"').waitFor();
@@ -139,6 +141,9 @@ describe('the playground', () => {
     const send = page.getByRole('button', { name: 'Answer', exact: true });
     await send.click();
     await page.getByText(/^The result is not JSON/).waitFor();
+    await answer.fill('{"id": 12345678901234567891}');
+    await send.click();
+    await page.getByText('The result holds a number that a double cannot hold at "/id".').waitFor();
     await answer.fill('17');
     await send.click();
     await page.getByText('tool_result_misfit').waitFor();

@@ -1,8 +1,8 @@
 /**
  * Strict JSON for what decides something: an envelope, a statement, a receipt. Beside what `JsonScan` refuses, the bytes
- * must be UTF-8 without a byte order mark. Large integers are read as `JSON.parse` reads them. RFC 8259 § 4, RFC 7493 § 2.
+ * must be UTF-8 without a byte order mark. RFC 8259 § 4, RFC 7493 § 2.
  */
-import { JsonProblem, JsonScan } from './json-scan.ts';
+import { JsonProblem, type JsonRules, JsonScan } from './json-scan.ts';
 
 /** The text is not of the expected form. `reason` goes on from its name, as in "it is not a JSON object". */
 export interface Refused {
@@ -16,13 +16,11 @@ export function refused(reason: string): Refused {
 
 export type StrictJson = { readonly kind: 'value'; readonly value: unknown } | Refused;
 
-const rules = { tokensMax: Number.POSITIVE_INFINITY, numbers: 'rounded' } as const;
-
-/** Parses the bytes of one JSON text, nested at most `jsonDepthMax` deep. */
-export function parseStrictJson(bytes: Uint8Array): StrictJson {
+/** Parses the bytes of one JSON text, nested at most `jsonDepthMax` deep. Large integers are read as `JSON.parse` reads them. */
+export function parseStrictJson(bytes: Uint8Array, numbers: JsonRules['numbers'] = 'rounded'): StrictJson {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    new JsonScan(bytes, rules).run(Number.POSITIVE_INFINITY);
+    new JsonScan(bytes, { tokensMax: Number.POSITIVE_INFINITY, numbers }).run(Number.POSITIVE_INFINITY);
     return { kind: 'value', value: JSON.parse(text) as unknown };
   } catch (error) {
     return refused(error instanceof JsonProblem ? `it ${error.message}` : 'it is not UTF-8');

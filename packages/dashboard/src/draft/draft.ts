@@ -7,6 +7,7 @@ import type { InputFile, IsolationClass, JobSubmission, OutputFile, Tool, Upload
 import { LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { kept } from '../kept.ts';
 import { sampleOf } from './samples.ts';
+import { typedJson } from './typed-json.ts';
 
 type NamedStdin = Exclude<JobSubmission['stdin'], string | null | undefined>;
 
@@ -193,17 +194,14 @@ export function submissionOf({
 
 function toolOf({ name, description, ...schemas }: DraftTool): Tool {
   const given = Object.entries(schemas).filter(([, text]) => text.trim() !== '');
-  const read = Object.fromEntries(given.map(([member, text]) => [member, schemaIn(text) ?? text]));
+  const read = Object.fromEntries(given.map(([member, text]) => [member, schemaIn(text)]));
   return { name, ...(description !== '' && { description }), ...read };
 }
 
-/** The JSON in a text; null if it is none. A text that is none is sent as it is, and refused with its place. */
-export function schemaIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+/** A text that cannot be sent as JSON is sent as text, and refused with its place. */
+function schemaIn(text: string): unknown {
+  const typed = typedJson(text);
+  return 'value' in typed ? typed.value : text;
 }
 
 function schemaText(schema: Tool['arguments']): string {

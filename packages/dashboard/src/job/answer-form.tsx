@@ -1,6 +1,7 @@
 /** Answers a call of a tool by hand: with a result, which is JSON, or with an error, which is text. */
 import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
+import { typedJson } from '../draft/typed-json.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useCaller } from '../session/session.ts';
 
@@ -19,7 +20,7 @@ export function AnswerForm({ job_id, seq }: AnswerFormProps) {
   const [text, setText] = useState('');
   const answering = useMutation({
     mutationFn: async () =>
-      client.answerToolCall(job_id, seq, kind === 'error' ? { error: text } : { result: json(text) }),
+      client.answerToolCall(job_id, seq, kind === 'error' ? { error: text } : { result: resultIn(text) }),
   });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -59,10 +60,8 @@ export function AnswerForm({ job_id, seq }: AnswerFormProps) {
   );
 }
 
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`The result is not JSON: ${(error as Error).message}.`);
-  }
+function resultIn(text: string): unknown {
+  const typed = typedJson(text);
+  if ('problem' in typed) throw new Error(`The result ${typed.problem}.`);
+  return typed.value;
 }

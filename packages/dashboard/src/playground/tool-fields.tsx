@@ -1,6 +1,7 @@
 /** The tools that the program may call. Their calls appear beside the output, to be answered by hand. */
 import { useId } from 'react';
-import { type DraftTool, editDraft, schemaIn } from '../draft/draft.ts';
+import { type DraftTool, editDraft } from '../draft/draft.ts';
+import { typedJson } from '../draft/typed-json.ts';
 
 const NEW: DraftTool = { name: '', description: '', arguments: '', result: '' };
 
@@ -69,12 +70,12 @@ function ToolField({ tool, onEdit, onRemove }: ToolFieldProps) {
               rows={rows}
               spellCheck={member === 'description'}
               value={tool[member]}
-              aria-invalid={!isFit(member, tool[member])}
+              aria-invalid={problemOf(member, tool[member]) !== ''}
               aria-describedby={`${id}-${member}-problem`}
               onChange={(event) => onEdit({ ...tool, [member]: event.target.value })}
             />
             <p className="field-error" id={`${id}-${member}-problem`}>
-              {isFit(member, tool[member]) ? '' : 'This is not JSON.'}
+              {problemOf(member, tool[member])}
             </p>
           </div>
         ))}
@@ -83,6 +84,8 @@ function ToolField({ tool, onEdit, onRemove }: ToolFieldProps) {
   );
 }
 
-function isFit(member: (typeof FIELDS)[number]['member'], text: string): boolean {
-  return member === 'description' || text.trim() === '' || schemaIn(text) !== null;
+function problemOf(member: (typeof FIELDS)[number]['member'], text: string): string {
+  if (member === 'description' || text.trim() === '') return '';
+  const typed = typedJson(text);
+  return 'problem' in typed ? `This ${typed.problem}.` : '';
 }
