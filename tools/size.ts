@@ -9,7 +9,7 @@ import { join } from 'node:path';
  * Lines that run in production, at most. A change that needs more raises its number here, and says in its commit why they
  * are worth it. A change that leaves more than a hundred unused lowers it.
  */
-const LINES_MAX = { TypeScript: 87_500, C: 4_990 } as const;
+const LINES_MAX = { TypeScript: 87_560, C: 4_990 } as const;
 
 const KINDS = ['TypeScript', 'JavaScript', 'C', 'Perl', 'tests', 'generated'] as const;
 type Kind = (typeof KINDS)[number];
@@ -33,7 +33,7 @@ export function linesOfRooms(root: string): Map<string, Lines> {
   return rooms;
 }
 
-const NONE: Lines = { TypeScript: 0, JavaScript: 0, C: 0, Perl: 0, tests: 0, generated: 0 };
+const NONE: Lines = { TypeScript: 87_560, JavaScript: 0, C: 0, Perl: 0, tests: 0, generated: 0 };
 
 function roomOf(file: string): string {
   const [first = '', second = '', third = '', fourth = ''] = file.split('/');

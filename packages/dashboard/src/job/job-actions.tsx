@@ -1,7 +1,7 @@
 /** What can be done with a job. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobDetail, JobSubmission } from '@vouchbox/client';
-import { isTerminal } from '@vouchbox/protocol/vocabulary';
+import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
 import { useLocation } from 'wouter';
 import { openDraft } from '../draft/draft.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
@@ -10,6 +10,7 @@ import { useToast } from '../parts/toasts.tsx';
 import { useCaller } from '../session/session.ts';
 import { failureWords } from '../words/failure-words.ts';
 import { ExportEvidence } from './export/export-evidence.tsx';
+import { submissionOf } from './submission-of.ts';
 
 export function JobActions({ job }: { readonly job: JobDetail }) {
   const { whoami } = useCaller();
@@ -17,6 +18,7 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
   const copy = useCopy();
   const { cancel, again } = useActions(job);
   const submission = useSubmission(job);
+  const { session } = job.requested_spec;
   const share = () => copy(location.href, 'the link to this job. It opens for keys of your tenant');
   return (
     <>
@@ -29,9 +31,9 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
       {submission !== null && (
         <>
           <button className="button" type="button" disabled={again.isPending} onClick={() => again.mutate(submission)}>
-            Run again
+            {session === undefined ? 'Run again' : 'Run without its session'}
           </button>
-          {submission.interactor === undefined && (
+          {submission.interactor === undefined && submission.build === undefined && (
             <button
               className="button"
               type="button"
@@ -49,6 +51,12 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
       <button className="button" type="button" onClick={share}>
         Share link
       </button>
+      {session !== undefined && submission !== null && (
+        <p className="small soft">
+          A step of the session <code>{printable(session.name)}</code>. Run, edited or copied, it begins with none of
+          the variables and files of the steps before.
+        </p>
+      )}
     </>
   );
 }
@@ -89,18 +97,4 @@ function useSubmission(job: JobDetail): JobSubmission | null {
   if (program === null || talker === null) return null;
   const { stdin: _, ...interactor } = talker;
   return { ...program, interactor };
-}
-
-/** Null if the service no longer knows the program, or keeps an input to itself. */
-function submissionOf({ requested_spec }: JobDetail): JobSubmission | null {
-  const { language, code, interaction: _, files = [], named_stdin: named, tools, ...others } = requested_spec;
-  const given = files.filter((file) => !('held' in file));
-  if (language === undefined || code === undefined || given.length < files.length) return null;
-  const stdin = named ?? others.stdin;
-  const called = tools && {
-    tools: tools.tools,
-    tool_limits: tools.limits,
-    tool_principals: tools.answered_by.slice(1),
-  };
-  return { ...others, ...(stdin !== undefined && { stdin }), ...called, files: given, language, code };
 }

@@ -1,0 +1,39 @@
+import type { JobDetail } from '@vouchbox/client';
+import { expect, test } from 'vitest';
+import { submissionOf } from './submission-of.ts';
+
+type Files = NonNullable<JobDetail['requested_spec']['files']>;
+
+const PLAIN = {
+  language: 'c',
+  code: 'int main(){}',
+  stdin: null,
+  args: [],
+  env: {},
+  files: [{ path: 'input/a', content_base64: 'YQ==' }],
+  outputs: [],
+  runtime: null,
+} as unknown as JobDetail['requested_spec'];
+
+test('a job that starts a product is made again of the name of the build, and not of the file that came of it', () => {
+  const product = { path: 'input/product', from: { job_id: 'job_b', path: 'output/product' }, blob: 'sha256:b' };
+  const files = [...(PLAIN.files ?? []), product] as Files;
+  const again = submissionOf({
+    requested_spec: { ...PLAIN, files, product: { job_id: 'job_b', pack_digest: 'sha256:p' } },
+  });
+  expect(again).toEqual({ ...PLAIN, product: { job_id: 'job_b' } });
+});
+
+test('a build is made again without what only a run has', () => {
+  const large_outputs = { paths: ['output/product'], stdout: null, max_bytes: 1 };
+  const again = submissionOf({ requested_spec: { ...PLAIN, large_outputs, build: { options: ['-O2'] } } });
+  const { language, code, files, runtime } = PLAIN;
+  expect(again).toEqual({ language, code, files, runtime, build: { options: ['-O2'] } });
+});
+
+test('a job without its program, or with an input that is kept back, is not made again', () => {
+  const { code: _, ...without } = PLAIN;
+  expect(submissionOf({ requested_spec: without })).toBeNull();
+  const files = [{ path: 'input/a', blob: 'sha256:b', held: true }] as unknown as Files;
+  expect(submissionOf({ requested_spec: { ...PLAIN, files } })).toBeNull();
+});

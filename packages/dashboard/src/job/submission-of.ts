@@ -1,0 +1,43 @@
+/** The submission that makes a job like this one. */
+import type { JobDetail, JobSubmission } from '@vouchbox/client';
+import { PRODUCT_FILES, SESSION_FILES } from '@vouchbox/protocol/vocabulary';
+
+/** Null if the service no longer knows the program, or keeps an input to itself. It is no step of a session, which went on. */
+export function submissionOf({ requested_spec }: Pick<JobDetail, 'requested_spec'>): JobSubmission | null {
+  const { language, code, interaction: _pair, session: _session, build, ...others } = requested_spec;
+  const {
+    stdin: text,
+    named_stdin: named,
+    args,
+    env,
+    outputs,
+    large_outputs: large,
+    product,
+    tools,
+    ...asked
+  } = others;
+  const files = (others.files ?? []).filter(({ path }) => isSubmitted(path));
+  const given = files.filter((file) => !('held' in file));
+  if (language === undefined || code === undefined || given.length < files.length) return null;
+  const program = { ...asked, files: given, language, code };
+  if (build !== undefined) return { ...program, build };
+  const stdin = named ?? text;
+  const paths = large?.paths.filter(isSubmitted) ?? [];
+  return {
+    ...program,
+    ...(stdin !== undefined && { stdin }),
+    ...(args && { args }),
+    ...(env && { env }),
+    ...(outputs && { outputs: outputs.filter(isSubmitted) }),
+    ...(large && (paths.length > 0 || large.stdout !== null) && { large_outputs: { ...large, paths } }),
+    ...(product && { product: { job_id: product.job_id } }),
+    ...(tools && { tools: tools.tools, tool_limits: tools.limits, tool_principals: tools.answered_by.slice(1) }),
+  };
+}
+
+const OF_THE_SERVICE: readonly string[] = [SESSION_FILES.kept, SESSION_FILES.newState, PRODUCT_FILES.input];
+
+/** Whether a submission may name the file. The service itself adds those of a session, and the product of a build. */
+function isSubmitted(path: string): boolean {
+  return !OF_THE_SERVICE.includes(path) && !path.startsWith(`${SESSION_FILES.inputs}/`);
+}
