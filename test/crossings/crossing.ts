@@ -128,6 +128,12 @@ export class Crossing {
     };
   }
 
+  /** Answers what a program asks its tools, until it has ended, at another node where there is one. */
+  async answered(job_id: string): Promise<void> {
+    const { answers } = this.scenario;
+    if (answers !== undefined) await this.otherClient.answerToolCalls(job_id, { tools: answers });
+  }
+
   /** The ids of all jobs of this cell, the newest first. */
   async jobs(): Promise<string[]> {
     return (await Array.fromAsync(this.client.listAll({ limit: 200 }))).map(({ job_id }) => job_id);

@@ -1,5 +1,5 @@
 /** Whether the record of each job of a cell is whole, and signed if its service signed. */
-import { digestPieces, type LogKeys, type NoteKey, parseNoteKey, parsePublicKey } from '@vouchbox/evidence';
+import { digestPieces, type LogKeys, type NoteKey, parseNoteKey, parsePublicKey, Transcript } from '@vouchbox/evidence';
 import { ownBytes, parseExport, verifyExport } from '@vouchbox/verifier';
 import { exportFilesOf, readUploads } from '../../packages/cli/src/files/export-origin.ts';
 import { readFromService } from '../../packages/cli/src/service-export.ts';
@@ -11,10 +11,32 @@ export async function checkRecords(crossing: Crossing): Promise<void> {
   for (const job of await crossing.jobs()) {
     await crossing.ended(job);
     await crossing.client.verify(job);
+    await checkCalls(crossing, job);
+    await checkLabels(crossing, job);
     // A service that signs again also signs the jobs that it did not sign before.
     const isUnsigned = crossing.scenario.act === 'signing_off' && !crossing.service.signs;
     await (isUnsigned ? checkUnsigned : checkSigned)(crossing, job);
   }
+}
+
+async function checkCalls({ client, scenario }: Crossing, job: string): Promise<void> {
+  const transcript = new Transcript();
+  for await (const event of client.events(job)) transcript.add(event);
+  const { transcript: expected = '' } = scenario;
+  if (transcript.text() !== expected) throw new Error(`its calls of tools are ${transcript.text()}, not ${expected}`);
+}
+
+/** Each label finds the job, and the receipt has those that are to be signed. */
+async function checkLabels({ client, scenario }: Crossing, job: string): Promise<void> {
+  const { labels } = scenario.program;
+  const { receipt, requested_spec: spec } = await client.detail(job);
+  for (const label of labels ?? []) {
+    const listed = await Array.fromAsync(client.listAll({ label }));
+    if (!listed.some(({ job_id }) => job_id === job)) throw new Error(`the label ${label} does not find it`);
+  }
+  const signed = spec.sign_labels ? labels : undefined;
+  const found = String(receipt?.labels);
+  if (found !== String(signed)) throw new Error(`its receipt has the labels ${found}`);
 }
 
 async function checkUnsigned({ client }: Crossing, job: string): Promise<void> {
@@ -46,6 +68,8 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const bad = checks.find(({ isGood }) => !isGood);
   if (exitCode !== 0) throw new Error(`its record is refused with ${exitCode}: ${bad?.name} ${bad?.detail}`);
   if (standing.isLogged === isSignedSince) throw new Error(`the log has it or does not: ${standing.word}`);
+  if (scenario.answers !== undefined && !checks.some(({ name }) => name === 'tools'))
+    throw new Error('what is signed says nothing of its calls of tools');
   if (canary !== null && !checks.some(({ name }) => name === 'canary')) {
     throw new Error(`it has no canary beside it: ${JSON.stringify(facts)}`);
   }

@@ -1,6 +1,6 @@
 /** The submission for each feature, and the facts that must then be seen, whatever the place. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Checker } from '@vouchbox/client';
+import type { Checker, RunTools } from '@vouchbox/client';
 import type { JobSubmission, Language } from '@vouchbox/protocol';
 import type { Facts } from './facts.ts';
 import type { Feature } from './features.ts';
@@ -45,6 +45,10 @@ export interface Scenario {
   /** The facts that a place must show: without them the feature was not met there. */
   readonly essential: readonly (keyof Facts)[];
   readonly act: Act;
+  /** The functions behind its tools. */
+  readonly answers?: RunTools;
+  /** What its tools were asked and told, as what is signed of them has it. */
+  readonly transcript?: string;
   /** Talks to the program in each test of a grading, and judges. */
   readonly interactor?: Checker;
   /** The tests of a grading. */
@@ -115,6 +119,26 @@ export const SCENARIOS: Readonly<Record<Feature, Scenario>> = {
       before: 'xs = [21]\ndef double(n): return 2 * n\nopen("kept", "w").write("é")',
     },
     sees: { ...SUCCEEDED, stdout: '42 é\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  tools: {
+    title: 'tools, whose calls are recorded',
+    program: {
+      ...python('print(tools.search(query="é")["pages"][0])'),
+      tools: [{ name: 'search' }],
+      limits: { wall_seconds: 120 },
+    },
+    answers: { search: ({ query }: { query: string }) => ({ pages: [`a page about ${query}`] }) },
+    transcript: '{"arguments":{"query":"é"},"result":{"pages":["a page about é"]},"tool":"search"}\n',
+    sees: { ...SUCCEEDED, stdout: 'a page about é\n' },
+    essential: ['stdout'],
+    act: 'nothing',
+  },
+  labels: {
+    title: 'labels',
+    program: { ...bash('echo labelled'), labels: ['crossed', 'é, with a comma'], sign_labels: true },
+    sees: { ...SUCCEEDED, stdout: 'labelled\n' },
     essential: ['stdout'],
     act: 'nothing',
   },

@@ -32,6 +32,8 @@ export async function withAdapter<Result>(
 export const NOT_IN_THEIR_INTERFACE = {
   env: (name: string) => `A request of ${name} has no variables.`,
   session: (name: string) => `A request of ${name} begins with nothing of an earlier one.`,
+  tools: (name: string) => `A request of ${name} names no tools, and nobody answers while it runs.`,
+  labels: (name: string) => `A request of ${name} has no labels.`,
   reproducible: (name: string) => `A request of ${name} has no word for a fixed hash seed.`,
   promised: (name: string) =>
     `A request of ${name} asks for no promise. A setting makes one for each job of a service.`,

@@ -72,8 +72,18 @@ async function wordsOf(crossing: Crossing, program: Program) {
     ...(reproducible ? ['--reproducible'] : []),
     ...(program.promise ? ['--promise'] : []),
     ...(step ? ['--session', step.name] : []),
+    ...(program.labels ?? []).flatMap((label) => ['--label', label]),
+    ...(program.sign_labels ? ['--sign-labels'] : []),
+    ...(program.tools ? ['--tool', `search=${toolFile(directory)}`] : []),
     ...(args ? ['--', ...args] : []),
   ];
+}
+
+/** The command that answers what a program asks its tool. */
+function toolFile(directory: string): string {
+  const code = 'import json\nprint(json.dumps({"pages": ["a page about " + json.loads(input())["query"]]}))';
+  writeFileSync(join(directory, 'tool.py'), code);
+  return '/usr/bin/python3 tool.py';
 }
 
 function interactorFile(directory: string, code: string): string {

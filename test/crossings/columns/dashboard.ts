@@ -28,7 +28,7 @@ async function withPage<Result>(
 }
 
 async function typed(page: Page, program: Program) {
-  const { language, code, stdin, args, env, outputs, large_outputs: large, runtime, limits } = program;
+  const { language, code, stdin, args, env, outputs, large_outputs: large, runtime, limits, tools = [] } = program;
   const editor = page.getByRole('textbox', { name: 'Program', exact: true });
   await page.locator('.cm-content').waitFor();
   await page.getByLabel('Language').selectOption(language);
@@ -49,10 +49,22 @@ async function typed(page: Page, program: Program) {
   await page.getByLabel('Files to bring back').fill((outputs ?? []).join('\n'));
   await page.getByLabel('Large outputs').fill((large?.paths ?? []).join('\n'));
   await page.getByLabel('File for all of stdout').fill(large?.stdout ?? '');
+  for (const [index, { name }] of tools.entries()) {
+    await page.getByRole('button', { name: 'Add a tool' }).click();
+    await page.getByLabel('Name of the tool').nth(index).fill(name);
+  }
   for (const name of LIMIT_NAMES) {
     const value = limits?.[name];
     if (value !== undefined) await page.getByLabel(LIMIT_WORDS[name], { exact: true }).fill(String(value));
   }
+}
+
+/** Answers by hand what the program asks its tool. */
+async function answered(page: Page, { scenario: { transcript } }: Crossing): Promise<void> {
+  if (transcript === undefined) return;
+  const { result } = JSON.parse(transcript) as { readonly result: unknown };
+  await page.getByLabel('Answer', { exact: true }).fill(JSON.stringify(result));
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
 }
 
 /** Puts a long text into a field at once. Chromium's command for typing takes minutes for a mebibyte of lines. */
@@ -151,10 +163,12 @@ function callerIn(browser: Browser): Caller {
   return {
     run: async (crossing) => {
       const { program } = crossing.scenario;
-      const { uploads, fromJobs, uploadedStdin, build, interactor, before } = program;
-      // The playground takes files of up to 2 MiB, none by name, and one program that it compiles and runs, in no session. A
-      // client sends other submissions, and their job is read here.
-      if ([uploads, fromJobs, uploadedStdin, build, interactor, before].some((member) => member !== undefined)) {
+      const { uploads, fromJobs, uploadedStdin, build, interactor, before, labels } = program;
+      // The playground takes files of up to 2 MiB, none by name, and one program that it compiles and runs, in no session and
+      // without labels. A client sends other submissions, and their job is read here.
+      if (
+        [uploads, fromJobs, uploadedStdin, build, interactor, before, labels].some((member) => member !== undefined)
+      ) {
         const job = await submitByClient(crossing);
         await crossing.client.waitForResult(job);
         return await read(crossing, job);
@@ -162,6 +176,7 @@ function callerIn(browser: Browser): Caller {
       return await withPage({ browser, crossing, view: '/playground' }, async (page) => {
         await typed(page, program);
         await page.getByRole('button', { name: /^Run/ }).click();
+        await answered(page, crossing);
         await page.getByRole('link', { name: 'Open job' }).click();
         const seen = await jobPage(page);
         if (crossing.service.signs) await checked(page, crossing);

@@ -100,6 +100,8 @@ export const grading: Place = {
     built: 'A grading builds a program in such a language itself, once for all its tests.',
     reproducible: 'A grading asks for no fixed hash seed: each test is judged by one run.',
     session: 'Each test of a grading begins with nothing of another one.',
+    tools: 'A program of a grading has no tools.',
+    labels: 'A grading is found by its own list. Its jobs have no labels.',
     promised: 'A grading asks for no promise: what it was asked to do is in its own record.',
     pair: 'The interactor of a grading judges each test, which is a row of its own.',
     foreign_names: 'A test is judged by what its program prints, and brings no files back.',

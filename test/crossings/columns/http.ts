@@ -1,6 +1,6 @@
 /** HTTP alone, as any language can speak it: requests of the contract without a client. */
 import { createHash } from 'node:crypto';
-import type { FoldedResult, GradingDetail, JobDetail, JobSubmission } from '@vouchbox/protocol';
+import type { FoldedResult, GradingDetail, JobDetail, JobSubmission, ToolCalls } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
 import type { Crossing } from '../crossing.ts';
 import { factsOf, OF_EVERY_JOB, type Seen, textOf } from '../facts.ts';
@@ -57,6 +57,21 @@ async function read(crossing: Crossing, job_id: string): Promise<Seen> {
   return { ...seen, files: { ...files, ...large }, ...(told && { peer: told.stdout }) };
 }
 
+/** Answers what the program asks its tools, until it has ended. */
+async function answered(crossing: Crossing, job_id: string): Promise<void> {
+  const { answers } = crossing.scenario;
+  if (answers === undefined) return;
+  for (let after: number | null = 0; after !== null; ) {
+    const path = `/v1/jobs/${job_id}/tool-calls`;
+    const { calls, next_cursor }: ToolCalls = await ask(crossing, `${path}?after=${after}&wait_seconds=60`);
+    for (const { seq, tool, arguments: given } of calls) {
+      const body = JSON.stringify({ result: (answers[tool] as (given: unknown) => unknown)(given) });
+      await ask(crossing, `${path}/${seq}`, { method: 'POST', body, headers: JSON_BODY });
+    }
+    after = next_cursor;
+  }
+}
+
 const caller: Caller = {
   run: async (crossing, idempotencyKey) => {
     const headers = {
@@ -65,6 +80,7 @@ const caller: Caller = {
     };
     const body = JSON.stringify(await uploaded(crossing));
     const { job_id } = await ask<{ job_id: string }>(crossing, '/v1/jobs', { method: 'POST', body, headers });
+    await answered(crossing, job_id);
     return await read(crossing, job_id);
   },
   read,

@@ -116,6 +116,8 @@ export const judge0: Place = {
     foreign_names: 'An answer of Judge0 has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(JUDGE0),
     session: NOT_IN_THEIR_INTERFACE.session(JUDGE0),
+    tools: NOT_IN_THEIR_INTERFACE.tools(JUDGE0),
+    labels: NOT_IN_THEIR_INTERFACE.labels(JUDGE0),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(JUDGE0),
     promised: NOT_IN_THEIR_INTERFACE.promised(JUDGE0),
     repeated: NOT_IN_THEIR_INTERFACE.repeated(JUDGE0),

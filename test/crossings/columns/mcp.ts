@@ -15,6 +15,9 @@ import { submitByClient } from './typescript-client.ts';
 /** Longer than any program of a scenario that ends. */
 const callMillisecondsMax = 200_000;
 
+/** Another server, with the tool that programs call. */
+const PAGES = `'${process.execPath}' '${join(import.meta.dirname, '../../../packages/cli/src/mcp/tools-from/tool-server.fixture.ts')}'`;
+
 interface ToolAnswer {
   readonly isError?: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: whatever the tool answered
@@ -32,7 +35,8 @@ async function withTools<Result>(crossing: Crossing, use: (client: Client) => Pr
     return file;
   });
   const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: service.url, SERVICE_KEY: key };
-  const args = ['mcp', '--public-key', ...pinned];
+  const tools = crossing.scenario.answers && ['--tools-from', PAGES, '--allow-tool', 'search'];
+  const args = ['mcp', '--public-key', ...pinned, ...(tools ?? [])];
   const client = new Client({ name: 'crossings', version: '1.0.0' });
   await client.connect(new StdioClientTransport({ command: commandFile, args, env, stderr: 'ignore' }));
   try {
@@ -104,7 +108,9 @@ const caller: Caller = {
   run: async (crossing) => {
     const { program } = crossing.scenario;
     if (!canSay(program)) return await read(crossing, await submitByClient(crossing));
-    const { uploads: _, fromJobs: __, before: ___, limits = {}, requirements: _class, outputs = [], ...said } = program;
+    const { uploads: _, fromJobs: __, before: ___, limits = {}, requirements: _class, outputs = [], ...more } = program;
+    // Its tools are those of another server. Labels that an agent gives are not signed.
+    const { tools: _tools, sign_labels: _signs, ...said } = more;
     const named = Object.entries(await crossing.outputsOfJobs());
     const session = (await crossing.step())?.name;
     const files = named.map(([path, { from }]) => ({ path, from }));

@@ -59,6 +59,8 @@ export const piston: Place = {
     foreign_names: 'An answer of Piston has no files.',
     env: NOT_IN_THEIR_INTERFACE.env(PISTON),
     session: NOT_IN_THEIR_INTERFACE.session(PISTON),
+    tools: NOT_IN_THEIR_INTERFACE.tools(PISTON),
+    labels: NOT_IN_THEIR_INTERFACE.labels(PISTON),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(PISTON),
     promised: NOT_IN_THEIR_INTERFACE.promised(PISTON),
     max_pids: 'A request of Piston has no limit of processes.',

@@ -65,6 +65,8 @@ export const sandboxFusion: Place = {
     args: 'A request of SandboxFusion has no arguments.',
     env: NOT_IN_THEIR_INTERFACE.env(FUSION),
     session: NOT_IN_THEIR_INTERFACE.session(FUSION),
+    tools: NOT_IN_THEIR_INTERFACE.tools(FUSION),
+    labels: NOT_IN_THEIR_INTERFACE.labels(FUSION),
     reproducible: NOT_IN_THEIR_INTERFACE.reproducible(FUSION),
     promised: NOT_IN_THEIR_INTERFACE.promised(FUSION),
     cpu_seconds: 'A request of SandboxFusion has no limit of processor time.',

@@ -22,7 +22,9 @@ async function optionsOf(crossing: Crossing): Promise<RunOptions> {
 /** Submits the program and returns the id of its job. */
 export async function submitByClient(crossing: Crossing, idempotencyKey?: string): Promise<string> {
   const program = await crossing.submission();
-  return (await crossing.client.submit(program, { ...(await optionsOf(crossing)), idempotencyKey })).job_id;
+  const { job_id } = await crossing.client.submit(program, { ...(await optionsOf(crossing)), idempotencyKey });
+  await crossing.answered(job_id);
+  return job_id;
 }
 
 /** Reads a job that has ended, at the node where this service is read. */
@@ -53,12 +55,21 @@ export async function cancelByClient({ otherClient }: Crossing, job_id: string):
   await otherClient.cancel(job_id);
 }
 
+/** A second run, which is told what the first one was told: it must do the same. */
+async function replayed({ client, scenario: { program } }: Crossing, job_id: string) {
+  const { language, code, limits = {}, outputs = [] } = program;
+  const replay = await Array.fromAsync(client.events(job_id));
+  return await client.run({ language, code, limits, outputs }, { replay });
+}
+
 const caller: Caller = {
   run: async (crossing, idempotencyKey) => {
     const program = await crossing.submission();
-    const options = { ...(await optionsOf(crossing)), idempotencyKey };
+    const { answers: tools } = crossing.scenario;
+    const options = { ...(await optionsOf(crossing)), idempotencyKey, ...(tools && { tools }) };
     const session = program.session && (await crossing.client.session(program.session.name));
-    const { files, violations, ...seen } = await (session ?? crossing.client).run(program, options);
+    const ran = await (session ?? crossing.client).run(program, options);
+    const { files, violations, ...seen } = tools === undefined ? ran : await replayed(crossing, ran.job_id);
     const small = Object.fromEntries([...files].map(([path, bytes]) => [path, textOf(bytes)]));
     return {
       ...(seen as Seen),
