@@ -69,12 +69,12 @@ export class SchemaChecks implements AsyncDisposable {
     const { schema, value } = check;
     this.#worker ??= this.#started();
     this.#worker.postMessage({ schema, value } satisfies SchemaQuestion);
-    if (this.#isOnline) this.#watch();
+    if (this.#isReady) this.#watch();
   }
 
   #isOver = false;
-  /** The time counts from when the thread runs. */
-  #isOnline = false;
+  /** The time counts from when the thread has loaded its modules, which takes long on a busy host. */
+  #isReady = false;
 
   #watch(): void {
     if (this.#current === null) return;
@@ -94,13 +94,12 @@ export class SchemaChecks implements AsyncDisposable {
     const worker = new Worker(new URL('./schema-thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });
-    this.#isOnline = false;
-    worker.on('online', () => {
-      this.#isOnline = true;
+    this.#isReady = false;
+    worker.on('message', (told: SchemaAnswer | 'ready') => {
+      if (worker !== this.#worker) return;
+      if (told !== 'ready') return this.#answer(told.failed ? UNCHECKED : told.misfit);
+      this.#isReady = true;
       this.#watch();
-    });
-    worker.on('message', ({ misfit, failed }: SchemaAnswer) => {
-      if (worker === this.#worker) this.#answer(failed ? UNCHECKED : misfit);
     });
     worker.on('error', () => this.#lose(worker));
     worker.on('exit', () => this.#lose(worker));

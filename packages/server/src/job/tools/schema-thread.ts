@@ -8,6 +8,7 @@ const port = parentPort;
 assert(port !== null, 'the checker of schemas runs as a thread');
 
 port.on('message', (question: SchemaQuestion) => port.postMessage(answerTo(question)));
+port.postMessage('ready');
 
 /** A check may need more of the stack than there is. */
 function answerTo({ schema, value }: SchemaQuestion): SchemaAnswer {
