@@ -10,6 +10,7 @@ import { whole } from '../../packages/client/test/whole-answer.ts';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
+import { onceOpen } from '../rig/tool-programs.ts';
 
 const doubler = {
   language: 'python',
@@ -120,6 +121,16 @@ try:
 except tools.ToolError as error:
     print(error)`;
     expect((await reproduce(await exportWithTools(code, 'asking', { add }), ...keys)).stdout).toContain('AGREE 2 of 2');
+  });
+
+  test('that asks its tools at once, in an order of its own each time, agrees all the same', async () => {
+    const code = `
+import asyncio, random
+async def main():
+    return await asyncio.gather(*(tools.double(n=n) for n in random.sample(range(8), 8)))
+print(sorted(asyncio.run(main())))`;
+    const first = await exportWithTools(code, 'asking-at-once', { double: onceOpen(8, ({ n }) => 2 * n) });
+    expect((await reproduce(first, ...keys)).stdout).toContain('AGREE 2 of 2');
   });
 
   test('that asks its tools for something else is ended, and differs by its calls', async () => {

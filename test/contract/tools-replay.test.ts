@@ -3,6 +3,7 @@ import { createServiceClient, EvidenceFailure, type JobEvent, type RunOptions, t
 import { Transcript } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
+import { onceOpen } from '../rig/tool-programs.ts';
 
 describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) => {
   const rig = useRig({ provider, concurrency: '2' });
@@ -90,6 +91,19 @@ describe('a replay', () => {
     expect(failure).toMatchObject({ check: 'transcript', message: expect.stringMatching(message) as string });
     const { status } = await client().waitForResult(failure?.job_id as string);
     expect(status).toBe(end);
+  });
+
+  test('takes calls that were open at once in another order, and gives each its own answer', async () => {
+    const doubles = (first: string, last: number) => `
+import asyncio
+async def main():
+    return await asyncio.gather(*(tools.double(n=n) for n in ${first}))
+print(sorted(asyncio.run(main())), tools.double(n=${last}))`;
+    const first = await run(doubles('range(4)', 4), { tools: { double: onceOpen(4, ({ n }) => 2 * n) } });
+    const second = await run(doubles('(2, 0, 3, 1)', 4), { replay: first });
+    expect([first.stdout, second.stdout]).toEqual(['[0, 2, 4, 6] 8\n', '[0, 2, 4, 6] 8\n']);
+    const tooEarly = run(doubles('(3, 4)', 0), { replay: first });
+    await expect(tooEarly).rejects.toThrow(/^call 2 is .*"n":4.*"n":0.*, or one of 2 that were open with it$/);
   });
 
   test('leaves a call open that nobody answered, so that the job ends as it did', async () => {

@@ -28,6 +28,20 @@ export function callingPython(code: string, more: Partial<JobSubmission> = {}): 
   return { language: 'python', code: TOOLS + code, tools: [{ name: 'search' }], limits, ...more };
 }
 
+/** A tool that answers no call before so many are open. */
+export function onceOpen<Result>(
+  count: number,
+  answer: (given: { readonly n: number }) => Result,
+): (given: { readonly n: number }) => Promise<Result> {
+  const all = Promise.withResolvers<void>();
+  let open = 0;
+  return async (given) => {
+    if (++open === count) all.resolve();
+    await all.promise;
+    return answer(given);
+  };
+}
+
 /** The open calls, once there is one. */
 export async function openCalls(to: Rig, job_id: string, after = 0): Promise<OpenToolCall[]> {
   return (await to.alpha.client.toolCalls(job_id, { after, waitSeconds: 60 })).calls;

@@ -410,6 +410,29 @@ asyncio.run(main())"""
     assert run(code, replay=events_of(service, api_key, first.job_id)).stdout == first.stdout
 
 
+THREADS = """
+import asyncio
+async def main():
+    return await asyncio.gather(*(tools.double(n=n) for n in %s))
+print(sorted(asyncio.run(main())), tools.double(n=%s))"""
+
+
+def test_calls_that_were_open_at_once_may_come_in_another_order(run: Run, service: Service, api_key: str) -> None:
+    all_open = threading.Barrier(4)
+
+    def double(n: int) -> int:
+        if n < 4:
+            all_open.wait(60)
+        return 2 * n
+
+    first = run(THREADS % ("range(4)", 4), tools={"double": double})
+    events = events_of(service, api_key, first.job_id)
+    again = run(THREADS % ("(2, 0, 3, 1)", 4), replay=events)
+    assert again.stdout == first.stdout == "[0, 2, 4, 6] 8\n"
+    with pytest.raises(EvidenceFailure, match="call 2 is .*:4}.*, or one of 2 that were open with it"):
+        run(THREADS % ("(3, 4)", 0), replay=events)
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [

@@ -1,4 +1,7 @@
-/** Answers the calls of a run as those of an earlier run were answered, in their order. No tool runs. */
+/**
+ * Answers the calls of a run as those of an earlier run were answered, in their order. No tool runs. Calls that were open at once
+ * may come in another order: threads and processes of a program make them as they get to run.
+ */
 import { canonicalJson } from './canonical-json.ts';
 import type { EventData, JobEvent, ToolAnswer } from './contract-types.ts';
 import { refuse, ServiceFailure } from './failure.ts';
@@ -10,6 +13,10 @@ export type Transcript = readonly JobEvent[] | { readonly history?: readonly Job
 
 interface Recorded {
   readonly seq: number;
+  /** Its place among all calls, from 1. */
+  readonly place: number;
+  /** The number of the event of its answer. A call that the service refused has that of the next answer. */
+  readonly closed: number;
   readonly tool: string;
   /** What must be the same at every run: the tool, its arguments, and why the service refused the call if it did. */
   readonly line: string;
@@ -27,7 +34,8 @@ export function recordedTools(transcript: Transcript): readonly string[] {
 export class ToolReplay {
   readonly #session: Session;
   readonly #job_id: string;
-  readonly #calls: readonly Recorded[];
+  /** The calls that this run has not made, in their order. */
+  readonly #missing: Recorded[];
   /** The answers in the order in which they were given, each with the number of its call in the earlier run. */
   readonly #answers: readonly EventData['tool_result'][];
   /** The numbers of the calls of this run by those of the earlier run. */
@@ -39,7 +47,7 @@ export class ToolReplay {
     const events = eventsOf(transcript);
     this.#session = session;
     this.#job_id = job_id;
-    this.#calls = callsIn(events);
+    this.#missing = callsIn(events);
     this.#answers = events.flatMap(({ kind, data }) => (kind === 'tool_result' ? [data] : []));
   }
 
@@ -52,26 +60,33 @@ export class ToolReplay {
   async take({ kind, seq, data }: JobEvent): Promise<void> {
     if (kind === 'finished') this.#checkEnd();
     if (kind !== 'tool_call') return;
-    const number = this.#numbers.size;
-    const recorded = this.#calls[number];
-    const made = lineOf(data);
-    if (recorded === undefined || recorded.line !== made) {
-      const had = recorded === undefined ? 'no such call' : shown(recorded.line);
-      refuse('transcript', `call ${number + 1} is ${shown(made)}, and the transcript has ${had}`, seq);
-    }
-    this.#numbers.set(recorded.seq, seq);
+    this.#numbers.set(this.#found(lineOf(data), seq).seq, seq);
     await this.#answer();
   }
 
   end(): void {}
 
-  #checkEnd(): void {
-    const missing = this.#calls[this.#numbers.size];
-    if (missing === undefined) return;
-    refuse(
+  /** The call of the earlier run that this one is: the first that is missing, or one that was made while that was open. */
+  #found(line: string, seq: number): Recorded {
+    const [first] = this.#missing;
+    const later = this.#missing.findIndex(({ seq: made }) => made > (first?.closed ?? 0));
+    const expected = later < 0 ? this.#missing : this.#missing.slice(0, later);
+    const at = expected.findIndex((call) => call.line === line);
+    const [found] = at < 0 ? [] : this.#missing.splice(at, 1);
+    if (found !== undefined) return found;
+    const had = first === undefined ? 'no such call' : shown(first.line);
+    const or = expected.length < 2 ? '' : `, or one of ${expected.length - 1} that were open with it`;
+    return refuse(
       'transcript',
-      `the program ended before call ${this.#numbers.size + 1} of the transcript, ${shown(missing.line)}`,
+      `call ${this.#numbers.size + 1} is ${shown(line)}, and the transcript has ${had}${or}`,
+      seq,
     );
+  }
+
+  #checkEnd(): void {
+    const [missing] = this.#missing;
+    if (missing === undefined) return;
+    refuse('transcript', `the program ended before call ${missing.place} of the transcript, ${shown(missing.line)}`);
   }
 
   /** Gives the answers whose turn it is: none goes before those that went before it. */
@@ -98,10 +113,17 @@ function eventsOf(transcript: Transcript): readonly JobEvent[] {
   throw new TypeError('there is no history to replay: run with { history: true }, or give the events of the job');
 }
 
-function callsIn(events: readonly JobEvent[]): readonly Recorded[] {
-  return events.flatMap(({ kind, seq, data }) =>
-    kind === 'tool_call' ? [{ seq, tool: data.tool, line: lineOf(data), isRefused: data.refused !== undefined }] : [],
+function callsIn(events: readonly JobEvent[]): Recorded[] {
+  const answers = new Map(
+    events.flatMap(({ kind, seq, data }) => (kind === 'tool_result' ? [[data.call_seq, seq]] : [])),
   );
+  return events
+    .flatMap(({ kind, seq, data }) => (kind === 'tool_call' ? [{ seq, data }] : []))
+    .map(({ seq, data }, at) => {
+      const isRefused = data.refused !== undefined;
+      const closed = isRefused ? [...answers.values()].find((answer) => answer > seq) : answers.get(seq);
+      return { seq, place: at + 1, closed: closed ?? Infinity, tool: data.tool, line: lineOf(data), isRefused };
+    });
 }
 
 function lineOf({ tool, arguments: given, refused }: EventData['tool_call']): string {

@@ -206,11 +206,11 @@ function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
   ]);
 }
 
-/** What the program asked its tools and was told. */
+/** What the program asked its tools and was told, in whichever order: calls that are open at once come as threads get to run. */
 function transcriptOf(events: readonly JobEvent[]): string {
   const transcript = new Transcript();
   for (const event of events) transcript.add(event);
-  return transcript.text();
+  return transcript.text().split('\n').sort().join('\n');
 }
 
 /** The files of a list by their paths and digests, in whichever order it has them. */

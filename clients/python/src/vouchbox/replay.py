@@ -1,8 +1,14 @@
-"""Answers the calls of a run as those of an earlier run were answered, in their order. No tool runs."""
+"""Answers the calls of a run as those of an earlier run were answered, in their order. No tool runs.
+
+Calls that were open at once may come in another order: threads and processes of a program make them as they get to run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from math import inf
 from typing import Any
 
 from .canonical_json import canonical_json
@@ -21,6 +27,16 @@ def recorded_tools(events: Sequence[Event]) -> list[ToolDescription]:
     return [{"name": name} for name in dict.fromkeys(call["tool"] for call in calls)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    seq: int
+    place: int
+    """Its place among all calls, from 1."""
+    closed: float
+    """The number of the event of its answer. A call that the service refused has that of the next answer."""
+    line: str
+
+
 class ToolReplay:
     """Answers the calls of one job from the events of an earlier one."""
 
@@ -30,7 +46,8 @@ class ToolReplay:
     def __init__(self, session: Session, job_id: str, events: Sequence[Event]) -> None:
         self._session = session
         self._job_id = job_id
-        self._calls = [event for event in events if event["kind"] == "tool_call"]
+        self._missing = _calls_in(events)
+        """The calls that this run has not made, in their order."""
         self._answers = [event["data"] for event in events if event["kind"] == "tool_result"]
         self._numbers: dict[int, int] = {}
         """The numbers of the calls of this run by those of the earlier run."""
@@ -38,17 +55,27 @@ class ToolReplay:
 
     def take(self, event: Event) -> Flow[None]:
         """Takes each event of the job. The first call that differs is an `EvidenceFailure` with the check `transcript`."""
-        number = len(self._numbers)
-        recorded = self._calls[number] if number < len(self._calls) else None
-        if event["kind"] == "finished" and recorded is not None:
-            raise _failure(f"the program ended before call {number + 1} of the transcript, {_shown(recorded)}", None)
+        if event["kind"] == "finished" and self._missing:
+            missing = self._missing[0]
+            raise _failure(f"the program ended before call {missing.place} of the transcript, {_shown(missing.line)}", None)
         if event["kind"] != "tool_call":
             return
-        if recorded is None or _line(recorded) != _line(event):
-            had = "no such call" if recorded is None else _shown(recorded)
-            raise _failure(f"call {number + 1} is {_shown(event)}, and the transcript has {had}", event["seq"])
-        self._numbers[recorded["seq"]] = event["seq"]
+        self._numbers[self._found(event).seq] = event["seq"]
         yield from self._answer()
+
+    def _found(self, event: ToolCallEvent) -> _Recorded:
+        """The call of the earlier run that this one is: the first that is missing, or one that was made while that was open."""
+        first = self._missing[0] if self._missing else None
+        closed = 0 if first is None else first.closed
+        expected = list(takewhile(lambda call: call.seq < closed, self._missing))
+        line = _line(event)
+        at = next((at for at, call in enumerate(expected) if call.line == line), None)
+        if at is not None:
+            return self._missing.pop(at)
+        had = "no such call" if first is None else _shown(first.line)
+        if len(expected) > 1:
+            had += f", or one of {len(expected) - 1} that were open with it"
+        raise _failure(f"call {len(self._numbers) + 1} is {_shown(line)}, and the transcript has {had}", event["seq"])
 
     def end(self) -> None:
         """Nobody waits for an answer any more."""
@@ -69,6 +96,19 @@ class ToolReplay:
             self._answered += 1
 
 
+def _calls_in(events: Sequence[Event]) -> list[_Recorded]:
+    answers = {event["data"]["call_seq"]: event["seq"] for event in events if event["kind"] == "tool_result"}
+    calls: list[_Recorded] = []
+    for event in events:
+        if event["kind"] != "tool_call":
+            continue
+        seq = event["seq"]
+        is_refused = "refused" in event["data"]
+        closed = next((answer for answer in answers.values() if answer > seq), inf) if is_refused else answers.get(seq, inf)
+        calls.append(_Recorded(seq, len(calls) + 1, closed, _line(event)))
+    return calls
+
+
 def _failure(message: str, seq: int | None) -> EvidenceFailure:
     return EvidenceFailure("transcript", message, seq=seq)
 
@@ -79,6 +119,5 @@ def _line(event: ToolCallEvent) -> str:
     return canonical_json({word: data[word] for word in ("tool", "arguments", "refused") if word in data}).decode()
 
 
-def _shown(event: ToolCallEvent) -> str:
-    line = _line(event)
+def _shown(line: str) -> str:
     return line if len(line) <= _SHOWN_CHARACTERS_MAX else f"{line[:_SHOWN_CHARACTERS_MAX]}…"
