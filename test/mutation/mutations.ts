@@ -236,8 +236,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the second program of a pair has no number',
     falsifies: ['Artifact-13'],
     file: `${SERVER}/store/jobs/admission.ts`,
-    from: 'isNumbered: input.isNumbered, idempotency: null',
-    to: 'isNumbered: false, idempotency: null',
+    from: 'isNumbered: input.isNumbered,\n        idempotency: null',
+    to: 'isNumbered: false,\n        idempotency: null',
   },
   {
     name: 'a predicate may have anything in place of what is open',
