@@ -3,11 +3,15 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Client as Agent } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createServiceClient } from '@vouchbox/client';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Command, vouchbox } from '../rig/command.ts';
+import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
+import { Command, commandFile, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
+import { startPostgres } from '../rig/postgres-server.ts';
 import { Rig } from '../rig/rig.ts';
 
 let scratch: string;
@@ -136,8 +140,36 @@ test('a session goes on in a service that starts from a backup', { tags: ['STORE
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   copyFileSync(join(scratch, 'store.db'), join(dataDir, 'svc.db'));
   const restored = await Rig.start({ provider: 'subprocess', 'store-check': 'full' }, dataDir);
-  const again = await restored.alpha.client.session('s');
-  expect(again.lastJob).toBe(step.job_id);
-  expect((await again.run('print(a, open("kept").read())')).stdout).toBe('1 é\n');
+  await expectGoesOn(restored, step.job_id);
   expect([...(await restored.stop()), ...(await rig.stop())]).toEqual([]);
 });
+
+test('a session goes on in a store that was copied to PostgreSQL', async () => {
+  const rig = await Rig.start({ provider: 'subprocess' });
+  const session = await rig.alpha.client.session('s');
+  const step = await session.run('a = 1\nopen("kept", "w").write("é")');
+  await session.run('raise ValueError');
+  expect(await rig.stop('kept')).toEqual([]);
+  await using server = await startPostgres();
+  const url = await newSchema(server.url);
+  expect(await vouchbox(['copy-store', url, '--data-dir', rig.dataDir])).toMatchObject({ code: 0 });
+  const settings = { provider: 'subprocess', 'database-url': url, 'store-check': 'full' };
+  const copied = await Rig.start(settings, rig.dataDir);
+  await expectGoesOn(copied, step.job_id);
+  expect(await copied.stop()).toEqual([]);
+});
+
+/** The next step of the session begins with its state, by the client, at the command line and as an agent's tool. */
+async function expectGoesOn({ alpha: { client, key }, service: { url } }: Rig, lastJob: string): Promise<void> {
+  const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: url, SERVICE_KEY: key };
+  expect((await vouchbox(['sessions'], { env })).stdout).toMatch(new RegExp(`^s .*${lastJob}`, 'm'));
+  const session = await client.session('s');
+  expect(session.lastJob).toBe(lastJob);
+  expect(await session.run('print(a, open("kept").read()); a += 1')).toMatchObject({ stdout: '1 é\n', moved: true });
+  const agent = new Agent({ name: 'test', version: '1.0.0' });
+  await agent.connect(new StdioClientTransport({ command: commandFile, args: ['mcp'], env, stderr: 'pipe' }));
+  const words = { language: 'python', code: 'print(a)', session: 's' };
+  const { structuredContent } = await agent.callTool({ name: 'run_code', arguments: words });
+  expect(structuredContent).toMatchObject({ stdout: '2\n', session: { name: 's', moved: true } });
+  await agent.close();
+}
