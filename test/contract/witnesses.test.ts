@@ -35,6 +35,8 @@ const HOSTILE: readonly RequestListener[] = [
 
 let scratch: string;
 let servers: Server[];
+/** The lines of a file of witnesses that name them. */
+let hostile: string[];
 let witness: Command;
 let witnessUrl: string;
 let witnessKey: string;
@@ -52,7 +54,7 @@ beforeAll(async () => {
   cpSync(join(scratch, 'data'), join(scratch, 'older'), { recursive: true });
   await startWitness('0');
   servers = await Promise.all(HOSTILE.map(listening));
-  const hostile = servers.map((server) => `${witnessKey} http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  hostile = servers.map((server) => `${witnessKey} http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   file('witnesses', `# those of the test\n${witnessKey} ${witnessUrl}/\n${hostile.join('\n')}\n`);
 });
 afterAll(async () => {
@@ -149,20 +151,30 @@ test('a witness that dies between its state and its answer goes on with the one 
   const { port } = new URL(witnessUrl);
   witness.kill('SIGKILL');
   await witness.ended();
-  await startWitness(port, { NODE_OPTIONS: `--import=${DIES}` });
-  const alone = { ...SETTINGS, 'log-witnesses': file('alone', `${witnessKey} ${witnessUrl}\n`) };
-  const rig = await Rig.start(alone, join(scratch, 'data'));
+  // The log begins because another one answers.
+  const two = file('two', `${witnessKey} ${witnessUrl}\n${hostile.at(-1)}\n`);
+  const rig = await Rig.start({ ...SETTINGS, 'log-witnesses': two }, join(scratch, 'data'));
   const proofText = async () => {
     const { job_id } = await rig.alpha.client.run(python);
     return new TextDecoder().decode(await proofOf(rig, job_id));
   };
   expect(await proofText()).not.toContain('\u2014 witness.example ');
-  expect(await witness.ended()).toMatchObject({ signal: 'SIGKILL' });
+  await startWitness(port, { NODE_OPTIONS: `--import=${DIES}` });
+  let hasDied = false;
+  const ended = witness.ended().finally(() => {
+    hasDied = true;
+  });
+  await vi.waitFor(async () => {
+    await proofText();
+    expect(hasDied).toBe(true);
+  }, laterHead);
+  expect(await ended).toMatchObject({ signal: 'SIGKILL' });
   const kept = JSON.parse(readFileSync(join(scratch, 'witness.json'), 'utf8')) as { heads: Record<string, string> };
   const seen = file('kept', kept.heads['log.example/log/1'] ?? '');
   await startWitness(port);
   await expect.poll(proofText, { timeout: 30_000, interval: 500 }).toContain('\u2014 witness.example ');
-  expect((await rig.alpha.client.status()).log?.witnesses).toEqual([{ name: 'witness.example', state: 'signs' }]);
+  const { log } = await rig.alpha.client.status();
+  expect(log?.witnesses.map(({ state }) => state)).toEqual(['signs', 'disagrees']);
   const words = ['--log-key', logKey, '--witness', file('witness.key', witnessKey), '--state', seen, '--once'];
   expect(await vouchbox(['monitor', rig.service.url, ...words])).toMatchObject({
     code: 0,
@@ -172,9 +184,15 @@ test('a witness that dies between its state and its answer goes on with the one 
 });
 
 test('a store that was taken back signs results, logs nothing and says so, also without its witnesses', {
-  tags: ['Log-8'],
+  tags: ['Log-8', 'Log-8a'],
 }, async () => {
   const older = join(scratch, 'older');
+  const away = { ...SETTINGS, 'log-witnesses': file('away', `${witnessKey} http://127.0.0.1:1\n`) };
+  const waiting = await Rig.start(away, older);
+  await attestedThough(waiting);
+  await expect.poll(() => problemOf(waiting), { timeout: 20_000 }).toMatch(/no witness has answered/);
+  expect((await waiting.alpha.client.status()).log).toMatchObject({ size: 2, signed_size: 2, waiting: 1 });
+  expect(await waiting.stop('kept')).toEqual([]);
   const rig = await Rig.start(witnessed, older);
   const stopped = async () => {
     const job_id = await attestedThough(rig);

@@ -17,3 +17,7 @@ describe('an operator who', () => {
 test.each(CHEATS)('docs/LOG.md says of an operator who $what whether it is caught', ({ document }) => {
   expect(documentText()).toContain(document);
 });
+
+test('docs/LOG.md has at most 1,500 words', () => {
+  expect(documentText().trim().split(' ').length).toBeLessThanOrEqual(1500);
+});

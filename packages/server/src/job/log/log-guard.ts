@@ -54,7 +54,7 @@ export class LogGuard {
     const known = [
       ...(state.head === null ? [] : [checkpointOf(state.head)]),
       ...(isOurs ? [mark] : []),
-      ...((await witnesses?.shown(key)) ?? []),
+      ...((await witnesses?.shown(key))?.heads ?? []),
     ];
     const lines = ({ note }: Checkpoint) => note.signatures.length;
     return known.sort((one, other) => other.size - one.size || lines(other) - lines(one))[0] ?? null;
@@ -70,16 +70,24 @@ export class LogGuard {
     const isNew = this.#compared !== origin;
     await this.#refuseBehindMark(state, { isWhole: isNew });
     if (!isNew) return;
-    if (state.head === null) await this.#refuseShown(state);
-    else await this.#witnessed(checkpointOf(state.head), state);
+    const { head } = state;
+    const asked = head === null ? this.#refuseShown(state) : this.#witnessed(checkpointOf(head), state, { all: true });
+    if (!(await asked).hasAnswered)
+      throw new LogStopped(
+        'no witness has answered since this node began to log, and one may know that the store is older than the log. Results ' +
+          'are signed, and logged once one of them answers',
+      );
     this.#compared = origin;
   }
 
   /** There is no head to ask about, so nobody but a witness can know of one: the store may be older than the log's first. */
-  async #refuseShown(state: LogState): Promise<void> {
-    for (const head of (await this.#options.witnesses?.shown(ownKey(state))) ?? []) {
+  async #refuseShown(state: LogState) {
+    const { witnesses } = this.#options;
+    const { heads, hasAnswered } = (await witnesses?.shown(ownKey(state))) ?? { heads: [], hasAnswered: true };
+    for (const head of heads) {
       if (!(await this.#has(head))) await this.#takenBack(head, state);
     }
+    return { hasAnswered };
   }
 
   /**
@@ -108,15 +116,15 @@ export class LogGuard {
     if (mark.size > state.size || (isWhole && !(await this.#has(mark)))) throw takenBack(state, mark);
   }
 
-  async #witnessed(head: Checkpoint, state: LogState) {
+  async #witnessed(head: Checkpoint, state: LogState, options?: { readonly all: boolean }) {
     const { witnesses, store } = this.#options;
-    if (witnesses === null) return { lines: [] };
+    if (witnesses === null) return { lines: [], hasAnswered: true };
     const own: OwnLog = {
       key: ownKey(state),
       proof: (old, size) => store.logRanges(consistencyRanges(old, size)),
       has: (other) => this.#has(other),
     };
-    const answered = await witnesses.ask(head, own);
+    const answered = await witnesses.ask(head, own, options);
     return answered.missed === null ? answered : await this.#takenBack(answered.missed, state);
   }
 

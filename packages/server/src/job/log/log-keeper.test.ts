@@ -1,7 +1,7 @@
 /** The keeper of the log over a real store: what it signs holds under other people's rules, and grows through every restart. */
 import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import {
   parseNoteKey,
   rekorKeyOf,
 } from '@vouchbox/evidence';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { testCosignature, testNoteKey } from '../../../../../test/rig/test-log.ts';
 import type { JobKey } from '../../store/records/rows.ts';
 import { admitJob, attestationOf, finishOf, TestStore } from '../../store/store.fixture.ts';
@@ -25,6 +25,7 @@ import { createLog } from '../../telemetry/log/log.ts';
 import { createNudges } from '../nudges.ts';
 import { openSigningKeys } from '../sign/keys/signing-keys.ts';
 import { LogKeeper, type LogKeeperOptions } from './log-keeper.ts';
+import type { WitnessAddress } from './witnesses.ts';
 
 const HOST = 'log.example';
 let dataDir: string;
@@ -168,6 +169,69 @@ test('a store from before the log was opened logs nothing that a witness would s
   await expect(older.logWhatWaits()).rejects.toThrow('the store is older than the log');
   expect([asked, (await testStore.store.logState())?.size]).toEqual([['GET'], 1]);
   expect(await older.reopen()).toMatchObject({ lost: 4, previous: noteText(checkpoint.note) + line });
+});
+
+describe('a log with a witness that is away at its start', { tags: ['Log-8a'] }, () => {
+  const witness = testNoteKey('witness.example', 'cosignature');
+  let answer: RequestListener;
+  let server: Server;
+  let witnesses: readonly WitnessAddress[];
+  const away: RequestListener = (request) => request.socket.destroy();
+  const knowsNothing: RequestListener = (_, response) => response.writeHead(404).end();
+  beforeEach(async () => {
+    answer = away;
+    server = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    witnesses = [{ key: witness.noteKey, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }];
+  });
+  afterEach(() => server[Symbol.asyncDispose]());
+  /** On a busy machine a witness may answer too late. */
+  const patience = { timeout: 20_000 };
+  const logged = (kept: LogKeeper) => vi.waitFor(() => kept.logWhatWaits(), patience);
+  const sizes = async () => {
+    const state = await testStore.store.logState();
+    return [state?.size, state?.head?.size];
+  };
+
+  test('gives no place before it has answered, and then needs no answer', async () => {
+    const first = keeper({ witnesses });
+    await attested();
+    await expect(first.logWhatWaits()).rejects.toThrow('no witness has answered');
+    expect(await sizes()).toEqual([1, undefined]);
+    answer = knowsNothing;
+    await logged(first);
+    expect(await sizes()).toEqual([2, 2]);
+    answer = away;
+    await attested();
+    await first.logWhatWaits();
+    expect(await sizes()).toEqual([3, 3]);
+    await attested();
+    const later = keeper({ witnesses });
+    for (let turn = 0; turn < 2; turn++) await expect(later.logWhatWaits()).rejects.toThrow('no witness has answered');
+    expect(await sizes()).toEqual([3, 3]);
+    // It rests after a failure, and is asked all the same.
+    answer = knowsNothing;
+    await logged(later);
+    expect(await sizes()).toEqual([4, 4]);
+  });
+
+  test('signs no head of a store that is older than what it then shows', async () => {
+    for (let each = 0; each < 3; each++) await attested();
+    await keeper().logWhatWaits();
+    const { checkpoint } = await headNow();
+    await testStore[Symbol.asyncDispose]();
+    testStore = await TestStore.open();
+    rmSync(join(dataDir, 'log-mark'));
+    await attested();
+    await keeper().logWhatWaits();
+    await attested();
+    const older = keeper({ witnesses });
+    await expect(older.logWhatWaits()).rejects.toThrow('no witness has answered');
+    answer = ({ method }, response) =>
+      method === 'GET' ? response.end(noteText(checkpoint.note)) : response.writeHead(409).end('4\n');
+    await vi.waitFor(() => expect(older.logWhatWaits()).rejects.toThrow('the store is older than the log'), patience);
+    expect(await sizes()).toEqual([2, 2]);
+  });
 });
 
 test('the keeper says why nothing is logged, until it is again', { tags: ['Bodies-10c'] }, async () => {

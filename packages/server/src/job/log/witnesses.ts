@@ -67,6 +67,8 @@ export interface Witnessing {
   readonly lines: readonly NoteSignature[];
   /** A head that our own key signed, and that our tree does not begin with; null if no witness showed one. */
   readonly missed: Checkpoint | null;
+  /** Whether any of them said something of the log. */
+  readonly hasAnswered: boolean;
 }
 
 /** What a witness said last. `silent`: it could not be reached, or failed. */
@@ -114,24 +116,26 @@ export class Witnesses {
     return this.#witnesses.map(({ standing }) => standing);
   }
 
-  /** Resolves within the time, with what was answered until then. One that failed is not asked again for a while. */
-  async ask(head: Checkpoint, own: OwnLog): Promise<Witnessing> {
-    const awake = this.#witnesses.filter(({ restsUntil }) => restsUntil <= performance.now());
-    const answers = await Promise.all(awake.map((witness) => this.#answerOf(witness, head, own)));
+  /** Resolves within the time, with what was answered until then. One that failed lately is asked only where all are. */
+  async ask(head: Checkpoint, own: OwnLog, { all = false } = {}): Promise<Witnessing> {
+    const asked = this.#witnesses.filter(({ restsUntil }) => all || restsUntil <= performance.now());
+    const answers = await Promise.all(asked.map((witness) => this.#answerOf(witness, head, own)));
     const missed = answers.flatMap((answer) => (answer.kind === 'missed' ? [answer.head] : []));
     return {
       lines: answers.flatMap((answer) => (answer.kind === 'signs' ? answer.lines : [])),
       missed: missed.sort((one, other) => other.size - one.size)[0] ?? null,
+      hasAnswered: answers.some(({ kind }) => kind !== 'silent'),
     };
   }
 
   /** The heads of a tree of ours that witnesses show. Those of other programs need not show any. */
-  async shown(key: NoteKey): Promise<readonly Checkpoint[]> {
+  async shown(key: NoteKey): Promise<Pick<Witnessing, 'hasAnswered'> & { readonly heads: readonly Checkpoint[] }> {
     const { milliseconds = patienceMilliseconds } = this.#options;
-    const heads = await Promise.all(
-      this.#witnesses.map((one) => headOf(one, key, AbortSignal.timeout(milliseconds)).catch(() => null)),
+    const answers = await Promise.allSettled(
+      this.#witnesses.map((one) => headOf(one, key, AbortSignal.timeout(milliseconds))),
     );
-    return heads.filter((head) => head !== null);
+    const heads = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    return { heads: heads.filter((head) => head !== null), hasAnswered: heads.length > 0 };
   }
 
   async #answerOf(witness: Witness, head: Checkpoint, own: OwnLog): Promise<Answer> {
@@ -147,7 +151,7 @@ export class Witnesses {
   #note(witness: Witness, answer: Exclude<Answer, { kind: 'late' }>): void {
     witness.failures = answer.kind === 'silent' ? witness.failures + 1 : 0;
     const rest = Math.min(longestRest, firstRest * 2 ** Math.min(witness.failures - 1, 10));
-    if (answer.kind === 'silent') witness.restsUntil = performance.now() + rest;
+    witness.restsUntil = answer.kind === 'silent' ? performance.now() + rest : 0;
     const state = answer.kind === 'missed' ? 'disagrees' : answer.kind;
     const before = witness.standing.state;
     const reason = answer.kind === 'missed' ? `it knows ${answer.head.size} leaves` : (answer.reason ?? null);
@@ -178,7 +182,6 @@ async function askOne(witness: Witness, head: Checkpoint, asking: Asking): Promi
     answer = await addCheckpoint(witness, { head, old }, asking);
   }
   if (answer.status === 200) return await signedBy(witness, head, answer.text);
-  if (answer.status >= 500 || answer.status === 429) return { kind: 'silent', reason: `it answered ${answer.status}` };
   const shown = await headOf(witness, own.key, asking.signal).catch(() => null);
   if (shown !== null) {
     if (!(await own.has(shown))) return { kind: 'missed', head: shown };
@@ -223,6 +226,7 @@ interface HttpAnswer {
 
 async function exchange(url: string, request: RequestInit): Promise<HttpAnswer> {
   const response = await fetch(url, { ...request, redirect: 'error' });
+  if (response.status >= 500 || response.status === 429) throw new Error(`it answered ${response.status}`);
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
