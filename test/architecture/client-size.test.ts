@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { bundleClient } from '../../tools/packages/client-bundle.ts';
 
-const clientBytesMax = 8400;
+const clientBytesMax = 8500;
 
-test('the client is one file of at most 8.4 kB compressed, and what later calls load is beside it', async () => {
+test('the client is one file of at most 8.5 kB compressed, and what later calls load is beside it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-client-'));
   try {
     await bundleClient(join(import.meta.dirname, '../../packages/client/src/index.ts'), directory);

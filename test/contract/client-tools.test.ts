@@ -1,7 +1,7 @@
 /** Tools that are functions of the caller's, by the reference client, with real programs in real cells. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServiceClient, type RunOptions, type ServiceClient, ServiceFailure } from '@vouchbox/client';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { openFaultProxy } from '../rig/fault-proxy.ts';
 import { useRig } from '../rig/rig.ts';
@@ -197,7 +197,6 @@ for n in range(3):
     await using proxy = await openFaultProxy(rig().service.url, [
       { on: 'GET /v1/jobs/{id}/stream', fault: 'cut_request' },
       { ...lost, count: 2 },
-      { on: 'POST /v1/jobs/{id}/tool-calls/5', fault: 'cut_request' },
     ]);
     const client = createServiceClient({ baseUrl: proxy.url, apiKey: rig().alpha.key, sleep: async () => {} });
     const code = 'print(tools.it(n=1), tools.it(n=2))';
@@ -209,7 +208,39 @@ for n in range(3):
       ['tool_call', 5],
       ['tool_result', 6],
     ]);
-    expect(proxy.seen.filter(({ operation }) => operation === lost.on).length).toBe(3);
+    const requests = proxy.seen.filter(({ operation }) => operation.includes('tool-calls'));
+    // The answer to the second call went over the stream that was opened again.
+    expect(requests.map(({ operation }) => operation)).toEqual([lost.on, lost.on, lost.on]);
+  });
+
+  test('is answered by requests where its credential may not open the stream, or the platform sends none', async () => {
+    const refused = { on: 'GET /v1/jobs/{id}/stream', answer: { status: 403, code: 'insufficient_scope' } };
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const inBrowser = class extends WebSocket {
+      constructor(url: string, protocols: string | string[] = []) {
+        super(url, Array.isArray(protocols) ? protocols : String(protocols));
+      }
+    };
+    for (const [faults, platform] of [
+      [[refused], WebSocket],
+      [[], inBrowser],
+    ] as const) {
+      await using proxy = await openFaultProxy(rig().service.url, faults);
+      vi.stubGlobal('WebSocket', platform);
+      const client = createServiceClient({ baseUrl: proxy.url, apiKey: rig().alpha.key });
+      const { stdout } = await client.run('print(tools.it(), tools.it())', { tools: { it: () => 1 } });
+      const asked = proxy.seen.filter(({ operation }) => /stream$|tool-calls/.test(operation));
+      expect([stdout, asked.slice(-3).map(({ operation }) => operation)]).toEqual([
+        '1 1\n',
+        ['GET /v1/jobs/{id}/stream', 'POST /v1/jobs/{id}/tool-calls/3', 'POST /v1/jobs/{id}/tool-calls/5'],
+      ]);
+    }
+  });
+
+  test('is told what it returned that the stream would not take', async () => {
+    expect(await says(() => '\ud800')).toMatch(/^error: 'its result was not taken/);
+    expect(await says(() => 'x'.repeat(2 ** 19))).toMatch(/^error: 'its result was not taken/);
+    expect((await says(() => 'x'.repeat(2 ** 17))).length).toBe(2 ** 17 + 2);
   });
 
   test('that the program may not call is refused by the service', async () => {

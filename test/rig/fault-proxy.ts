@@ -83,8 +83,9 @@ export async function openFaultProxy(upstream: string, faults: readonly Fault[])
   // Node asks again after a 401, with the same ticket: one that was refused stays so.
   const refused = new Map<string | undefined, OwnAnswer>();
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex) => {
-    const own = refused.get(incoming.url) ?? arrive(incoming).fault.answer;
-    if (own === undefined) return join(upstream, incoming, socket);
+    const known = refused.get(incoming.url);
+    const { answer: own = known, fault } = known === undefined ? arrive(incoming).fault : {};
+    if (own === undefined) return join(upstream, incoming, socket, fault === 'cut_request');
     refused.set(incoming.url, own);
     socket.end(rawAnswer(ownAnswer(own)));
   });
@@ -150,8 +151,8 @@ function rawAnswer({ status, headers, body }: Received): string {
   return `HTTP/1.1 ${status} Refused\r\n${lines.join('\r\n')}\r\nconnection: close\r\n\r\n${String(body)}`;
 }
 
-/** Joins the two ends of a stream. */
-function join(upstream: string, { url = '', headers }: IncomingMessage, socket: Duplex): void {
+/** Joins the two ends of a stream. One that is cut ends with the first message of the client, which the service does not see. */
+function join(upstream: string, { url = '', headers }: IncomingMessage, socket: Duplex, isCut: boolean): void {
   const asked = request(upstream + url, { headers: without(headers, ['host']), agent: false });
   asked.on('upgrade', ({ statusCode, statusMessage, rawHeaders }, other, head) => {
     const lines = rawHeaders.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`));
@@ -159,7 +160,9 @@ function join(upstream: string, { url = '', headers }: IncomingMessage, socket: 
     socket.write(head);
     socket.on('error', () => other.destroy()).on('close', () => other.destroy());
     other.on('error', () => socket.destroy()).on('close', () => socket.destroy());
-    socket.pipe(other).pipe(socket);
+    other.pipe(socket);
+    if (isCut) socket.once('data', () => socket.destroy());
+    else socket.pipe(other);
   });
   asked.on('response', (response) => {
     const { statusCode: status = 0, headers: received } = response;

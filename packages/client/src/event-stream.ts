@@ -1,9 +1,17 @@
 /** One WebSocket connection to a job's stream, as a sequence of events. It neither reconnects nor removes repeats. */
-import type { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
+import type { AnswerRefused, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { EndFrame, JobEvent } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import { answerCheck } from './operation.ts';
 import { parseJson } from './parse-json.ts';
+
+/** Who answers calls over the stream. */
+export interface Answers {
+  /** A socket that the credential itself opens; null if the platform has none. */
+  connect(url: string): WebSocket | null;
+  /** The service did not take the answer to this call. */
+  refused(call_seq: number): void;
+}
 
 export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
@@ -11,6 +19,7 @@ export interface StreamOptions {
   readonly onOpen?: () => void;
   /** Takes the last frame, if the address asks for one. */
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
+  readonly answers?: Answers | undefined;
 }
 
 /** The most events that wait for their reader. A job has at most 10,000 lines of each stream. */
@@ -19,7 +28,7 @@ const unreadEventsMax = 100_000;
 /** The close code of a stream that said all. */
 const finished: (typeof STREAM_CLOSE_CODES)['finished'] = 1000;
 
-const isEndFrame = (frame: unknown): frame is EndFrame =>
+const isNoEvent = (frame: unknown): frame is EndFrame & Partial<AnswerRefused> =>
   typeof frame === 'object' && frame !== null && !('kind' in frame);
 
 /** How a stream ended: with a close code, or without having opened, for a reason that platforms do not report. */
@@ -28,11 +37,12 @@ export type StreamEnd = number | 'refused';
 /** Yields each frame's event as it comes, and returns how the stream ended. */
 export async function* openEventStream(
   url: string,
-  { signal, onOpen, onEnd }: StreamOptions,
+  { signal, onOpen, onEnd, answers }: StreamOptions,
 ): AsyncGenerator<JobEvent, StreamEnd, undefined> {
   const { checkEvent } = await answerCheck();
   signal?.throwIfAborted();
-  const socket = new WebSocket(url);
+  const socket = answers === undefined ? new WebSocket(url) : answers.connect(url);
+  if (socket === null) return 'refused';
   const arrived: JobEvent[] = [];
   let isOpen = false;
   let closed: StreamEnd | null = null;
@@ -55,7 +65,8 @@ export async function* openEventStream(
   socket.addEventListener('message', ({ data }) => {
     try {
       const frame = parseJson(String(data));
-      if (onEnd !== undefined && isEndFrame(frame)) {
+      if (isNoEvent(frame) && frame.answer_refused) answers?.refused(frame.answer_refused.call_seq);
+      else if (onEnd !== undefined && isNoEvent(frame)) {
         onEnd(frame);
         closed = finished;
       } else arrived.push(checkEvent(frame));

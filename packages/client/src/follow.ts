@@ -9,7 +9,7 @@ import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import { delayMilliseconds, isWorthRetrying } from './backoff.ts';
 import type { EndFrame, JobEvent } from './contract-types.ts';
-import { openEventStream, type StreamEnd } from './event-stream.ts';
+import { type Answers, openEventStream, type StreamEnd } from './event-stream.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import { replay } from './jobs.ts';
@@ -37,6 +37,8 @@ export interface FollowOptions extends CallOptions {
 export interface RunFollowing {
   readonly stream_url?: string | undefined;
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
+  /** Has the stream opened by the credential itself: a ticket is for reading. */
+  readonly answers?: Answers | undefined;
 }
 
 /** Following as far as it has come. `last` is the sequence number of the last event that was yielded. */
@@ -46,6 +48,7 @@ interface Following extends FollowOptions, RunFollowing {
   readonly onState: (state: FollowState) => void;
   last: number;
   stream_url: string | undefined;
+  answers: Answers | undefined;
 }
 
 /** What the last frame, or the last page, is to have. */
@@ -68,14 +71,14 @@ const unopenedMax = 2;
 export async function* followJob(
   session: Session,
   job_id: string,
-  { onState, stream_url, ...options }: FollowOptions & RunFollowing,
+  { onState, stream_url, answers, ...options }: FollowOptions & RunFollowing,
 ): AsyncGenerator<JobEvent, void> {
   let told: FollowState | null = null;
   const tell = (state: FollowState) => {
     if (state !== told) onState?.(state);
     told = state;
   };
-  const following = { ...options, session, job_id, stream_url, onState: tell, last: options.after ?? 0 };
+  const following = { ...options, session, job_id, stream_url, answers, onState: tell, last: options.after ?? 0 };
   tell('connecting');
   try {
     if (!(yield* byStreaming(following))) yield* byPaging(following);
@@ -95,6 +98,11 @@ async function* byStreaming(following: Following): AsyncGenerator<JobEvent, bool
     const before = following.last;
     const close = yield* passOn(source, following);
     if (close === 'finished') return true;
+    if (close === 'refused' && following.answers !== undefined) {
+      // What the credential alone is refused for, or the platform, may not hold for a ticket.
+      following.answers = undefined;
+      continue;
+    }
     onState('reconnecting');
     // A connection that reached its lifetime did its work: it is replaced without counting as a failed try.
     failures = close === lifetimeReached ? 0 : 1 + (following.last > before ? 0 : failures);
@@ -146,12 +154,13 @@ async function* leftOut(following: Following, next: number): AsyncGenerator<JobE
 
 /** A connection to the stream, or null if this service or this platform has none. */
 async function chooseSource(following: Following): Promise<AsyncGenerator<JobEvent, StreamEnd> | null> {
-  const { session, job_id, by, signal, onState, onEnd, stream_url } = following;
+  const { session, job_id, by, signal, onState, onEnd, stream_url, answers } = following;
   if (by === 'replay' || !globalThis.WebSocket) return null;
   const open = (path: string) => {
     const address = streamAddress(session, path, following.last, onEnd && endParts.join());
-    return openEventStream(address, { signal, onEnd, onOpen: () => onState('live') });
+    return openEventStream(address, { signal, onEnd, onOpen: () => onState('live'), answers });
   };
+  if (answers !== undefined) return open(`/v1/jobs/${encodeURIComponent(job_id)}/stream`);
   following.stream_url = undefined;
   if (stream_url !== undefined) return open(stream_url);
   try {

@@ -4,6 +4,7 @@
  */
 import type { JobEvent, JobSubmission, Tool, ToolAnswer } from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
+import type { Answers } from './event-stream.ts';
 import { ServiceFailure } from './failure.ts';
 import type { followJob } from './follow.ts';
 import type { CallOptions } from './job-options.ts';
@@ -107,7 +108,8 @@ export async function answerCalls(
 ): Promise<void> {
   const answering = answeringFor(session, { job_id, replayed: true }, options);
   try {
-    for await (const event of follow(session, job_id, { signal: answering.during(signal) }))
+    const { answers } = answering;
+    for await (const event of follow(session, job_id, { signal: answering.during(signal), answers }))
       await answering.take(event);
   } finally {
     answering.end();
@@ -126,6 +128,8 @@ export interface Answering {
   during(signal: AbortSignal | undefined): AbortSignal | undefined;
   /** Takes each event of the job. */
   take(event: JobEvent): unknown;
+  /** Given by who can answer over the stream. */
+  readonly answers?: Answers;
   /** Nobody waits for an answer any more. @throws the error for which the run ends */
   end(): void;
 }
@@ -133,6 +137,70 @@ export interface Answering {
 export function answeringFor(session: Session, job: Job, options: ToolOptions): Answering {
   const { replay } = options;
   return replay === undefined ? new ToolRunner(session, job, options) : new ToolReplay(session, job, replay);
+}
+
+/** A longer one is a request: there is a bound on messages, whose breach ends the stream. */
+const messageCharsMax = 64 * 1024;
+
+type Request = (call: ToolCall, answer: ToolAnswer) => Promise<void>;
+
+/**
+ * Sends answers over the stream of their job while one is open that takes them, and else as requests. Where the stream does not
+ * say that an answer was taken, it is sent again as a request, whose refusal says why. The same answer again is the same.
+ */
+class Sender implements Answers {
+  readonly #apiKey: string | null;
+  readonly #request: Request;
+  readonly #failed: (error: unknown) => void;
+  /** How to send again what the stream has not said to be taken, by the number of the call. */
+  readonly #sent = new Map<number, () => Promise<void>>();
+  #socket: WebSocket | null = null;
+
+  constructor({ apiKey }: Session, request: Request, failed: (error: unknown) => void) {
+    this.#apiKey = apiKey;
+    this.#request = request;
+    this.#failed = failed;
+  }
+
+  async send(call: ToolCall, answer: ToolAnswer): Promise<void> {
+    const message = JSON.stringify({ call_seq: call.seq, ...answer });
+    if (this.#socket === null || message.length > messageCharsMax) return await this.#request(call, answer);
+    this.#sent.set(call.seq, () => this.#request(call, answer));
+    this.#socket.send(message);
+  }
+
+  /** Somebody's answer was taken. */
+  taken(call_seq: number): void {
+    this.#sent.delete(call_seq);
+  }
+
+  refused(call_seq: number): void {
+    const request = this.#sent.get(call_seq);
+    this.#sent.delete(call_seq);
+    request?.().catch(this.#failed);
+  }
+
+  connect(url: string): WebSocket | null {
+    const socket = socketOf(url, this.#apiKey);
+    socket?.addEventListener('open', () => {
+      this.#socket = socket;
+    });
+    socket?.addEventListener('close', () => {
+      if (this.#socket === socket) this.#socket = null;
+      for (const call_seq of this.#sent.keys()) this.refused(call_seq);
+    });
+    return socket;
+  }
+}
+
+/** Null where there is no credential, or the platform sends none with a WebSocket, such as a browser. */
+function socketOf(url: string, apiKey: string | null): WebSocket | null {
+  if (apiKey === null) return null;
+  try {
+    return new WebSocket(url, { headers: { authorization: `Bearer ${apiKey}` } } as never);
+  } catch {
+    return null;
+  }
 }
 
 /** Answers the calls of one job while it runs. */
@@ -144,11 +212,14 @@ class ToolRunner implements Answering {
   readonly #over = new AbortController();
   /** Aborts with the first error for which the run ends. */
   readonly #failed = new AbortController();
+  readonly answers: Sender;
 
   constructor(session: Session, job: Job, options: ToolOptions) {
     this.#session = session;
     this.#job = job;
     this.#options = options;
+    const request: Request = (call, answer) => this.#request(call, answer);
+    this.answers = new Sender(session, request, (error) => this.#lose(error));
   }
 
   during(signal: AbortSignal | undefined): AbortSignal {
@@ -157,6 +228,7 @@ class ToolRunner implements Answering {
 
   /** A call of a tool is answered beside whatever else goes on. */
   take({ kind, seq, data }: JobEvent): void {
+    if (kind === 'tool_result') this.answers.taken(data.call_seq);
     if (kind !== 'tool_call' || data.refused !== undefined || !this.#knows(data.tool)) return;
     const call = {
       job_id: this.#job.job_id,
@@ -165,7 +237,7 @@ class ToolRunner implements Answering {
       arguments: data.arguments,
       signal: this.#over.signal,
     };
-    this.#answer(call).catch((error: unknown) => this.#failed.abort(error));
+    this.#answer(call).catch((error: unknown) => this.#lose(error));
   }
 
   end(): void {
@@ -181,7 +253,7 @@ class ToolRunner implements Answering {
     try {
       await this.#turns.take(this.#options.toolsAtOnce ?? toolsAtOnceUsual, call.signal);
       try {
-        if (await this.#isOpen(call)) await this.#send(call, await this.#outcome(call));
+        if (await this.#isOpen(call)) await this.answers.send(call, await this.#outcome(call));
       } finally {
         this.#turns.passOn();
       }
@@ -222,14 +294,19 @@ class ToolRunner implements Answering {
     }
   }
 
-  async #send({ job_id, seq, signal }: ToolCall, answer: ToolAnswer): Promise<void> {
+  /** After the end of the job nothing is lost. */
+  #lose(error: unknown): void {
+    if (!this.#over.signal.aborted) this.#failed.abort(error);
+  }
+
+  async #request({ job_id, seq, signal }: ToolCall, answer: ToolAnswer): Promise<void> {
     try {
       await answerToolCall(this.#session, { job_id, seq, signal }, answer);
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error;
       if (late.has(error.code)) return;
       if (!unfit.has(error.code) || answer.error !== undefined) throw error;
-      await this.#send({ job_id, seq, signal } as ToolCall, { error: `its result was not taken: ${error.message}` });
+      await this.#request({ job_id, seq, signal } as ToolCall, { error: `its result was not taken: ${error.message}` });
     }
   }
 }

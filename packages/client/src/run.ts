@@ -169,7 +169,7 @@ async function hear(
     told = frame;
   };
   const runner = callable && (await runTools()).answeringFor(session, submitted, callable);
-  const during = { signal: runner?.during(signal) ?? signal, onState, stream_url };
+  const during = { signal: runner?.during(signal) ?? signal, onState, stream_url, answers: runner?.answers };
   try {
     for await (const event of followJob(session, job_id, { ...during, onEnd: tellsEnd ? onEnd : undefined })) {
       await runner?.take(event);
