@@ -1,5 +1,5 @@
 /** `vouchbox run --tool`: commands answer what the program calls. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -59,6 +59,26 @@ test('a command that runs when the job ends is ended', async () => {
   const words = ['--tool', 'it=exec sleep 600', '--limit', 'wall_seconds=2'];
   expect((await run('tools.it()', ...words)).code).toBe(124);
 });
+
+test.each([
+  ['beside it', ''],
+  ['as a daemon does', 'setsid '],
+])('what a command starts %s ends with it', async (_what, apart) => {
+  const pid = join(mkdtempSync(join(scratch, 'started-')), 'pid');
+  const starts = `${apart}sh -c 'echo $$ > ${pid}; exec sleep 600' > /dev/null 2>&1 &`;
+  const started = await says(`${starts} until [ -s ${pid} ]; do :; done; cat ${pid}`);
+  expect(started).toMatch(/^\d+$/);
+  await expect.poll(() => commandLineOf(started)).toBe('');
+});
+
+/** Empty for a process that has ended. */
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
 
 test.each([
   ['no command', ['it'], '--tool it: give NAME=COMMAND'],

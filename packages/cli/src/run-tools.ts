@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import type { RunTools, ToolCall } from '@vouchbox/client';
 import { TOOL_LIMIT_CEILINGS } from '@vouchbox/protocol';
 import { UsageError } from './failures/usage-error.ts';
-import { endGroup, startCommand } from './service/foreign-command.ts';
+import { endCommand, startCommand } from './service/foreign-command.ts';
 
 /** The most of what a command says about its failure; the client cuts it further. */
 const stderrBytesMax = 16 * 1024;
@@ -25,7 +25,7 @@ export function commandTools(given: readonly string[]): RunTools {
 async function answerOf(command: string, words: unknown, { signal }: ToolCall): Promise<unknown> {
   signal.throwIfAborted();
   const child = startCommand(command);
-  const end = () => endGroup(child);
+  const end = () => endCommand(child);
   signal.addEventListener('abort', end, { once: true });
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   // A command need not read its arguments.

@@ -1,16 +1,65 @@
 /** Commands of the user's that this one runs, each with whatever it starts. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { foreignEnvironment } from './environment.ts';
 
-/** Starts a command of a shell. It leads a group of processes, which `endGroup` ends: they would hold its output open. */
+/** The variable by which what a command has started is found. Of a command within a command it has the marks of both. */
+const MARKS = 'VOUCHBOX_COMMAND';
+
+const marks = new WeakMap<ChildProcessWithoutNullStreams, string>();
+
+/** Starts a command of a shell. It leads a group of processes, and nothing of it is left once it has ended. */
 export function startCommand(command: string): ChildProcessWithoutNullStreams {
-  return spawn('/bin/sh', ['-c', command], { env: foreignEnvironment(), detached: true });
+  const mark = randomUUID();
+  const { [MARKS]: outer, ...environment } = foreignEnvironment();
+  const env = { ...environment, [MARKS]: outer === undefined ? mark : `${outer} ${mark}` };
+  const child = spawn('/bin/sh', ['-c', command], { env, detached: true });
+  marks.set(child, mark);
+  // What goes on would hold its output open.
+  child.once('exit', () => endCommand(child));
+  return child;
 }
 
-/** Ends the group of processes that a command leads. */
-export function endGroup({ pid }: ChildProcessWithoutNullStreams, signal: NodeJS.Signals = 'SIGKILL'): void {
+/** Ends a command with its group, and, unless it is only asked to end, what has left the group as daemons do. */
+export function endCommand(child: ChildProcessWithoutNullStreams, signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): void {
+  if (child.pid === undefined) return;
+  end(-child.pid, signal);
+  if (signal === 'SIGKILL') endMarked(marks.get(child) ?? '');
+}
+
+/** What starts processes faster than they are found is not waited for. */
+const roundsMax = 20;
+
+function endMarked(mark: string): void {
+  for (let round = 0; round < roundsMax; round++) {
+    const left = processIds().filter((pid) => environmentOf(pid).includes(mark));
+    if (left.length === 0) return;
+    for (const pid of left) end(pid, 'SIGKILL');
+  }
+}
+
+/** None where there is no `/proc`: there, what left the group goes on. */
+function processIds(): readonly number[] {
   try {
-    if (pid !== undefined) process.kill(-pid, signal);
+    return readdirSync('/proc').map(Number).filter(Number.isInteger);
+  } catch {
+    return [];
+  }
+}
+
+/** Empty for a process that has ended, or is another user's. */
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function end(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
   } catch {
     // It has ended.
   }

@@ -1,13 +1,13 @@
 /**
- * A command of a shell that serves MCP over stdio. It leads a group of processes, so that whatever it has started ends with it:
- * else that would go on, and hold our pipes open. The library's own transport ends one process.
+ * A command of a shell that serves MCP over stdio. Whatever it has started ends with it: else that would go on, and hold our
+ * pipes open. The library's own transport ends one process.
  */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JSONRPCMessage, ReadBuffer, type Transport } from '@modelcontextprotocol/client';
 import { printableText } from '@vouchbox/protocol/vocabulary';
-import { endGroup, startCommand } from '../../service/foreign-command.ts';
+import { endCommand, startCommand } from '../../service/foreign-command.ts';
 
 /** How long it may take to end by itself, and then after the signal that asks it to. */
 const endMilliseconds = 2000;
@@ -32,10 +32,7 @@ export class CommandTransport implements Transport {
     child.stdin.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
     child.stderr.on('data', (chunk: Buffer) => process.stderr.write(printableText(chunk.toString())));
-    child.once('exit', () => {
-      endGroup(child);
-      this.#exited.resolve('exited');
-    });
+    child.once('exit', () => this.#exited.resolve('exited'));
     child.once('close', () => this.onclose?.());
     await once(child, 'spawn');
   }
@@ -53,9 +50,9 @@ export class CommandTransport implements Transport {
     child.stdin.end();
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const waited = await Promise.race([this.#exited.promise, sleep(endMilliseconds, 'late', { ref: false })]);
-      if (waited === 'late') endGroup(child, signal);
+      if (waited === 'late') endCommand(child, signal);
     }
-    // A process that has left the group may hold them.
+    // A process that could not be found may hold them.
     child.stdout.destroy();
     child.stderr.destroy();
   }

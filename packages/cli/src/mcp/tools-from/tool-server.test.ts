@@ -65,13 +65,18 @@ test('a server gets the variables of whoever started it, and no key of a service
   }
 });
 
-test('a server may be any command of a shell, and ends with whatever it has started', async () => {
-  const server = serverOf(`sleep 1000 & BACKGROUND=$! ${program}`);
-  const { BACKGROUND: pid } = JSON.parse((await server.call('surroundings', {}, never)) as string) as NodeJS.ProcessEnv;
-  expect(stateOf(pid)).toBe('S');
-  await server[Symbol.asyncDispose]();
-  await expect.poll(() => stateOf(pid)).toMatch(/^Z?$/);
-});
+test.each(['sleep 1000', 'setsid sleep 1000'])(
+  'a server may be any command of a shell, and ends with whatever it has started: %s',
+  async (command) => {
+    const server = serverOf(`${command} & BACKGROUND=$! ${program}`);
+    const { BACKGROUND: pid } = JSON.parse(
+      (await server.call('surroundings', {}, never)) as string,
+    ) as NodeJS.ProcessEnv;
+    expect(stateOf(pid)).toBe('S');
+    await server[Symbol.asyncDispose]();
+    await expect.poll(() => stateOf(pid)).toMatch(/^Z?$/);
+  },
+);
 
 /** As `/proc` has it; empty if there is no such process. */
 function stateOf(pid = ''): string {
