@@ -16,6 +16,8 @@ const TEST_PACKAGES = [
   { name: 'strace', files: ['/usr/bin/strace'] },
   { name: 'openssl', files: ['/usr/bin/openssl'] },
   { name: 'chromium', files: ['/usr/bin/chromium'] },
+  // The letters of the pictures in the documents.
+  { name: 'fonts-dejavu-core', files: ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'] },
   { name: 'postgresql', files: POSTGRES_FILES },
   // Helm itself is in no registry that the set-up uses: these render its templates.
   { name: 'golang-go', files: ['/usr/bin/go'] },

@@ -1,0 +1,86 @@
+/**
+ * The pictures of the documents: each is taken of a page as it is now, and compared with its file. With `PICTURES=1` a file
+ * that differs is written anew. docs/decisions/0079.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pixelmatch from 'pixelmatch';
+import { PNG } from 'pngjs';
+import type { Page } from '../rig/browser.ts';
+
+export const images = join(import.meta.dirname, '../../docs/images');
+const refused = join(import.meta.dirname, '../../node_modules/.cache/vouchbox-pictures');
+
+/** Of `fonts-dejavu-core`, which the set-up installs for the tests. */
+const FONTS = { '--font': 'DejaVu Sans', '--mono': 'DejaVu Sans Mono' };
+
+/**
+ * The part of the pixels that may differ by more than the smoothing of edges. Another release of the browser may round a
+ * corner differently; one word of text is more.
+ */
+export const differingMax = 0.0002;
+
+/** What differs from run to run, and what a picture has in its place. */
+const STEADY: readonly (readonly [differs: string, shown: string])[] = [
+  ['job_[0-9a-f-]{36}', 'job_0197c0de-0000-7000-8000-000000000001'],
+  ['(?<=sha256:)[0-9a-f]{12}', '5a0e4b7c1d92'],
+  ['(?<=sha256:[0-9a-f]{12})[0-9a-f]{52}', '8f3061e2b49d7c05a8f3061e2b49d7c05a8f3061e2b49d7c05a8'],
+  ['[\\d.]+ m?s(?=\\.|$|,)', '48 ms'],
+  ['[A-Z][a-z]{2} \\d+, \\d{4}, [\\d:]+ [AP]M', 'Nov 27, 2026, 9:30:00 AM'],
+];
+
+/** Whether the browser has the letters of the pictures. Where a font is missing, the next one that is named is measured. */
+export function hasLetters(page: Page): Promise<boolean> {
+  return page.evaluate((fonts) => {
+    const pen = document.createElement('canvas').getContext('2d') as CanvasRenderingContext2D;
+    const widthIn = (font: string) => {
+      pen.font = `40px ${font}`;
+      return pen.measureText('mill WIM').width;
+    };
+    return fonts.every((font) => widthIn(`"${font}", serif`) === widthIn(`"${font}", monospace`));
+  }, Object.values(FONTS));
+}
+
+/** What the window shows from the top on, in the letters of the pictures. */
+export async function takePicture(page: Page): Promise<Buffer> {
+  await page.evaluate(
+    ({ fonts, steady }) => {
+      for (const [name, font] of Object.entries(fonts)) document.documentElement.style.setProperty(name, `"${font}"`);
+      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode() !== null) {
+        const text = texts.currentNode as Text;
+        for (const [differs, shown] of steady) text.data = text.data.replaceAll(new RegExp(differs, 'g'), shown);
+      }
+      (document.activeElement as HTMLElement | null)?.blur();
+      scrollTo(0, 0);
+    },
+    { fonts: FONTS, steady: STEADY },
+  );
+  return page.screenshot({ animations: 'disabled' });
+}
+
+/** How much of a picture differs from another, from 0 to 1. All of it does if their sizes differ. */
+export function differenceOf(one: Buffer, other: Buffer): number {
+  const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
+  if (a.width !== b.width || a.height !== b.height) return 1;
+  return pixelmatch(a.data, b.data, undefined, a.width, a.height, { threshold: 0.1 }) / (a.width * a.height);
+}
+
+/** Why a picture is not that of the file; null if it is, or was written anew. */
+export function problemOf(name: string, picture: Buffer): string | null {
+  const file = join(images, name);
+  const difference = existsSync(file) ? differenceOf(picture, readFileSync(file)) : 1;
+  if (difference <= differingMax) return null;
+  const isWritten = process.env['PICTURES'] === '1';
+  const folder = isWritten ? images : refused;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), small(picture));
+  if (isWritten) return null;
+  const part = (difference * 100).toFixed(2);
+  return `${part} % of it differs from what the page shows, which is in ${folder}. PICTURES=1 npm run browser -- pictures takes it anew.`;
+}
+
+/** The same pixels in fewer bytes: without transparency, and without the filters, which are for photographs. */
+function small(picture: Buffer): Buffer {
+  return PNG.sync.write(PNG.sync.read(picture), { colorType: 2, filterType: 0, deflateLevel: 9, deflateStrategy: 0 });
+}
