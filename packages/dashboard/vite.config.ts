@@ -1,7 +1,6 @@
 /** How the dashboard is built: static files below `/dashboard/`, with the editor, the charts and the checks loaded later. */
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
-import { mark } from '../../tools/pages/mark.ts';
 
 /** Where `vite` passes requests on to while the pages are worked on. */
 const service = 'http://127.0.0.1:8080';
@@ -21,7 +20,7 @@ function leaveOut(): Plugin {
 
 export default defineConfig({
   base: '/dashboard/',
-  plugins: [react(), mark(), leaveOut()],
+  plugins: [react(), leaveOut()],
   build: {
     target: 'es2023',
     modulePreload: { polyfill: false },

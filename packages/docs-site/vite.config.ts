@@ -1,12 +1,11 @@
 /** How the documents become pages: one template with its script and style, filled in once for each document. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
-import { mark } from '../../tools/pages/mark.ts';
 import { site } from './site.ts';
 
 export default defineConfig({
   base: './',
-  plugins: [mark(), site(fileURLToPath(new URL('../..', import.meta.url)))],
+  plugins: [site(fileURLToPath(new URL('../..', import.meta.url)))],
   build: {
     target: 'es2022',
     modulePreload: false,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
+import { mark } from './mark.ts';
 import { builtPages } from './page-packages.mjs';
 
 const packages = join(import.meta.dirname, '../../packages');
@@ -20,6 +21,7 @@ async function buildPage(folder: string): Promise<void> {
       root: join(packages, folder),
       configFile: join(packages, folder, 'vite.config.ts'),
       logLevel: 'warn',
+      plugins: [mark()],
       build: { outDir: join(partial, 'page'), emptyOutDir: true },
     });
     compressBeside(join(partial, 'page'));
