@@ -24,17 +24,19 @@ export const CANARY_TRIES = [
   'memory',
 ] as const;
 
-/** How kernels refuse. Any other words may mean that only the values of the try were wrong. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'Operation not permitted',
-  'Permission denied',
-  'Read-only file system',
-  'Function not implemented',
-  'Network is unreachable',
-  'No route to host',
-  'Address family not supported by protocol',
-  'Resource temporarily unavailable',
-  'Cannot allocate memory',
+const NO_RIGHT = ['Operation not permitted', 'Permission denied', 'Read-only file system', 'Function not implemented'];
+const NO_WAY = [...NO_RIGHT, 'Network is unreachable', 'No route to host', 'Address family not supported by protocol'];
+
+/**
+ * How kernels refuse a try that does not ask for a right. Any other answer may mean that something else was wrong or short:
+ * a process that could not be made asked for nothing.
+ */
+const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['egress_ipv4', NO_WAY],
+  ['egress_ipv6', NO_WAY],
+  ['egress_metadata', NO_WAY],
+  ['processes', ['Resource temporarily unavailable']],
+  ['memory', ['Cannot allocate memory']],
 ]);
 
 /** What a canary's last line would have been, where it was ended for the try. */
@@ -89,7 +91,7 @@ export function canaryFindings({ tenant, also, receipt }: ExecutionPredicate): C
   for (const line of lines as unknown[]) {
     const { tried, answer } = (typeof line === 'string' && LINE.exec(line)?.groups) || {};
     if (tried === undefined || answer === undefined) return nothing('a line of it cannot be read');
-    tries.push({ tried, answer, isRefused: REFUSALS.has(answer) });
+    tries.push({ tried, answer, isRefused: (REFUSALS.get(tried) ?? NO_RIGHT).includes(answer) });
   }
   if (!isWhatItWrote(lines as string[], receipt)) return nothing('its receipt has other output');
   if (receipt['terminal_reason'] === 'memory_limit' && tries.every(({ tried }) => tried !== 'memory'))

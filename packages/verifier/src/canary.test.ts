@@ -80,6 +80,14 @@ test('a job that names none has none, and is good where none is required', async
 test.each([
   ['that was allowed something', canaryOf([...LINES.slice(1), 'mount: allowed']), 'mount (allowed)'],
   ['that was told its values are senseless', canaryOf([...LINES.slice(1), 'mount: No such device']), 'mount (No such'],
+  [
+    'that had no network to mount',
+    canaryOf([...LINES.slice(1), 'mount: No route to host']),
+    'mount (No route to host)',
+  ],
+  ['that lacked a process to ask', canaryOf([...LINES, 'setuid_0: Resource temporarily unavailable']), 'setuid_0 (R'],
+  ['that may make no process', canaryOf([...LINES.slice(0, -1), 'processes: Operation not permitted']), 'processes (O'],
+  ['whose try is named as members are', canaryOf([...LINES, 'constructor: allowed']), 'constructor (allowed)'],
   ['that left a try out', canaryOf(LINES.slice(1)), 'it says nothing of mount'],
   ['that was not ended for its memory', canaryOf(LINES, { status: 'succeeded' }), 'nothing of memory'],
   ['that wrote something else', canaryOf(LINES, { also: { tried: LINES.slice(1) } }), 'its receipt has other output'],

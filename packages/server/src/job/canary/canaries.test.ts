@@ -20,9 +20,13 @@ const DIGEST = 'd'.repeat(64);
 const PACK = { name: 'system', version: '1', languages: ['python' as const], digest: DIGEST };
 const EXECUTION = { ...readyPosture, runtime_pack: PACK } as unknown as ExecutionRecord;
 
-const REFUSED = [...['mount', 'ptrace', 'egress_ipv4', 'egress_ipv6', 'egress_metadata', 'processes', 'memory']].map(
-  (tried) => `${tried}: Operation not permitted`,
-);
+const REFUSED = [
+  ...['mount', 'ptrace', 'egress_ipv4', 'egress_ipv6', 'egress_metadata'].map(
+    (tried) => `${tried}: Operation not permitted`,
+  ),
+  'processes: Resource temporarily unavailable',
+  'memory: Cannot allocate memory',
+];
 const HOLE = [...REFUSED.slice(1), 'mount: allowed'];
 
 /** The envelope of a canary that wrote these lines, as the signer makes it. */
