@@ -107,6 +107,21 @@ def test_what_a_tool_raises_is_an_exception_of_the_program(run: Run) -> None:
 
     assert said(run, fails) == "error: no such ? page"
     assert said(run, silent) == "error: LookupError"
+    assert said(run, lambda: next(iter(()))).startswith("error: ")
+
+
+@pytest.mark.parametrize("raised", [SystemExit("enough"), asyncio.CancelledError("enough")])
+def test_a_tool_that_would_end_its_process_or_task_fails_as_any_other(run: Run, raised: BaseException) -> None:
+    def ends() -> None:
+        raise raised
+
+    async def ends_later() -> None:
+        await asyncio.sleep(0)
+        raise raised
+
+    assert said(run, ends) == "error: enough"
+    assert said(run, ends_later) == "error: enough"
+    assert said(run, Tool(ends, timeout_seconds=50)) == "error: enough"
 
 
 def test_calls_are_answered_beside_each_other(run: Run) -> None:
@@ -158,11 +173,12 @@ for n in range(3):
     assert [(each.tool, each.arguments) for each in asked] == [("it", {"n": n}) for n in range(3)]
 
 
-def test_an_error_of_whoever_approves_ends_the_run(run: Run, service: Service, api_key: str) -> None:
+@pytest.mark.parametrize("raised", [ValueError("nobody is there"), SystemExit("nobody is there")])
+def test_an_error_of_whoever_approves_ends_the_run(run: Run, service: Service, api_key: str, raised: BaseException) -> None:
     def approve(call: ToolCall) -> object:
-        raise ValueError("nobody is there")
+        raise raised
 
-    with pytest.raises(ValueError, match="nobody is there"):
+    with pytest.raises(type(raised), match="nobody is there"):
         run("tools.it()", tools={"it": lambda: 1}, approve=approve)
     with Client(service.url, api_key) as client:
         (job,) = client.jobs()

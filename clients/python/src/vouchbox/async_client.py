@@ -127,35 +127,40 @@ class _Driver(Generic[C]):
 
 async def _invoked(effect: Invoke) -> object:
     """What the function returns. It may take its time, so it is called in a thread unless it is a coroutine."""
-    if inspect.iscoroutinefunction(effect.function):
-        return await cast("Awaitable[object]", effect.called())
-    returned = await _in_thread(effect.called)
-    return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
+    try:
+        if inspect.iscoroutinefunction(effect.function):
+            return await cast("Awaitable[object]", effect.called())
+        returned = await _in_thread(effect.called)
+        return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
+    except asyncio.CancelledError as cancelled:
+        task = asyncio.current_task()
+        if task is None or task.cancelling() > 0:
+            raise
+        raise effect.cancelled(cancelled) from cancelled
 
 
-def _in_thread(function: Callable[[], object]) -> asyncio.Future[object]:
+async def _in_thread(function: Callable[[], object]) -> object:
     """What a function returns that is called in a thread. One that hangs holds neither the loop's end nor the process."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[object] = loop.create_future()
+    reply: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
 
-    def settle(returned: object, raised: Exception | None) -> None:
-        if future.done():
-            return
-        if raised is None:
-            future.set_result(returned)
-        else:
-            future.set_exception(raised)
+    def settle(returned: object, raised: BaseException | None) -> None:
+        if not reply.done():
+            reply.set_result((returned, raised))
 
     def work() -> None:
         try:
-            reply = (function(), None)
-        except Exception as raised:
-            reply = (None, raised)
+            settled = (function(), None)
+        except BaseException as raised:
+            settled = (None, raised)
         with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile.
-            loop.call_soon_threadsafe(settle, *reply)
+            loop.call_soon_threadsafe(settle, *settled)
 
     threading.Thread(target=work, daemon=True).start()
-    return future
+    returned, raised = await reply
+    if raised is not None:
+        raise raised
+    return returned
 
 
 async def _take(turns: Turns, most: int) -> None:

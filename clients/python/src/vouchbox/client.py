@@ -24,7 +24,7 @@ from . import run as _run
 from . import tools as _tools
 from . import workspace as _workspace
 from .backoff import Retry
-from .effects import Answer, Begin, Call, Effect, Emit, Flow, Invoke, Pause, Request, Send, Stream, TakeTurn, advance
+from .effects import Answer, Begin, Call, Effect, Emit, Flow, Invoke, Pause, Raised, Request, Send, Stream, TakeTurn, advance
 from .program_session import SessionState
 from .session import Session
 from .transport import Gathering, arguments_of
@@ -118,12 +118,12 @@ class _Left:
 def _invoked(effect: Invoke) -> object:
     if effect.timeout_seconds is None:
         return _returned(effect)
-    replies: queue.SimpleQueue[tuple[object, Exception | None]] = queue.SimpleQueue()
+    replies: queue.SimpleQueue[tuple[object, Raised | None]] = queue.SimpleQueue()
 
     def answer() -> None:
         try:
             replies.put((_returned(effect), None))
-        except Exception as raised:
+        except (Exception, SystemExit) as raised:
             replies.put((None, raised))
 
     threading.Thread(target=answer, daemon=True).start()
@@ -138,12 +138,15 @@ def _invoked(effect: Invoke) -> object:
 
 def _returned(effect: Invoke) -> object:
     """What the function returns, in an event loop of its own where that is something to await."""
-    returned = effect.called()
 
     async def awaited() -> object:
         return await cast("Awaitable[object]", returned)
 
-    return asyncio.run(awaited()) if inspect.isawaitable(returned) else returned
+    try:
+        returned = effect.called()
+        return asyncio.run(awaited()) if inspect.isawaitable(returned) else returned
+    except asyncio.CancelledError as cancelled:
+        raise effect.cancelled(cancelled) from cancelled
 
 
 def _take(turns: Turns, most: int) -> None:

@@ -14,6 +14,8 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 from .turns import Turns
 
 T = TypeVar("T")
+Raised: TypeAlias = Exception | SystemExit
+"""What a function of the caller's raises of its own accord."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,10 @@ class Invoke:
         """What the function returns."""
         given = self.arguments
         return self.function(**cast("dict[str, object]", given)) if isinstance(given, dict) else self.function(given)
+
+    def cancelled(self, raised: BaseException) -> RuntimeError:
+        """What is raised where the function was cancelled, and the flow was not."""
+        return RuntimeError(str(raised) or "the tool was cancelled")
 
     def late(self) -> TimeoutError:
         """What is raised once the time is over."""

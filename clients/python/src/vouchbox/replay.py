@@ -13,7 +13,7 @@ from typing import Any
 
 from .canonical_json import canonical_json
 from .contract import Event, ToolCallEvent, ToolDescription
-from .effects import Flow
+from .effects import Flow, Raised
 from .failures import EvidenceFailure, ServiceFailure
 from .session import Session
 from .tools import answer_tool_call
@@ -40,7 +40,7 @@ class _Recorded:
 class ToolReplay:
     """Answers the calls of one job from the events of an earlier one."""
 
-    failure: Exception | None = None
+    failure: Raised | None = None
     is_over = False
 
     def __init__(self, session: Session, job_id: str, events: Sequence[Event]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from .contract import Event, JobSubmission, ToolAnswerTaken, ToolCalls, ToolDescription, ToolLimitsInput
-from .effects import Begin, Call, Flow, Invoke, Request, Running
+from .effects import Begin, Call, Flow, Invoke, Raised, Request, Running
 from .failures import ServiceFailure, TransportFailure
 from .session import Session, call, decode, job_path, read
 from .submission import body_of
@@ -119,7 +119,7 @@ class ToolRunner:
     approve: Approve | None
     at_once: int
     break_off: Callable[[], Flow[None]]
-    failure: Exception | None = None
+    failure: Raised | None = None
     """The first error for which the run ends."""
     is_over: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -152,7 +152,7 @@ class ToolRunner:
         while (waiting := self._next()) is not None:
             try:
                 yield from self._answer(waiting)
-            except Exception as failure:
+            except (Exception, SystemExit) as failure:
                 yield from self._fail(failure)
 
     def _next(self) -> ToolCall | None:
@@ -162,7 +162,7 @@ class ToolRunner:
             self._workers -= 1
             return None
 
-    def _fail(self, failure: Exception) -> Flow[None]:
+    def _fail(self, failure: Raised) -> Flow[None]:
         """The run ends with this error. Whoever follows the job hears of its end."""
         if self.is_over or self.failure is not None:
             return
@@ -182,7 +182,7 @@ class ToolRunner:
         try:
             result = yield Invoke(tool.function, waiting.arguments, tool.timeout_seconds)
             answer = {"result": json.loads(json.dumps(result, allow_nan=False, default=_plain))}
-        except Exception as raised:
+        except (Exception, SystemExit) as raised:
             answer = _error(_message_of(raised))
         yield from self._send(waiting, answer)
 
@@ -211,7 +211,7 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is no result of a tool")
 
 
-def _message_of(raised: Exception) -> str:
+def _message_of(raised: Raised) -> str:
     return str(raised) or type(raised).__name__
 
 
