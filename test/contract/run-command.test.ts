@@ -237,6 +237,12 @@ describe('vouchbox run', () => {
       [[program('f.py', '')], 2, new RegExp(`^vouchbox: f\\.py .*empty.* \\(invalid_request, ${request}\n$`)],
       [[file, '--limit', 'mem_mb=0'], 2, /^vouchbox: --limit mem_mb must be greater than 0 /],
       [[file, '--env', 'PATH=1'], 2, /^vouchbox: --env PATH is the same in every cell /],
+      [
+        [file, '--label', 'a', '--label', '\u001b[2J'],
+        2,
+        /^vouchbox: --label \S+\[2J must be text without control characters /,
+      ],
+      [[file, '--sign-labels'], 2, /^vouchbox: --sign-labels must be left out: there are no labels /],
       [[file, '--', 'a', 'x'.repeat(5000)], 2, /^vouchbox: argument 2 is 5000 bytes /],
       [
         [file, '--language', 'JavaScript'],

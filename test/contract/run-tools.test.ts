@@ -37,7 +37,8 @@ test.each([
   ['fails without one', 'exit 3', 'error: the command ended with 3'],
   ['is ended', 'kill -9 $$', 'error: the command ended with SIGKILL'],
   ['prints too much', 'yes', 'error: the command printed more than 262144 bytes'],
-  ['prints what no service takes', String.raw`printf '"\\ud800"'`, 'error: its result was not taken'],
+  ['prints what no service takes', String.raw`printf '"\\ud800"'`, 'error: holds a lone surrogate'],
+  ['prints a number that would change', 'echo "[9007199254740993]"', 'error: holds a number that a double cannot hold'],
 ])('a command that %s', async (_what, command, said) => {
   expect((await says(command)).slice(0, said.length)).toBe(said);
 });

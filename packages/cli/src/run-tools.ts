@@ -38,15 +38,22 @@ async function answerOf(command: string, words: unknown, { signal }: ToolCall): 
   signal.removeEventListener('abort', end);
   if (stdout === null) throw new Error(`the command printed more than ${TOOL_LIMIT_CEILINGS.call_bytes} bytes`);
   if (code !== 0) throw new Error(stderr?.trim() || `the command ended with ${ended ?? code}`);
-  return asValue(stdout);
+  return await asValue(stdout);
 }
 
-function asValue(text: string): unknown {
+/** @throws JsonProblem for JSON that would not reach the program as it is, such as a number that a double cannot hold */
+async function asValue(text: string): Promise<unknown> {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     return text.replace(/\r?\n$/, '');
   }
+  const { JsonScan } = await import('@vouchbox/evidence');
+  new JsonScan(Buffer.from(text), { tokensMax: Number.POSITIVE_INFINITY, numbers: 'exact' }).run(
+    Number.POSITIVE_INFINITY,
+  );
+  return value;
 }
 
 /** The text of a stream; of one that has more, null if that ends it, and else its beginning. */

@@ -82,6 +82,7 @@ describe('a submission', () => {
     [python({ files: {} }), 'invalid_request: /files must be an array'],
     [python({ files: [{ path: 'input/a' }] }), 'invalid_request: /files/0/content_base64 is required'],
     [python({ outputs: [1] }), 'invalid_request: /outputs/0 must be a string'],
+    [python({ tools: [] }), 'invalid_request: /tools must not be empty'],
     [python({ runtime: '' }), 'invalid_request: /runtime must not be empty'],
     [python({ runtime: 'x'.repeat(129) }), 'invalid_request: /runtime must have at most 128 characters'],
     [

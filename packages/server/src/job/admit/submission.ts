@@ -345,6 +345,7 @@ const PROBLEMS: { readonly [keyword in Misfit['keyword']]?: (allowed: unknown) =
   minimum: (allowed) => `must be at least ${String(allowed)}`,
   maximum: (allowed) => `must be at most ${String(allowed)}`,
   minLength: () => 'must not be empty',
+  minItems: () => 'must not be empty',
   maxLength: (allowed) => `must have at most ${String(allowed)} characters`,
   maxItems: (allowed) => `must have at most ${String(allowed)} items`,
   maxProperties: (allowed) => `must have at most ${String(allowed)} members`,
