@@ -237,6 +237,11 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
   test('learns which argument is wrong', async () => {
     const answer = await client.callTool({ name: 'run_code', arguments: { language: 'python' } });
     expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/code/) as string }] });
+    const unknown = await run('1', { limits: { wall_seconds: 1 } });
+    expect([unknown.isError, unknown.content[0].text]).toEqual([
+      true,
+      expect.stringContaining('/limits is no argument'),
+    ]);
   });
 
   test('sees both ends of a long output, and how much is left out', async () => {

@@ -4,10 +4,11 @@ import {
   fromJsonSchema,
   type McpServer,
   type ServerContext,
+  type StandardSchemaWithJSON,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
-import type { Static, TSchema } from '@vouchbox/protocol';
+import { misfitOf, type Static, type TSchema } from '@vouchbox/protocol';
 import { told } from './told-text.ts';
 
 export interface Tool<Input extends TSchema> {
@@ -26,9 +27,20 @@ export function addTool<Input extends TSchema>(
   name: string,
   { title, description, input, output, annotations, run }: Tool<Input>,
 ): void {
-  const inputSchema = fromJsonSchema<Static<Input>>(input as never);
+  const inputSchema = namingUnknown(input, fromJsonSchema<Static<Input>>(input as never));
   const about = { title, description, inputSchema, outputSchema: fromJsonSchema(output as never), annotations };
   server.registerTool(name, about, (asked, context) => run(asked, context).catch(toolErrorOf));
+}
+
+/** The library says that there is an argument too many, and not which. */
+function namingUnknown<T>(input: TSchema, checked: StandardSchemaWithJSON<T, T>): StandardSchemaWithJSON<T, T> {
+  const standard = checked['~standard'];
+  const validate = (value: unknown) => {
+    const misfit = misfitOf(input, value);
+    if (misfit?.keyword !== 'unknown') return standard.validate(value);
+    return { issues: [{ message: `${told(misfit.pointer)} is no argument` }] };
+  };
+  return { '~standard': { ...standard, validate } };
 }
 
 /** Lets a call that is cancelled cancel what it has begun. */
