@@ -2,7 +2,10 @@
  * An executor for code mode as `@cloudflare/codemode` has it: `createCodeTool({ tools, executor })`. The model writes one async
  * function that calls tools by their namespaces; it runs in a cell, and each call is recorded.
  */
+import { registerHooks } from 'node:module';
 import type { RunTools } from '@vouchbox/client';
+import { tool } from 'ai';
+import { z } from 'zod';
 import { client } from './service.ts';
 
 type Functions = Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
@@ -62,20 +65,31 @@ export const executor = {
   },
 };
 
+/** The package is for Workers. Elsewhere its import of their classes, which this part of it does not use, needs an answer. */
+const classes = ['WorkerEntrypoint', 'DurableObject', 'RpcTarget'].map((name) => `export class ${name} {}`).join('\n');
+registerHooks({
+  resolve: (name, context, next) =>
+    name === 'cloudflare:workers'
+      ? { url: `data:text/javascript,${encodeURIComponent(classes)}`, shortCircuit: true }
+      : next(name, context),
+});
+const { createCodeTool } = await import('@cloudflare/codemode/ai');
+
 const prices: Readonly<Record<string, number>> = { apple: 3, pear: 4 };
-const shop = {
-  name: 'shop',
-  fns: {
-    price: async (words: unknown) => {
-      const { fruit } = words as { fruit: string };
-      return prices[fruit] ?? Promise.reject(new Error(`no ${fruit} is sold`));
-    },
-  },
-};
-const code = `async () => {
-  const [apple, pear] = await Promise.all(['apple', 'pear'].map((fruit) => shop.price({ fruit })));
-  console.log('asked twice');
-  return 6 * apple + 6 * pear;
-}`;
-console.log(JSON.stringify(await executor.execute(code, [shop])));
-console.log(JSON.stringify(await executor.execute(`async () => shop.price({ fruit: 'plum' })`, [shop])));
+const price = tool({
+  description: 'The price of a fruit.',
+  inputSchema: z.object({ fruit: z.string() }),
+  execute: ({ fruit }) => prices[fruit] ?? Promise.reject(new Error(`no ${fruit} is sold`)),
+});
+const codemode = createCodeTool({ tools: [{ name: 'shop', tools: { price } }], executor });
+
+/** What a model would write in a call of the tool. */
+async function called(code: string): Promise<string> {
+  const asked = { toolCallId: 'one', messages: [], context: undefined };
+  return JSON.stringify(await codemode.execute?.({ code }, asked));
+}
+const sums = `const [apple, pear] = await Promise.all(['apple', 'pear'].map((fruit) => shop.price({ fruit })));
+console.log('asked twice');
+return 6 * apple + 6 * pear;`;
+console.log(await called(`async () => { ${sums} }`));
+console.log(await called("async () => shop.price({ fruit: 'plum' })").catch((error: Error) => error.message));

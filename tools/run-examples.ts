@@ -31,7 +31,11 @@ const ALL: readonly Example[] = [
   { file: 'ai-sdk-own-tools.ts', prints: [/42 no plum is sold/], brings: true },
   { file: 'openai-agents-own-tools.ts', prints: [/42 no plum is sold/], brings: true },
   { file: 'langchain-own-tools.ts', prints: [/42 no plum is sold/], brings: true },
-  { file: 'code-mode-executor.ts', prints: [/"asked twice".*"result":42/, /"error":"no plum is sold"/] },
+  {
+    file: 'code-mode-executor.ts',
+    prints: [/"result":42,"logs":\["asked twice"\]/, /^Code execution failed: no plum is sold$/m],
+    brings: true,
+  },
   {
     file: 'deepagents-backend.ts',
     prints: [
