@@ -219,6 +219,12 @@ describe('a program', () => {
     expect((await run('a forked cell', 'node', ofNode)).stdout).toBe('{ a: 1 }\n{ n: 1 }\n');
   });
 
+  it('gives a program of Python the integers that it gave, whole', async () => {
+    const numbers = '[2**53 + 2, 2**60, -(2**63), 3, -1]';
+    const code = `print(tools.echo(n=${numbers})["n"] == ${numbers}, tools.echo(n=2**60))`;
+    expect((await run('a forked cell', 'python', code)).stdout).toBe("True {'n': 1152921504606846976}\n");
+  });
+
   it('that is printed, awaited or inspected calls nothing', async () => {
     const ofPython =
       'import copy, inspect\nprint(tools.__name__, inspect.unwrap(tools).__name__, hasattr(tools, "__wrapped__"))';
