@@ -7,14 +7,29 @@ import { afterAll, expect, test } from 'vitest';
 const place = mkdtempSync(join(tmpdir(), 'svc-command-'));
 afterAll(() => rmSync(place, { recursive: true }));
 
-test('the command starts the Node beside its packages, without an inspector and with little room for new objects', () => {
-  const [programs, command] = [join(place, 'node_modules/.bin'), join(place, 'packages/cli/bin')];
+const [programs, command] = [join(place, 'node_modules/.bin'), join(place, 'packages/cli/bin')];
+
+/** Makes a place where the command has this program for its Node. @returns the command there */
+function commandBeside(node: string): string {
   for (const directory of [programs, command]) mkdirSync(directory, { recursive: true });
-  writeFileSync(join(programs, 'node'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 });
+  writeFileSync(join(programs, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });
   copyFileSync(join(import.meta.dirname, '../bin/vouchbox'), join(command, 'vouchbox'));
-  const words = execFileSync(join(command, 'vouchbox'), ['serve', '--port', '0'], { encoding: 'utf8' });
+  return join(command, 'vouchbox');
+}
+
+test('the command starts the Node beside its packages, without an inspector and with little room for new objects', () => {
+  const words = execFileSync(commandBeside('printf "%s\\n" "$@"'), ['serve', '--port', '0'], { encoding: 'utf8' });
   const options = ['--disable-sigusr1', '--max-semi-space-size=8'];
   expect(words.trimEnd().split('\n')).toEqual([...options, join(command, 'vouchbox.mjs'), 'serve', '--port', '0']);
+});
+
+test('the command says which package its Node lacks, as on a small Debian', () => {
+  const missing = 'error while loading shared libraries: libatomic.so.1: cannot open shared object file';
+  const { status, stderr } = spawnSync(commandBeside(`echo "$0: ${missing}" >&2; exit 127`), ['run', 'a.py']);
+  expect([status, stderr.toString()]).toEqual([
+    125,
+    expect.stringMatching(`^vouchbox: its Node does not start: ${missing}\n.* apt-get install libatomic1 `),
+  ]);
 });
 
 test.each([
