@@ -21,7 +21,7 @@ const { vouchbox } = (parse(readFileSync(join(DEPLOY, 'compose.user.yaml'), 'utf
 
 describe('the container of a user', () => {
   test('has no capability, no root, and nothing of the host', () => {
-    expect(vouchbox).toMatchObject({ user: '1000:1000', cap_drop: ['ALL'], read_only: true });
+    expect(vouchbox).toMatchObject({ user: '1000:1000', cap_drop: ['ALL'], read_only: true, init: true });
     expect(vouchbox['cap_add']).toBeUndefined();
     expect(vouchbox['privileged']).toBeUndefined();
     expect(vouchbox['volumes']).toEqual(['data:/home/vouchbox']);
@@ -38,10 +38,12 @@ describe('the container of a user', () => {
       'systempaths=unconfined',
       'unmask=ALL',
       'no-new-privileges',
+      '--init',
     ]) {
       expect(page).toMatch(new RegExp(`^\\| .*${right}.* \\|`, 'm'));
     }
     for (const word of [
+      '--init',
       '--cap-drop all',
       '--read-only',
       '--user 1000:1000',

@@ -42,9 +42,14 @@ function must(engine: Engine, ...words: readonly string[]): string {
   return said;
 }
 
+/** What makes the networks of containers without root takes the routes of the host, and this one has none. */
+const NETWORK =
+  'modprobe dummy; ip link add host0 type dummy; ip address add 192.0.2.2/24 dev host0; ip link set host0 up; ip route add default via 192.0.2.1';
+
 /** Makes the user, with what is named in the documents, and gives the image to the engine. */
 function prepare(engine: Engine): void {
   if (!existsSync(HOME)) {
+    execFileSync('sh', ['-ec', NETWORK]);
     execFileSync('useradd', ['--create-home', '--shell', '/bin/sh', USER]);
     execFileSync('sh', ['-c', `systemctl start "user@$(id -u ${USER}).service"`]);
     cpSync('/opt/vouchbox/deploy', `${CHECKOUT}/deploy`, { recursive: true });
