@@ -69,7 +69,7 @@ export function tableOf(observed: Observed): string {
   const reported = OTHER_HOSTS.filter((host) => !missing.includes(host));
   const list = missing.map(({ name, title }) => `- \`${name}\`: ${title}`).join('\n');
   const others = reported.map((host) => otherSection(host, seenOf(host)));
-  return `${[HEAD, ...made, OTHERS_HEAD, list, ...others].join('\n\n')}\n`;
+  return `${[HEAD, ...made, BESIDE, OTHERS_HEAD, list, ...others].join('\n\n')}\n`;
 }
 
 const HEAD = `# Hosts on which Vouchbox was tried
@@ -80,6 +80,21 @@ what may differ. Long lists of tests are whole on one of the hosts for x86-64 an
 \`--long\`, and the row says when it was. An emulated host is some ten times slower than a real one, and slower still while others use the
 machine: the times say how long a trial takes there, and nothing about the service. A trial that ran out of time counts as not held. A dash
 stands for a trial that was not run.`;
+
+/** What was tried by hand where a machine of its own took too long: nothing writes this but whoever tries it. */
+const BESIDE = `## Without a machine of its own
+
+On 2026-11-27, in a clean Debian 12 below a directory of the machine that builds hosts: Linux 6.18, hybrid control groups, two cores that
+others used. An emulated host then had a fifth of a core: to start one and load the image took half an hour, so their rows are dashes.
+
+| tried | observed |
+|---|---|
+| the image, which Podman builds of Debian's packages alone, on Debian's Node 18: the service from its root, with the rights of \`compose.yaml\` | every job as it should in both classes, stopped, nothing left |
+| an ordinary user's Podman 4.3.1 with nothing but the image's name, as root and as the image's user | the start ends with \`cannot unshare namespaces\` and \`cannot mount …/proc\`, and names docs/operating/containers.md |
+| the same Podman by the command of that page, without a network: it gives users no \`/dev/net/tun\` here | ready; a key made by \`podman exec\`; a program heard; one ended when it took too much memory; stopped with 0 |
+| three of twenty thousand users at the same time, as \`many-users\` makes them | each heard, in 19 s |
+| two commands of an ordinary user with Debian's nodejs and npm: \`npm install\` of the packages, \`npx vouchbox run a.py\` | it says that its Node lacks libatomic1; with that package heard, 31 s after the first command |
+| the whole tutorial, by a fresh account, from an empty folder | every line as it is there, in 180 s |`;
 
 const OTHERS_HEAD = `## Machines that are not made here
 
