@@ -91,6 +91,7 @@ const MEMBER_ROWS: Readonly<Record<keyof Required<JobSubmission>, Feature | Else
   tool_limits: 'test/contract/tools.test.ts',
   tool_principals: 'test/contract/tools.test.ts',
   session: 'session',
+  libraries: 'test/contract/job-libraries.test.ts',
 };
 
 /** Every language is in a row, or in the tests of the packs. */

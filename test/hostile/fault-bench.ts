@@ -87,6 +87,7 @@ export class FaultBench implements AsyncDisposable {
       language: 'bash',
       owner: undefined,
       hasTools: false,
+      hasLibraries: false,
       reserve: () => {
         throw new Error('no template is needed here');
       },

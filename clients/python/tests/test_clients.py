@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import tarfile
 from pathlib import Path
 
 import httpx
@@ -176,6 +178,19 @@ def test_the_same_submission_has_the_same_bytes() -> None:
     said = {"files": {"b": b"1", "a": "2"}, "env": {"A": "1"}}
     bodies = {submission_request(submission_of("x", **said), "key").body for _ in range(3)}  # pyright: ignore[reportArgumentType]
     assert len(bodies) == 1
+
+
+def test_a_program_brings_packages_that_were_uploaded(service: Service, api_key: str) -> None:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as packed:
+        entry = tarfile.TarInfo("tiny.py")
+        entry.size = len(b"NAME = 'tiny'")
+        packed.addfile(entry, io.BytesIO(b"NAME = 'tiny'"))
+    with Client(service.url, api_key) as client:
+        libraries = client.upload(archive.getvalue())
+        assert client.run("import tiny; print(tiny.NAME)", libraries=libraries).stdout == "tiny\n"
+        submitted = client.submit("import tiny; print(tiny.NAME)", libraries={"blob": libraries["blob"]})
+        assert client.wait(submitted.job_id).stdout == "tiny\n"
 
 
 def test_a_file_is_uploaded_once_and_named_by_jobs(service: Service, api_key: str) -> None:

@@ -84,7 +84,7 @@ interface Asking {
 
 /** The job of the other service, once its export is written. However slowly that service answers, there is an end to it. */
 async function exportedAgain(
-  { submission, stdin }: Resubmission,
+  { submission, stdin, libraries }: Resubmission,
   { first, target, publicKeys, options, asked }: Asking,
 ): Promise<string> {
   const deadline = AbortSignal.timeout(options.timeout * 1000);
@@ -93,8 +93,12 @@ async function exportedAgain(
   try {
     await using service = requireService(options);
     const { client } = service;
-    const named = stdin === null ? {} : { stdin: { blob: (await client.upload(stdin, { signal })).blob } };
-    const whole = await withUploads({ ...submission, ...named }, client, { signal });
+    const named = async (bytes: Uint8Array<ArrayBuffer>) => ({ blob: (await client.upload(bytes, { signal })).blob });
+    const uploaded = {
+      ...(stdin !== null && { stdin: await named(stdin) }),
+      ...(libraries !== null && { libraries: await named(libraries) }),
+    };
+    const whole = await withUploads({ ...submission, ...uploaded }, client, { signal });
     const idempotencyKey = keyFor(first.manifest, { signer: publicKeyOf(first), product: options.product });
     const { job_id } = await client.submit(whole, { idempotencyKey, signal });
     job = job_id;

@@ -11,6 +11,7 @@ import { fetchOutputs, fetchStdout } from './files/large-output-files.ts';
 import { writeNew } from './files/new-file.ts';
 import { type WrittenOutputs, writeOutputs } from './files/output-files.ts';
 import { withUploads } from './files/upload-files.ts';
+import { namedLibraries } from './libraries/upload-libraries.ts';
 import { asStep, isOfSession, sessionRemarks, settled } from './run-session.ts';
 import { commandTools } from './run-tools.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service/service-access.ts';
@@ -35,6 +36,8 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   readonly promiseFile?: string;
   /** The name of the session whose next step the program is. */
   readonly session?: string;
+  /** A file, or the digest of what was uploaded. */
+  readonly libraries?: string;
   /** `NAME=COMMAND` of what the program may call. */
   readonly tool: readonly string[];
   /** Says what happens, also where stderr is not a terminal. */
@@ -82,8 +85,9 @@ async function answered(tools: RunTools, client: ServiceClient, job_id: string):
 }
 
 async function submitted(submission: JobSubmission, client: ServiceClient, options: RunOptions) {
-  const body = await withUploads(submission, client);
-  const { promise, promiseFile } = options;
+  const { promise, promiseFile, libraries } = options;
+  const named = libraries === undefined ? {} : { libraries: await namedLibraries(libraries, client) };
+  const body = { ...(await withUploads(submission, client)), ...named };
   if (!promise && promiseFile === undefined) return await client.submit(body);
   return await promised(body, client, promiseFile);
 }

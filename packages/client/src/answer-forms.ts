@@ -363,6 +363,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     },
     artifacts: { max_files: 'i', max_file_bytes: 'i', max_total_bytes: 'i' },
     blobs: { max_blob_bytes: 'i', max_job_bytes: 'i', max_blobs: 'i', max_total_bytes: 'i', keep_seconds: 'i' },
+    'libraries?': { max_packed_bytes: 'i', max_bytes: 'i', max_entries: 'i' },
     concurrent_mem_mb_max: 'i',
     per_tenant: { waits_max: 'i', queue_max: 'i', requests_per_second: 'n', requests_burst: 'i' },
     runtime_packs: [

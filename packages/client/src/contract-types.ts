@@ -231,6 +231,12 @@ export interface JobSubmission {
    */
   session?: SessionStep;
   /**
+   * For Python, JavaScript and TypeScript: a tar archive in gzip of a directory of packages, as
+   * `site-packages` or `node_modules`. The cell unpacks it before the program, for which it comes first
+   * where modules are looked for.
+   */
+  libraries?: Libraries;
+  /**
    * By which the job is listed. They are part of the receipt, and of what an idempotency key stands for,
    * only with `sign_labels`.
    */
@@ -691,6 +697,11 @@ export interface SessionStep {
   name: string;
   /** The last step of the session, a job whose state this one begins with; null begins the session. */
   after: string | null;
+}
+
+export interface Libraries {
+  /** In place of the content: an upload, or an output of a job, as `sha256:` and its digest. */
+  blob: string;
 }
 
 export interface GradingDetail {
@@ -1228,6 +1239,11 @@ export interface Capabilities {
     max_blobs: number;
     max_total_bytes: number;
     keep_seconds: number;
+  };
+  libraries?: {
+    max_packed_bytes: number;
+    max_bytes: number;
+    max_entries: number;
   };
   concurrent_mem_mb_max: number;
   per_tenant: {

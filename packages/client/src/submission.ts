@@ -3,6 +3,7 @@ import type {
   InputFile,
   IsolationClass,
   JobSubmission,
+  Libraries,
   LimitsInput,
   OutputFile,
   UploadedFile,
@@ -40,6 +41,8 @@ export interface ProgramOptions {
   /** Limits that the host must hold, and not only watch. */
   readonly enforced?: NonNullable<JobSubmission['requirements']>['enforced'] | undefined;
   readonly limits?: LimitsInput | undefined;
+  /** What `upload` gave for an archive of packages, as `vouchbox libraries pack` writes it. */
+  readonly libraries?: Libraries | undefined;
   /** By which the job is listed; at most 16 of 64 characters. */
   readonly labels?: readonly string[] | undefined;
   /** Has the labels in the receipt too. */
@@ -50,11 +53,12 @@ export interface ProgramOptions {
 
 /** The submission of some code, or a given submission with the members that are given beside it. */
 export async function submissionOf(program: string | JobSubmission, options: ProgramOptions): Promise<JobSubmission> {
-  const { files, minimumIsolation, enforced, signLabels, ...said } = options;
+  const { files, libraries, minimumIsolation, enforced, signLabels, ...said } = options;
   const others = {
     files: files && (await Promise.all(Object.entries(files).map(inputFile))),
     requirements: (minimumIsolation || enforced) && { minimum_isolation: minimumIsolation, enforced },
     sign_labels: signLabels,
+    libraries: libraries && { blob: libraries.blob },
   };
   const given = typeof program === 'string' ? { language: 'python', code: program } : program;
   return { ...given, ...Object.fromEntries(definedEntries({ ...said, ...others })) };

@@ -30,7 +30,7 @@ export interface Step {
   readonly edited: boolean;
 }
 
-export type StepOptions = Omit<RunOptions, 'files' | 'outputs'>;
+export type StepOptions = Omit<RunOptions, 'files' | 'outputs' | 'libraries'>;
 
 export interface Workspace {
   /**

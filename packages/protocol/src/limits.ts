@@ -79,6 +79,9 @@ export const filesTotalBytesMax = 4 * MIB;
 export const blobBytesMax = 64 * MIB;
 /** All input files of a job that names a blob, together. */
 export const namedFilesTotalBytesMax = 64 * MIB;
+/** Libraries of a job once they are unpacked: in pages of 4 KiB, and in files and directories. Packed they are a blob. */
+export const librariesBytesMax = 512 * MIB;
+export const librariesEntriesMax = 50_000;
 /** All large outputs of a job together, and so each. */
 export const largeOutputsBytesMax = 64 * MIB;
 /** What a build makes. */

@@ -67,6 +67,10 @@ export const Capabilities = Type.Object({
     /** How long a blob is kept after a job last named it. */
     keep_seconds: Type.Integer(),
   }),
+  /** Bounds of a job's own libraries: of their archive, and of what is unpacked of it. An earlier version lacks it. */
+  libraries: Type.Optional(
+    Type.Object({ max_packed_bytes: Type.Integer(), max_bytes: Type.Integer(), max_entries: Type.Integer() }),
+  ),
   concurrent_mem_mb_max: Type.Integer(),
   /** What one tenant may have: results waited for at once, jobs in the queue, and requests a second, in bursts of so many. */
   per_tenant: Type.Object({

@@ -58,6 +58,18 @@ export const OutputName = Type.Object(
 );
 export type OutputName = Static<typeof OutputName>;
 
+/** Libraries that a job brings along. */
+export const Libraries = Type.Object(
+  { blob: UploadedFile.properties.blob },
+  {
+    ...strict,
+    description:
+      'For Python, JavaScript and TypeScript: a tar archive in gzip of a directory of packages, as `site-packages` or ' +
+      '`node_modules`. The cell unpacks it before the program, for which it comes first where modules are looked for.',
+  },
+);
+export type Libraries = Static<typeof Libraries>;
+
 const outputDigest = Type.String({
   ...BlobName,
   description: 'Beside `from`, the digest of that output: the service adds it, and refuses a submission with another.',
@@ -288,6 +300,7 @@ export const JobSubmission = Type.Object(
     tool_limits: Type.Optional(ToolLimitsInput),
     tool_principals: Type.Optional(ToolPrincipals),
     session: Type.Optional(SessionStep),
+    libraries: Type.Optional(Libraries),
     labels: Type.Optional(Labels),
     sign_labels: Type.Optional(Type.Boolean({ description: 'Has the labels in the receipt too, which is signed.' })),
     promise: Type.Optional(

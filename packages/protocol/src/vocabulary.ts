@@ -7,6 +7,7 @@ export * from './endpoints.ts';
 export * from './errors.ts';
 export * from './isolation.ts';
 export * from './languages.ts';
+export * from './libraries.ts';
 export * from './limits.ts';
 export * from './media-types.ts';
 export * from './missing-module.ts';

@@ -1,6 +1,8 @@
 /** The service as a library: read its settings, start it, stop it; and the operator's work on its data and its host. */
 export * from './administration.ts';
 export { buildPack } from './sandbox/packs/build/build-pack.ts';
+export { NPM_WORDS, plantLockfile, wheelWords } from './sandbox/packs/build/install-locked.ts';
+export { checkRequirements } from './sandbox/packs/build/locked-packages.ts';
 export { readRecipe } from './sandbox/packs/build/recipe.ts';
 export {
   type Listed as ListedPack,

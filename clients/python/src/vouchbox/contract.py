@@ -193,6 +193,12 @@ class Session(TypedDict):
     changed_at: str
 
 
+class Libraries(TypedDict):
+    """Libraries of a job's own: an archive that was uploaded."""
+
+    blob: str
+
+
 class JobSubmission(Interactor):
     """The body of `POST /v1/jobs`."""
 
@@ -204,6 +210,7 @@ class JobSubmission(Interactor):
     tool_principals: NotRequired[list[str]]
     promise: NotRequired[bool]
     session: NotRequired[SessionStep]
+    libraries: NotRequired[Libraries]
     labels: NotRequired[list[str]]
     sign_labels: NotRequired[bool]
 
@@ -454,6 +461,7 @@ class Capabilities(TypedDict):
     tools: NotRequired[dict[str, Any]]
     artifacts: dict[str, int]
     blobs: dict[str, int]
+    libraries: NotRequired[dict[str, int]]
     concurrent_mem_mb_max: int
     per_tenant: dict[str, float]
     runtime_packs: list[dict[str, Any]]

@@ -24,6 +24,7 @@ from .contract import (
     JobListItem,
     JobStatus,
     JobSubmission,
+    Libraries,
     LimitsInput,
     PendingStatements,
     PublicKey,
@@ -55,6 +56,7 @@ def submit(
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
     reproducible: bool | None = None,
+    libraries: Libraries | StoredBlob | None = None,
     labels: Sequence[str] | None = None,
     sign_labels: bool | None = None,
     idempotency_key: str | None = None,
@@ -64,7 +66,8 @@ def submit(
 
     `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
     each input file; `data.csv` is `input/data.csv` in the cell. Bounds are those of the contract: 32 files of 2 MiB, 4 MiB
-    in all. A larger file is uploaded before, and what `upload` gave stands for its content.
+    in all. A larger file is uploaded before, and what `upload` gave stands for its content. `libraries` is what it gave for an
+    archive of packages.
 
     A lost answer does no harm: the request is repeated with the same `idempotency_key` and names the same job.
 
@@ -83,6 +86,7 @@ def submit(
         minimum_isolation=minimum_isolation,
         limits=limits,
         reproducible=reproducible,
+        libraries=libraries,
         labels=labels,
         sign_labels=sign_labels,
     )

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .answering import answering_for
-from .contract import Event, FileContent, IsolationClass, JobSubmission, LimitsInput, ToolLimitsInput
+from .contract import (
+    Event,
+    FileContent,
+    IsolationClass,
+    JobSubmission,
+    Libraries,
+    LimitsInput,
+    StoredBlob,
+    ToolLimitsInput,
+)
 from .effects import Call, Flow, TakeTurn
 from .failures import EvidenceFailure, ServiceFailure, TransportFailure, VouchboxError
 from .follow import Follower
@@ -40,6 +49,7 @@ def run(
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
     reproducible: bool | None = None,
+    libraries: Libraries | StoredBlob | None = None,
     labels: Sequence[str] | None = None,
     sign_labels: bool | None = None,
     idempotency_key: str | None = None,
@@ -56,7 +66,8 @@ def run(
 
     `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
     each input file; `data.csv` is `input/data.csv` in the cell. The files that the program leaves below `output/` come
-    back in `files` of the result, or those that `outputs` names.
+    back in `files` of the result, or those that `outputs` names. `libraries` is what `upload` gave for an archive of packages,
+    as `vouchbox libraries pack` writes it.
 
     Any number may be called at once: those that the service would refuse now wait in the client for their turn.
 
@@ -85,6 +96,7 @@ def run(
         minimum_isolation=minimum_isolation,
         limits=limits,
         reproducible=reproducible,
+        libraries=libraries,
         labels=labels,
         sign_labels=sign_labels,
     )

@@ -7,7 +7,17 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from .contract import FileContent, InputFile, IsolationClass, JobSubmission, LimitsInput, OutputFile, UploadedFile
+from .contract import (
+    FileContent,
+    InputFile,
+    IsolationClass,
+    JobSubmission,
+    Libraries,
+    LimitsInput,
+    OutputFile,
+    StoredBlob,
+    UploadedFile,
+)
 
 EVERY_OUTPUT = ("output/**",)
 """Every regular file that the program leaves below `output/`."""
@@ -26,6 +36,7 @@ def submission_of(
     minimum_isolation: IsolationClass | None = None,
     limits: LimitsInput | None = None,
     reproducible: bool | None = None,
+    libraries: Libraries | StoredBlob | None = None,
     labels: Sequence[str] | None = None,
     sign_labels: bool | None = None,
 ) -> JobSubmission:
@@ -41,6 +52,7 @@ def submission_of(
         "requirements": None if minimum_isolation is None else {"minimum_isolation": minimum_isolation},
         "limits": limits,
         "reproducible": reproducible,
+        "libraries": None if libraries is None else {"blob": libraries["blob"]},
         "labels": None if labels is None else list(labels),
         "sign_labels": sign_labels,
     }

@@ -1,8 +1,9 @@
-/** `vouchbox jobs`, `sessions`, `export`, `reproduce` and `verify-page` in the table of commands. */
+/** `vouchbox jobs`, `libraries`, `sessions`, `export`, `reproduce` and `verify-page` in the table of commands. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { type Command, Option } from 'commander';
 import type { ExportOptions } from '../export.ts';
 import type { JobOptions, ListOptions } from '../jobs.ts';
+import type { PackLibrariesOptions } from '../libraries/pack-libraries.ts';
 import type { ReproduceOptions } from '../reproduce.ts';
 import type { JsonOption } from '../terminal/print.ts';
 import { collect, ending, seconds, withAccess, withJson } from './options.ts';
@@ -29,6 +30,33 @@ export function addJobs(program: Command): void {
     .argument('<job>')
     .action(async (job: string, options: JobOptions) => ending((await import('../jobs.ts')).cancelJob(job, options)));
   for (const command of [list, show, cancel]) withJson(withAccess(command));
+}
+
+/** `vouchbox libraries`. */
+export function addLibraries(program: Command): void {
+  const libraries = program
+    .command('libraries')
+    .description('pack packages of pip or npm for `vouchbox run --libraries`, and upload them');
+  const pack = libraries
+    .command('pack')
+    .description('write the archive of locked packages, and print its digest; nothing of a package is run')
+    .option('--python <file>', 'a requirements.txt with hashes: pip installs its wheels')
+    .option('--python-version <version>', 'that of the cell, such as 3.11 (default: that of this host)')
+    .option('--node <file>', 'a package-lock.json: npm ci installs its packages')
+    .option('--directory <directory>', 'packages that are put together already')
+    .requiredOption('--output <file>', 'the new archive, such as libraries.tar.gz')
+    .action(async (options: PackLibrariesOptions) =>
+      ending((await import('../libraries/pack-libraries.ts')).packLibraries(options)),
+    );
+  const upload = libraries
+    .command('upload')
+    .description('have a service keep an archive, and print the digest that a run names it by')
+    .argument('<file>')
+    .action(async (file: string, options: JobOptions) =>
+      ending((await import('../libraries/upload-libraries.ts')).uploadLibraries(file, options)),
+    );
+  withJson(pack);
+  withJson(withAccess(upload));
 }
 
 /** `vouchbox sessions`, which lists, and its verb. */

@@ -43,6 +43,10 @@ export function addRun(program: Command): void {
       'begin with the variables and files that the last run of this name left, and keep them again',
     )
     .option(
+      '--libraries <file>',
+      'packages for Python, JavaScript or TypeScript: an archive of `vouchbox libraries pack`, or its sha256:…',
+    )
+    .option(
       '--tool <NAME=command>',
       'a command that answers what the program calls by this name: arguments on stdin and the result on stdout, in JSON',
       collect,

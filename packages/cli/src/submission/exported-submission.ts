@@ -12,7 +12,7 @@ import {
   sha256Hex,
 } from '@vouchbox/evidence';
 import type { JobSubmission } from '@vouchbox/protocol';
-import { PRODUCT_FILES, stdinBytesMax } from '@vouchbox/protocol/vocabulary';
+import { LIBRARIES_FILE, PRODUCT_FILES, stdinBytesMax } from '@vouchbox/protocol/vocabulary';
 import { type ExportedJob, wholeFile } from '@vouchbox/verifier';
 import { CommandFailure } from '../failures/command-failure.ts';
 
@@ -35,6 +35,8 @@ export interface Resubmission {
   readonly submission: JobSubmission;
   /** Standard input that no body can have, and that is uploaded; else null. */
   readonly stdin: Uint8Array<ArrayBuffer> | null;
+  /** The archive of its libraries, which is uploaded; null if it had none. */
+  readonly libraries: Uint8Array<ArrayBuffer> | null;
 }
 
 /**
@@ -61,20 +63,23 @@ export function submissionIn(
     );
   if (started === undefined && product !== undefined) throw again('--product is given, and it started none');
   const read = (path: string) => readAgain(directory, path, exported);
+  const inputs = inputsOf(receipt['input_artifacts']);
+  const libraries = inputs.includes(LIBRARIES_FILE) ? read(LIBRARIES_FILE) : null;
   const program = {
     limits,
     runtime,
     ...(reproducible !== undefined && { reproducible }),
     language: receipt['language'],
     code: text(read(EXPORT_OPTIONAL_FILES.code), 'code'),
-    files: filesOf(receipt['input_artifacts'], read),
+    files: filesOf(inputs, read),
     ...(product !== undefined && { product: { job_id: product } }),
     // Who may answer is a principal of the other service.
     ...(isJsonObject(tools) && { tools: tools['tools'], tool_limits: tools['limits'] }),
     ...(isJsonObject(requirements) && isDemand(requirements) && { requirements }),
   };
   // What a build brings back is the service's to say.
-  if (build !== undefined) return { submission: { ...program, build } as unknown as JobSubmission, stdin: null };
+  if (build !== undefined)
+    return { submission: { ...program, build } as unknown as JobSubmission, stdin: null, libraries };
   const given = (name: 'stdin' | 'args' | 'env') => typeof receipt[`${name}_sha256`] === 'string';
   const stdin = given('stdin') ? read(EXPORT_OPTIONAL_FILES.stdin) : null;
   const isInline = stdin !== null && stdin.length <= stdinBytesMax && isUtf8(stdin);
@@ -86,7 +91,7 @@ export function submissionIn(
     ...(given('args') && { args: json(read(EXPORT_OPTIONAL_FILES.args)) }),
     ...(given('env') && { env: json(read(EXPORT_OPTIONAL_FILES.env)) }),
   };
-  return { submission: submission as unknown as JobSubmission, stdin: isInline ? null : stdin };
+  return { submission: submission as unknown as JobSubmission, stdin: isInline ? null : stdin, libraries };
 }
 
 function again(why: string): CommandFailure {
@@ -97,13 +102,17 @@ function isDemand({ minimum_isolation, enforced }: Readonly<Record<string, unkno
   return minimum_isolation !== 'none' || enforced !== undefined;
 }
 
-function filesOf(listed: unknown, read: (path: string) => Uint8Array): JobSubmission['files'] {
+function inputsOf(listed: unknown): readonly string[] {
   const artifacts: readonly unknown[] = Array.isArray(listed) ? listed : [];
   const paths = artifacts.filter(isJsonObject).map(({ path }) => String(path));
   // However often a small receipt names a large file, each would be held.
   if (new Set(paths).size < paths.length) throw again('its receipt names a file twice');
+  return paths;
+}
+
+function filesOf(paths: readonly string[], read: (path: string) => Uint8Array): JobSubmission['files'] {
   return paths
-    .filter((path) => path !== PRODUCT_FILES.input)
+    .filter((path) => path !== PRODUCT_FILES.input && path !== LIBRARIES_FILE)
     .map((path) => ({ path, content_base64: Buffer.from(read(path)).toString('base64') }));
 }
 

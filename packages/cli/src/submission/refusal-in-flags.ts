@@ -51,6 +51,7 @@ const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> 
   labels: (second, { options }) => `--label ${options.label?.[Number(second || 'NaN')] ?? ''}`.trimEnd(),
   sign_labels: () => '--sign-labels',
   session: () => '--session',
+  libraries: () => '--libraries',
   tools: () => '--tool',
   interactor: () => '--interactor',
   requirements: (second) => (second === 'enforced' ? '--enforced' : '--minimum-isolation'),

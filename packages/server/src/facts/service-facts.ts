@@ -10,6 +10,8 @@ import {
   filesTotalBytesMax,
   LIMIT_DEFAULTS,
   LIMIT_NAMES,
+  librariesBytesMax,
+  librariesEntriesMax,
   namedFilesTotalBytesMax,
   type Readiness,
   type ServiceStatus,
@@ -56,6 +58,7 @@ const FEATURES = [
   'outputs_as_inputs',
   'builds',
   'sessions',
+  'libraries',
   'event_chain',
   'tenant_metrics',
   'program_arguments',
@@ -231,7 +234,10 @@ function capabilitiesOf({
   waits,
   queue,
   rate,
-}: Config): Pick<Capabilities, 'version' | 'limits' | 'tools' | 'artifacts' | 'blobs' | 'per_tenant' | 'signer'> {
+}: Config): Pick<
+  Capabilities,
+  'version' | 'limits' | 'tools' | 'artifacts' | 'blobs' | 'libraries' | 'per_tenant' | 'signer'
+> {
   return {
     version: VERSION,
     limits: { defaults: clampLimits(LIMIT_DEFAULTS, ceilings), ceilings },
@@ -250,6 +256,7 @@ function capabilitiesOf({
       max_total_bytes: blobs.bytesPerTenant,
       keep_seconds: blobs.keepSeconds,
     },
+    libraries: { max_packed_bytes: blobBytesMax, max_bytes: librariesBytesMax, max_entries: librariesEntriesMax },
     per_tenant: {
       waits_max: waits.perTenant,
       queue_max: queue.perTenant,

@@ -223,6 +223,8 @@ export interface CellKind {
   readonly owner?: string | undefined;
   /** Whether its program may call tools. Such a cell is made for its job: none waits for one. */
   readonly hasTools?: boolean | undefined;
+  /** Whether its job has libraries of its own, for which it has a place. None waits for one either. */
+  readonly hasLibraries?: boolean | undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type JobEvent,
   Labels,
   LargeOutputs,
+  Libraries,
   OutputPath,
   ProgramArguments,
   ProgramVariables,
@@ -45,6 +46,7 @@ const RunCode = Type.Object(
     minimum_isolation: Type.Optional(
       Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in anything weaker.' }),
     ),
+    libraries: Type.Optional(Libraries),
     session: Type.Optional(SessionName),
     labels: Type.Optional(Labels),
     reproducible: Type.Optional(

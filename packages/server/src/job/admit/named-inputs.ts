@@ -3,6 +3,7 @@
  * a job that has ended. Each is looked up once, and what is stored of the job names the digest. Spec § Job submission, § Limits.
  */
 import {
+  LIBRARIES_FILE,
   type NamedStdin,
   namedFilesTotalBytesMax,
   type Product,
@@ -116,7 +117,8 @@ function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): Servic
       '/session/after',
       'names no job whose state is there; GET /v1/sessions/NAME says where the session stands',
     );
-  const pointer = `${at}/${'from' in file ? 'from' : 'blob'}`;
+  const place = file.path === LIBRARIES_FILE ? '/libraries' : at;
+  const pointer = `${place}/${'from' in file ? 'from' : 'blob'}`;
   if ('from' in file)
     return refusal('input_unavailable', pointer, 'names no output of a job of the tenant that has ended');
   const also = mayReadJobs ? ' or an output' : '; an output can be named with the scope "jobs:read"';

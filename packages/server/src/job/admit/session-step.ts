@@ -2,6 +2,7 @@
 import {
   hasSessions,
   type Language,
+  LIBRARIES_FILE,
   largeOutputsBytesMax,
   type RequestedSpec,
   SESSION_FILES,
@@ -14,12 +15,24 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { sessionModule } from '../../sandbox/cell/session-module.ts';
 import { quoted, refusal } from './refuse.ts';
 
-/** No submission may place a file where a step has its own. `at` is the pointer of what has these files. */
-export function checkSessionPlace(files: readonly Pick<SubmittedFile, 'path'>[], at: string): void {
-  const { inputs } = SESSION_FILES;
-  const index = files.findIndex(({ path }) => path === inputs || path.startsWith(`${inputs}/`));
-  if (index >= 0)
-    throw refusal('invalid_request', `${at}/files/${index}/path`, `is where a session has its own: ${inputs}`);
+/** What may be among the inputs of the service's own, and whose it is. */
+const OWN_PLACES = [
+  [SESSION_FILES.inputs, 'is where a session has its own'],
+  [LIBRARIES_FILE, 'is where libraries are'],
+] as const;
+
+/** No submission may place a file where the service has its own. `at` is the pointer of what has these files. */
+export function checkOwnPlaces(files: readonly Pick<SubmittedFile, 'path'>[], at: string): void {
+  for (const [own, problem] of OWN_PLACES) {
+    const index = files.findIndex(({ path }) => `${path}/`.startsWith(`${own}/`));
+    if (index >= 0) throw refusal('invalid_request', `${at}/files/${index}/path`, `${problem}: ${own}`);
+  }
+}
+
+/** Neither a build nor a pair has a state, or libraries. */
+export function checkIsAlone(others: { readonly interactor: unknown; readonly build: unknown }, what: string): void {
+  const odd = (['interactor', 'build'] as const).find((name) => others[name] !== undefined);
+  if (odd !== undefined) throw refusal('invalid_request', `/${odd}`, `must be left out of ${what}`);
 }
 
 interface Stepped extends Pick<RequestedSpec, 'outputs' | 'language'> {

@@ -44,8 +44,9 @@ import {
   wordBytesMax,
   wordsTotalBytesMax,
 } from '@vouchbox/protocol';
+import { withLibraries } from './libraries.ts';
 import { quoted, refusal } from './refuse.ts';
-import { asStep, checkSessionPlace } from './session-step.ts';
+import { asStep, checkIsAlone, checkOwnPlaces } from './session-step.ts';
 import { checkedTools } from './tools.ts';
 
 /** A specification whose files, standard input and product name outputs that were not looked up yet. */
@@ -72,6 +73,7 @@ export function parseSubmission(body: unknown): ParsedSubmission {
     build,
     promise = false,
     session,
+    libraries,
     labels,
     sign_labels: isSigned = false,
     stdin = null,
@@ -83,10 +85,12 @@ export function parseSubmission(body: unknown): ParsedSubmission {
   if (stdin !== null && interactor !== undefined)
     throw refusal('invalid_request', '/stdin', 'must be left out: the interactor writes it');
   const asked = { ...(promise && { promise }), ...checkedLabels(labels, isSigned) };
-  if (session !== undefined) checkIsAlone({ interactor, build });
+  if (session !== undefined) checkIsAlone({ interactor, build }, 'a step of a session');
+  if (libraries !== undefined) checkIsAlone({ interactor, build }, 'a job with libraries');
   if (build !== undefined) return { ...buildOf(build, { ...submission, stdin, interactor }), ...asked };
+  const parsed = parsedProgram(submission, '');
   const program = {
-    ...parsedProgram(submission, ''),
+    ...(libraries === undefined ? parsed : withLibraries(parsed, libraries)),
     ...checkedStdin(stdin),
     ...asked,
     ...(tools !== null && { tools }),
@@ -99,12 +103,6 @@ export function parseSubmission(body: unknown): ParsedSubmission {
     if (isTold) throw refusal('invalid_request', `${at}/large_outputs/stdout`, 'must be left out: the other reads it');
   }
   return pair;
-}
-
-/** Who talks to a program would have its state too, and a build leaves none. */
-function checkIsAlone(others: { readonly interactor: unknown; readonly build: unknown }): void {
-  const odd = (['interactor', 'build'] as const).find((name) => others[name] !== undefined);
-  if (odd !== undefined) throw refusal('invalid_request', `/${odd}`, 'must be left out of a step of a session');
 }
 
 /** Members of a run, of which a build has none. */
@@ -261,7 +259,7 @@ function checkedFiles(files: readonly SubmittedFile[], at: string): readonly Sub
     'input',
   );
   if (wrong !== null) throw refusal('invalid_request', `${at}/files/${wrong.index}/path`, wrong.problem);
-  checkSessionPlace(files, at);
+  checkOwnPlaces(files, at);
   let total = 0;
   for (const [index, file] of files.entries()) {
     checkOutputName(`${at}/files/${index}`, file);

@@ -1,5 +1,5 @@
 /** The source of cells for jobs, and whether it can make any at present. */
-import type { RequestedSpec } from '@vouchbox/protocol';
+import { hasLibraries, type RequestedSpec } from '@vouchbox/protocol';
 import type { CellKind, PreparedCell, Provider } from '../../sandbox/sandbox.ts';
 
 export interface Cells extends Pick<Provider, 'prepare'> {
@@ -17,11 +17,10 @@ export interface Cells extends Pick<Provider, 'prepare'> {
 }
 
 /** The kind of cell that a job needs. */
-export function kindFor(
-  { language, runtime, build, product, reproducible, tools }: RequestedSpec,
-  owner: string,
-): CellKind {
+export function kindFor(spec: RequestedSpec, owner: string): CellKind {
+  const { language, runtime, build, product, reproducible, tools } = spec;
   const ofProduct = product === undefined ? undefined : 'product';
   const stage = build === undefined ? ofProduct : 'build';
-  return { language, runtime, owner, stage, reproducible, ...(tools !== undefined && { hasTools: true }) };
+  const own = { ...(tools !== undefined && { hasTools: true }), ...(hasLibraries(spec) && { hasLibraries: true }) };
+  return { language, runtime, owner, stage, reproducible, ...own };
 }

@@ -38,7 +38,8 @@ export function workFileSystem({ workBytes }: CellOptions): string {
 
 /** The options for the description of this cell. */
 export function descriptionOptions(options: CellOptions): DescriptionOptions {
-  const { directory, language, stage, reproducible, hasTools, loopback, pack, rootUid, runtime } = options;
+  const { directory, language, stage, reproducible, hasTools, hasLibraries, loopback, pack, rootUid, runtime } =
+    options;
   const binds = treesOf(options).map(({ destination }, at) => ({
     source: join(directory, 'cell/trees', String(at)),
     destination,
@@ -49,6 +50,7 @@ export function descriptionOptions(options: CellOptions): DescriptionOptions {
     stage,
     reproducible,
     hasTools,
+    hasLibraries,
     cell: join(directory, 'cell'),
     binds,
     environment: pack.environment,

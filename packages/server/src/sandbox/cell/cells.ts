@@ -94,7 +94,7 @@ export class ConfinedCells implements AsyncDisposable {
   /** See `Provider`. */
   originOf(kind: CellKind): CellOrigin | null {
     const pack = this.#findPack(kind.runtime);
-    if (pack === undefined || kind.hasTools === true) return null;
+    if (pack === undefined || kind.hasTools === true || kind.hasLibraries === true) return null;
     const files = [this.#options.runtime.path, ...pack.binds.map(({ source }) => source)];
     const template = this.#templateOf(kind, pack, false);
     return {
@@ -149,8 +149,10 @@ export class ConfinedCells implements AsyncDisposable {
       stage: request.stage,
       reproducible: request.reproducible,
       hasTools: request.hasTools ?? false,
-      // Without an owner there is no template that its interpreter could be a copy of: a copy has no descriptors of tools.
-      owner: request.reproducible || request.hasTools ? undefined : request.owner,
+      hasLibraries: request.hasLibraries ?? false,
+      // Without an owner there is no template that its interpreter could be a copy of: a copy has no descriptors of tools, and no
+      // place for libraries.
+      owner: request.reproducible || request.hasTools || request.hasLibraries ? undefined : request.owner,
       group: groups.open(id),
       directory: join(directory, 'cells', id),
       rootfs: request.hasTools ? this.#roots.withTools : this.#roots.usual,

@@ -3,7 +3,7 @@
  * function of its options. It states only what was requested; the protections that are really on are observed in the
  * running cell.
  */
-import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { type Language, LIMIT_DEFAULTS, librariesBytesMax } from '@vouchbox/protocol';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from '../kernel/seccomp/seccomp.ts';
 import { heapOption } from '../program/javascript-heap.ts';
 import { ENVIRONMENT, FIXED_SEEDS, type LanguageRun } from '../program/language-runs.ts';
@@ -21,6 +21,7 @@ export const GUEST = {
   guest: '/svc/guest',
   init: '/svc/init',
   filter: '/svc/filter',
+  libraries: '/libraries',
   node: '/opt/svc/bin/node',
 } as const;
 
@@ -35,7 +36,7 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
-function waitingCommands({ sharesHostKernel, hasTools, ...kind }: DescriptionOptions) {
+function waitingCommands({ sharesHostKernel, hasTools, hasLibraries, ...kind }: DescriptionOptions) {
   const run = runOf(kind);
   const { guest, command, compiler, source } = run;
   const interpreter = kind.reproducible && guest === 'launch.py' ? SEEDED_PYTHON : GUEST_COMMANDS[guest];
@@ -44,9 +45,18 @@ function waitingCommands({ sharesHostKernel, hasTools, ...kind }: DescriptionOpt
   const python = sharesHostKernel ? [] : ['whole-writes'];
   const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[guest];
   return {
-    program: waiting([...words, ...(hasTools ? toolWords(run) : [])]),
+    program: waiting([
+      ...words,
+      ...(hasTools ? toolWords(run) : []),
+      ...(hasLibraries ? [librariesWord(GUEST.libraries)] : []),
+    ]),
     compiler: compiler === null ? [] : waiting(compiler),
   };
+}
+
+/** Tells a waiting interpreter where it unpacks the libraries of its job. */
+export function librariesWord(place: string): string {
+  return `libraries=${place}`;
 }
 
 export interface MountPoint {
@@ -62,6 +72,8 @@ export interface DescriptionOptions {
   readonly reproducible?: true | undefined;
   /** Whether its program may call tools. */
   readonly hasTools?: boolean | undefined;
+  /** Whether its job has libraries of its own. */
+  readonly hasLibraries?: boolean | undefined;
   /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
   readonly cell: string;
   /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */
@@ -131,6 +143,18 @@ const SHOWN_GROUPS: CellMount = {
   options: ['nosuid', 'noexec', 'nodev', 'mode=755', 'size=64k', 'nr_inodes=8'],
 };
 
+/**
+ * What is unpacked has a bound in bytes and in entries (`guest/unpack.py`). There are some more inodes, for what the interpreter
+ * writes beside it.
+ */
+const LIBRARIES = tmpfs(GUEST.libraries, [
+  'nosuid',
+  'nodev',
+  'mode=1777',
+  `size=${librariesBytesMax}`,
+  'nr_inodes=65536',
+]);
+
 /** The cell's own terminals, by way of `/dev/ptmx`. They are few, because the kernel has one bound for all of them. */
 const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
 
@@ -143,6 +167,7 @@ function mountsOf(options: DescriptionOptions): CellMount[] {
     tmpfs('/dev/shm', ['nosuid', 'noexec', 'nodev', 'mode=1777', 'size=16m', 'nr_inodes=1024']),
     { destination: '/dev/pts', type: 'devpts', source: 'devpts', options: TERMINALS },
     tmpfs('/tmp', [...flags, 'mode=1777', `size=${options.temporaryBytes}`, 'nr_inodes=4096']),
+    ...(options.hasLibraries ? [LIBRARIES] : []),
     ...options.binds.map(({ source, destination }) =>
       bind(source, destination, ['ro', ...flags, ...(destination === GUEST.guest ? ['noexec'] : [])]),
     ),

@@ -69,6 +69,8 @@ export interface CellOptions {
   readonly reproducible?: true | undefined;
   /** Whether its program may call tools. */
   readonly hasTools: boolean;
+  /** Whether its job has libraries of its own. */
+  readonly hasLibraries: boolean;
   /** The owner of the job; undefined for a cell that anybody may get. */
   readonly owner: string | undefined;
   readonly group: Group;

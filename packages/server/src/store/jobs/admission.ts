@@ -4,7 +4,7 @@
  */
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
-import { inputsOf } from '@vouchbox/protocol/vocabulary';
+import { hasLibraries, inputsOf } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { lackOfRoom, nameBlob } from '../blobs/blobs.ts';
 import { reserveRoom } from '../blobs/large-outputs.ts';
@@ -243,8 +243,8 @@ function queuedRow({ tenant, job_id, created_at, requested_spec: spec, interacto
   const { language, runtime, limits } = spec;
   const row = { tenant, job_id, language, created_at, is_test: graded === undefined ? 0 : 1 };
   const pack = spec.product === undefined ? runtime : exactPack(spec.product.pack_digest);
-  // An older node would run a step of a session without its state.
-  const isOlder = spec.tools === undefined && spec.session === undefined;
+  // An older node would run a step of a session without its state, and a program without its libraries.
+  const isOlder = spec.tools === undefined && spec.session === undefined && !hasLibraries(spec);
   const runtimeOrMark = isOlder ? pack : withTools(pack ?? anyPackOf(language));
   if (interactor === undefined) return { ...row, runtime: runtimeOrMark, mem_mb: limits.mem_mb };
   return { ...row, runtime: PAIR, mem_mb: Math.max(limits.mem_mb, interactor.requested_spec.limits.mem_mb) };

@@ -179,7 +179,7 @@ const EXACT = '(digest) ';
 
 /**
  * What the queue's row of a job with tools has in place of a pack's name, or of none. A node of an earlier version, whose cells
- * have no descriptors for tools, knows no such name and leaves the job alone.
+ * have neither descriptors for tools nor a place for libraries, knows no such name and leaves the job alone.
  */
 export function withTools(packOrLanguage: string): string {
   return `${TOOLS}${packOrLanguage}`;

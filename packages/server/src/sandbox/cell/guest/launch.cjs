@@ -7,8 +7,12 @@ const { compileFunction } = require('node:vm');
 const WORK = process.cwd();
 /** `main.js` or `main.ts`. */
 const SOURCE = process.argv[2];
+/** What the cell tells its interpreter beside that. */
+const wordOf = (name) => process.argv.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
 /** The module by which the program calls tools, if it may. */
-const TOOLS = process.argv[3]?.replace('tools=', '');
+const TOOLS = wordOf('tools');
+/** Where the libraries of the job go, if it has some. */
+const LIBRARIES = wordOf('libraries');
 /** What carries the state of a session, if the program is a step of one. */
 const STEP = `${WORK}/input/.session/step.cjs`;
 /** The parser's messages about CommonJS source with syntax that only a module may contain. */
@@ -21,6 +25,7 @@ const WRAPPER = ['exports', 'require', 'module', '__filename', '__dirname'];
  */
 function loadAhead() {
   require('node:net');
+  if (LIBRARIES !== undefined) require('./unpack.cjs').prepare();
   if (SOURCE !== 'main.ts') return;
   const example = require.resolve('./example.cts');
   require(example);
@@ -85,21 +90,30 @@ function endAtOnce() {
   });
 }
 
+/**
+ * Becomes a new process with a heap of this size, which runs the program. V8 takes the size only at its start, and the memory
+ * and threads of unpacking end here.
+ */
+function startAnew() {
+  const tools = TOOLS === undefined ? [] : [`${TOOLS}/main.cjs`];
+  const main = isStep ? [STEP, TOOLS ?? '', program] : [...tools, program];
+  process.execve(process.execPath, [process.execPath, heap, ...main, ...args], process.env);
+}
+
 loadAhead();
 const { heapMb, args } = waitForHandOver();
 const heap = `--max-heap-size=${heapMb}`;
 const program = nameSource();
 const isStep = existsSync(STEP);
-// V8 takes the size of its heap only at its start, so another size needs a new process.
-if (!process.execArgv.includes(heap)) {
-  const tools = TOOLS === undefined ? [] : [`${TOOLS}/main.cjs`];
-  const main = isStep ? [STEP, TOOLS ?? '', program] : [...tools, program];
-  process.execve(process.execPath, [process.execPath, heap, ...main, ...args], process.env);
+if (LIBRARIES !== undefined) {
+  require('./unpack.cjs').offer(`${WORK}/input/.libraries.tar.gz`, LIBRARIES, WORK).then(startAnew);
+} else {
+  if (!process.execArgv.includes(heap)) startAnew();
+  process.execArgv = [];
+  process.argv = [process.argv[0], program, ...args];
+  // Only for CommonJS: a module may wait for a promise that never settles, which Node reports only if it ends by itself.
+  if (program.endsWith('.cjs')) endAtOnce();
+  if (TOOLS !== undefined) require(TOOLS);
+  if (isStep) require(STEP).begin(program);
+  Module.runMain();
 }
-process.execArgv = [];
-process.argv = [process.argv[0], program, ...args];
-// Only for CommonJS: a module may wait for a promise that never settles, which Node reports only if it ends by itself.
-if (program.endsWith('.cjs')) endAtOnce();
-if (TOOLS !== undefined) require(TOOLS);
-if (isStep) require(STEP).begin(program);
-Module.runMain();

@@ -55,21 +55,24 @@ def take_words(told):
     return [os.fsdecode(word) for word in words[:count]]
 
 
-def tools_at(path):
-    """The module by which a program calls tools."""
-    names = {"__name__": "tools", "__file__": path, "__builtins__": __builtins__}
+def word_of(name):
+    """What the cell told its interpreter when it started it; None if it told no such thing."""
+    return next((word.partition("=")[2] for word in sys.argv if word.startswith(name + "=")), None)
+
+
+def names_at(path, name):
+    """The names that one of the service's own modules defines."""
+    names = {"__name__": name, "__file__": path, "__builtins__": __builtins__}
     exec(compile(read_whole(os.open(path, os.O_RDONLY | os.O_CLOEXEC)), path, "exec"), names)
-    return names["offered"]
+    return names
 
 
 def session_at(path, main, program):
     """The step of a session that this program is; None if it is none."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        names = names_at(path, "_session")
     except FileNotFoundError:
         return None
-    names = {"__name__": "_session", "__file__": path, "__builtins__": __builtins__}
-    exec(compile(read_whole(file), path, "exec"), names)
     return names["begin"](main, program, names)
 
 
@@ -121,15 +124,19 @@ def await_program(go=3, ready=4):
 
 def execute(program, arguments):
     """Runs the file as the main module."""
-    tools = next((word.partition("=")[2] for word in sys.argv if word.startswith("tools=")), None)
+    tools, libraries = word_of("tools"), word_of("libraries")
+    unpacker = os.path.dirname(sys.argv[0]) + "/unpack.py"
+    inputs = os.path.dirname(program) + "/input"
     source = read_whole(os.open(program, os.O_RDONLY | os.O_CLOEXEC))
     sys.argv[:] = [program, *arguments]
     main = type(sys)("__main__")
     main.__dict__.update(__file__=program, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main
     if tools is not None:
-        main.tools = sys.modules["tools"] = tools_at(tools)
-    session = session_at(os.path.dirname(program) + "/input/.session/step.py", main.__dict__, program)
+        main.tools = sys.modules["tools"] = names_at(tools, "tools")["offered"]
+    if libraries is not None:
+        names_at(unpacker, "_unpack")["offer"](inputs + "/.libraries.tar.gz", libraries)
+    session = session_at(inputs + "/.session/step.py", main.__dict__, program)
     error = None
     try:
         exec(compile(source, program, "exec"), main.__dict__)

@@ -34,12 +34,22 @@ class Bounded {
   }
 }
 
+/** Whether it is the link by which the program finds the libraries of this step: the next one may have others, or none. */
+function isOfLibraries(path, entry) {
+  const name = path.toString('latin1');
+  return (
+    name === 'node_modules' &&
+    entry.isSymbolicLink() &&
+    fs.readlinkSync(below(path)).endsWith('/libraries/node_modules')
+  );
+}
+
 /** Paths of what is kept of `/work`, as bytes, parents first. `own` are those that are the service's. */
 function* filesBelow(own, directory = Buffer.alloc(0)) {
   const found = fs.readdirSync(below(directory), { withFileTypes: true, encoding: 'buffer' });
   for (const entry of found.toSorted((one, other) => Buffer.compare(one.name, other.name))) {
     const path = directory.length === 0 ? entry.name : Buffer.concat([directory, Buffer.from('/'), entry.name]);
-    if (own.has(path.toString('latin1'))) continue;
+    if (own.has(path.toString('latin1')) || isOfLibraries(path, entry)) continue;
     yield path;
     if (entry.isDirectory()) yield* filesBelow(own, path);
   }

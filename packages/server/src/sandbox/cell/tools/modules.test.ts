@@ -128,7 +128,7 @@ describe.each(Object.keys(WAYS) as Way[])('in %s', (way) => {
   it('another size of the heap loses nothing', async () => {
     const code =
       'import own from "tools"; console.log(own === tools, process.argv.length, await tools.echo({ n: 1 }));';
-    const { stdout, ending } = await run(way, 'node', code, { mem_mb: 512 });
+    const { stdout, ending } = await run(way, 'node', code, { more: { mem_mb: 512 } });
     expect({ stdout, ending }).toEqual({ stdout: 'true 2 { n: 1 }\n', ending: exited });
   });
 

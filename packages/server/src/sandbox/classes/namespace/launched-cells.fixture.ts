@@ -44,6 +44,7 @@ export function useCells() {
       language: 'bash',
       owner: undefined,
       hasTools: false,
+      hasLibraries: false,
       reserve: reserveCell,
       group: groups.open(id),
       directory: join(directory, id),

@@ -89,10 +89,11 @@ function openLaunchers(patience: number) {
     });
   const templates = new Templates({ open: ({ cell }) => tried(launcherFor(cell(), PYTHON_TEMPLATE), cell()) });
   const launcherOf = (options: CellOptions): Launcher => {
-    const { language, stage, reproducible, hasTools, pack, owner } = options;
+    const { language, stage, reproducible, hasTools, hasLibraries, pack, owner } = options;
     const copies = owner === undefined ? null : templates.launcherOf({ language, pack, owner });
     if (copies !== null) return copies;
-    const kind = `${language} ${pack.name} ${stage ?? ''} ${reproducible ? 'reproducible' : ''} ${hasTools ? 'tools' : ''}`;
+    const parts = [reproducible && 'reproducible', hasTools && 'tools', hasLibraries && 'libraries'];
+    const kind = [language, pack.name, stage, ...parts].join(' ');
     const known = launchers.get(kind);
     if (known !== undefined) return known;
     const launcher = launcherFor(options, null);

@@ -50,6 +50,7 @@ export interface HostCellOptions {
   readonly uid: number | null;
   readonly environment: Readonly<Record<string, string>>;
   readonly hasTools: boolean;
+  readonly hasLibraries: boolean;
 }
 
 /** The parts of a waiting cell. */
@@ -159,6 +160,7 @@ async function begin(options: HostCellOptions): Promise<Parts> {
   held.defer(() => rm(directory, { recursive: true, force: true }));
   const work = join(directory, 'work');
   makeWork(work, options.uid);
+  if (options.hasLibraries) makeOwn(join(directory, 'libraries'), options.uid);
   const workspace = held.use(new Workspace(work, 'shared'));
   const host = held.use(startIn(work, options));
   const pipes = await host.pipes;
@@ -168,8 +170,14 @@ async function begin(options: HostCellOptions): Promise<Parts> {
 }
 
 function makeWork(work: string, uid: number | null): void {
-  for (const path of [work, join(work, 'input'), join(work, 'output')]) mkdirSync(path, { recursive: true });
-  if (uid !== null) for (const path of [work, join(work, 'output')]) chownSync(path, uid, uid);
+  for (const path of [work, join(work, 'output')]) makeOwn(path, uid);
+  mkdirSync(join(work, 'input'));
+}
+
+/** A directory that the program's user may write to. */
+function makeOwn(path: string, uid: number | null): void {
+  mkdirSync(path, { recursive: true });
+  if (uid !== null) chownSync(path, uid, uid);
 }
 
 /** A supervisor with its interpreter. Disposing kills both, and all other processes in their group. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { librariesWord } from '../../cell/description.ts';
 import { addRootFiles } from '../../cell/rootfs.ts';
 import { toolCommands, toolFiles, toolWords } from '../../cell/tool-files.ts';
 import { fileStamp } from '../../kernel/host/file-stamp.ts';
@@ -40,7 +41,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
     loadNewPacks: () => ({ packs: [], leftOut: [] }),
     forgetPack() {},
     runtimeDefects: null,
-    async prepare({ language, reproducible, hasTools = false }) {
+    async prepare({ language, reproducible, hasTools = false, hasLibraries = false }) {
       const directory = join(hasTools ? withTools : root, randomUUID());
       const uid = process.getuid?.() === 0 ? NOBODY : null;
       const options = {
@@ -48,6 +49,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
         command: [
           ...commandOf(language, reproducible),
           ...(hasTools ? toolWords(LANGUAGE_RUNS[language], withTools) : []),
+          ...(hasLibraries ? [librariesWord(join(directory, 'libraries'))] : []),
         ],
         directory,
         uid,
@@ -57,14 +59,15 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
           ...(hasTools && { PATH: `${toolCommands(withTools)}:${SEARCH_PATH}` }),
         },
         hasTools,
+        hasLibraries,
       };
       const cell = await HostCell.prepare(options, () => live.delete(cell));
       live.add(cell);
       return cell;
     },
     noteAsked: () => {},
-    originOf({ language, reproducible, hasTools }) {
-      if (hasTools === true) return null;
+    originOf({ language, reproducible, hasTools, hasLibraries }) {
+      if (hasTools === true || hasLibraries === true) return null;
       const { guest } = LANGUAGE_RUNS[language];
       const [interpreter] = commandOf(language);
       return {

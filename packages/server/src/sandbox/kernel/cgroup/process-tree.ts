@@ -9,7 +9,9 @@ import type { Group, GroupLocation, GroupPlan, GroupRoot, Measure } from './cgro
 const MICROSECONDS_OF_TICK = 10_000;
 const PAGE_BYTES = 4096;
 /** What a program may fill. These file systems are memory, whoever has their files open. */
-const FILLED = ['/work', '/tmp', '/dev/shm'];
+const FILLED = ['/work', '/tmp', '/dev/shm', '/libraries'];
+/** statfs(2): where a cell has no file system of its own, the place is one of the host's. */
+const TMPFS = 0x01021994;
 
 const NOTHING: GroupPlan = {
   readings: {
@@ -204,8 +206,8 @@ function sharesOf(pid: number): Shares {
 
 function filledAt(path: string): number {
   try {
-    const { blocks, bfree, bsize } = statfsSync(path);
-    return (blocks - bfree) * bsize;
+    const { type, blocks, bfree, bsize } = statfsSync(path);
+    return type === TMPFS ? (blocks - bfree) * bsize : 0;
   } catch {
     return 0;
   }

@@ -3,7 +3,7 @@
  * programs that it is given as JSON, each in a cell, and prints how each ended and what it wrote.
  */
 import { mkdirSync } from 'node:fs';
-import { type Language, LIMIT_DEFAULTS, type RequestedLimits } from '@vouchbox/protocol';
+import { type Language, LIBRARIES_FILE, LIMIT_DEFAULTS, type RequestedLimits } from '@vouchbox/protocol';
 import { ConfinedCells } from '../../cell/cells.ts';
 import { launcherRuntime } from '../../classes/namespace/runtime.ts';
 import { systemPack } from '../../packs/system-pack.ts';
@@ -13,6 +13,8 @@ interface Given {
   readonly language: Language;
   readonly code: string;
   readonly limits?: Partial<RequestedLimits>;
+  /** The archive of its libraries, in base64. */
+  readonly libraries?: string;
 }
 
 const [directory = '', given = ''] = process.argv.slice(2);
@@ -31,9 +33,10 @@ await using cells = new ConfinedCells({
 const ends = await Promise.all((JSON.parse(given) as Given[]).map(run));
 process.stdout.write(JSON.stringify(ends));
 
-async function run({ language, code, limits }: Given) {
-  await using cell = await cells.prepare({ language, runtime: null });
-  const program = { language, code, stdin: null, args: [], env: {}, files: [], outputs: [] };
+async function run({ language, code, limits, libraries }: Given) {
+  await using cell = await cells.prepare({ language, runtime: null, hasLibraries: libraries !== undefined });
+  const files = libraries === undefined ? [] : [{ path: LIBRARIES_FILE, content: Buffer.from(libraries, 'base64') }];
+  const program = { language, code, stdin: null, args: [], env: {}, files, outputs: [] };
   const loaded = await cell.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
   let output = '';
   const running = loaded.release((_, records) => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RequestedLimits } from '@vouchbox/protocol';
 import { expect, it, onTestFinished } from 'vitest';
+import { archiveOf } from '../../cell/archive.fixture.ts';
 import type { Ending, HeldLimits, Posture } from '../../sandbox.ts';
 import { enterProgram } from './apparmor.ts';
 
@@ -16,6 +17,7 @@ interface Given {
   readonly language?: string;
   readonly code: string;
   readonly limits?: Partial<RequestedLimits>;
+  readonly libraries?: string;
 }
 
 interface Ended {
@@ -278,4 +280,19 @@ time.sleep(2)
 `;
   const outputs = run({ code: taking }, { code: taking }, { code: taking }).map(({ output }) => output);
   expect(outputs).toEqual(['16\n', '16\n', '16\n']);
+});
+
+it('libraries are unpacked, and count in the memory that is watched', { timeout: 60_000 }, () => {
+  const small = archiveOf([{ name: 'tiny.py', content: 'NAME = "tiny"' }]).toString('base64');
+  const large = archiveOf(
+    Array.from({ length: 8 }, (_, n) => ({ name: `f${n}`, content: Buffer.alloc(10 * 2 ** 20) })),
+  );
+  const waiting = 'import tiny, time\nprint(tiny.NAME, flush=True)\ntime.sleep(30)';
+  const limits = { mem_mb: 64, wall_seconds: 20 };
+  const [one, other] = run(
+    { code: 'import tiny; print(tiny.NAME)', libraries: small, limits },
+    { code: waiting, libraries: large.toString('base64'), limits },
+  );
+  expect(one).toMatchObject({ output: 'tiny\n', ending: { kind: 'exited', exit_code: 0 } });
+  expect(other).toMatchObject({ output: '', ending: { kind: 'memory_limit' } });
 });

@@ -20,7 +20,7 @@ const GLIBC_MINOR_MIN = 5;
 const OLDER_NAMES: Readonly<Record<number, string>> = { 17: 'manylinux2014', 12: 'manylinux2010', 5: 'manylinux1' };
 /** npm also tries again where a digest is wrong, by default for over a minute. */
 const NPM_RETRIES = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000'];
-const MACHINES: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64' };
+const MACHINE = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? process.arch;
 
 export interface InstallOptions {
   readonly recipe: Pick<Recipe, 'locked'>;
@@ -44,17 +44,25 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   const file = join(work, 'requirements.txt');
   const target = join(work, 'wheels');
   writeFileSync(file, requirements);
-  const machine = MACHINES[process.arch] ?? process.arch;
-  const words = ['-m', 'pip', 'install', '--require-hashes', '--only-binary=:all:', '--no-compile'];
-  const fitting = [`--python-version=${version}`, ...platformsOf(machine).map((name) => `--platform=${name}`)];
   try {
-    await run('/usr/bin/python3', [...words, ...fitting, `--target=${target}`, `--requirement=${file}`], options);
+    await run('/usr/bin/python3', wheelWords(version, { target, file }), options);
   } catch (cause) {
     if (!(cause instanceof PackError) || !cause.message.includes('No matching distribution')) throw cause;
-    const taken = `wheels of Python ${version} for glibc up to 2.${GLIBC_MINOR_MAX} on ${machine} are taken`;
+    const taken = `wheels of Python ${version} for glibc up to 2.${GLIBC_MINOR_MAX} on ${MACHINE} are taken`;
     throw new PackError(cause.message, { cause, hint: `${taken}, and neither musllinux wheels nor source archives` });
   }
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
+}
+
+/** Has Python install wheels as they are locked, and run nothing of them: of this version, or of its own if that is null. */
+export function wheelWords(
+  version: string | null,
+  { target, file }: { readonly target: string; readonly file: string },
+): readonly string[] {
+  const words = ['-m', 'pip', 'install', '--require-hashes', '--only-binary=:all:', '--no-compile'];
+  const fitting = platformsOf(MACHINE).map((name) => `--platform=${name}`);
+  const python = version === null ? [] : [`--python-version=${version}`];
+  return [...words, ...python, ...fitting, `--target=${target}`, `--requirement=${file}`];
 }
 
 /** The platforms whose wheels fit, best first, which is the order in which pip prefers them. */
@@ -80,21 +88,20 @@ async function installNodeModules(text: string, options: InstallOptions): Promis
   const { tree, work } = options;
   const directory = join(work, 'npm');
   mkdirSync(directory);
+  plantLockfile(directory, text);
+  await run('/usr/bin/npm', [...NPM_WORDS, `--cache=${join(work, 'npm-cache')}`], { ...options, work: directory });
+  rmSync(join(directory, 'node_modules/.package-lock.json'), { force: true });
+  moveInto(tree, NODE_MODULES, join(directory, 'node_modules'));
+}
+
+/** Has npm install packages as they are locked, and run nothing of them. */
+export const NPM_WORDS = ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', ...NPM_RETRIES] as const;
+
+/** The two files that npm needs of a project. @throws PackError as `checkLockfile` does */
+export function plantLockfile(directory: string, text: string): void {
   const root = checkLockfile(text).packages[''] ?? {};
   writeFileSync(join(directory, 'package-lock.json'), text);
   writeFileSync(join(directory, 'package.json'), JSON.stringify(root));
-  const words = [
-    'ci',
-    '--ignore-scripts',
-    '--omit=dev',
-    '--no-audit',
-    '--no-fund',
-    ...NPM_RETRIES,
-    `--cache=${join(work, 'npm-cache')}`,
-  ];
-  await run('/usr/bin/npm', words, { ...options, work: directory });
-  rmSync(join(directory, 'node_modules/.package-lock.json'), { force: true });
-  moveInto(tree, NODE_MODULES, join(directory, 'node_modules'));
 }
 
 /**

@@ -2,7 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS, outputText, type ToolLimits } from '@vouchbox/protocol';
+import {
+  type Language,
+  LIBRARIES_FILE,
+  LIMIT_DEFAULTS,
+  outputText,
+  type RequestedLimits,
+  type ToolLimits,
+} from '@vouchbox/protocol';
 import { afterAll, beforeAll } from 'vitest';
 import type { PreflightOptions } from '../../classes/candidate.ts';
 import { openProvider } from '../../prove/preflight.ts';
@@ -29,9 +36,11 @@ export type Answer = (call: number, outcome: ToolOutcome) => void;
 
 export interface ToolRunOptions {
   readonly limits?: Partial<ToolLimits>;
-  readonly mem_mb?: number;
+  readonly more?: Partial<RequestedLimits>;
   /** By default it may call tools. */
   readonly hasTools?: boolean;
+  /** The archive of its libraries. */
+  readonly libraries?: Uint8Array;
   /** Answers a call. By default its arguments come back. */
   readonly tool?: (call: ToolCall, answer: Answer) => void;
 }
@@ -47,7 +56,7 @@ export function useToolCells() {
       const instance = join(dataDirectory, way.replaceAll(' ', '-'));
       const options = {
         packsDirectory: null,
-        workBytes: 16 * 1024 * 1024,
+        workBytes: 80 * 1024 * 1024,
         hostPostureSha256: null,
         instance,
         ...chosen,
@@ -61,43 +70,52 @@ export function useToolCells() {
     rmSync(dataDirectory, { recursive: true });
   });
 
-  async function run(way: Way, language: Language, code: string, options: ToolRunOptions = {}): Promise<ToolRun> {
-    const {
-      limits,
-      mem_mb,
-      hasTools = true,
-      tool = ({ call, ...rest }, answer) => answer(call, { result: rest.arguments }),
-    } = options;
-    await using cell = await opened(way).prepare({ language, runtime: null, hasTools });
-    const calls: ToolCall[] = [];
-    let answer: Answer = () => {};
-    const programTools: ProgramTools = {
-      limits: { ...LIMITS, ...limits },
-      begin(begun) {
-        answer = begun;
-      },
-      called(call) {
-        calls.push(call);
-        tool(call, answer);
-      },
-    };
-    const loaded = await cell.handOver({
-      language,
-      code,
-      stdin: null,
-      args: [],
-      env: {},
-      files: [],
-      outputs: [],
-      limits: { ...LIMIT_DEFAULTS, wall_seconds: 20, cpu_seconds: 20, ...(mem_mb !== undefined && { mem_mb }) },
-      ...(hasTools && { tools: programTools }),
-    });
-    const text = { stdout: '', stderr: '' };
-    const running = loaded.release((stream, records) => {
-      for (const record of records) text[stream] += outputText(record);
-    });
-    return { ...(await running.collect()), ...text, calls };
-  }
+  return { opened, run: (...words: RunWords) => runIn(opened, ...words) };
+}
 
-  return { opened, run };
+type RunWords = readonly [way: Way, language: Language, code: string, options?: ToolRunOptions];
+
+async function runIn(
+  opened: (way: Way) => Provider,
+  ...[way, language, code, options = {}]: RunWords
+): Promise<ToolRun> {
+  const {
+    limits,
+    more,
+    hasTools = true,
+    libraries,
+    tool = ({ call, ...rest }, answer) => answer(call, { result: rest.arguments }),
+  } = options;
+  await using cell = await opened(way).prepare({
+    ...{ language, runtime: null, hasTools },
+    hasLibraries: libraries !== undefined,
+  });
+  const calls: ToolCall[] = [];
+  let answer: Answer = () => {};
+  const programTools: ProgramTools = {
+    limits: { ...LIMITS, ...limits },
+    begin(begun) {
+      answer = begun;
+    },
+    called(call) {
+      calls.push(call);
+      tool(call, answer);
+    },
+  };
+  const loaded = await cell.handOver({
+    language,
+    code,
+    stdin: null,
+    args: [],
+    env: {},
+    files: libraries === undefined ? [] : [{ path: LIBRARIES_FILE, content: libraries }],
+    outputs: [],
+    limits: { ...LIMIT_DEFAULTS, wall_seconds: 20, cpu_seconds: 20, ...more },
+    ...(hasTools && { tools: programTools }),
+  });
+  const text = { stdout: '', stderr: '' };
+  const running = loaded.release((stream, records) => {
+    for (const record of records) text[stream] += outputText(record);
+  });
+  return { ...(await running.collect()), ...text, calls };
 }

@@ -43,7 +43,7 @@ describe.each(Object.keys(WAYS) as Way[])('in %s', (way) => {
   );
 
   it('another size of the heap loses no descriptor', async () => {
-    const { stdout, ending } = await run(way, 'node', ONCE.node, { mem_mb: 512 });
+    const { stdout, ending } = await run(way, 'node', ONCE.node, { more: { mem_mb: 512 } });
     expect({ stdout, ending }).toEqual({ stdout: '{"call":7,"result":{"text":"é"}}\n', ending: exited });
   });
 

@@ -1,0 +1,82 @@
+/** The archive of packages: every name and right that a cell gives back, the same for the same files, and nothing else. */
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { writeArchive } from './archive.ts';
+
+const LONG = `${'long'.repeat(30)}/${'näme'.repeat(30)}`;
+
+function scratch(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchbox-archive-test-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  mkdirSync(join(directory, 'root'));
+  return directory;
+}
+
+test('tar finds in it what was there', async () => {
+  const directory = scratch();
+  const root = join(directory, 'root');
+  mkdirSync(join(root, LONG), { recursive: true });
+  writeFileSync(join(root, LONG, 'deep.py'), 'deep');
+  writeFileSync(join(root, 'tool'), '#!/bin/sh\n');
+  chmodSync(join(root, 'tool'), 0o4755);
+  writeFileSync(join(root, 'large.bin'), Buffer.alloc(300_000, 'a'));
+  chmodSync(join(root, 'large.bin'), 0o600);
+  await writeArchive(root, join(directory, 'a.tar.gz'));
+  const out = join(directory, 'out');
+  mkdirSync(out);
+  execFileSync('tar', ['-xzf', join(directory, 'a.tar.gz'), '-C', out]);
+  expect(execFileSync('diff', ['-r', root, out], { encoding: 'utf8' })).toBe('');
+  const listed = execFileSync('tar', ['-tvzf', join(directory, 'a.tar.gz')], { encoding: 'utf8' });
+  expect(
+    listed
+      .split('\n')
+      .filter((line) => !line.startsWith('d'))
+      .map((line) => line.slice(0, 10)),
+  ).toEqual(['-rw-r--r--', '-rw-r--r--', '-rwxr-xr-x', '']);
+});
+
+test('the same files at other times are the same archive', async () => {
+  const archives = [];
+  for (const name of ['b', 'a']) {
+    const directory = scratch();
+    for (const file of name === 'a' ? ['x', 'y'] : ['y', 'x']) writeFileSync(join(directory, 'root', file), file);
+    execFileSync('touch', ['-d', `200${name === 'a' ? 1 : 2}-01-01`, join(directory, 'root', 'x')]);
+    await writeArchive(join(directory, 'root'), join(directory, 'a.tar.gz'));
+    archives.push(readFileSync(join(directory, 'a.tar.gz')));
+  }
+  expect(archives[0]).toEqual(archives[1]);
+});
+
+test.each([
+  ['nothing', () => {}, 'there are no packages'],
+  [
+    'a link',
+    (root: string) => symlinkSync('/etc/passwd', join(root, 'link')),
+    'link is neither a file nor a directory',
+  ],
+  [
+    'more than a cell takes',
+    (root: string) => {
+      execFileSync('truncate', ['-s', '512M', join(root, 'large')]);
+      writeFileSync(join(root, 'one'), '1');
+    },
+    'a cell takes 50000 and 536870912',
+  ],
+])('%s is no archive', async (_, plant, problem) => {
+  const directory = scratch();
+  plant(join(directory, 'root'));
+  await expect(writeArchive(join(directory, 'root'), join(directory, 'a.tar.gz'))).rejects.toThrow(problem);
+  expect(existsSync(join(directory, 'a.tar.gz'))).toBe(false);
+});

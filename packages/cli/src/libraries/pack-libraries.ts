@@ -1,0 +1,90 @@
+/**
+ * `vouchbox libraries`: puts packages of pip or npm, as a lock names them, into the archive that a cell unpacks before a
+ * program, and uploads it. Neither runs code of a package.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sha256Hex } from '@vouchbox/evidence';
+import { blobBytesMax } from '@vouchbox/protocol/vocabulary';
+import { checkRequirements, NPM_WORDS, plantLockfile, wheelWords } from '@vouchbox/server';
+import { CommandFailure } from '../failures/command-failure.ts';
+import { EXIT } from '../failures/exit-code.ts';
+import { UsageError } from '../failures/usage-error.ts';
+import { taken } from '../files/new-file.ts';
+import { type JsonOption, printResult } from '../terminal/print.ts';
+import { writeArchive } from './archive.ts';
+
+export interface PackLibrariesOptions extends JsonOption {
+  /** A hashed `requirements.txt`. */
+  readonly python?: string;
+  /** Of the interpreter in the cell; that of this host if left out. */
+  readonly pythonVersion?: string;
+  /** A `package-lock.json`. */
+  readonly node?: string;
+  /** Packages that something else put together. */
+  readonly directory?: string;
+  readonly output: string;
+}
+
+/** Writes the archive and prints its digest, by which a run names it once it is uploaded. */
+export async function packLibraries(options: PackLibrariesOptions): Promise<number> {
+  const { output } = options;
+  if (statSync(output, { throwIfNoEntry: false }) !== undefined) throw taken(output, '--output');
+  const scratch = mkdtempSync(join(tmpdir(), 'vouchbox-libraries-'));
+  try {
+    await writeArchive(installed(options, scratch), output);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  const bytes = readFileSync(output);
+  if (bytes.length > blobBytesMax) {
+    rmSync(output);
+    throw new CommandFailure(`the packed libraries have ${bytes.length} bytes; a service takes ${blobBytesMax}`);
+  }
+  const blob = `sha256:${sha256Hex(bytes)}`;
+  printResult(options, `${blob}\n`, { blob, size_bytes: bytes.length, output });
+  return EXIT.ok;
+}
+
+/** The directory of packages that the options name. */
+function installed({ python, pythonVersion, node, directory }: PackLibrariesOptions, scratch: string): string {
+  if ([python, node, directory].filter((given) => given !== undefined).length !== 1)
+    throw new UsageError('give one of --python, --node and --directory');
+  if (directory !== undefined) return directory;
+  return python === undefined ? nodeModules(node as string, scratch) : wheels(python, scratch, pythonVersion ?? null);
+}
+
+function wheels(file: string, scratch: string, version: string | null): string {
+  const requirements = join(scratch, 'requirements.txt');
+  checked(file, (text) => writeFileSync(requirements, checkRequirements(text)));
+  const target = join(scratch, 'packages');
+  run('python3', wheelWords(version, { target, file: requirements }), scratch);
+  return target;
+}
+
+function nodeModules(file: string, scratch: string): string {
+  const directory = join(scratch, 'npm');
+  mkdirSync(directory);
+  checked(file, (text) => plantLockfile(directory, text));
+  run('npm', [...NPM_WORDS, '--no-bin-links'], directory);
+  const modules = join(directory, 'node_modules');
+  rmSync(join(modules, '.package-lock.json'), { force: true });
+  return modules;
+}
+
+function checked(file: string, use: (text: string) => void): void {
+  try {
+    use(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${file}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Runs pip or npm with the caller's own settings for them. What they say goes to stderr. */
+function run(program: string, words: readonly string[], cwd: string): void {
+  const { status, signal, error } = spawnSync(program, words, { cwd, stdio: ['ignore', 2, 2] });
+  if (error !== undefined) throw new CommandFailure(`${program} cannot be run: ${error.message}`, { cause: error });
+  if (status !== 0) throw new CommandFailure(`${program} failed (${status ?? signal}); what it said is above`);
+}

@@ -1,0 +1,21 @@
+/** Libraries of a job's own: an input that the service adds, and that nothing but a cell unpacks. */
+import {
+  LIBRARIES_FILE,
+  type Libraries,
+  type RequestedSpec,
+  type SubmittedFile,
+  takesLibraries,
+} from '@vouchbox/protocol';
+import { refusal } from './refuse.ts';
+
+interface Program extends Pick<RequestedSpec, 'language'> {
+  readonly files: readonly SubmittedFile[];
+}
+
+/** The program with its libraries among the inputs, where its language has a path of modules. */
+export function withLibraries<Parsed extends Program>(program: Parsed, libraries: Libraries): Parsed {
+  const { language, files } = program;
+  if (!takesLibraries(language))
+    throw refusal('invalid_request', '/libraries', `must be left out: a program in ${language} takes none`);
+  return { ...program, files: [...files, { path: LIBRARIES_FILE, blob: libraries.blob }] };
+}

@@ -1,0 +1,33 @@
+/** Archives of libraries, written entry by entry, so that they may have what no packer writes. */
+import { gzipSync } from 'node:zlib';
+
+export interface ArchiveEntry {
+  readonly name: string;
+  readonly content?: string | Uint8Array;
+  /** The type of tar(5): a file if left out. */
+  readonly kind?: string;
+  readonly mode?: number;
+  /** What the header says of the size; that of the content if left out. */
+  readonly size?: number;
+  readonly target?: string;
+}
+
+const BLOCK = 512;
+
+/** One entry: its header, and its content in whole blocks. */
+export function entryBytes({ name, content = '', kind = '0', mode = 0o644, size, target = '' }: ArchiveEntry): Buffer {
+  const bytes = Buffer.from(content);
+  const header = Buffer.alloc(BLOCK);
+  header.write(name, 0, 100);
+  header.write(mode.toString(8).padStart(7, '0'), 100);
+  header.write((size ?? bytes.length).toString(8).padStart(11, '0'), 124);
+  header.write(`        ${kind}${target}`, 148);
+  header.write('ustar\0', 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return Buffer.concat([header, bytes, Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK)]);
+}
+
+export function archiveOf(entries: readonly ArchiveEntry[]): Buffer<ArrayBuffer> {
+  return Buffer.from(gzipSync(Buffer.concat([...entries.map(entryBytes), Buffer.alloc(2 * BLOCK)])));
+}

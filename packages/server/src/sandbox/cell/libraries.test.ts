@@ -1,0 +1,200 @@
+/** Libraries of a job's own: unpacked in its cell before the program, whichever way makes the cell, and whatever is in them. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { useToolCells, WAYS, type Way } from '../program/tools/tool-cells.fixture.ts';
+import { type ArchiveEntry, archiveOf, entryBytes } from './archive.fixture.ts';
+
+const { run } = useToolCells();
+const ALL = Object.keys(WAYS) as Way[];
+const CELLS = ALL.filter((way) => way !== 'a subprocess');
+
+type Given = 'python' | 'node';
+const runWith = (way: Way, language: Given, code: string, libraries: Uint8Array, more = {}) =>
+  run(way, language, code, { hasTools: false, libraries, more: { wall_seconds: 60, cpu_seconds: 60, ...more } });
+
+/** What a packer makes of a directory with these files. */
+function packed(files: Readonly<Record<string, string>>, options: readonly string[] = []): Buffer {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-libraries-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), content);
+  }
+  return execFileSync('tar', ['-cz', ...options, '-C', directory, '.'], { maxBuffer: 2 ** 26 });
+}
+
+/** A name as long as a component may be, which only further headers of an archive can hold. */
+const LONG = `${'long'.repeat(20)}/${'name'.repeat(20)}`;
+const PYTHON = {
+  'tiny/__init__.py': 'from . import part\nNAME = part.NAME\n',
+  'tiny/part.py': 'NAME = "tiny"\n',
+  'colorsys.py': 'NAME = "first"\n',
+  [`${LONG}/deep.py`]: '',
+};
+const NODE = {
+  'tiny/package.json': '{"name":"tiny","type":"module","exports":"./main.js"}',
+  'tiny/main.js': 'import { part } from "part"; export const name = "tiny " + part;',
+  'part/index.js': 'exports.part = "part";',
+  [`${LONG}/deep.js`]: '',
+};
+const SHOWN_BY_PYTHON = [
+  'import colorsys, os, subprocess, sys, tiny',
+  `print(tiny.NAME, colorsys.NAME, os.path.isfile(sys.path[0] + "/${LONG}/deep.py"))`,
+  'print(subprocess.run([sys.executable, "-c", "import tiny; print(tiny.NAME)"], capture_output=True, text=True).stdout, end="")',
+].join('\n');
+
+describe.each(ALL)('in %s', (way) => {
+  it.each(['gnu', 'posix', 'ustar'])('a Python program has them first on its path: %s', async (format) => {
+    const libraries = packed(PYTHON, [`--format=${format}`]);
+    const { stdout, stderr } = await runWith(way, 'python', SHOWN_BY_PYTHON, libraries);
+    expect([stdout, stderr]).toEqual(['tiny first True\ntiny\n', '']);
+  });
+
+  it('a Node program finds them, by import and by require, also from processes that it starts', async () => {
+    const libraries = packed(NODE);
+    const modules = 'import { name } from "tiny"; import part from "part"; console.log(name, part.part);';
+    const required =
+      'console.log(require("part").part, require("node:child_process").execFileSync(process.execPath, ["-p", "require(\'part\').part"], { encoding: "utf8" }).trim(), process.argv.length);';
+    expect(await runWith(way, 'node', modules, libraries)).toMatchObject({ stdout: 'tiny part part\n', stderr: '' });
+    expect(await runWith(way, 'node', required, libraries)).toMatchObject({ stdout: 'part part 2\n', stderr: '' });
+  });
+
+  it('a program with tools has both', async () => {
+    const libraries = packed(PYTHON);
+    const python = await run(way, 'python', 'import tiny; print(tiny.NAME, tools.f(a=1))', { libraries });
+    expect(python).toMatchObject({ stdout: "tiny {'a': 1}\n", stderr: '' });
+    const node = 'import { name } from "tiny"; import tools from "tools"; console.log(name, await tools.f({ a: 1 }));';
+    expect(await run(way, 'node', node, { libraries: packed(NODE) })).toMatchObject({
+      ...{ stdout: 'tiny part { a: 1 }\n', stderr: '' },
+    });
+  });
+});
+
+const TOO_MANY = Array.from({ length: 50_001 }, (_, n): ArchiveEntry => ({ name: `f${n}` }));
+const LARGE = 10 * 2 ** 20;
+const zeros = (count: number) =>
+  Array.from({ length: count }, (_, n): ArchiveEntry => ({ name: `f${n}`, content: Buffer.alloc(LARGE) }));
+const paxPath = (path: string) => {
+  const record = ` path=${path}\n`;
+  const length = record.length + String(record.length + 3).length;
+  return { name: 'header', kind: 'x', content: `${length}${record}` };
+};
+
+const UNFIT: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
+  'a path that leads out': [
+    archiveOf([{ name: '../../work/output/a' }]),
+    /'?"?\.\.\/\.\.\/work\/output\/a"?'? is not below/,
+  ],
+  'a path that leads out in the middle': [archiveOf([{ name: 'a/../../b' }]), /is not below/],
+  'an absolute path': [archiveOf([{ name: '/work/output/a' }]), /is not below/],
+  'an absolute path in a header of pax': [archiveOf([paxPath('/work/output/a'), { name: 'a' }]), /is not below/],
+  'a long name that leads out': [
+    archiveOf([{ name: 'long', kind: 'L', content: `${'../'.repeat(60)}work/output/a\0` }, { name: 'a' }]),
+    /is not below/,
+  ],
+  'a symbolic link': [archiveOf([{ name: 'a', kind: '2', target: '/work/output' }]), /"?'?a"?'? is neither a file nor/],
+  'a hard link': [archiveOf([{ name: 'a', kind: '1', target: '/etc/passwd' }]), /is neither a file nor/],
+  'a device': [archiveOf([{ name: 'a', kind: '3' }]), /is neither a file nor/],
+  'a pipe': [archiveOf([{ name: 'a', kind: '6' }]), /is neither a file nor/],
+  'a sparse file': [archiveOf([{ name: 'a', kind: 'S' }]), /is neither a file nor/],
+  'a name twice': [archiveOf([{ name: 'a' }, { name: './a' }]), /exist/i],
+  'a file that is a directory': [archiveOf([{ name: 'a' }, { name: 'a/b' }]), /exist|not a directory/i],
+  'more entries than may be': [archiveOf(TOO_MANY), /more than 50000 entries/],
+  'a size that no file has': [archiveOf([{ name: 'a', size: 8 * 2 ** 30 - 1 }]), /more than .* 536870912 bytes/],
+  'a name of a gigabyte': [archiveOf([{ name: 'a', kind: 'L', size: 2 ** 30 }]), /a name that is too long/],
+  'another size in a header of pax': [
+    archiveOf([{ name: 'header', kind: 'x', content: '12 size=999\n' }, { name: 'a' }]),
+    /a header that this service does not read/,
+  ],
+  'no archive': [Buffer.from('no archive'), /gzip|header/i],
+  'an archive in gzip of something else': [gzipSync(Buffer.alloc(4096, 'a')), /it is no tar archive/],
+  'an archive that ends early': [
+    gzipSync(entryBytes({ name: 'a', content: 'a'.repeat(1000) }).subarray(0, 600)),
+    /within/,
+  ],
+  'a stream that ends early': [archiveOf([{ name: 'a', content: 'abc' }]).subarray(0, 60), /end/i],
+};
+
+describe.each(['python', 'node'] as const)('a program in %s', (language) => {
+  const code = language === 'python' ? 'print("ran")' : 'console.log("ran")';
+
+  it.each(Object.entries(UNFIT))('does not begin with %s', { timeout: 60_000 }, async (_, [libraries, problem]) => {
+    const { stdout, stderr, ending } = await runWith('a forked cell', language, code, libraries);
+    expect(stderr).toMatch(/^The libraries cannot be unpacked: /);
+    expect(stderr).toMatch(problem);
+    expect([stdout, ending]).toMatchObject(['', { kind: 'exited', exit_code: 1 }]);
+  });
+
+  it.each(CELLS)(
+    'ends by the limit of its memory where it has less than they take: %s',
+    { timeout: 120_000 },
+    async (way) => {
+      const { stdout, ending } = await runWith(way, language, code, archiveOf(zeros(18)), { mem_mb: 160 });
+      expect([stdout, ending.kind]).toEqual(['', 'memory_limit']);
+    },
+  );
+
+  it('does not begin with more than 512 MiB, whatever its memory', { timeout: 120_000 }, async () => {
+    const more = { mem_mb: 1024, wall_seconds: 100, cpu_seconds: 100 };
+    const { stdout, stderr } = await runWith('a forked cell', language, code, archiveOf(zeros(52)), more);
+    expect([stdout, stderr]).toEqual(['', expect.stringMatching(/more than 50000 entries or 536870912 bytes/)]);
+  });
+
+  it('does not begin where the limits leave no time, or no file as large', async () => {
+    const { stdout, ending } = await runWith('a forked cell', language, code, archiveOf(zeros(20)), {
+      ...{ cpu_seconds: 0.02, mem_mb: 512 },
+    });
+    expect([stdout, ending.kind]).toEqual(['', 'cpu_limit']);
+    const small = await runWith('a forked cell', language, code, archiveOf(zeros(1)), { max_file_mb: 1 });
+    expect(small).toMatchObject({ stdout: '', stderr: expect.stringMatching(/cannot be unpacked: .*file too large/i) });
+  });
+
+  it.each(CELLS)('runs with as few processes as it may have: %s', async (way) => {
+    const { stdout, stderr } = await runWith(way, language, code, archiveOf([{ name: 'a' }]), { max_pids: 1 });
+    expect([stdout, stderr]).toEqual(['ran\n', '']);
+  });
+});
+
+it('an archive with the most that may be in it is unpacked', { timeout: 120_000 }, async () => {
+  const code = 'import os, sys; print(len(os.listdir(sys.path[0])))';
+  const libraries = archiveOf(TOO_MANY.slice(1));
+  expect(await runWith('a forked cell', 'python', code, libraries)).toMatchObject({ stdout: '50000\n', stderr: '' });
+});
+
+it('what an interpreter would run at its start does not run before the program', async () => {
+  const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
+  const libraries = packed({
+    'sitecustomize.py': ran,
+    'usercustomize.py': ran,
+    'a.pth': `import sys; ${ran}`,
+    'gzip.py': ran,
+  });
+  for (const way of ALL) {
+    const { stdout, stderr } = await runWith(way, 'python', 'print("ran")', libraries);
+    expect([stdout, stderr]).toEqual(['ran\n', '']);
+  }
+});
+
+it('programs may be executed that are among them, and nothing else gets a right', async () => {
+  const libraries = archiveOf([
+    { name: 'tool', content: '#!/bin/sh\nid -u\n', mode: 0o6755 },
+    { name: 'data', mode: 0o7644 },
+  ]);
+  const code =
+    'import os, subprocess, sys\nplace = sys.path[0]\nprint(subprocess.check_output([f"{place}/tool"], text=True), end="")\n' +
+    'print([oct(os.stat(f"{place}/{name}").st_mode & 0o7777) for name in ("tool", "data")])';
+  const { stdout, stderr } = await runWith('a forked cell', 'python', code, libraries);
+  expect([stdout, stderr]).toEqual(["1000\n['0o755', '0o644']\n", '']);
+});
+
+it('a cell of a job without libraries has no room for any', async () => {
+  const code = 'import os; print(os.listdir("/libraries"), os.access("/libraries", os.W_OK))';
+  for (const way of CELLS) {
+    const { stdout } = await run(way, 'python', code, { hasTools: false });
+    expect(stdout).toBe('[] False\n');
+  }
+});

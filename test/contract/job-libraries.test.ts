@@ -1,0 +1,188 @@
+/** Spec § Libraries: an archive that a job brings along, and that nothing but its cell unpacks. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sha256Hex } from '@vouchbox/evidence';
+import { LIBRARIES_FILE } from '@vouchbox/protocol';
+import { serviceVerify } from '@vouchbox/verifier/command';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { archiveOf } from '../../packages/server/src/sandbox/cell/archive.fixture.ts';
+import { vouchbox } from '../rig/command.ts';
+import { type Answer, type Tenant, useRig } from '../rig/rig.ts';
+
+const rig = useRig({ 'attestation-mode': 'on' });
+
+const PYTHON = archiveOf([
+  { name: 'tiny/__init__.py', content: 'class Point:\n    def __init__(self, x): self.x = x\nNAME = "tiny"\n' },
+]);
+const NODE = archiveOf([
+  { name: 'tiny/package.json', content: '{"exports":"./main.js"}' },
+  { name: 'tiny/main.js', content: 'exports.name = "tiny";' },
+]);
+const IMPORTS = { language: 'python', code: 'import tiny; print(tiny.NAME)' };
+const blobOf = (bytes: Uint8Array) => ({ blob: `sha256:${sha256Hex(bytes)}` });
+const uploaded = async (bytes: Uint8Array<ArrayBuffer>, { client }: Tenant = rig().alpha) => ({
+  blob: (await client.upload(bytes)).blob,
+});
+const codeOf = ({ status, json }: Answer): [number, string] => [status, json.error.code as string];
+const messageOf = ({ json }: Answer): string => json.error.message as string;
+
+describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
+  const own = useRig({ provider });
+  const given = async (bytes: Uint8Array<ArrayBuffer>) => await uploaded(bytes, own().alpha);
+
+  test('a program has its libraries, and its receipt their digest', {
+    tags: ['Libraries-1', 'Libraries-2'],
+  }, async () => {
+    const { result, detail } = await own().run({ ...IMPORTS, libraries: await given(PYTHON) });
+    expect(result.stdout).toBe('tiny\n');
+    expect(detail.requested_spec.files).toEqual([{ path: LIBRARIES_FILE, ...blobOf(PYTHON) }]);
+    expect(detail.receipt?.input_artifacts).toEqual([
+      { path: LIBRARIES_FILE, size_bytes: PYTHON.length, sha256: sha256Hex(PYTHON) },
+    ]);
+  });
+
+  test('so has one in JavaScript, and one in TypeScript', { tags: ['Submission-49a'] }, async () => {
+    const libraries = await given(NODE);
+    const code = 'import { name } from "tiny"; console.log(name);';
+    for (const language of ['node', 'typescript']) {
+      expect((await own().run({ language, code, libraries })).result.stdout).toBe('tiny\n');
+    }
+  });
+
+  test('each job has only its own, however quickly they come', { tags: ['Libraries-4'] }, async () => {
+    const libraries = await given(PYTHON);
+    const without = { language: 'python', code: 'try:\n    import tiny\nexcept ImportError: print("none")' };
+    const jobs = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? { ...IMPORTS, libraries } : without));
+    const ends = await Promise.all(jobs.map((job) => own().run(job)));
+    expect(ends.map(({ result }) => result.stdout)).toEqual(jobs.map((_, n) => (n % 2 === 0 ? 'tiny\n' : 'none\n')));
+  });
+
+  test('steps of a session may have them, and objects of theirs are kept', { tags: ['Libraries-3'] }, async () => {
+    const libraries = await given(PYTHON);
+    const session = await own().alpha.client.session('with-libraries', { language: 'python' });
+    const step = (code: string, more: object) => session.run({ language: 'python', code, ...more });
+    await step('import tiny; point = tiny.Point(3)', { libraries });
+    expect((await step('print(point.x, tiny.NAME)', { libraries })).stdout).toBe('3 tiny\n');
+    const without = await step('print(point.x)', {});
+    expect([without.moved, without.stderr]).toEqual([false, expect.stringContaining("No module named 'tiny'")]);
+    const modules = await own().alpha.client.session('with-modules', { language: 'node' });
+    const first = await modules.run({
+      ...{ language: 'node', libraries: await given(NODE) },
+      code: 'require("fs").writeFileSync("a", require("tiny").name);',
+    });
+    expect([first.moved, first.kept?.files]).toEqual([true, 2]);
+    const next = await modules.run('console.log(require("fs").readdirSync(".").join());');
+    expect(next.stdout).toBe('a,input,main.cjs,output\n');
+  });
+
+  test('what cannot be unpacked does not begin', { tags: ['Libraries-6'] }, async () => {
+    const bad = archiveOf([{ name: '../work/output/a', content: 'b' }]);
+    const { result, detail } = await own().run({ ...IMPORTS, libraries: await given(bad), outputs: ['output/**'] });
+    expect(result).toMatchObject({ stdout: '', exit_code: 1, artifacts: [] });
+    expect(result.stderr).toBe(
+      "The libraries cannot be unpacked: '../work/output/a' is not below the archive's root\n",
+    );
+    expect(detail.status).toBe('failed');
+  });
+});
+
+test('an archive that fills the memory ends its job, and no other', { tags: ['Libraries-3'] }, async () => {
+  const content = Buffer.alloc(15 * 2 ** 20);
+  const bomb = archiveOf(Array.from({ length: 10 }, (_, n) => ({ name: `f${n}`, content })));
+  const limits = { mem_mb: 64, wall_seconds: 60, cpu_seconds: 60 };
+  const [{ detail }, beside] = await Promise.all([
+    rig().run({ ...IMPORTS, libraries: await uploaded(bomb), limits }),
+    rig().run({ language: 'python', code: 'print(1)' }),
+  ]);
+  expect([detail.status, detail.terminal_reason, beside.result.stdout]).toEqual(['oom_killed', 'memory_limit', '1\n']);
+});
+
+test.each([
+  ['bash', [400, 'invalid_request'], 'a program in bash takes none'],
+  ['python', [422, 'blob_unavailable'], 'is not a blob of the tenant'],
+] as const)('%s: %j, %s', { tags: ['Libraries-1', 'Libraries-2'] }, async (language, refused, problem) => {
+  const before = await rig().jobCount();
+  const answer = await rig().post({ language, code: 'a', libraries: blobOf(Buffer.from(language)) });
+  expect(codeOf(answer)).toEqual(refused);
+  expect(messageOf(answer)).toMatch(new RegExp(`^/libraries(/blob)? .*${problem}`));
+  expect(await rig().jobCount()).toBe(before);
+});
+
+test('an archive of another tenant looks unknown', { tags: ['Libraries-2'] }, async () => {
+  const libraries = await uploaded(archiveOf([{ name: 'of-beta.py' }]), rig().beta);
+  expect(codeOf(await rig().post({ ...IMPORTS, libraries }))).toEqual([422, 'blob_unavailable']);
+});
+
+test.each([
+  ['build', { language: 'python', build: {} }],
+  ['interactor', { language: 'python', interactor: { language: 'python', code: 'b' } }],
+])('they do not stand beside %s', { tags: ['Libraries-1'] }, async (member, more) => {
+  const answer = await rig().post({ code: 'a', ...more, libraries: await uploaded(PYTHON) });
+  expect(codeOf(answer)).toEqual([400, 'invalid_request']);
+  expect(messageOf(answer)).toContain(`/${member} must be left out of a job with libraries`);
+});
+
+test.each([LIBRARIES_FILE, `${LIBRARIES_FILE}/a`])(
+  'no submission places a file at %s',
+  { tags: ['Libraries-2'] },
+  async (path) => {
+    const answer = await rig().post({ ...IMPORTS, files: [{ path, content_base64: '' }] });
+    expect(codeOf(answer)).toEqual([400, 'invalid_request']);
+    expect(messageOf(answer)).toContain('/files/0/path');
+  },
+);
+
+test.each([1, 'a', null, {}, { blob: 'a' }, { blob: blobOf(PYTHON).blob, more: 1 }])(
+  '%j names none',
+  async (libraries) => {
+    expect(codeOf(await rig().post({ ...IMPORTS, libraries }))).toEqual([400, 'invalid_request']);
+  },
+);
+
+test('the client takes what it uploaded', async () => {
+  const { client } = rig().alpha;
+  const { stdout } = await client.run(IMPORTS.code, { libraries: await client.upload(PYTHON) });
+  expect(stdout).toBe('tiny\n');
+});
+
+test('they are part of what an idempotency key stands for', async () => {
+  const send = (body: object, key: string) => rig().post(body, { headers: { 'idempotency-key': key } });
+  const libraries = await uploaded(PYTHON);
+  await send({ ...IMPORTS, libraries }, 'with');
+  expect((await send({ ...IMPORTS, libraries }, 'with')).headers.get('idempotency-replayed')).toBe('true');
+  expect((await send(IMPORTS, 'with')).json.error.code).toBe('idempotency_key_reused');
+  expect((await send({ ...IMPORTS, libraries: await uploaded(NODE) }, 'with')).json.error.code).toBe(
+    'idempotency_key_reused',
+  );
+});
+
+test('with the other files they have at most 64 MiB, as capabilities say', { tags: ['Libraries-7'] }, async () => {
+  const { client } = rig().alpha;
+  expect((await client.capabilities()).libraries).toEqual({
+    ...{ max_packed_bytes: 64 * 2 ** 20, max_bytes: 512 * 2 ** 20, max_entries: 50_000 },
+  });
+  const { blob } = await client.upload(new Uint8Array(64 * 2 ** 20 - PYTHON.length + 1));
+  const answer = await rig().post({
+    ...IMPORTS,
+    libraries: await uploaded(PYTHON),
+    files: [{ path: 'input/a', blob }],
+  });
+  expect(codeOf(answer)).toEqual([413, 'payload_too_large']);
+});
+
+test('an export has them, and is verified without the service', { tags: ['Libraries-2'] }, async () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-libraries-'));
+  onTestFinished(() => rmSync(scratch, { recursive: true }));
+  const { job_id } = await rig().run({ ...IMPORTS, libraries: await uploaded(PYTHON) });
+  const access = ['--url', rig().service.url, '--key', rig().alpha.key];
+  const exported = await vouchbox(['export', job_id, ...access], { cwd: scratch });
+  expect(exported).toMatchObject({ code: 0, stdout: `${job_id}\n` });
+  expect(readFileSync(join(scratch, job_id, LIBRARIES_FILE))).toEqual(PYTHON);
+  const pinned = join(scratch, 'pinned.pem');
+  expect(await vouchbox(['attestation-keys', 'export', '--output', pinned, '--data-dir', rig().dataDir])).toMatchObject(
+    { code: 0 },
+  );
+  const words = ['directory', join(scratch, job_id), '--public-key', pinned, '--tenant', 'alpha'];
+  expect(await serviceVerify(words)).toMatchObject({ exitCode: 0 });
+});

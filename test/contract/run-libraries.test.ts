@@ -1,0 +1,196 @@
+/** `vouchbox libraries` and `run --libraries`: locked packages of pip and npm in a program that has no network. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sha256Hex } from '@vouchbox/evidence';
+import { LIBRARIES_FILE } from '@vouchbox/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { vouchbox } from '../rig/command.ts';
+import { Rig, useRig } from '../rig/rig.ts';
+
+const rig = useRig({ 'attestation-mode': 'on' });
+let scratch: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-run-libraries-'));
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+/** pip and npm find what the tests made, and nothing else. */
+const settings = () => ({
+  ...{ PIP_NO_INDEX: '1', PIP_FIND_LINKS: scratch, PIP_DISABLE_PIP_VERSION_CHECK: '1' },
+  ...{ npm_config_cache: join(scratch, 'cache'), npm_config_offline: 'true', npm_config_update_notifier: 'false' },
+});
+const command = (...words: string[]) =>
+  vouchbox(words, {
+    cwd: scratch,
+    env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key, ...settings() },
+  });
+const plant = (name: string, text: string) => writeFileSync(join(scratch, name), text);
+
+/** The smallest wheel. */
+const MAKE_WHEEL = `
+import hashlib, zipfile
+info = 'tiny-1.0.dist-info'
+files = {
+    'tiny.py': 'NAME = "tiny"\\n',
+    f'{info}/METADATA': 'Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n',
+    f'{info}/WHEEL': 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
+}
+files[f'{info}/RECORD'] = ''.join(f'{name},,\\n' for name in [*files, f'{info}/RECORD'])
+with zipfile.ZipFile('tiny-1.0-py3-none-any.whl', 'w') as wheel:
+    for name, text in files.items():
+        wheel.writestr(name, text)
+print(hashlib.sha256(open('tiny-1.0-py3-none-any.whl', 'rb').read()).hexdigest(), end='')
+`;
+
+describe('wheels', () => {
+  let digest: string;
+  beforeAll(() => {
+    digest = execFileSync('python3', ['-c', MAKE_WHEEL], { cwd: scratch, encoding: 'utf8' });
+  });
+
+  test('are packed by their lock, and a program has them, by file and by digest', async () => {
+    plant('requirements.txt', `tiny==1.0 --hash=sha256:${digest}\n`);
+    plant('a.py', 'import tiny; print(tiny.NAME)');
+    const packed = await command('libraries', 'pack', '--python', 'requirements.txt', '--output', 'python.tar.gz');
+    const blob = `sha256:${sha256Hex(readFileSync(join(scratch, 'python.tar.gz')))}`;
+    expect(packed).toMatchObject({ code: 0, stdout: `${blob}\n` });
+    const early = await command('run', 'a.py', '--libraries', blob);
+    expect([early.code, early.stderr]).toEqual([125, expect.stringContaining('--libraries is not a blob')]);
+    const ran = await command('run', 'a.py', '--libraries', 'python.tar.gz');
+    expect(ran).toMatchObject({ code: 0, stdout: 'tiny\n', stderr: '' });
+    expect(await command('libraries', 'upload', 'python.tar.gz')).toMatchObject({ code: 0, stdout: `${blob}\n` });
+    expect(await command('run', 'a.py', '--libraries', blob)).toMatchObject({ code: 0, stdout: 'tiny\n', stderr: '' });
+    const again = await command('libraries', 'pack', '--python', 'requirements.txt', '--output', 'python.tar.gz');
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('python.tar.gz exists already')]);
+  });
+
+  test.each([
+    ['with another digest', `tiny==1.0 --hash=sha256:${'a'.repeat(64)}\n`, 'python3 failed'],
+    ['without one', 'tiny==1.0\n', '"tiny==1.0" is not NAME==VERSION with --hash'],
+    ['by an option that would build one', '--no-binary=:all:\n', 'is not NAME==VERSION with --hash'],
+  ])('%s are not packed', async (_, text, problem) => {
+    plant('wrong.txt', text);
+    const { code, stderr, stdout } = await command(
+      'libraries',
+      'pack',
+      '--python',
+      'wrong.txt',
+      '--output',
+      'wrong.tar.gz',
+    );
+    expect([code === 0, stdout, stderr]).toEqual([false, '', expect.stringContaining(problem)]);
+    expect(readdirSync(scratch)).not.toContain('wrong.tar.gz');
+  });
+});
+
+describe('packages of npm', () => {
+  let integrity: string;
+  beforeAll(() => {
+    const source = join(scratch, 'source');
+    mkdirSync(source);
+    const scripts = { preinstall: `touch ${join(scratch, 'ran')}`, postinstall: `touch ${join(scratch, 'ran')}` };
+    writeFileSync(
+      join(source, 'package.json'),
+      JSON.stringify({ name: 'tiny', version: '1.0.0', main: 'main.js', bin: 'main.js', scripts }),
+    );
+    writeFileSync(join(source, 'main.js'), 'exports.name = "tiny";');
+    const env = { ...process.env, ...settings() };
+    const [made] = JSON.parse(
+      execFileSync('npm', ['pack', '--json', '--ignore-scripts', source], { cwd: scratch, env, encoding: 'utf8' }),
+    ) as { readonly integrity: string }[];
+    integrity = made?.integrity as string;
+    execFileSync('npm', ['cache', 'add', join(scratch, 'tiny-1.0.0.tgz')], { cwd: scratch, env });
+  });
+
+  const lock = (sum: string) =>
+    JSON.stringify({
+      ...{ name: 'a', version: '1.0.0', lockfileVersion: 3 },
+      packages: {
+        '': { name: 'a', version: '1.0.0', dependencies: { tiny: '1.0.0' } },
+        'node_modules/tiny': {
+          version: '1.0.0',
+          resolved: 'https://registry.npmjs.org/tiny/-/tiny-1.0.0.tgz',
+          integrity: sum,
+          hasInstallScript: true,
+          bin: { tiny: 'main.js' },
+        },
+      },
+    });
+
+  test('are packed by their lock, none of their scripts runs, and a program has them', async () => {
+    plant('package-lock.json', lock(integrity));
+    plant('a.mjs', 'import tiny from "tiny"; console.log(tiny.name);');
+    const packed = await command(
+      'libraries',
+      'pack',
+      '--node',
+      'package-lock.json',
+      '--output',
+      'node.tar.gz',
+      '--json',
+    );
+    expect([packed.stderr, packed.code]).toEqual([expect.any(String), 0]);
+    expect(JSON.parse(packed.stdout)).toEqual({
+      blob: `sha256:${sha256Hex(readFileSync(join(scratch, 'node.tar.gz')))}`,
+      size_bytes: expect.any(Number),
+      output: 'node.tar.gz',
+    });
+    expect(readdirSync(scratch)).not.toContain('ran');
+    const listed = execFileSync('tar', ['-tzf', 'node.tar.gz'], { cwd: scratch, encoding: 'utf8' });
+    expect(listed).toBe('tiny/\ntiny/main.js\ntiny/package.json\n');
+    const ran = await command('run', 'a.mjs', '--libraries', 'node.tar.gz');
+    expect(ran).toMatchObject({ code: 0, stdout: 'tiny\n', stderr: '' });
+  });
+
+  test('with another digest are not packed', async () => {
+    plant('package-lock.json', lock(`sha512-${'A'.repeat(86)}==`));
+    const { code, stdout } = await command(
+      'libraries',
+      'pack',
+      '--node',
+      'package-lock.json',
+      '--output',
+      'wrong.tar.gz',
+    );
+    expect([code === 0, stdout]).toEqual([false, '']);
+    expect(readdirSync(scratch)).not.toContain('wrong.tar.gz');
+  });
+});
+
+test('a directory is packed as it is', async () => {
+  mkdirSync(join(scratch, 'own'));
+  plant('own/own.py', 'NAME = "own"\n');
+  plant('own.py', 'import own; print(own.NAME)');
+  expect(await command('libraries', 'pack', '--directory', 'own', '--output', 'own.tar.gz')).toMatchObject({
+    code: 0,
+  });
+  expect(await command('run', 'own.py', '--libraries', 'own.tar.gz')).toMatchObject({ code: 0, stdout: 'own\n' });
+  const both = await command('libraries', 'pack', '--directory', 'a', '--node', 'b', '--output', 'c');
+  expect([both.code, both.stderr]).toEqual([
+    2,
+    expect.stringContaining('give one of --python, --node and --directory'),
+  ]);
+  const missing = await command('run', 'own.py', '--libraries', 'missing.tar.gz');
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('missing.tar.gz is neither sha256')]);
+});
+
+test('another service gets the libraries of an exported job, and does the same', async () => {
+  const other = await Rig.start({ 'attestation-mode': 'on' });
+  try {
+    mkdirSync(join(scratch, 'shared'));
+    plant('shared/shared.py', 'NAME = "shared"\n');
+    plant('b.py', 'import shared; print(shared.NAME)');
+    await command('libraries', 'pack', '--directory', 'shared', '--output', 'shared.tar.gz');
+    const ran = await command('run', 'b.py', '--libraries', 'shared.tar.gz', '--json');
+    const { job_id } = JSON.parse(ran.stdout) as { readonly job_id: string };
+    expect(await command('export', job_id)).toMatchObject({ code: 0 });
+    const words = ['reproduce', job_id, '--output', 'again', '--url', other.service.url, '--key', other.alpha.key];
+    const report = await vouchbox(words, { cwd: scratch });
+    expect([report.code, report.stderr]).toEqual([0, expect.any(String)]);
+    expect(readFileSync(join(scratch, 'again', LIBRARIES_FILE))).toEqual(readFileSync(join(scratch, 'shared.tar.gz')));
+  } finally {
+    expect(await other.stop()).toEqual([]);
+  }
+});
