@@ -121,6 +121,18 @@ describe('with a running service', () => {
     expect(readdirSync(cwd)).toContain('copy.db');
   });
 
+  test('a command takes the service of the directory that it is in, whatever else runs', async () => {
+    const host = ownHost();
+    const cwd = emptyDirectory();
+    await using own = host(['serve'], { cwd, env: SERVING });
+    await using other = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: emptyDirectory() } });
+    await Promise.all([own.shows(/listening on/), other.shows(/listening on/)]);
+    await using made = host(['keys', 'create', '--tenant', 'acme', '--principal', 'ci'], { cwd });
+    expect(await made.ended()).toMatchObject({ code: 0 });
+    await using listed = host(['keys', 'list', '--data-dir', join(cwd, 'data')], { cwd: scratch });
+    expect((await listed.ended()).stdout).toContain('acme');
+  });
+
   test('a command asks which service if two run', async () => {
     const host = ownHost();
     const [one, two] = [emptyDirectory(), emptyDirectory()];

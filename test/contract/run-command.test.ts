@@ -293,6 +293,15 @@ describe('vouchbox run', () => {
     );
   });
 
+  test('says in one line where a service of its own has no place', async () => {
+    const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: join(scratch, 'absent') };
+    const { code, stderr } = await vouchbox(['run', program('i.py', '')], { cwd: scratch, env });
+    expect([code, stderr]).toEqual([
+      125,
+      expect.stringMatching(/^vouchbox: nothing can be stored in .*absent, which TMPDIR names: .*\n$/),
+    ]);
+  });
+
   test('starts its own service if none is named, and leaves nothing of it', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: scratch };
     const words = ['run', program('i.py', 'print("own")')];
@@ -381,6 +390,6 @@ describe('vouchbox jobs', () => {
   test('needs a service and an existing job', async () => {
     expect((await vouchbox(['jobs', 'list'])).code).toBe(2);
     const { code, stderr } = await vouchbox(['jobs', 'show', 'job_1'], toService());
-    expect([code, stderr.includes('job_not_found')]).toEqual([1, true]);
+    expect([code, stderr.includes('job_not_found')]).toEqual([125, true]);
   });
 });

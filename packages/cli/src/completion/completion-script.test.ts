@@ -60,6 +60,7 @@ describe.each(['bash', 'fish'] as const)('%s completes', (shell) => {
     ['languages', ['run', 'a.py', '--language', 'py'], ['python']],
     ['classes, also after other options', ['run', '--raw', '--minimum-isolation', 'hard'], ['hardware-vm']],
     ['shells', ['completion', 'z'], ['zsh']],
+    ['interfaces of others', ['adapter', 'ju'], ['judge0']],
   ];
   test.skipIf(!hasShell(shell)).each(cases)('%s', (_what, words, expected) => {
     expect(offers(words).toSorted()).toEqual(expected.toSorted());

@@ -61,15 +61,16 @@ async function locate(options: DataOptions): Promise<Config> {
   return settingsOf(options, only);
 }
 
-/** The services that run, and the one whose data is in the default place. */
+/** The service whose data is in the default place, if it runs; else those that run, and that one. */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
     const shown = withoutPassword(given.databaseUrl);
     const served = running.filter(({ databaseUrl }) => databaseUrl === shown);
     return served.length === 0 ? [given] : served;
   }
-  const isRunning = running.some(({ dataDir }) => isSame(dataDir, given.dataDir));
-  return isRunning || !holdsData(given.dataDir) ? running : [...running, given];
+  const own = running.find(({ dataDir }) => isSame(dataDir, given.dataDir));
+  if (own !== undefined) return [own];
+  return holdsData(given.dataDir) ? [...running, given] : running;
 }
 
 function isNamed({ dataDir }: DataOptions): boolean {
