@@ -92,6 +92,9 @@ others used. An emulated host then had a fifth of a core: to start one and load 
 | the image, which Podman builds of Debian's packages alone, on Debian's Node 18: the service from its root, with the rights of \`compose.yaml\` | every job as it should in both classes, stopped, nothing left |
 | an ordinary user's Podman 4.3.1 with nothing but the image's name, as root and as the image's user | the start ends with \`cannot unshare namespaces\` and \`cannot mount …/proc\`, and names docs/operating/containers.md |
 | the same Podman by the command of that page, without a network: it gives users no \`/dev/net/tun\` here | ready; a key made by \`podman exec\`; a program heard; one ended when it took too much memory; stopped with 0 |
+| Docker 20.10 with nothing but the image's name | the start ends with control groups that are read-only, and names that page |
+| the same Docker with the rights of \`compose.user.yaml\`, by \`docker run\`: Compose 1.29 refuses \`systempaths\` | ready; a key made by \`docker exec\`; a program heard; one ended when it took too much memory; stopped with 0 |
+| the same with Docker's init | the start ends with \`cannot lay over …/usr\`: that init is a mount below \`/usr\` |
 | three of twenty thousand users at the same time, as \`many-users\` makes them | each heard, in 19 s |
 | two commands of an ordinary user with Debian's nodejs and npm: \`npm install\` of the packages, \`npx vouchbox run a.py\` | it says that its Node lacks libatomic1; with that package heard, 31 s after the first command |
 | the whole tutorial, by a fresh account, from an empty folder | every line as it is there, in 180 s |`;
