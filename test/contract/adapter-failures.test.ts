@@ -99,7 +99,7 @@ test('a key that the service refuses is not the caller’s error, and is shown t
   expect((await answer.text()) + lines.join()).not.toContain('secret-key');
 });
 
-test('a program runs in the pack of its language, and its version is asked there', async () => {
+test('the version of a language is asked in the pack that runs its programs', async () => {
   const answers = { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED };
   const { post, service } = await adapterOf('piston', answers, { runtimes: { python: 'python-data' } });
   await post('/api/v2/execute', REQUESTS[0]?.[2]);

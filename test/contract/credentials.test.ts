@@ -167,7 +167,7 @@ describe('AUTH-04 a token that names the place of its key', { tags: ['AUTH-04'] 
   });
 });
 
-describe('AUTH-07 for a foreign job the store is asked what it is asked for an unknown one:', {
+describe('AUTH-07 the store gets the same queries for a foreign job as for an unknown one:', {
   tags: ['AUTH-07'],
 }, () => {
   const asks = vi.spyOn(Channel.prototype, 'call');

@@ -98,7 +98,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(results[1]?.kept?.not_kept).toEqual([{ kind: 'file', name: 'pipe', reason }]);
   });
 
-  test('a heap of another size, arguments and a traceback are those of the program', async () => {
+  test('a step has its own heap size and arguments, and its traceback tells it from earlier steps', async () => {
     const { session } = await steps(['globalThis.a = 1'], 'node', own());
     const code = 'console.log(a, process.argv.slice(2), require.main === module, __filename.endsWith("/main.cjs"))';
     const ran = await session.run(code, { limits: { mem_mb: 400 }, args: ['b'] });
@@ -247,7 +247,7 @@ describe('a session', () => {
     ]);
   });
 
-  test('answers a submission that is sent again with its first step', { tags: ['Sessions-9'] }, async () => {
+  test('makes one step of a submission that is sent twice', { tags: ['Sessions-9'] }, async () => {
     const body = step(fresh(), null);
     const send = () => rig().post(body, { headers: { 'Idempotency-Key': body.session?.name ?? '' } });
     const [one, two] = [await send(), await send()];

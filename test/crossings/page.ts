@@ -45,9 +45,9 @@ export function pageOf({ outcomes, day, seconds, processors }: WholeRun): string
 
 const HEAD = `# Where features meet places
 
-\`npm run crossings\` writes this page. A row is a feature of a job, a column is a place where a job can be met. Each cell runs
-the scenario of its row through the driver of its column, on the real service and with real cells, and compares what is seen
-there with what must be seen, which is the same for all places. The record of each job is then verified: its chain, its
+\`npm run crossings\` writes this page. A row is a feature of a job, a column is a place where a job can be met. Each cell of the
+table runs the scenario of its row through the driver of its column, on the real service with real sandboxes. What is seen
+there must be what the scenario demands, at every place alike. The record of each job is then verified: its chain, its
 receipt, its signature against the pinned key, and its place in the log; of two rows also its promise and the canary beside
 it. \`✓\` held, \`**✗**\` did not; a number leads to a sentence below: why the two cannot meet, or, after \`✓\`, what cannot be
 seen there. \`test/crossings\` has the scenarios and the drivers. \`npm test\` tries every feature over HTTP and one more at each

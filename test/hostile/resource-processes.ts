@@ -140,8 +140,7 @@ export const processLimitCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-20',
-    title:
-      "a program that kills gVisor's own kernel by its limits fails the runtime, or exceeds its limit, and never just fails",
+    title: "a program that brings gVisor's own kernel down at a limit is reported as memory_limit or runtime_failed",
     holds: 'how a program ended is reported by process 1 and by counters; an end that was not observed is an error',
     classes: ['gvisor'],
     attack: { program: 'fork-bomb.py', limits: { max_pids: 256, mem_mb: 64 } },

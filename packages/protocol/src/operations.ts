@@ -232,7 +232,7 @@ export const OPERATIONS = {
     tag: 'service',
     summary: 'Read what this service can run, and within which bounds.',
     description:
-      'They change seldom: with `If-None-Match` and the `ETag` of those that you have, they are sent only if they did.',
+      'The answer changes seldom: ask with its `ETag` in `If-None-Match`, and it is sent again only if it changed.',
     access: 'service:read',
     answers: {
       200: { ...json('Languages, isolation, limits, packs and features.', Capabilities), headers: ['ETag'] },

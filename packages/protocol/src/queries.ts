@@ -145,7 +145,7 @@ export const StreamQuery = Type.Object({
     }),
   ),
   after,
-  include: lastParts('What a last frame is to have once the job ended; without it, there is none.'),
+  include: lastParts('What the last frame has, once the job ended; if this is left out, no last frame comes.'),
 });
 export type StreamQuery = Static<typeof StreamQuery>;
 

@@ -31,7 +31,7 @@ export async function withAdapter<Result>(
 /** Sentences that hold for each of them. */
 export const NOT_IN_THEIR_INTERFACE = {
   env: (name: string) => `A request of ${name} has no variables.`,
-  session: (name: string) => `A request of ${name} begins with nothing of an earlier one.`,
+  session: (name: string) => `A request of ${name} cannot go on from an earlier one.`,
   tools: (name: string) => `A request of ${name} names no tools, and nobody answers while it runs.`,
   labels: (name: string) => `A request of ${name} has no labels.`,
   reproducible: (name: string) => `A request of ${name} has no word for a fixed hash seed.`,

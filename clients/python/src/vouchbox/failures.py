@@ -106,7 +106,7 @@ class InputUnavailable(ServiceFailure):
 
 
 class DigestMismatch(ServiceFailure):
-    """The body has another digest than its address."""
+    """The address names the digest of another body."""
 
 
 class RouteNotFound(ServiceFailure):
@@ -136,7 +136,7 @@ class PromiseUnavailable(ServiceFailure):
 class NotPromised(ServiceFailure):
     """The job was accepted without a promise."""
 class CanaryNotFound(ServiceFailure):
-    """What was signed of the job names no canary that is still kept."""
+    """The job names no canary, or one that is no longer kept."""
 
 
 class SigningKeyUnknown(ServiceFailure):
@@ -224,7 +224,7 @@ class QueueFull(ServiceFailure):
 
 
 class CapacityExhausted(ServiceFailure):
-    """The service holds as many of these as it may."""
+    """The service has no capacity for this at present."""
 
 
 class StoreUnavailable(ServiceFailure):

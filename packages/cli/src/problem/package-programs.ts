@@ -55,7 +55,7 @@ async function readProgram(tree: ProblemTree, name: string, files: readonly stri
   if (source === undefined || language === undefined) {
     throw new UsageError(`${name} is in a language that validators cannot have here: give Python, C or C++`);
   }
-  if (sources.length > 1) throw new UsageError(`${name} has several sources, and a validator is one here`);
+  if (sources.length > 1) throw new UsageError(`${name} has several source files; a validator must be one file`);
   const code = await withHeaders(tree, source, new Set());
   if (code.length > codeMax) throw new UsageError(`${name} is longer than a program can be`);
   return { name, language, code };

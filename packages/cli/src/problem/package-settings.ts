@@ -109,7 +109,7 @@ async function readLimits(tree: ProblemTree, given: Settings) {
   const seconds = given.number('time_limit') ?? (await olderTimeLimit(tree));
   const memory = given.number('memory');
   const limits: Partial<Record<LimitName, number>> = {
-    // The wall clock guards against programs that sleep: a busy host must not let it end one that has processor time left.
+    // The wall clock guards against programs that sleep. On a busy host it must not end one that has processor time left.
     ...(seconds !== undefined && { cpu_seconds: seconds, wall_seconds: Math.max(10, Math.ceil(3 * seconds + 2)) }),
     ...(memory !== undefined && { mem_mb: Math.ceil(memory) }),
   };

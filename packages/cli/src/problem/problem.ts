@@ -12,7 +12,7 @@ export interface Problem {
   /** What each program talks with, and what judges it in place of a checker. */
   readonly interactor: Checker | null;
   readonly inputValidators: readonly PackageProgram[];
-  /** What they are told of each test, by its name. */
+  /** The arguments that the validators get for each test, by the test's name. */
   readonly inputFlags: ReadonlyMap<string, readonly string[]>;
   /** What it asks for each program; who grades may ask otherwise. */
   readonly limits: Readonly<Partial<Record<LimitName, number>>>;

@@ -15,7 +15,7 @@ export async function canaryOfJob(key: JobKey, options: AttestationOptions): Pro
   const named = predicate === null ? null : canaryNamedIn(predicate);
   const found = named === null ? null : await keptCanary(named.jobId, options);
   if (found === null || found.sha256 !== named?.sha256)
-    throw new ServiceError('canary_not_found', 'What was signed of the job names no canary that is still kept.');
+    throw new ServiceError('canary_not_found', 'The job names no canary, or one that is no longer kept.');
   return found;
 }
 

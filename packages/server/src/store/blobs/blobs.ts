@@ -40,7 +40,7 @@ export interface Room {
 
 export interface UnusedBlobs {
   /**
-   * Whole blobs are removed if no job has named them since, and no job that has not ended names them. Those that are large
+   * Whole blobs are removed if no job has named them since, and every job that names them has ended. Those that are large
    * outputs of a job stay.
    */
   readonly unusedSince: string;

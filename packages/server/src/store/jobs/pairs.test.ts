@@ -106,7 +106,7 @@ test('cancelling either ends both that wait, and marks both that run', { tags: [
   }
 });
 
-test('a pair whose other job has ended alone is chosen without it', { tags: ['Interaction-5'] }, async () => {
+test('if one job of a pair has ended, the other is chosen alone', { tags: ['Interaction-5'] }, async () => {
   const input = pair();
   await store.admit(input);
   await store.finish(finishOf(peerOf(input), { status: 'error', terminal_reason: 'internal_error' }));

@@ -49,7 +49,7 @@ describe('an ordinary user', () => {
     expect(right?.fix).toMatch(fix);
   });
 
-  it('learns everything at once without which there are no cells', () => {
+  it('learns at once of everything that cells need and the host lacks', () => {
     const refusals = ['user.max_user_namespaces=15000', 'kernel.apparmor_restrict_unprivileged_userns=0'];
     expect(missingRights({ ...ALLOWED, refusals, isBuilt: false }).map(({ fix }) => fix)).toEqual([
       'as root: sysctl -w user.max_user_namespaces=15000',

@@ -23,7 +23,7 @@ const LAST_LINES_MAX = 12;
  * for their alternatives there.
  */
 const DOCUMENTATION = ['bug/*', 'doc/*', 'doc-base/*', 'info/*', 'lintian/*', 'locale/*', 'man/*/*'];
-/** bash waits for most languages, and its programs use perl. Node is the service's own. */
+/** bash runs the launcher of most languages, and programs in bash use perl. Node is the service's own. */
 const ALWAYS = ['perl-base', 'bash'];
 
 export interface BootstrapOptions {
