@@ -1,0 +1,130 @@
+/** Every view by keyboard alone, at three widths, in the light and in the dark; nothing that axe finds, nothing wider than the window. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { attestedJob, exportOf } from '../../packages/verifier/test/attested-job.ts';
+import { accessibilityProblems, type Browser, openBrowser, openPage, type WatchedPage } from '../rig/browser.ts';
+import { useRig } from '../rig/rig.ts';
+import { openDashboard, openFolds } from './open-dashboard.ts';
+import { giveExport, giveKey, verdictOf, verifyPage } from './verify-page.ts';
+
+const LOOKS = [360, 768, 1280].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ colorScheme, viewport: { width, height: 800 } })),
+);
+
+const rig = useRig({ 'attestation-mode': 'on' });
+const signed = attestedJob({ inputs: { 'input/a.txt': 'a' }, outputs: { 'output/b.txt': 'b' } });
+let browser: Browser;
+let job_id: string;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  const code =
+    "import sys\nprint('\\x1b[31mred\\x1b[0m')\nprint('a warning', file=sys.stderr)\nopen('output/a', 'w').write('a')";
+  ({ job_id } = await rig().run({
+    language: 'python',
+    code,
+    outputs: ['output/**', 'output/absent'],
+    labels: ['seen'],
+  }));
+});
+afterAll(() => browser.close());
+
+/** More steps than any view has. */
+const stepsMax = 400;
+
+/**
+ * Walks round the page with Tab, from where a click was to the end and from the start on. What it does not reach, and what does not show that it has the focus,
+ * or lies beside the window then.
+ */
+async function walk({ page }: WatchedPage): Promise<{ missed: string[]; unseen: string[] }> {
+  const unseen: string[] = [];
+  for (let step = 0; step < stepsMax; step++) {
+    await page.keyboard.press('Tab');
+    const found = await page.evaluate(() => {
+      const at = document.activeElement;
+      if (at === null || at === document.body) return 'outside';
+      if (at.hasAttribute('data-walked')) return 'round';
+      at.setAttribute('data-walked', '');
+      const { left, right, top, bottom } = at.getBoundingClientRect();
+      const isInside = left < innerWidth && right > 0 && bottom > 0 && top < innerHeight;
+      // A ring may be drawn around what a field, a switch or an editor stands in.
+      const around = [
+        at,
+        at.parentElement,
+        at.parentElement?.parentElement,
+        at.parentElement?.parentElement?.parentElement,
+      ];
+      const isMarked = around.some((one) => {
+        if (!one) return false;
+        const { outlineStyle, boxShadow } = getComputedStyle(one);
+        return outlineStyle !== 'none' || boxShadow !== 'none';
+      });
+      return { html: at.outerHTML.slice(0, 120), isSeen: isInside && isMarked };
+    });
+    if (found === 'round') break;
+    if (found !== 'outside' && !found.isSeen) unseen.push(found.html);
+  }
+  const missed = await page.evaluate(() => {
+    const usable = 'a[href], button, input:not([type=radio]), select, textarea, summary, [tabindex="0"]';
+    return [...document.querySelectorAll<HTMLElement>(usable)]
+      .filter((one) => one.checkVisibility() && !one.matches(':disabled, [tabindex="-1"], [data-walked]'))
+      .map((one) => one.outerHTML.slice(0, 120));
+  });
+  return { missed, unseen };
+}
+
+async function expectUsable(opened: WatchedPage): Promise<void> {
+  expect(await accessibilityProblems(opened.page)).toEqual([]);
+  const excess = await opened.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect(excess).toBeLessThanOrEqual(0);
+  // In an editor Tab indents, until Escape: `log.test.ts` leaves it.
+  if ((await opened.page.locator('.cm-content').count()) === 0)
+    expect(await walk(opened)).toEqual({ missed: [], unseen: [] });
+  expect(opened.troubles).toEqual([]);
+}
+
+describe.for(LOOKS)('$viewport.width pixels wide, $colorScheme:', (look) => {
+  test.for(['/jobs', '/gradings', '/playground', '/status', '/service', '/key', 'job'])(
+    'the view %s of the dashboard',
+    async (name) => {
+      const view = name === 'job' ? `/jobs/${job_id}` : name;
+      await using opened = await openDashboard(browser, { url: rig().service.url, view }, look);
+      const { page } = opened;
+      // The sign-in has a heading too, so the test waits for the frame first, and then for the view in it.
+      await page.getByText('Service ready').waitFor();
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      if (name === '/jobs') await page.getByRole('link', { name: job_id }).waitFor();
+      if (name === '/playground') await page.locator('.cm-content').waitFor();
+      if (name === 'job') {
+        await page.getByRole('heading', { name: 'Violations' }).waitFor();
+        await openFolds(page);
+        await page.getByText('The record is whole').waitFor();
+      }
+      await expectUsable(opened);
+    },
+  );
+
+  test('the sign-in', async () => {
+    await using opened = await openDashboard(browser, { url: rig().service.url }, { ...look, key: null });
+    await opened.page.getByLabel('API key').waitFor();
+    await expectUsable(opened);
+  });
+
+  test('the page that verifies, before an export and with one', async () => {
+    await using opened = await openPage(browser, verifyPage.href, look);
+    await expectUsable(opened);
+    await giveKey(opened.page, signed.key.publicKeyPem);
+    await giveExport(opened.page, exportOf(signed));
+    await verdictOf(opened.page, 'good');
+    await opened.page.evaluate(() => {
+      for (const one of document.querySelectorAll('[data-walked]')) one.removeAttribute('data-walked');
+      (document.activeElement as HTMLElement | null)?.blur();
+    });
+    await expectUsable(opened);
+  });
+
+  test.for(['', '/tutorial.html'])('the documents, at /docs%s', async (path) => {
+    await using opened = await openPage(browser, `${rig().service.url}/docs${path}`, look);
+    await opened.page.getByRole('searchbox').waitFor();
+    await expectUsable(opened);
+  });
+});
