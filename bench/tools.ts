@@ -5,7 +5,7 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
-import { serveService } from './http/processes.ts';
+import { serveService, threadSeconds } from './http/processes.ts';
 import { type Measurement, median } from './measurement.ts';
 import { FLAGS, KEY, type ServedCells, scratchDirectory } from './speed/bench-service.ts';
 
@@ -40,9 +40,13 @@ export async function* measure(): AsyncGenerator<Measurement> {
       const { inTurn, atOnce } = PROGRAMS[language];
       await timed(client, language, inTurn);
       const [one, all, floor]: [number[], number[], number[]] = [[], [], []];
+      const [ofService, ofClient]: [number[], number[]] = [[], []];
       for (let round = 0; round < rounds; round++) {
         floor.push(((await syncMilliseconds(scratch.path)) * 2 + (await roundTrip(service))) * calls);
+        const before = { service: threadSeconds(service.pid), client: threadSeconds(process.pid) };
         one.push(await timed(client, language, inTurn));
+        ofService.push(((threadSeconds(service.pid) - before.service) * 1000) / calls);
+        ofClient.push(((threadSeconds(process.pid) - before.client) * 1000) / calls);
         all.push(await timed(client, language, atOnce));
       }
       yield {
@@ -52,6 +56,13 @@ export async function* measure(): AsyncGenerator<Measurement> {
         baseline: { what: '2 syncs, 1 round trip each', value: median(floor) },
         spread: [Math.min(...one), Math.max(...one)],
         target: { ratio: 1.5, is: 'at most' },
+      };
+      yield {
+        what: `${provider}, ${language}: processor time of the service for each`,
+        value: median(ofService),
+        unit: 'ms',
+        baseline: { what: 'of the client', value: median(ofClient) },
+        spread: [Math.min(...ofService), Math.max(...ofService)],
       };
       yield {
         what: `${provider}, ${language}: ${calls} calls at once`,
