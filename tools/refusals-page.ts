@@ -20,6 +20,8 @@ const OF_CODES: Readonly<Record<ErrorCode, string>> = {
   job_not_found: 'Compare the id and the key: jobs of other tenants look unknown, and old ones are removed.',
   tool_call_not_found: 'Read the calls that wait, and answer one of those.',
   grading_not_found: 'Compare the id and the key.',
+  links_disabled: 'Export the job in place of a link, or ask the operator to set `SERVICE_LINKS`.',
+  link_not_found: 'Ask whoever gave you the link for another: this one was revoked, or its time, key or job has ended.',
   session_not_found: 'Begin the session with its first step.',
   blob_not_found: 'Upload the file again.',
   route_not_found: 'Compare the path. A node without the role `api` answers so to every call.',

@@ -75,6 +75,7 @@ describe('the example in docs/API.md', () => {
         .replace('$seq', '{seq}')
         .replace('$digest', '{sha256}')
         .replace('$session', '{session}')
+        .replace('$link', '{link}')
         .replace('$grading', '{grading}'),
     ]).toEqual([operationOf(id).method, operationOf(id).path]);
   });

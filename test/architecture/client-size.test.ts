@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { bundleClient } from '../../tools/packages/client-bundle.ts';
 
-const clientBytesMax = 8500;
+const clientBytesMax = 8600;
 
-test('the client is one file of at most 8.5 kB compressed, and what later calls load is beside it', async () => {
+test('the client is one file of at most 8.6 kB compressed, and what later calls load is beside it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-client-'));
   try {
     await bundleClient(join(import.meta.dirname, '../../packages/client/src/index.ts'), directory);
@@ -19,6 +19,7 @@ test('the client is one file of at most 8.5 kB compressed, and what later calls 
       'canonical-json.js',
       'grade.js',
       'gradings.js',
+      'links.js',
       'program-session.js',
       'promise.js',
       'run-tools.js',

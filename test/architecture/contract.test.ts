@@ -59,7 +59,9 @@ test('the table of routes is that of the operations, with their scopes', {
   const rows = [...contract.matchAll(/^\| ([A-Z]+) \| `([^`]+)` \|[^|]*\| (.*?) \|$/gm)].map(([, ...cells]) => cells);
   const operations: readonly Operation[] = Object.values(OPERATIONS);
   const stated = operations.map((operation) => `${operation.method} ${operation.path} ${accessWords(operation)}`);
-  const pages = Object.values(PAGES).map(({ path }) => `GET ${path} public`);
+  const pages = Object.values(PAGES).map(
+    ({ path, kind }) => `GET ${path} ${kind === 'link' ? "the link's secret" : 'public'}`,
+  );
   expect(rows.map((cells) => cells.join(' ')).toSorted()).toEqual([...stated, ...pages].toSorted());
   const { paths } = openApiDocument() as { paths: Record<string, object> };
   const listed = Object.entries(paths).flatMap(([path, item]) =>
@@ -112,6 +114,12 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   ToolAnswer: ['Tools-6'],
   ToolAnswerTaken: ['Tools-6'],
   StreamedToolAnswer: ['Tools-9'],
+  LinkRequest: ['Links-1'],
+  Link: ['Links-2'],
+  NewLink: ['Links-2'],
+  LinkList: ['Links-2'],
+  LinkRevocation: ['Links-3'],
+  LinkedJob: ['Links-4'],
   Session: ['Sessions-10'],
   SessionList: ['Sessions-10'],
   SessionRemoval: ['Sessions-10'],
@@ -273,7 +281,7 @@ test('headers and media types are those that answers have', {
   tags: ['Headers-1', 'Headers-2', 'Headers-3', 'Headers-4'],
 }, () => {
   const text = JSON.stringify(openApiDocument());
-  const headers = [...text.matchAll(/"#\/components\/headers\/(?:Known-|Front-|Page-|File-|Log-)?([^"]+)"/g)].map(
+  const headers = [...text.matchAll(/"#\/components\/headers\/(?:Known-|Front-|Page-|File-|Log-|Link-)?([^"]+)"/g)].map(
     ([, name]) => name,
   );
   expect(new Set(spelled('Headers-1', 'Headers-2', 'Headers-3'))).toEqual(new Set(headers));

@@ -187,6 +187,8 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   grading_not_found: async () => told(await rig().request('/v1/gradings/grading_x')),
   session_not_found: async () => told(await rig().request('/v1/sessions/none')),
+  links_disabled: async () => told(await rig().request(`/v1/jobs/${running}/links`, { method: 'POST', body: '{}' })),
+  link_not_found: async () => told(await rig().request(`/v1/jobs/${running}/links/none`, { method: 'DELETE' })),
   async session_conflict() {
     const begin = () => rig().post({ ...bash, session: { name: 'begun', after: null } });
     await begin();

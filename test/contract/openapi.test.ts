@@ -19,6 +19,7 @@ import {
 import { afterAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../packages/server/src/access/authenticate.ts';
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
+import { LINK, SECRET_OF_LINK } from '../../packages/server/src/http/links.fixture.ts';
 import { readBuiltPages } from '../../packages/server/src/http/pages/built-pages.ts';
 import {
   BLOB,
@@ -64,6 +65,7 @@ interface Change {
   readonly sha256?: string;
   readonly grading?: string;
   readonly session?: string;
+  readonly link?: string;
 }
 
 const built = mkdtempSync(join(tmpdir(), 'svc-pages-'));
@@ -72,6 +74,7 @@ for (const [file, content] of [
   ['dashboard/index.html', '<!doctype html>'],
   ['dashboard/assets/a.js', '1'],
   ['dashboard/assets/a.js.gz', gzipSync('1')],
+  ['link-page/link.html', '<!doctype html>'],
   ['docs-site/front.html', '<!doctype html>'],
   ['docs-site/a.html', '<!doctype html>'],
   ['docs-site/a.html.gz', gzipSync('<!doctype html>')],
@@ -92,7 +95,9 @@ afterAll(async () => {
 /** All requests with the same change are made to one server. */
 function serverOf(change: Change): Promise<TestServer> {
   const open = async () => {
-    const optional = change.hasNothingOptional ? { publicLog: null } : { metricsToken: METRICS_TOKEN, pages: BUILT };
+    const optional = change.hasNothingOptional
+      ? { publicLog: null, readsLinks: false }
+      : { metricsToken: METRICS_TOKEN, pages: BUILT };
     const server = await openServer({ ...optional, ...change.server });
     await change.prepare?.(server);
     return server;
@@ -122,6 +127,7 @@ const pathOf = ({ path }: ContractOperation) =>
   path
     .replace('{grading}', 'grading_x')
     .replace('{session}', 'one')
+    .replace('{link}', LINK)
     .replace('{view}', 'jobs/1')
     .replace('{page}', 'a.html')
     .replace('{file}', 'a.js')
@@ -137,23 +143,25 @@ const BODIES: Readonly<Record<string, string>> = {
   submitJob: SUBMISSION,
   submitGrading: GRADING,
   answerToolCall: '{"result":1}',
+  createLink: '{}',
 };
 
 function requestOf({ id, method, path }: ContractOperation, change: Change): string {
-  const ownKey = path === '/metrics' ? METRICS_TOKEN : path.startsWith('/v1/') ? KEY_OF_ACME : null;
+  const own = { metrics: METRICS_TOKEN, v1: KEY_OF_ACME, links: SECRET_OF_LINK }[path.split('/')[1] ?? ''] ?? null;
   const {
-    key = ownKey,
+    key = own,
     query: asked = '',
     headers = '',
     job_id = JOB,
     sha256 = BLOB,
     grading = 'grading_x',
     session = 'one',
+    link = LINK,
     body = BODIES[id] ?? '',
   } = change;
   const query = [NEEDED[id], asked].filter(Boolean).join('&');
   const lines = [
-    `${method} ${path.replace('{id}', job_id).replace('{seq}', '3').replace('{sha256}', sha256).replace('{grading}', grading).replace('{session}', session).replace('{view}', 'jobs/1').replace('{page}', 'a.html').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
+    `${method} ${path.replace('{id}', job_id).replace('{seq}', '3').replace('{sha256}', sha256).replace('{grading}', grading).replace('{session}', session).replace('{link}', link).replace('{view}', 'jobs/1').replace('{page}', 'a.html').replace('{file}', 'a.js').replace('{tile}', '0/000')}${query && `?${query}`} HTTP/1.1`,
     'Host: x',
   ];
   if (key !== null) lines.push(`Authorization: Bearer ${key}`);
@@ -181,8 +189,9 @@ function unresolved(error: Error): Change {
 /** A store that answers neither who a caller is nor what the log has. */
 function failing(error: StoreError): Change {
   const fails = () => Promise.reject(error);
+  const linkRows = { link: fails };
   const publicLog = { checkpoint: fails, tile: fails, proof: fails, consistency: fails, keys: fails };
-  return { server: { ...unresolved(error).server, publicLog } };
+  return { server: { ...unresolved(error).server, publicLog, linkRows } };
 }
 
 const none = { total: 10, perTenant: 0 };
@@ -197,7 +206,14 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   network_not_allowed: refusing('network_not_allowed', 'submit'),
   unauthorized: { key: null },
   insufficient_scope: { key: 'of-no-scope', server: { credentials: [credentialWith('of-no-scope', [])] } },
-  principal_not_allowed: refusing('principal_not_allowed', 'toolCalls', 'answerToolCall'),
+  principal_not_allowed: {
+    server: {
+      ...refusing('principal_not_allowed', 'toolCalls', 'answerToolCall').server,
+      linkRows: { createLink: async () => 'not_allowed' },
+    },
+  },
+  links_disabled: { server: { readsLinks: false } },
+  link_not_found: { link: 'none' },
   job_not_found: { job_id: FOREIGN_JOB },
   tool_call_not_found: refusing('tool_call_not_found', 'answerToolCall'),
   grading_not_found: { grading: 'grading_y' },
@@ -234,6 +250,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
     prepare: async ({ url }) => {
       await fetch(`${url}/v1/whoami`, { headers: { authorization: `Bearer ${KEY_OF_ACME}` } });
       await fetch(`${url}/log/checkpoint`);
+      await fetch(`${url}/links/${LINK}/job`, { headers: { authorization: `Bearer ${SECRET_OF_LINK}` } });
     },
   },
   tenant_capacity_exhausted: {
@@ -265,6 +282,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
       gradings: { submit: refuseForSpace, cancel: refuseForSpace },
       sessions: { remove: refuseForSpace },
       blobs: { receive: refuseForSpace },
+      linkRows: { createLink: rejecting, revokeLink: rejecting },
       ticketRows: { storeTicket: rejecting, consumeTicket: rejecting },
     },
   },

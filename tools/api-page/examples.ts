@@ -3,7 +3,7 @@ import type { OperationId } from '@vouchbox/protocol';
 
 export interface Example {
   readonly title: string;
-  /** A command for bash. It finds `url`, `key`, `job`, `session`, `stream_url` and `metrics_token` in its environment. */
+  /** A command for bash. It finds `url`, `key`, `job`, `session`, `link`, `stream_url` and `metrics_token` in its environment. */
   readonly command: string;
   /** Which job `job` names: one that ended, that is running or that calls a tool, or the one that the last command made. */
   readonly job?: 'ended' | 'running' | 'calling';
@@ -124,6 +124,23 @@ export const SECTIONS: readonly Section[] = [
       listSessions: { title: 'List your sessions', command: call('"$url/v1/sessions"') },
       getSession: { title: 'See where a session stands', command: call('"$url/v1/sessions/$session"') },
       removeSession: { title: 'Remove a session', command: call('-X DELETE "$url/v1/sessions/$session"') },
+    },
+  },
+  {
+    title: 'Hand a result on by a link',
+    text:
+      'Only where the operator set `SERVICE_LINKS=on`. Whoever has the link reads the result of one job without a credential, until it ' +
+      'ends: by its time, by a revocation, with the job, or with the key that made it. The secret stands behind the `#` and is told ' +
+      'once. It is sent as `Authorization: Bearer SECRET` to `/links/{link}/job`, `/result`, `/attestation` and `/result-artifact`.',
+    operations: {
+      createLink: {
+        title: 'Make a link',
+        command: `${call('"$url/v1/jobs/$job/links"')} \\
+  -H 'Content-Type: application/json' -d '{ "expires_in": 3600, "shows": ["code"] }'`,
+        job: 'ended',
+      },
+      listLinks: { title: 'List the links of a job', command: call('"$url/v1/jobs/$job/links"'), job: 'ended' },
+      revokeLink: { title: 'End a link', command: call('-X DELETE "$url/v1/jobs/$job/links/$link"') },
     },
   },
   {

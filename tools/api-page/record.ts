@@ -35,6 +35,7 @@ export async function recordExchanges(): Promise<Exchanges> {
   process.env['SERVICE_LOG_HOST'] = 'log.example';
   process.env['SERVICE_LOG_PROMISES'] = 'all';
   process.env['SERVICE_CANARIES'] = 'on';
+  process.env['SERVICE_LINKS'] = 'on';
   await using service = await openEmbeddedService({ signing: 'on' });
   await using recorder = await Recorder.open(service);
   for (const { operations } of SECTIONS) {
@@ -105,7 +106,8 @@ class Recorder implements AsyncDisposable {
 
   /** Later commands name the job and the ticket that earlier ones brought. */
   async #learn(body: Record<string, unknown>): Promise<void> {
-    const { job_id, result, ticket, stream_url, already_terminal, grading_id, calls } = body;
+    const { job_id, link_id, result, ticket, stream_url, already_terminal, grading_id, calls } = body;
+    if (link_id !== undefined) this.#environment['link'] = String(link_id);
     if (Array.isArray(calls)) this.#environment['seq'] = String((calls as { seq: number }[])[0]?.seq);
     if (typeof grading_id === 'string') this.#environment['grading'] = grading_id;
     if (ticket !== undefined) this.#environment['stream_url'] = String(stream_url);

@@ -42,6 +42,7 @@ const DIGEST = /[0-9a-f]{64}/g;
 /** Texts that nobody reads, and how many of their characters are shown. */
 const CUT: Readonly<Record<string, number>> = { payload: 48, sig: 0, next_cursor: 0 };
 const TICKET = 'a-ticket-for-one-use';
+const LINK = 'q8GrS0mE1iNkId4x';
 const JOB_ID = /(?<=job_|grading_)[0-9a-f-]{36}/g;
 
 export class Stable {
@@ -75,6 +76,8 @@ export class Stable {
       return new Date(FIRST_CREATED + Math.max(job - 1, 0) * MINUTE + (MOMENTS[name] ?? 0)).toISOString();
     }
     if (name === 'ticket') return TICKET;
+    if (name === 'link_id') return LINK;
+    if (name === 'link_url') return `/links/${LINK}#the-secret-of-the-link`;
     if (name === 'request_id') return 'req_01a0…';
     if (name === 'public_key_pem') return value.replace(/\n.{16}[\s\S]*?\n-/, '\nMCowBQYDK2VwAyEA…\n-');
     const text = LASTING.has(name) ? value : value.replace(DIGEST, (digest) => this.#digest(digest));

@@ -277,6 +277,19 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
     next_cursor: 'iz',
   },
   'POST /v1/jobs/{id}/tool-calls/{seq}': { call_seq: 'i', seq: 'i', replayed: 'b' },
+  'POST /v1/jobs/{id}/links': {
+    link_id: 's',
+    job_id: 'j',
+    principal: 's',
+    shows: ['s'],
+    created_at: 's',
+    expires_at: 's',
+    link_url: 's',
+  },
+  'GET /v1/jobs/{id}/links': {
+    items: [{ link_id: 's', job_id: 'j', principal: 's', shows: ['s'], created_at: 's', expires_at: 's' }],
+  },
+  'DELETE /v1/jobs/{id}/links/{link}': { link_id: 's', revoked: 'b' },
   'POST /v1/gradings': { grading_id: 's', status: 's', created_at: 's', grading_url: 's', events_url: 's' },
   'GET /v1/gradings': {
     items: [

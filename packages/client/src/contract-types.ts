@@ -81,6 +81,8 @@ export type ErrorCode =
   | 'tool_call_not_found'
   | 'grading_not_found'
   | 'session_not_found'
+  | 'links_disabled'
+  | 'link_not_found'
   | 'blob_not_found'
   | 'route_not_found'
   | 'attestation_unavailable'
@@ -788,6 +790,89 @@ export interface GradingEvents {
   items: Array<GradingEvent>;
   /** Null once the last event was given. */
   next_cursor: number | null;
+}
+
+export interface LinkRequest {
+  /** Seconds until it ends; 86400 if omitted. It ends earlier with the credential that made it. */
+  expires_in?: number;
+  /**
+   * What it shows beside status, output, receipt and attestation: the `code`; the `input`, which is
+   * arguments, variables, standard input and files; and the `files` that the program left.
+   */
+  shows?: Array<'code' | 'input' | 'files'>;
+}
+
+export interface Link {
+  link_id: string;
+  /** A job id: opaque, and no authorization by itself. */
+  job_id: string;
+  principal: string;
+  /**
+   * What it shows beside status, output, receipt and attestation: the `code`; the `input`, which is
+   * arguments, variables, standard input and files; and the `files` that the program left.
+   */
+  shows: Array<'code' | 'input' | 'files'>;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  expires_at: string;
+}
+
+export interface NewLink {
+  link_id: string;
+  /** A job id: opaque, and no authorization by itself. */
+  job_id: string;
+  principal: string;
+  /**
+   * What it shows beside status, output, receipt and attestation: the `code`; the `input`, which is
+   * arguments, variables, standard input and files; and the `files` that the program left.
+   */
+  shows: Array<'code' | 'input' | 'files'>;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  expires_at: string;
+  /** Relative to the service. */
+  link_url: string;
+}
+
+export interface LinkList {
+  items: Array<Link>;
+}
+
+export interface LinkRevocation {
+  link_id: string;
+  revoked: true;
+}
+
+export interface LinkedJob {
+  /** A job id: opaque, and no authorization by itself. */
+  job_id: string;
+  tenant: string;
+  status: JobStatus;
+  language: Language;
+  runtime: string | null;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  started_at: string | null;
+  /** UTC with milliseconds. */
+  finished_at: string | null;
+  duration_ms: number | null;
+  exit_code: number | null;
+  signal: string | null;
+  terminal_reason: TerminalReason | null;
+  attestation_available: boolean;
+  requested_spec: StoredSpec;
+  receipt?: Receipt;
+  receipt_sha256?: string;
+  /**
+   * What it shows beside status, output, receipt and attestation: the `code`; the `input`, which is
+   * arguments, variables, standard input and files; and the `files` that the program left.
+   */
+  shows: Array<'code' | 'input' | 'files'>;
+  /** UTC with milliseconds. */
+  expires_at: string;
 }
 
 export interface SubmissionAnswer {

@@ -39,6 +39,7 @@ export type CallOf<R extends Route> = {
 } & (R extends `${string}{id}${string}` ? { readonly job_id: string } : unknown) &
   (R extends `${string}{grading}${string}` ? { readonly grading: string } : unknown) &
   (R extends `${string}{session}${string}` ? { readonly session: string } : unknown) &
+  (R extends `${string}{link}${string}` ? { readonly link: string } : unknown) &
   (R extends `${string}{sha256}${string}`
     ? { readonly sha256: string; readonly bytes?: Uint8Array<ArrayBuffer> }
     : unknown) &
@@ -49,6 +50,7 @@ type AnyCall = CallOf<'POST /v1/jobs'> & {
   readonly grading?: string;
   readonly seq?: number;
   readonly session?: string;
+  readonly link?: string;
   readonly sha256?: string;
   readonly bytes?: Uint8Array<ArrayBuffer>;
 };
@@ -69,9 +71,10 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
     session: name = grading,
     sha256 = name,
     seq,
+    link,
     ...rest
   } = call as AnyCall;
-  const named = route.replace(/{.+?}/, encodeURIComponent(sha256)).replace('{seq}', String(seq));
+  const named = route.replace(/{.+?}/, encodeURIComponent(sha256)).replace(/{seq}|{link}/, `${seq ?? link}`);
   const [method, path] = named.split(' ') as [Exchange['method'], string];
   const given = definedEntries(query).map(([name, value]) => [name, String(value)]);
   const search = new URLSearchParams(given).toString();

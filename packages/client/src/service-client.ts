@@ -22,6 +22,9 @@ import type {
   JobList,
   JobListItem,
   JobSubmission,
+  LinkList,
+  LinkRevocation,
+  NewLink,
   PendingStatements,
   PublicKey,
   Readiness,
@@ -42,6 +45,7 @@ import type { GradeOptions, GradeResult, GradingClient } from './grade.ts';
 import type { SubmitGradingOptions, SubmittedGrading } from './gradings.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { listAll, promises, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
+import type { LinkOptions } from './links.ts';
 import { orOlder, tooOld } from './older-route.ts';
 import { answerCheck, read, repeated, saidOfItself } from './operation.ts';
 import type { ProgramSession, SessionOptions } from './program-session.ts';
@@ -98,6 +102,14 @@ export interface ServiceClient {
   /** The principal's sessions, by name. */
   sessions(options?: CallOptions): Promise<SessionList>;
   removeSession(name: string, options?: CallOptions): Promise<SessionRemoval>;
+  /**
+   * Makes a link by which anyone reads the result of the job without a credential. Its `link_url` is relative to the service
+   * and told once. Only the principal that submitted the job may, and only where the operator allows links.
+   */
+  createLink(job_id: string, options?: LinkOptions): Promise<NewLink>;
+  /** The links to a job that have not ended. */
+  links(job_id: string, options?: CallOptions): Promise<LinkList>;
+  revokeLink(job_id: string, link_id: string, options?: CallOptions): Promise<LinkRevocation>;
   /** Stores a job. A lost answer does no harm: the same key and body give the same job. */
   submit(program: string | JobSubmission, options?: SubmitOptions): Promise<Submitted>;
   /** One page of the tenant's jobs, newest first. */
@@ -215,6 +227,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
 
   const gradings = () => import('./gradings.ts');
   const tools = () => import('./tools.ts');
+  const links = () => import('./links.ts');
   const ended: GradingClient['ended'] = async (job_id, { signal, limits }) =>
     runResultOf(session, await result(session, job_id, { signal }), { asked: limits });
   const client: ServiceClient = {
@@ -227,6 +240,9 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
       (await import('./program-session.ts')).openProgramSession({ ...session, ...client }, name, opening),
     sessions: ({ signal } = {}) => read(session, 'GET /v1/sessions', { signal }),
     removeSession: (name, { signal } = {}) => read(session, 'DELETE /v1/sessions/{session}', { session: name, signal }),
+    createLink: async (job_id, options = {}) => (await links()).createLink(session, job_id, options),
+    links: async (job_id, options = {}) => (await links()).listLinks(session, job_id, options),
+    revokeLink: async (job_id, id, options = {}) => (await links()).revokeLink(session, job_id, id, options),
     verify: async (job_id, reading = {}) =>
       (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),

@@ -7,7 +7,7 @@ export interface OperationEndpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /**
    * Path parameters in braces: `{id}` is a job id, `{seq}` the number of an event, `{grading}` the id of a
-   * grading, `{session}` a name, `{sha256}` the digest of a blob.
+   * grading, `{session}` a name, `{link}` the id of a link, `{sha256}` the digest of a blob.
    */
   readonly path: `/${string}`;
 }
@@ -26,6 +26,9 @@ export const ENDPOINTS = {
   streamEvents: { method: 'GET', path: '/v1/jobs/{id}/stream' },
   listToolCalls: { method: 'GET', path: '/v1/jobs/{id}/tool-calls' },
   answerToolCall: { method: 'POST', path: '/v1/jobs/{id}/tool-calls/{seq}' },
+  createLink: { method: 'POST', path: '/v1/jobs/{id}/links' },
+  listLinks: { method: 'GET', path: '/v1/jobs/{id}/links' },
+  revokeLink: { method: 'DELETE', path: '/v1/jobs/{id}/links/{link}' },
   putBlob: { method: 'PUT', path: '/v1/blobs/sha256/{sha256}' },
   getBlob: { method: 'GET', path: '/v1/blobs/sha256/{sha256}' },
   submitGrading: { method: 'POST', path: '/v1/gradings' },

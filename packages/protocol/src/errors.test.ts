@@ -23,6 +23,8 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
       'not_promised',
       'canary_not_found',
       'session_not_found',
+      'link_not_found',
+      'links_disabled',
     ],
   ],
   [405, ['method_not_allowed']],

@@ -35,6 +35,8 @@ export const ERRORS = {
   },
   grading_not_found: { status: 404, retryable: false, meaning: 'No such grading belongs to the tenant.' },
   session_not_found: { status: 404, retryable: false, meaning: 'The principal has no such session.' },
+  links_disabled: { status: 404, retryable: false, meaning: 'The operator allows no links to results.' },
+  link_not_found: { status: 404, retryable: false, meaning: 'There is no such link, or no longer.' },
   blob_not_found: { status: 404, retryable: false, meaning: 'The tenant has no such blob, or no longer.' },
   route_not_found: { status: 404, retryable: false, meaning: 'No such route.' },
   attestation_unavailable: { status: 404, retryable: true, meaning: 'The job ended and is not signed yet.' },

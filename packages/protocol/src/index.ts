@@ -5,6 +5,7 @@ export * from './events.ts';
 export { type DsseEnvelope, PendingStatement, PendingStatements } from './evidence.ts';
 export * from './gradings.ts';
 export * from './job.ts';
+export * from './links.ts';
 export { fits, type Misfit, misfitOf } from './misfit.ts';
 export { openApiDocument } from './openapi.ts';
 export { COMPONENT_SCHEMAS } from './openapi-schemas.ts';

@@ -169,6 +169,15 @@ export const responsePumpBytes = 64 * KIB;
 export const streamTicketSeconds = 30;
 export const streamPingMilliseconds = 20_000;
 
+// Links.
+export const linkBodyBytesMax = 4 * KIB;
+export const linkSecondsMin = 60;
+export const linkSecondsDefault = 86_400;
+export const linkSecondsMax = 7 * 86_400;
+/** That have not ended. */
+export const linksOfJobMax = 20;
+export const linksOfTenantMax = 1000;
+
 // Evidence.
 export const resultArtifactBytesMax = 16 * MIB;
 export const envelopeBytesMax = 2 * MIB;

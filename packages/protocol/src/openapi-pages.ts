@@ -1,7 +1,8 @@
 /** The pages as the OpenAPI document lists them: their paths, and the headers that only pages have. */
 import { ERRORS, type ErrorCode } from './errors.ts';
+import { withReferences } from './openapi-schemas.ts';
 import { REQUEST_ERRORS } from './operation-errors.ts';
-import { PAGE_IDS, PAGES } from './pages.ts';
+import { PAGE_IDS, PAGES, type PageRow } from './pages.ts';
 import { type TSchema, Type } from './type.ts';
 
 type Node = Record<string, unknown>;
@@ -9,7 +10,7 @@ type Node = Record<string, unknown>;
 const required = { required: true };
 const sameOrigin = Type.Enum(['same-origin']);
 
-/** The headers of the pages, by the names of the components. `Front-`, `Page-`, `File-` and `Log-` are no part of the header. */
+/** The headers of the pages, by the names of the components. The kind in front is no part of it. */
 export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
   Vary: { description: 'The body may be compressed.', schema: Type.Enum(['Accept-Encoding']), ...required },
   'Front-Vary': { description: 'A browser gets a page.', schema: Type.Enum(['Accept']), ...required },
@@ -38,6 +39,11 @@ export const PAGE_HEADERS: Readonly<Record<string, Node>> = {
   },
   'Log-ETag': { description: 'Of a whole tile: names its hashes, for `If-None-Match`.', schema: Type.String() },
   'Access-Control-Allow-Origin': { description: 'Any page may read it.', schema: Type.Enum(['*']), ...required },
+  'Link-Content-Disposition': {
+    description: 'No browser shows it as a page of the service.',
+    schema: Type.Enum(['attachment']),
+    ...required,
+  },
   'File-Cache-Control': {
     description: 'Its name changes with its content.',
     schema: Type.Enum(['public, max-age=31536000, immutable']),
@@ -57,18 +63,27 @@ const OF_KIND = {
   html: ['Page-Cache-Control', 'ETag', 'Vary', ...OF_HTML],
   file: ['File-Cache-Control', 'ETag', 'Vary', 'Cross-Origin-Resource-Policy'],
   log: ['Log-Cache-Control', 'Log-ETag', 'Access-Control-Allow-Origin'],
+  link: ['Cache-Control', 'Link-Content-Disposition', ...OF_HTML],
 } as const;
 
-const OF_KIND_CODES = {
+const OF_KIND_CODES: Readonly<Record<PageRow['kind'], readonly ErrorCode[]>> = {
   front: [],
   html: ['route_not_found'],
   file: ['route_not_found'],
   log: ['route_not_found', 'rate_limited', 'store_unavailable', 'capacity_exhausted'],
-} as const;
+  link: [
+    'route_not_found',
+    'link_not_found',
+    'rate_limited',
+    'store_unavailable',
+    'capacity_exhausted',
+    'tenant_capacity_exhausted',
+  ],
+};
 
 function headersOf(names: readonly string[]): Node {
   return Object.fromEntries(
-    names.map((name) => [name.replace(/^(?:Front|Page|File|Log)-/, ''), { $ref: `#/components/headers/${name}` }]),
+    names.map((name) => [name.replace(/^(?:Front|Page|File|Log|Link)-/, ''), { $ref: `#/components/headers/${name}` }]),
   );
 }
 
@@ -80,16 +95,18 @@ export function pagePaths(): Node {
 }
 
 function parametersIn(path: string): Node {
-  const [, name] = /\{(\w+)\}/.exec(path) ?? [];
-  if (name === undefined) return {};
-  const isView = name === 'view';
-  const description = isView ? 'Any path below, with more than one part too.' : 'As the page names it.';
-  return { parameters: [{ name, in: 'path', required: true, description, schema: Type.String() }] };
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name);
+  if (names.length === 0) return {};
+  const parameters = names.map((name) => {
+    const description = name === 'view' ? 'Any path below, with more than one part too.' : 'As the page names it.';
+    return { name, in: 'path', required: true, description, schema: Type.String() };
+  });
+  return { parameters };
 }
 
 function pageNode(id: (typeof PAGE_IDS)[number]): Node {
-  const { summary, kind, content } = PAGES[id];
-  const codes = [...REQUEST_ERRORS, ...(OF_KIND_CODES[kind] as readonly ErrorCode[])];
+  const { summary, kind, content, errors = [] }: PageRow = PAGES[id];
+  const codes = [...REQUEST_ERRORS, ...OF_KIND_CODES[kind], ...errors];
   const names = [...ALWAYS, ...OF_KIND[kind]];
   const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
   const isKept = kind === 'html' || kind === 'file';
@@ -98,17 +115,19 @@ function pageNode(id: (typeof PAGE_IDS)[number]): Node {
     operationId: id,
     tags: ['pages'],
     summary,
-    security: [],
+    security: kind === 'link' ? [{ link: [] }] : [],
     responses: {
       200: {
         description: 'The page.',
         headers: headersOf([...names, 'Content-Length', ...coded]),
-        content: Object.fromEntries(Object.entries<TSchema>(content).map(([type, schema]) => [type, { schema }])),
+        content: Object.fromEntries(
+          Object.entries<TSchema>(content).map(([type, schema]) => [type, { schema: withReferences(schema) }]),
+        ),
       },
       ...((isKept || id === 'getLogTile') && { 304: { description: 'The client has it.', headers: headersOf(names) } }),
       ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
     },
     'x-error-codes': [...codes].sort(),
-    'x-capacity': ['connection'],
+    'x-capacity': kind === 'link' ? ['connection', 'response'] : ['connection'],
   };
 }

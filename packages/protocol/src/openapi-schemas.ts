@@ -32,6 +32,7 @@ import {
   JobListItem,
   StreamTicket,
 } from './job.ts';
+import { Link, LinkedJob, LinkList, LinkRequest, LinkRevocation, NewLink } from './links.ts';
 import {
   AnyReceipt,
   EventChain,
@@ -113,6 +114,12 @@ export const COMPONENT_SCHEMAS = {
   ProgramVerdict,
   GradingEvent,
   GradingEvents,
+  LinkRequest,
+  Link,
+  NewLink,
+  LinkList,
+  LinkRevocation,
+  LinkedJob,
   SubmissionAnswer: AwaitedSubmission,
   JobDetail,
   CancellationAnswer,

@@ -172,6 +172,7 @@ const SECURITY_SCHEMES = {
     name: 'ticket',
     description: 'A one-use, job-bound ticket for a WebSocket stream.',
   },
+  link: { type: 'http', scheme: 'bearer', description: 'The secret of a link, which opens nothing else.' },
   metricsToken: {
     type: 'http',
     scheme: 'bearer',
@@ -195,6 +196,7 @@ const PATH_PARAMETERS = {
     description: 'The id of a grading.',
     schema: Type.String(),
   },
+  LinkId: { name: 'link', in: 'path', required: true, description: 'The id of a link.', schema: Type.String() },
   BlobDigest: {
     name: 'sha256',
     in: 'path',

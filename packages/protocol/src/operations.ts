@@ -21,6 +21,7 @@ import {
   StreamTicket,
 } from './job.ts';
 import { blobBytesMax, bodyBytesMax, emptyBodyBytesMax, submissionTokensMax } from './limits.ts';
+import { LINK_OPERATIONS } from './link-operations.ts';
 import { BLOB_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
 import {
@@ -224,6 +225,7 @@ export const OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   ...TOOL_OPERATIONS,
+  ...LINK_OPERATIONS,
   ...GRADING_OPERATIONS,
   ...SESSION_OPERATIONS,
   ...EVIDENCE_OPERATIONS,

@@ -1,9 +1,13 @@
 /**
- * What anyone may read beside the operations: the front page, the pages with their files, and the log, if one is kept. A
- * service whose pages were not built, or that a command starts for itself, does not have the pages. Spec § Pages.
+ * What anyone may read beside the operations: the front page, the pages with their files, the log, if one is kept, and what
+ * a link shows to whoever has its secret, if links are allowed. A service whose pages were not built, or that a command
+ * starts for itself, does not have the pages. Spec § Pages, § Links.
  */
-import { DsseEnvelope } from './evidence.ts';
-import { BLOB_MEDIA_TYPE, LOG_MEDIA_TYPE } from './media-types.ts';
+import type { ErrorCode } from './errors.ts';
+import { DsseEnvelope, ResultArtifact } from './evidence.ts';
+import { FoldedResult } from './job.ts';
+import { LinkedJob } from './links.ts';
+import { BLOB_MEDIA_TYPE, ENVELOPE_MEDIA_TYPE, LOG_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
 import { type TSchema, Type } from './type.ts';
 
 export const FrontPage = Type.Object({
@@ -15,13 +19,15 @@ export const FrontPage = Type.Object({
   authentication: Type.String(),
 });
 
-interface PageRow {
+export interface PageRow {
   readonly path: `/${string}`;
   readonly summary: string;
-  /** `front` is JSON or a page, `html` a page, `file` what a page loads, and `log` what the log says. */
-  readonly kind: 'front' | 'html' | 'file' | 'log';
+  /** `front` is JSON or a page, `html` a page, `file` what a page loads, `log` what the log says, `link` what a link shows. */
+  readonly kind: 'front' | 'html' | 'file' | 'log' | 'link';
   /** Each media type with the schema of its body. */
   readonly content: Readonly<Record<string, TSchema>>;
+  /** Refusals beside those of its kind. */
+  readonly errors?: readonly ErrorCode[];
 }
 
 export const LogKeys = Type.Object({
@@ -35,6 +41,13 @@ const NOTE = { [LOG_MEDIA_TYPE]: Text };
 const HTML = { 'text/html; charset=utf-8': Text };
 const FILES = { 'text/javascript; charset=utf-8': Text, 'text/css; charset=utf-8': Text };
 const PICTURES = { 'image/svg+xml': Text, 'image/png': Text };
+
+const UNSIGNED = [
+  'job_not_terminal',
+  'attestation_unavailable',
+  'attestation_disabled',
+  'signing_key_unknown',
+] as const;
 
 export const PAGES = {
   getFrontPage: {
@@ -58,6 +71,46 @@ export const PAGES = {
     summary: 'A file that the documents load, or show.',
     kind: 'file',
     content: { ...FILES, ...PICTURES },
+  },
+  getLinkPage: {
+    path: '/links/{link}',
+    summary: 'The page that shows what a link is to. It is the same for all links.',
+    kind: 'html',
+    content: HTML,
+  },
+  getLinkedJob: {
+    path: '/links/{link}/job',
+    summary: 'The job of a link, with its receipt.',
+    kind: 'link',
+    content: { 'application/json': LinkedJob },
+  },
+  getLinkedResult: {
+    path: '/links/{link}/result',
+    summary: 'Its result; without the files if the link does not show them.',
+    kind: 'link',
+    content: { 'application/json': FoldedResult },
+  },
+  getLinkedAttestation: {
+    path: '/links/{link}/attestation',
+    summary: 'The exact bytes of the signed DSSE envelope.',
+    kind: 'link',
+    content: { [ENVELOPE_MEDIA_TYPE]: DsseEnvelope },
+    errors: UNSIGNED,
+  },
+  getLinkedResultArtifact: {
+    path: '/links/{link}/result-artifact',
+    summary: 'The exact bytes that the attestation is about.',
+    kind: 'link',
+    content: { [RESULT_MEDIA_TYPE]: ResultArtifact },
+    errors: UNSIGNED,
+  },
+  getLinkedBlob: {
+    path: '/links/{link}/blobs/{sha256}',
+    summary:
+      'A large output, if the link shows files, or a file that the job was given by its digest, if it shows input.',
+    kind: 'link',
+    content: { [BLOB_MEDIA_TYPE]: Text },
+    errors: ['blob_not_found'],
   },
   getLogCheckpoint: { path: '/log/checkpoint', summary: 'The signed head of the log.', kind: 'log', content: NOTE },
   getLogKeys: {

@@ -9,6 +9,7 @@ export * from './isolation.ts';
 export * from './languages.ts';
 export * from './libraries.ts';
 export * from './limits.ts';
+export * from './link-parts.ts';
 export * from './media-types.ts';
 export * from './missing-module.ts';
 export * from './named-inputs.ts';

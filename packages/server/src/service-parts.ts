@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Access } from './access/authenticate.ts';
+import { createLinks } from './access/links.ts';
 import { createTickets } from './access/tickets.ts';
 import type { FreeSpaceReserve } from './capacity/free-space.ts';
 import { JobMemory } from './capacity/job-memory.ts';
@@ -275,6 +276,8 @@ export async function openHttp(parts: HttpParts): Promise<HttpApp> {
     blobs,
     access,
     tickets: createTickets({ rows: store, access }),
+    links: createLinks({ rows: store, access }),
+    readsLinks: config.links === 'on',
     capacity: { permits, rate: membership.budget(config.rate, 'spent') },
     service: createServiceFacts({
       ...parts,

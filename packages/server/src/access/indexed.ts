@@ -44,10 +44,10 @@ export function createIndexedKeys(
   };
 }
 
-const NO_DIGEST = '0'.repeat(64);
+export const NO_DIGEST = '0'.repeat(64);
 
 /** Whether two digests in hex are equal, in a time that does not show how much of them is. */
-function isSame(one: string, other: string): boolean {
+export function isSame(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }
 

@@ -213,7 +213,7 @@ function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['
 }
 
 /** What this service offers with its settings. */
-function featuresOf({ jwt, logHost, promises }: Config, { cells, others, signing }: FactsOptions): string[] {
+function featuresOf({ jwt, links, logHost, promises }: Config, { cells, others, signing }: FactsOptions): string[] {
   const executors = [...(cells === null ? [] : [cells.provider]), ...others()];
   const haveLoopback = executors.length > 0 && executors.every(({ hasLoopback }) => hasLoopback);
   return [
@@ -221,6 +221,7 @@ function featuresOf({ jwt, logHost, promises }: Config, { cells, others, signing
     ...(signing === null ? [] : SIGNING_FEATURES),
     ...(logHost === null ? [] : ['transparency_log']),
     ...(promises === null ? [] : ['job_promises']),
+    ...(links === 'on' ? ['links'] : []),
     ...(haveLoopback ? ['loopback'] : []),
     ...(executors.some(({ runtime_packs }) => runtime_packs.length > 0) ? ['runtime_packs'] : []),
     ...(jwt === null ? [] : ['access_tokens']),

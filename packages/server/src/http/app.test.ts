@@ -11,6 +11,7 @@ import { PERMIT_KINDS, type PermitKind } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { type AnsweredRequest, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
+import { LINK } from './links.fixture.ts';
 import { BLOB, bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, type TestServer } from './server.fixture.ts';
 import { RawSocket } from './socket.fixture.ts';
 
@@ -67,7 +68,8 @@ function pathOf(path: string): string {
     .replace('{seq}', '3')
     .replace('{sha256}', BLOB)
     .replace('{grading}', 'grading_x')
-    .replace('{session}', 'one');
+    .replace('{session}', 'one')
+    .replace('{link}', LINK);
 }
 
 /** A request for an operation that takes every permit it may take. */

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@vouchbox/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
+import type { Links } from '../access/links.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { Permits } from '../capacity/permits.ts';
 import type { RateBound, RateBudget } from '../capacity/rate.ts';
@@ -30,7 +31,7 @@ import { createHttpServer } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import { entryHook } from './entry.ts';
 import { answerUnrouted, type Beside } from './methods.ts';
-import { type Page, readBuiltPages } from './pages/built-pages.ts';
+import { LINK_PAGE, type Page, readBuiltPages } from './pages/built-pages.ts';
 import { newRequestId } from './request/request-id.ts';
 import { attestationHandlers } from './routes/attestations.ts';
 import { blobHandlers } from './routes/blobs.ts';
@@ -38,6 +39,7 @@ import type { RouteContext, ServiceFacts } from './routes/context.ts';
 import { addFrontPage } from './routes/front-page.ts';
 import { gradingHandlers } from './routes/gradings.ts';
 import { jobHandlers } from './routes/jobs.ts';
+import { addLinks, linkHandlers } from './routes/links.ts';
 import { addLog } from './routes/log.ts';
 import { addPages } from './routes/pages.ts';
 import { PROBES, refuseApi } from './routes/probes.ts';
@@ -55,12 +57,17 @@ export interface AppOptions {
   readonly blobs: Blobs;
   readonly access: Access;
   readonly tickets: Tickets;
+  readonly links: Links;
+  /** Whether the operator allows links. */
+  readonly readsLinks: boolean;
   readonly metrics: Metrics;
   readonly observer: Observer;
   readonly capacity: { readonly permits: Permits; readonly rate: RateBudget };
   readonly service: ServiceFacts;
   /** Null if no log is kept. */
   readonly publicLog?: PublicLog | null;
+  /** Of all readers of a tenant's links together. Tests shorten it; nothing else sets it. */
+  readonly linkRate?: RateBound;
   /** Of all readers of the log together. Tests shorten it; nothing else sets it. */
   readonly logRate?: RateBound;
   /** The exact text of the OpenAPI document. */
@@ -149,10 +156,9 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, { log, beside }));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, beside));
-  addRoutes(app, { ...options, bounds, connections, authority, permits: capacity.permits, access, webSockets });
-  if (servesApi) addFrontPage(app, beside.pages);
-  addPages(app, beside.pages);
-  if (beside.log !== null) addLog(app, beside.log, options.logRate);
+  const context = { ...options, bounds, connections, authority, permits: capacity.permits, access, webSockets };
+  addRoutes(app, context);
+  addBeside(app, beside, { ...options, ...context });
   return app;
 }
 
@@ -162,14 +168,23 @@ function leaveBodiesUnread(app: FastifyInstance): void {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
+function addBeside(app: FastifyInstance, beside: Beside, options: AppOptions & RouteContext): void {
+  const { pages, log, readsLinks } = beside;
+  if (options.servesApi) addFrontPage(app, pages);
+  addPages(app, pages);
+  if (readsLinks) addLinks(app, options, options.linkRate);
+  if (log !== null) addLog(app, log, options.logRate);
+}
+
 function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
   return { ...TRANSPORT_BOUNDS, connectionsOfPeer, ...bounds };
 }
 
 /** What this node serves beside the operations. */
-function besideOf({ isEmbedded, servesApi, pages, publicLog = null }: AppOptions): Beside {
-  if (!servesApi) return { pages: [], log: null };
-  return { pages: pages ?? (isEmbedded ? [] : readBuiltPages()), log: publicLog };
+function besideOf({ isEmbedded, servesApi, pages, publicLog = null, readsLinks }: AppOptions): Beside {
+  if (!servesApi) return { pages: [], log: null, readsLinks: false };
+  const built = pages ?? (isEmbedded ? [] : readBuiltPages());
+  return { pages: built.filter(({ path }) => readsLinks || path !== LINK_PAGE), log: publicLog, readsLinks };
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions, 'servesApi'>): void {
@@ -181,6 +196,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions
     ...jobHandlers(context),
     ...blobHandlers(context),
     ...toolHandlers(context),
+    ...linkHandlers(context),
     ...gradingHandlers(context),
     ...sessionHandlers(context),
   };

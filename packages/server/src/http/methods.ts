@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
 import type { PublicLog } from '../job/log/read-log.ts';
 import { sendRefusal } from './call/respond.ts';
-import type { Page } from './pages/built-pages.ts';
+import { LINK_PAGE, type Page } from './pages/built-pages.ts';
 import { noSuchRoute } from './request/target.ts';
 import { FRONT_PATH } from './routes/front-page.ts';
 import { isPagePath } from './routes/pages.ts';
@@ -15,6 +15,8 @@ const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
 ].map(({ path, method }) => ({ path: matching(path, '[^/]+'), method }));
 
 const LOG_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'log' ? [matching(path, '.+')] : []));
+const LINK_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'link' ? [matching(path, '[^/]+')] : []));
+const LINK_PAGE_PATH = matching(PAGES.getLinkPage.path, '[^/]+');
 
 /** The paths with any parameter that fits. */
 function matching(path: string, parameter: string): RegExp {
@@ -26,17 +28,26 @@ export interface Beside {
   readonly pages: readonly Page[];
   /** Null if none is kept. */
   readonly log: PublicLog | null;
+  /** Whether links are read here. */
+  readonly readsLinks: boolean;
 }
 
-const NOTHING: Beside = { pages: [], log: null };
+const NOTHING: Beside = { pages: [], log: null, readsLinks: false };
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
 /** The methods that a path takes, in a fixed order; none if there is no such path. `*` is the whole server. */
-function methodsOf(path: string, { pages, log }: Beside): readonly string[] {
+function methodsOf(path: string, { pages, log, readsLinks }: Beside): readonly string[] {
   if (path === '*') return METHODS;
   const methods = PATHS.filter((entry) => entry.path.test(path)).map(({ method }) => method);
-  if (isPagePath(path, pages) || (log !== null && LOG_PATHS.some((known) => known.test(path)))) methods.push('GET');
+  const isOf = (paths: readonly RegExp[]) => paths.some((known) => known.test(path));
+  const beside = [
+    isPagePath(path, pages),
+    log !== null && isOf(LOG_PATHS),
+    readsLinks && isOf(LINK_PATHS),
+    pages.some((page) => page.path === LINK_PAGE) && LINK_PAGE_PATH.test(path),
+  ];
+  if (beside.includes(true)) methods.push('GET');
   if (methods.length === 0) return [];
   return METHODS.filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method));
 }

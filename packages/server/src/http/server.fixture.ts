@@ -1,6 +1,7 @@
 /**
  * The HTTP side alone, for its tests: a real listener on a free port over jobs in memory. Others check the whole service.
  */
+
 import {
   type CancellationAnswer,
   type ErrorCode,
@@ -18,6 +19,7 @@ import {
 import { pino } from 'pino';
 import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
 import { createLegacyKeys } from '../access/legacy.ts';
+import { createLinks, type LinksOptions } from '../access/links.ts';
 import { createTickets, type TicketsOptions } from '../access/tickets.ts';
 import { createPermits, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { createRateBudget, type RateBound } from '../capacity/rate.ts';
@@ -37,9 +39,11 @@ import { createApp, type ServiceFacts, UNLISTED_REFUSAL } from './app.ts';
 import { type ListenOptions, listen } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import { memoryGradings } from './gradings.fixture.ts';
+import { memoryLinked, memoryLinks } from './links.fixture.ts';
 import { MEMORY_LOG } from './log.fixture.ts';
 import type { Page } from './pages/built-pages.ts';
 import { memorySessions } from './sessions.fixture.ts';
+import { memoryTickets } from './tickets.fixture.ts';
 
 /** Keys of two tenants with every scope. */
 export const KEY_OF_ACME = 'key-of-acme';
@@ -55,6 +59,9 @@ export interface TestServerOptions {
   readonly blobs?: Partial<Blobs>;
   /** Without it, tickets are kept in memory. */
   readonly ticketRows?: TicketsOptions['rows'];
+  readonly linkRows?: Partial<LinksOptions['rows']>;
+  /** Default: true. */
+  readonly readsLinks?: boolean;
   readonly rate?: RateBound;
   readonly permits?: Partial<Record<PermitKind, PermitBound>>;
   readonly bounds?: Partial<TransportBounds>;
@@ -96,7 +103,12 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   const app = createApp({
     ...storesOf(options, submissions),
     access,
-    tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
+    tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(JOB), access }),
+    links: createLinks({
+      rows: { ...memoryLinks(accessOf([]), { key: KEY_OF_ACME, job: JOB }), ...options.linkRows },
+      access,
+    }),
+    readsLinks: options.readsLinks ?? true,
     capacity: { permits, rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }) },
     service: { ...FACTS, ...options.service },
     metrics: options.metrics ?? METRICS,
@@ -105,7 +117,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     metricsToken: options.metricsToken ?? null,
     allowedOrigins: options.allowedOrigins ?? [],
     pages: options.pages ?? [],
-    ...(options.rate && { logRate: options.rate }),
+    ...(options.rate && { logRate: options.rate, linkRate: options.rate }),
     stopping: stopping.signal,
     ...(options.bounds && { bounds: options.bounds }),
     connectionsOfPeer: TRANSPORT_BOUNDS.connectionsOfPeer,
@@ -210,23 +222,6 @@ const METRICS: Metrics = {
   ofService: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: '' }),
 };
 
-/** Tickets as the store keeps them, without a store. */
-function memoryTickets(): TicketsOptions['rows'] {
-  const kept = new Map<string, Parameters<TicketsOptions['rows']['storeTicket']>[0]>();
-  return {
-    async storeTicket(row) {
-      const isOwned = row.caller.tenant === 'acme' && row.job_id === JOB;
-      if (isOwned) kept.set(row.ticket_sha256, row);
-      return isOwned;
-    },
-    async consumeTicket({ ticket_sha256, job_id, now }) {
-      const row = kept.get(ticket_sha256);
-      kept.delete(ticket_sha256);
-      return row?.job_id === job_id && row.expires_at > now ? row.caller : null;
-    },
-  };
-}
-
 function memoryJobs(submissions: Submission[]): Jobs {
   const owned = (caller: Caller, job_id: string) => {
     if (caller.tenant === 'acme' && job_id === JOB) return;
@@ -265,6 +260,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
       owned(caller, job_id);
       return resultOf(RESULT);
     },
+    ...memoryLinked({ owned, blob: BLOB }),
     replay: async (caller, job_id) => {
       owned(caller, job_id);
       return { isEmpty: false, body: bodyOf(new LongJson(textOf<ReplayPage>({ events: [event], next_cursor: 1 }))) };

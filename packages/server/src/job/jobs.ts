@@ -10,6 +10,8 @@ import type {
   JobDetail,
   JobEvent,
   JobList,
+  LinkedJob,
+  LinkPart,
   PendingStatements,
   SubmissionAnswer,
   ToolAnswerTaken,
@@ -19,7 +21,7 @@ import type { JsonText } from '../ground/json-text.ts';
 import type { CallsAsked, ToolCallsAnswer } from './tools/answer-calls.ts';
 import type { ExactBytes } from './view/attestation.ts';
 import type { PageAsked, ReplayAnswer } from './view/replay.ts';
-import type { ResultAnswer } from './view/result.ts';
+import type { ResultAnswer, ResultWait } from './view/result.ts';
 
 export interface Submission {
   /** The parsed JSON body, not yet validated. */
@@ -33,6 +35,12 @@ export interface Submission {
   readonly checkAuthority?: () => Promise<void>;
 }
 
+/** What a link says of itself. */
+export interface LinkView {
+  readonly shows: readonly LinkPart[];
+  readonly expires_at: string;
+}
+
 export interface Jobs {
   /** Validates, clamps and stores a job; durable when it resolves. Spec § POST /v1/jobs. */
   submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
@@ -42,7 +50,11 @@ export interface Jobs {
   receipt(caller: Caller, job_id: string): Promise<JsonText<AnyReceipt> | null>;
   cancel(caller: Caller, job_id: string): Promise<JsonText<CancellationAnswer>>;
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
-  result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ResultAnswer>;
+  result(caller: Caller, job_id: string, wait: ResultWait): Promise<ResultAnswer>;
+  /** The job as a link shows it. */
+  linked(caller: Caller, job_id: string, link: LinkView): Promise<JsonText<LinkedJob>>;
+  /** Whether a link shows the file of this digest: a large output of the job, or a file that was named by its digest. */
+  showsBlob(caller: Caller, job_id: string, asked: Pick<LinkView, 'shows'> & { sha256: string }): Promise<boolean>;
   /** May wait for an event after the cursor; the signal ends the wait early with an empty page. */
   replay(caller: Caller, job_id: string, page: PageAsked): Promise<ReplayAnswer>;
   /**

@@ -66,6 +66,7 @@ export interface Config extends LoadBounds {
   readonly logWitnesses: string | null;
   /** What is promised of jobs, and by when the log answers; null if nothing is. */
   readonly promises: { readonly forAll: boolean; readonly seconds: number } | null;
+  readonly links: SettingValues['SERVICE_LINKS'];
   /** Null if jobs are kept forever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
@@ -196,7 +197,7 @@ function configOf(values: SettingValues): Config {
     tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
     attestationMode: values.SERVICE_ATTESTATION_MODE,
     ...logOf(values),
-    canaries: values.SERVICE_CANARIES,
+    ...{ canaries: values.SERVICE_CANARIES, links: values.SERVICE_LINKS },
     retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
     concurrency,
     tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,

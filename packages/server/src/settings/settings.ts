@@ -116,6 +116,12 @@ const SHAPES = {
   SERVICE_ATTESTATION_MODE: onUnless('Whether results are signed. `off` produces no signatures.'),
   ...LOG_SHAPES,
   SERVICE_CANARIES: onUnless('Whether signed canaries try what cells must refuse.'),
+  SERVICE_LINKS: {
+    type: 'string',
+    enum: ['on', 'off'],
+    default: 'off',
+    description: 'Whether a caller may make links by which anyone reads the result of one job, for seven days at most.',
+  },
   SERVICE_RETENTION_DAYS: {
     type: 'number',
     minimum: 0.001,

@@ -42,6 +42,8 @@ const MAY_BE_READ_THROUGH = [
   /^SCAN (artifacts|attestations) USING (COVERING )?INDEX (artifacts|attestations)_large$/,
   // A principal has a bounded number of sessions.
   /^SEARCH sessions USING PRIMARY KEY \(tenant=\?\)$/,
+  // A tenant has a bounded number of links.
+  /^SEARCH job_links USING PRIMARY KEY \(tenant=\?\)$/,
   // A tenant has a bounded number of blobs.
   /^SEARCH blobs USING PRIMARY KEY \(tenant=\?\)$/,
   /^SEARCH credentials USING INDEX credentials_by_tenant \(tenant=\?\)$/,
@@ -111,6 +113,15 @@ function everyCommand(): [string, unknown][] {
     expires_at: null,
   };
   const credential = { ...caller, secret_sha256: 's', created_at: at(0), revoked_at: null };
+  const link = {
+    job_id: key.job_id,
+    link_id: 'l',
+    secret_sha256: 's',
+    shows: [],
+    caller,
+    created_at: at(0),
+    expires_at: at(9_999),
+  };
   const list = { tenant: 'acme', limit: 9, before: null, statuses: null, language: null };
   const attestation = attestationOf(key, 'r');
   const content = { ...key, position: 0 };
@@ -150,7 +161,7 @@ function everyCommand(): [string, unknown][] {
     ['finish', finishOf(large, { execution: EXECUTION, largeOutputs: [kept] })],
     ['largeOutputs', large],
     ['largeOutputBlob', { tenant: 'acme', sha256: kept.sha256 }],
-    ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
+    ['admit', admission({ ...key, principal: 'p', idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
     ['admit', admission(other)],
     ['beginUpload', { ...upload, size_bytes: 1, at: at(0), blobsMax: 9, bytesMax: 9 }],
     ['addPiece', { ...upload, position: 0, content: new Uint8Array(1) }],
@@ -198,6 +209,12 @@ function everyCommand(): [string, unknown][] {
     ['session', { tenant: 'acme', principal: 'p', name: 's' }],
     ['sessions', { tenant: 'acme', principal: 'p' }],
     ['removeSession', { tenant: 'acme', principal: 'p', name: 's' }],
+    ['createLink', link],
+    ['link', link.link_id],
+    ['links', { ...key, now: at(1) }],
+    ['linkedJob', { ...key, shows: ['code', 'input'], expires_at: at(9) }],
+    ['linkShowsBlob', { ...key, shows: ['input', 'files'], sha256: '0'.repeat(64) }],
+    ['revokeLink', { ...key, link_id: link.link_id }],
     ['openToolCalls', { ...calling, after: 0, principal: 'p' }],
     ['answerToolCall', answer],
     ['answerToolCall', { ...answer, isChecked: true }],

@@ -3,6 +3,7 @@
  * called.
  */
 export { credential, credentials } from './access/credentials.ts';
+export { link, links } from './access/links.ts';
 export { blob, blobPiece } from './blobs/blobs.ts';
 export { largeOutputBlob, largeOutputs } from './blobs/large-outputs.ts';
 export { attestation, outbox, resultOf } from './evidence/attestations.ts';
@@ -35,6 +36,7 @@ export { jobPromise, nextPromiseDue, pendingOf, unsignedPending, unsignedPromise
 export { logCounts, logPlace, logPosition, logRanges, logTile } from './log/reading.ts';
 export { contentHere, contentsHere, objectCounts, objectOf, objectOfArtifact } from './objects/objects.ts';
 export { jobDetail } from './reading/job-detail.ts';
+export { linkedJob, linkShowsBlob } from './reading/linked-job.ts';
 export { list } from './reading/listing.ts';
 export { artifactPiece, artifactRecords, textExtent, textPiece } from './reading/long-texts.ts';
 

@@ -5,8 +5,9 @@
  * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text, kept as it was
  * written.
  */
-import type { AuthMethod, GradingStatus, JobStatus, Language, ProgramStatus, TerminalReason } from '@vouchbox/protocol';
+import type { GradingStatus, JobStatus, Language, ProgramStatus, TerminalReason } from '@vouchbox/protocol';
 import type { Generated, Kysely } from 'kysely';
+import type { CredentialTable, JobLinkTable, StreamTicketTable } from './schema-of-access.ts';
 import type { JobToolsTable, SessionTable, ToolCallTable } from './schema-of-tools.ts';
 
 /** A connection, or a transaction on one, on which the functions of the store run their queries. */
@@ -26,6 +27,7 @@ export interface Tables {
   tenants: TenantTable;
   credentials: CredentialTable;
   stream_tickets: StreamTicketTable;
+  job_links: JobLinkTable;
   probes: ProbeTable;
   nodes: NodeTable;
   claims: ClaimTable;
@@ -175,6 +177,8 @@ export interface JobSpecTable extends JobKeyColumns {
    */
   evidence: string | null;
   requested_spec: string;
+  /** Who submitted it. Null of a canary, and in older rows. */
+  principal: string | null;
 }
 
 export interface EventTable extends JobKeyColumns {
@@ -307,30 +311,6 @@ export interface TenantTable {
   last_turn: number;
   /** How many of its jobs were accepted since its row has this column. */
   accepted: number;
-}
-
-export interface CredentialTable {
-  credential_id: string;
-  tenant: string;
-  principal: string;
-  /** A JSON array. */
-  scopes: string;
-  secret_sha256: string;
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-}
-
-export interface StreamTicketTable extends JobKeyColumns {
-  ticket_sha256: string;
-  principal: string;
-  auth_method: AuthMethod;
-  credential_id: string;
-  /** A JSON array. */
-  scopes: string;
-  /** When the credential that minted it ends; null if it does not. */
-  authority_expires_at: string | null;
-  expires_at: string;
 }
 
 export interface ProbeTable {

@@ -1,5 +1,6 @@
 /** Everything that changes the store, by name. Each is on disk before it is answered, but for `LAGGING` in `commands.ts`. */
 export { createCredential, revokeCredential, rotateCredential } from './access/credentials.ts';
+export { createLink, revokeLink } from './access/links.ts';
 export { consumeTicket, storeTicket } from './access/tickets.ts';
 export { addPiece, beginUpload, completeUpload, dropUpload, removeUnusedBlobs, useBlob } from './blobs/blobs.ts';
 export {

@@ -33,7 +33,7 @@ export function sendJson<Id extends OperationId, Status extends StatusOf<Id>>(
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
   if (headers !== undefined) call.reply.headers(headers);
-  return sendText(call.reply, status, JSON.stringify(value));
+  return sendTextTo(call.reply, status, JSON.stringify(value));
 }
 
 /** Sends JSON that is already text, in the same way. */
@@ -44,7 +44,7 @@ export function sendJsonText<Id extends OperationId, Status extends StatusOf<Id>
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
   if (headers !== undefined) call.reply.headers(headers);
-  return sendText(call.reply, status, text);
+  return sendTextTo(call.reply, status, text);
 }
 
 /** Sends a status whose answer has no body. */
@@ -66,8 +66,13 @@ export function sendBody<Id extends OperationId, Status extends StatusOf<Id>>(
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
   if (headers !== undefined) reply.headers(headers);
-  if (body.text !== null) return sendText(reply, status, body.text);
-  return pump(reply, body, { status, mediaType: JSON_TYPE });
+  return sendBodyTo(reply, status, body);
+}
+
+/** As the function before, of what is no operation. */
+export function sendBodyTo(reply: FastifyReply, status: number, body: Body<unknown>): FastifyReply {
+  if (body.text !== null) return sendTextTo(reply, status, body.text);
+  return pumpTo(reply, body, { status, mediaType: JSON_TYPE });
 }
 
 /** Sends exact bytes with a declared length; more than one piece goes through the pump. */
@@ -78,7 +83,7 @@ export function sendBytes<Id extends OperationId, Status extends StatusOf<Id>>(
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
   if (headers !== undefined) reply.headers(headers);
-  return send(reply, bytes, { status, mediaType });
+  return sendBytesTo(reply, bytes, { status, mediaType });
 }
 
 /** Sends exact bytes that are read while they are sent, through the pump and with a declared length. */
@@ -89,7 +94,7 @@ export function sendPieces<Id extends OperationId, Status extends StatusOf<Id>>(
   ...[headers]: Headers<Id, Status>
 ): FastifyReply {
   if (headers !== undefined) reply.headers(headers);
-  return pump(reply, content, { status, mediaType });
+  return pumpTo(reply, content, { status, mediaType });
 }
 
 const JSON_TYPE = 'application/json';
@@ -97,9 +102,9 @@ const JSON_TYPE = 'application/json';
 /** UTF-8 bytes of one UTF-16 unit. */
 const bytesPerUnitMax = 3;
 
-function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {
+export function sendTextTo(reply: FastifyReply, status: number, text: string): FastifyReply {
   if (text.length > responsePumpBytes / bytesPerUnitMax) {
-    return send(reply, Buffer.from(text), { status, mediaType: JSON_TYPE });
+    return sendBytesTo(reply, Buffer.from(text), { status, mediaType: JSON_TYPE });
   }
   // Without this serializer Fastify adds a charset to the media type, which JSON does not have.
   return reply.code(status).header('content-type', JSON_TYPE).serializer(asItIs).send(text);
@@ -109,12 +114,17 @@ function asItIs(text: unknown): string {
   return text as string;
 }
 
-function send(reply: FastifyReply, bytes: Buffer, answer: { status: number; mediaType: string }): FastifyReply {
+interface Sent {
+  readonly status: number;
+  readonly mediaType: string;
+}
+
+export function sendBytesTo(reply: FastifyReply, bytes: Buffer, answer: Sent): FastifyReply {
   reply.code(answer.status).header('content-type', answer.mediaType).header('content-length', bytes.length);
   return reply.send(bytes.length > responsePumpBytes ? pumpOf([bytes], bytes.length) : bytes);
 }
 
-function pump(reply: FastifyReply, content: LongPart, answer: { status: number; mediaType: string }): FastifyReply {
+export function pumpTo(reply: FastifyReply, content: LongPart, answer: Sent): FastifyReply {
   reply.code(answer.status).header('content-type', answer.mediaType).header('content-length', content.bytes);
   // A HEAD request reads nothing.
   return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : pumpOf(content.pieces(), content.bytes));

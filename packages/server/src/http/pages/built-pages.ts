@@ -38,10 +38,14 @@ export interface Page {
   readonly policy: string;
 }
 
+/** Any link has the same page. */
+export const LINK_PAGE = PAGES.getLinkPage.path.replace('{link}', ':link');
+
 /** Each page with the folder that it is built in, which has the name of its package, and the file at its own path. */
 const BUILT_PAGES = [
   { folder: 'verify-page', path: PAGES.getVerifyPage.path, hasViews: false, front: 'index.html' },
   { folder: 'dashboard', path: PAGES.getDashboard.path, hasViews: true, front: 'index.html' },
+  { folder: 'link-page', path: LINK_PAGE, hasViews: false, front: 'link.html' },
   { folder: 'docs-site', path: PAGES.getDocs.path, hasViews: false, front: 'front.html' },
 ];
 

@@ -33,6 +33,16 @@ export function sessionNameOf(request: FastifyRequest): string {
   return idIn((request.params as { session: string }).session, sessionNotFound, SESSION_NAME);
 }
 
+/** @throws ServiceError as `jobIdOf` does, but `link_not_found` */
+export function linkIdOf(request: FastifyRequest): string {
+  return idIn((request.params as { link: string }).link, linkNotFound);
+}
+
+/** For a link that never was, one that has ended, and a wrong secret alike. */
+export function linkNotFound(): ServiceError {
+  return new ServiceError('link_not_found', 'There is no such link, or no longer.');
+}
+
 function idIn(text: string, notFound: () => ServiceError, form = ID): string {
   if (form.test(text)) return text;
   if (text === '') throw noSuchRoute();

@@ -1,6 +1,7 @@
 /** The parts of the service that handlers use. */
 import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@vouchbox/protocol';
 import type { Access } from '../../access/authenticate.ts';
+import type { Links } from '../../access/links.ts';
 import type { Tickets } from '../../access/tickets.ts';
 import type { Blobs } from '../../job/blobs/blobs.ts';
 import type { Gradings } from '../../job/gradings.ts';
@@ -29,6 +30,9 @@ export interface RouteContext extends CallContext {
   readonly blobs: Blobs;
   readonly access: Pick<Access, 'stands'>;
   readonly tickets: Tickets;
+  readonly links: Links;
+  /** Whether the operator allows links. */
+  readonly readsLinks: boolean;
   readonly connections: Connections;
   readonly webSockets: WebSockets;
   readonly log: Log;

@@ -113,7 +113,7 @@ export async function admit(caller: Caller, submission: Submission, options: Adm
     ...places[0],
     ...jobs,
     idempotency,
-    ...(limited.program.session !== undefined && { principal: caller.principal }),
+    principal: caller.principal,
     ...(await buildDigest(tenant, limited.program, options)),
     queueMax: options.queue.total,
     tenantQueueMax: options.queue.perTenant,
@@ -136,6 +136,8 @@ function answeredBy({ principal }: Caller, program: ParsedProgram): ParsedProgra
 /** A job that a grading makes: as any other, but without a key, and without a place of its own in the queue. */
 export interface GradedSubmission {
   readonly tenant: string;
+  /** Who sent the grading. */
+  readonly principal: string;
   readonly spec: RequestedSpec;
   /** Of a program that the job's own talks to. */
   readonly interactor?: RequestedSpec;
@@ -148,7 +150,7 @@ export interface GradedSubmission {
  * @throws ServiceError as `admit` does; NoRoom
  */
 export async function admitGraded(
-  { tenant, spec, interactor, graded }: GradedSubmission,
+  { tenant, principal, spec, interactor, graded }: GradedSubmission,
   options: Pick<
     AdmitOptions,
     'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'isNumbered' | 'promises' | 'checkFreeSpace'
@@ -161,7 +163,7 @@ export async function admitGraded(
   const now = Date.now();
   const places = [nextPlace(now), nextPlace(now)] as const;
   const result = await options.dispatcher.admit({
-    tenant,
+    ...{ tenant, principal },
     ...places[0],
     ...jobsOf(limited, places),
     idempotency: null,

@@ -185,14 +185,15 @@ export class GradingStage implements AsyncDisposable {
 
   /** The id of the job; null if the grading makes no more. */
   async #made(work: GradingWork, planned: PlannedJob, run: NextJob['run']): Promise<string | null> {
-    const { tenant, grading_id } = work;
+    const { tenant, principal, grading_id } = work;
     const { program, name, attempt } = planned;
     for (;;) {
       try {
         return await this.#persistently(async () => {
           const specs = await this.#specsOf(work, planned, run);
           if (planned.purpose === 'judge') work.held.set(program, blobsNamed(specs.spec.files));
-          return await admitGraded({ tenant, ...specs, graded: { grading_id, program, name, attempt } }, this.#options);
+          const graded = { grading_id, program, name, attempt };
+          return await admitGraded({ tenant, principal, ...specs, graded }, this.#options);
         });
       } catch (error) {
         if (!(error instanceof ServiceError && error.retryable) || work.isCancelled) throw error;

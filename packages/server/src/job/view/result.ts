@@ -36,6 +36,8 @@ export interface ResultWait {
   readonly waitSeconds: number;
   /** Aborts when the client is gone; the promise then rejects with its reason. */
   readonly signal: AbortSignal;
+  /** Leaves out what the program left in files. */
+  readonly withoutFiles?: boolean;
 }
 
 /** Whether the job has ended, and the JSON text of its `FoldedResult`. */
@@ -55,7 +57,8 @@ export const eventsMax = 2 ** 31 - 1;
  */
 export async function result(key: JobKey, wait: ResultWait, options: ResultOptions): Promise<ResultAnswer> {
   const { store } = options;
-  let short = store.shortResult(key);
+  const { withoutFiles = false } = wait;
+  let short = withoutFiles ? null : store.shortResult(key);
   if (short === null && wait.waitSeconds > 0) {
     await endOrDeadline(key, wait, options);
     short = store.shortResult(key);
@@ -64,11 +67,18 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
   const job = await store.jobSummary(key);
   if (job === null) throw jobNotFound();
   if (wait.waitSeconds > 0 && !isTerminal(job.status)) refuseInterrupted(wait, options);
-  return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options) };
+  return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options, withoutFiles) };
 }
 
-async function bodyAsItStands(key: JobKey, job: JobSummary, options: ResultOptions): Promise<Body<FoldedResult>> {
+async function bodyAsItStands(
+  key: JobKey,
+  job: JobSummary,
+  options: ResultOptions,
+  withoutFiles: boolean,
+): Promise<Body<FoldedResult>> {
   const { store } = options;
+  // Files are stored with the end. If the job was not terminal when it was read, they belong to a later answer.
+  const hasFiles = isTerminal(job.status) && !withoutFiles;
   const text = async <Kind extends LongTextKind>(kind: Kind) => {
     const extent = await store.textExtent({ key, kind, after: 0, limit: eventsMax });
     if (extent === null) throw jobNotFound();
@@ -78,9 +88,8 @@ async function bodyAsItStands(key: JobKey, job: JobSummary, options: ResultOptio
     text('stdout'),
     text('stderr'),
     text('violations'),
-    // Artifacts are stored with the end. If the job was not terminal when it was read, they belong to a later answer.
-    isTerminal(job.status) ? readableArtifacts(key, options) : [],
-    isTerminal(job.status) ? store.largeOutputs(key) : null,
+    hasFiles ? readableArtifacts(key, options) : [],
+    hasFiles ? store.largeOutputs(key) : null,
   ]);
   // Read again, because output may have been cut since: the member must cover every text that is sent.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);

@@ -2,7 +2,9 @@
 import type { Scope } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
 import type { CredentialRow } from '../records/rows.ts';
-import type { CredentialTable, StoreDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
+import type { CredentialTable } from '../schema-of-access.ts';
+import { endLinks } from './links.ts';
 
 interface Revocation {
   readonly credential_id: string;
@@ -64,9 +66,10 @@ export async function credentials(db: StoreDatabase, tenant: string | null): Pro
   return rows.map(credentialOf);
 }
 
-/** Ends a credential at `at`, or earlier if it was to end earlier. False if it is unknown. */
+/** Ends a credential and its links at `at`, or earlier if it was to end earlier. False if it is unknown. */
 export async function revokeCredential(db: StoreDatabase, revocation: Revocation): Promise<boolean> {
   endEarlier.send(db, revocation);
+  endLinks.send(db, revocation);
   return (await selectCredential.first(db, revocation)) !== null;
 }
 

@@ -3,7 +3,8 @@ import type { Scope, Whoami } from '@vouchbox/protocol';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { StreamTicketInput } from '../records/inputs.ts';
-import type { StoreDatabase, StreamTicketTable } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
+import type { StreamTicketTable } from '../schema-of-access.ts';
 
 interface TicketUse {
   readonly ticket_sha256: string;

@@ -89,6 +89,7 @@ const insertSpec = prepared((db, row: JobSpecTable) =>
     execution: row.execution,
     evidence: row.evidence,
     requested_spec: row.requested_spec,
+    principal: row.principal,
   }),
 );
 
@@ -127,6 +128,7 @@ export async function admit(db: StoreDatabase, input: AdmitInput): Promise<Admit
         isInteractor: true,
         ...interactor,
         ...(input.promise !== undefined && { promise: input.promise }),
+        ...(input.principal !== undefined && { principal: input.principal }),
       },
       blobs,
     );
@@ -221,7 +223,10 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
       is_numbered: input.isNumbered ? 1 : 0,
     });
     for (const label of spec.labels ?? []) insertLabel.send(db, { ...key, label, created_at });
-    insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
+    insertSpec.send(db, {
+      ...{ ...key, execution, evidence, requested_spec: JSON.stringify(spec) },
+      principal: input.principal ?? null,
+    });
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);
     if (spec.large_outputs !== undefined) reserveRoom(db, key, { large: spec.large_outputs, at: created_at });
     admitStep(db, input);

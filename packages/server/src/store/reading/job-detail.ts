@@ -13,7 +13,7 @@ import { prepared } from '../prepared.ts';
 import type { AttestationRow, ExecutionRecord, JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
+export const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
     .leftJoin('job_specs', (join) =>
@@ -61,7 +61,7 @@ export async function jobDetail(db: StoreDatabase, key: JobKey): Promise<JsonTex
   });
 }
 
-function lifecycle(columns: DetailColumns) {
+export function lifecycle(columns: DetailColumns) {
   return {
     job_id: columns.job_id,
     tenant: columns.tenant,
@@ -96,7 +96,7 @@ function executionMembers(columns: DetailColumns) {
 }
 
 /** An attestation of another tenant or receipt does not belong to the job, and is not shown. */
-function attestationMember(columns: DetailColumns): AttestationMember {
+export function attestationMember(columns: DetailColumns): AttestationMember {
   const { job_id, tenant, receipt_sha256 } = columns;
   const isOfJob = columns.attested_tenant === tenant && columns.attested_receipt_sha256 === receipt_sha256;
   const stored: { [Name in keyof AttestationRow]: DetailColumns[Name] } | null = isOfJob ? columns : null;

@@ -20,7 +20,7 @@ import type { AttestationRow, ExecutionRecord, JobKey, KeptOutput, ListPlace } f
 export interface AdmitInput extends JobKey {
   readonly created_at: string;
   readonly requested_spec: RequestedSpec;
-  /** Who submits it. Given if the job is a step of a session. */
+  /** Who submits it; nobody does a canary. */
   readonly principal?: string;
   readonly idempotency: {
     readonly key: string;

@@ -10,7 +10,9 @@ import type {
   StoredSpec,
   TerminalReason,
   UsageMember,
+  Whoami,
 } from '@vouchbox/protocol';
+import type { LinkPart } from '@vouchbox/protocol/vocabulary';
 import type { OutputRunTable } from '../schema.ts';
 
 /** The key of a job: its tenant and its id. No query for a caller takes an id alone. */
@@ -152,6 +154,18 @@ export const EVENT_COLUMNS = [
   'prev_hash',
   'event_hash',
 ] as const satisfies readonly (keyof StoredEvent)[];
+
+/** A link to the result of a job. Only the digest of its secret is stored. */
+export interface LinkRow {
+  readonly job_id: string;
+  readonly link_id: string;
+  readonly secret_sha256: string;
+  readonly shows: readonly LinkPart[];
+  readonly created_at: string;
+  readonly expires_at: string;
+  /** What is kept of whoever made it: `Access.pledge`. Its tenant is that of the job. */
+  readonly caller: Whoami;
+}
 
 /** An indexed credential. Only the digest of its secret is stored. */
 export interface CredentialRow {

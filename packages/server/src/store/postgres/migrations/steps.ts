@@ -14,6 +14,7 @@ import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
 import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
 import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
 import { labelsIn } from '../../migrations/0004-written-with-labels.ts';
+import { linksIn } from '../../migrations/0004-written-with-links.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
@@ -52,6 +53,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-written-beside', kind: 'expand', sql: writtenBesideIn(spelling) },
   { name: '0004-written-sessions', kind: 'expand', sql: sessionsIn(spelling) },
   { name: '0004-written-with-labels', kind: 'expand', sql: labelsIn(spelling) },
+  { name: '0004-written-with-links', kind: 'expand', sql: linksIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -258,12 +258,13 @@ describe('the jobs of v0.3', () => {
 describe('a store of commit 6f6623a', () => {
   const ADDED = [
     ...['builds', 'gradings', 'large_outputs', 'log_state', 'log_hashes', 'log_entries', 'job_promises', 'log_pending'],
-    ...['job_labels', 'job_tools', 'sessions', 'tool_calls'],
+    ...['job_labels', 'job_links', 'job_tools', 'sessions', 'tool_calls'],
     ...['keys', 'programs', 'tests', 'jobs', 'events', 'blobs'].map((part) => `grading_${part}`),
   ];
   const COLUMNS_ADDED = {
     queue: { is_test: 0 },
     jobs: { tenant_number: null, labels: null },
+    job_specs: { principal: null },
     receipts: { salt: null, also: null },
     tenants: { accepted: 0 },
   };
@@ -342,7 +343,7 @@ describe('a store of commit 6f6623a', () => {
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using testStore = await upgraded('v0.3');
-  const copy = `${testStore.path}.before-0004-written-with-labels`;
+  const copy = `${testStore.path}.before-0004-written-with-links`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });

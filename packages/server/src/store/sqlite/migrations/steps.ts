@@ -14,6 +14,7 @@ import { toolTablesIn } from '../../migrations/0004-without-silent-tools.ts';
 import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
 import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
 import { labelsIn } from '../../migrations/0004-written-with-labels.ts';
+import { linksIn } from '../../migrations/0004-written-with-links.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -41,6 +42,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-written-beside', sql: writtenBesideIn(spelling) },
   { name: '0004-written-sessions', sql: sessionsIn(spelling) },
   { name: '0004-written-with-labels', sql: labelsIn(spelling) },
+  { name: '0004-written-with-links', sql: linksIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -1,0 +1,41 @@
+/** Links to results of jobs. Loaded when one is first asked for. */
+
+import type { LinkList, LinkRevocation, NewLink } from './contract-types.ts';
+import type { CallOptions } from './job-options.ts';
+import type { CallOf } from './operation.ts';
+import { answerCheck, once, read } from './operation.ts';
+import type { Session } from './session.ts';
+import { decodeJson } from './transport.ts';
+
+const CREATE = 'POST /v1/jobs/{id}/links';
+
+export interface LinkOptions extends CallOptions {
+  /** How long it stays, at most seven days. Default: one day. */
+  readonly seconds?: number;
+  /** What it shows beside status, output, receipt and attestation. Default: nothing. */
+  readonly shows?: NonNullable<NonNullable<CallOf<typeof CREATE>['body']>['shows']>;
+}
+
+/** Sent once: a link whose answer is lost would stay, and nobody would have it. */
+export async function createLink(
+  session: Session,
+  job_id: string,
+  { seconds, shows = [], signal }: LinkOptions,
+): Promise<NewLink> {
+  const body = { shows, ...(seconds !== undefined && { expires_in: seconds }) };
+  const answer = decodeJson(await once(session, CREATE, { job_id, body, signal }));
+  return (await answerCheck()).checkAnswer(CREATE, answer, job_id);
+}
+
+export function listLinks(session: Session, job_id: string, { signal }: CallOptions): Promise<LinkList> {
+  return read(session, 'GET /v1/jobs/{id}/links', { job_id, signal });
+}
+
+export function revokeLink(
+  session: Session,
+  job_id: string,
+  link: string,
+  { signal }: CallOptions,
+): Promise<LinkRevocation> {
+  return read(session, 'DELETE /v1/jobs/{id}/links/{link}', { job_id, link, signal });
+}

@@ -1,0 +1,79 @@
+/**
+ * Links: whoever is given one reads the result of a job without a credential, until it ends. Its secret is told once, to whoever
+ * makes it.
+ */
+import { linkSecondsDefault, linkSecondsMax, linkSecondsMin } from './limits.ts';
+import { LINK_PART_NAMES } from './link-parts.ts';
+import { AnyReceipt } from './receipt.ts';
+import { JobId, RelativeUrl, Sha256, Timestamp } from './spellings.ts';
+import { JOB_STATUSES, TERMINAL_REASONS } from './status.ts';
+import { LanguageName, StoredSpec } from './submission.ts';
+import { Nullable, type Static, Type } from './type.ts';
+
+const Shows = Type.Array(Type.Enum([...LINK_PART_NAMES]), {
+  maxItems: LINK_PART_NAMES.length,
+  description:
+    'What it shows beside status, output, receipt and attestation: the `code`; the `input`, which is arguments, variables, ' +
+    'standard input and files; and the `files` that the program left.',
+});
+
+export const LinkRequest = Type.Object(
+  {
+    expires_in: Type.Optional(
+      Type.Integer({
+        minimum: linkSecondsMin,
+        maximum: linkSecondsMax,
+        description: `Seconds until it ends; ${linkSecondsDefault} if omitted. It ends earlier with the credential that made it.`,
+      }),
+    ),
+    shows: Type.Optional(Shows),
+  },
+  { additionalProperties: false },
+);
+export type LinkRequest = Static<typeof LinkRequest>;
+
+export const Link = Type.Object({
+  link_id: Type.String(),
+  job_id: JobId,
+  /** Who made it. */
+  principal: Type.String(),
+  shows: Shows,
+  created_at: Timestamp,
+  expires_at: Timestamp,
+});
+export type Link = Static<typeof Link>;
+
+/** The one answer that has the secret: it stands behind the `#`, which no browser sends. */
+export const NewLink = Type.Object({ ...Link.properties, link_url: RelativeUrl });
+export type NewLink = Static<typeof NewLink>;
+
+export const LinkList = Type.Object({ items: Type.Array(Link) });
+export type LinkList = Static<typeof LinkList>;
+
+export const LinkRevocation = Type.Object({ link_id: Type.String(), revoked: Type.Literal(true) });
+export type LinkRevocation = Static<typeof LinkRevocation>;
+
+/** What a link shows of its job beside the result and the signed bytes. */
+export const LinkedJob = Type.Object({
+  job_id: JobId,
+  tenant: Type.String(),
+  status: Type.Enum([...JOB_STATUSES]),
+  language: LanguageName,
+  runtime: Nullable(Type.String()),
+  created_at: Timestamp,
+  started_at: Nullable(Timestamp),
+  finished_at: Nullable(Timestamp),
+  duration_ms: Nullable(Type.Integer()),
+  exit_code: Nullable(Type.Integer()),
+  signal: Nullable(Type.String()),
+  terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
+  /** Whether the signed envelope and the result that it is about can be read. */
+  attestation_available: Type.Boolean(),
+  /** Only what the link shows of it. */
+  requested_spec: StoredSpec,
+  receipt: Type.Optional(AnyReceipt),
+  receipt_sha256: Type.Optional(Sha256),
+  shows: Shows,
+  expires_at: Timestamp,
+});
+export type LinkedJob = Static<typeof LinkedJob>;

@@ -1,0 +1,94 @@
+/**
+ * Links to results. A link has the authority of whoever made it, and nobody's else: it ends with the credential, as a stream
+ * ticket does. Its secret is told once; the store keeps a digest of it.
+ */
+import { randomBytes } from 'node:crypto';
+import { sha256Hex } from '@vouchbox/evidence';
+import type { Link, LinkPart, NewLink } from '@vouchbox/protocol';
+import type { Caller } from '../ground/caller.ts';
+import type { LinkAdmission } from '../store/access/links.ts';
+import type { LinkRow } from '../store/records/rows.ts';
+import type { Store } from '../store/store.ts';
+import { type Access, hasExpired } from './authenticate.ts';
+import { isSame, NO_DIGEST } from './indexed.ts';
+
+export interface LinkWish {
+  readonly shows: readonly LinkPart[];
+  readonly seconds: number;
+}
+
+/** A link whose secret was shown, and that has not ended. */
+export interface OpenLink {
+  /** Whose authority it has. */
+  readonly caller: Caller;
+  readonly job_id: string;
+  readonly shows: readonly LinkPart[];
+  readonly expires_at: string;
+}
+
+export interface Links {
+  /** A new link, on disk when it resolves, or why there is none. */
+  make(caller: Caller, job_id: string, wish: LinkWish): Promise<NewLink | Exclude<LinkAdmission, 'created'>>;
+  /** Null if the tenant has no such job. */
+  list(caller: Caller, job_id: string): Promise<readonly Link[] | null>;
+  revoke(caller: Caller, job_id: string, link_id: string): Promise<boolean>;
+  /** Null alike for an unknown link, a wrong secret, and a link that has ended, by whatever. */
+  open(link_id: string, secret: string): Promise<OpenLink | null>;
+}
+
+export interface LinksOptions {
+  readonly rows: Pick<Store, 'createLink' | 'link' | 'links' | 'revokeLink' | 'jobSummary'>;
+  readonly access: Pick<Access, 'pledge' | 'redeem'>;
+  /** The time of day in milliseconds. */
+  readonly now?: () => number;
+}
+
+const ID_BYTES = 12;
+const SECRET_BYTES = 32;
+const ID = /^[A-Za-z0-9_-]{16}$/;
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/** All methods reject with the store's failures. */
+export function createLinks({ rows, access, now = Date.now }: LinksOptions): Links {
+  return {
+    async make(caller, job_id, { shows, seconds }) {
+      const [link_id, secret] = [newText(ID_BYTES), newText(SECRET_BYTES)];
+      const made = now();
+      const latest = timestamp(made + seconds * 1000);
+      const row: LinkRow = {
+        ...{ job_id, link_id, secret_sha256: sha256Hex(secret), shows },
+        created_at: timestamp(made),
+        expires_at: caller.expires_at !== null && caller.expires_at < latest ? caller.expires_at : latest,
+        caller: access.pledge(caller, secret),
+      };
+      const admission = await rows.createLink(row);
+      return admission === 'created' ? { ...linkOf(row), link_url: `/links/${link_id}#${secret}` } : admission;
+    },
+    async list({ tenant }, job_id) {
+      if ((await rows.jobSummary({ tenant, job_id })) === null) return null;
+      return (await rows.links({ tenant, job_id, now: timestamp(now()) })).map(linkOf);
+    },
+    revoke: ({ tenant }, job_id, link_id) => rows.revokeLink({ tenant, job_id, link_id }),
+    async open(link_id, secret) {
+      if (!ID.test(link_id) || !SECRET.test(secret)) return null;
+      const row = await rows.link(link_id);
+      // An unknown link is compared as well, with nothing, so that it takes as long as a wrong secret.
+      const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
+      if (row === null || !isRight || hasExpired(row.expires_at, now())) return null;
+      const caller = await access.redeem(row.caller, secret);
+      return caller === null ? null : { caller, job_id: row.job_id, shows: row.shows, expires_at: row.expires_at };
+    },
+  };
+}
+
+function linkOf({ link_id, job_id, caller: { principal }, shows, created_at, expires_at }: LinkRow): Link {
+  return { link_id, job_id, principal, shows: [...shows], created_at, expires_at };
+}
+
+function newText(bytes: number): string {
+  return randomBytes(bytes).toString('base64url');
+}
+
+function timestamp(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,55 @@
+/** How links are read over HTTP: what reaches the log, and what holds readers back. */
+import { expect, test } from 'vitest';
+import { LINK, SECRET_OF_LINK } from '../links.fixture.ts';
+import { bearer, JOB, openServer } from '../server.fixture.ts';
+
+test('no line of the log and no answer but the first has the secret of a link', { tags: ['Links-2'] }, async () => {
+  await using server = await openServer();
+  const made = await fetch(`${server.url}/v1/jobs/${JOB}/links`, {
+    method: 'POST',
+    headers: { ...bearer(), 'content-type': 'application/json' },
+    body: '{}',
+  });
+  const { link_url } = (await made.json()) as { link_url: string };
+  const [, told = ''] = link_url.split('#');
+  const asked = [bearer(SECRET_OF_LINK), bearer(`${SECRET_OF_LINK}x`), bearer(told)].flatMap((headers) =>
+    ['job', 'result', 'attestation', 'nothing', 'result-artifact'].map((part) =>
+      fetch(`${server.url}/links/${LINK}/${part}`, { headers }),
+    ),
+  );
+  const answers = await Promise.all((await Promise.all(asked)).map((answer) => answer.text()));
+  const lines = () => server.log.filter((line) => 'status' in line).length;
+  await expect.poll(lines).toBeGreaterThan(asked.length);
+  const seen = JSON.stringify([server.log, answers]);
+  for (const secret of [SECRET_OF_LINK, told]) expect(seen).not.toContain(secret);
+});
+
+test('readers of links have a budget of their own, and who has no secret spends none of it', {
+  tags: ['Links-10'],
+}, async () => {
+  await using server = await openServer({ rate: { perSecond: 0.001, burst: 2 } });
+  const read = async (secret: string) =>
+    (await fetch(`${server.url}/links/${LINK}/job`, { headers: bearer(secret) })).status;
+  for (let times = 0; times < 5; times++) expect(await read('A'.repeat(43))).toBe(404);
+  expect([await read(SECRET_OF_LINK), await read(SECRET_OF_LINK), await read(SECRET_OF_LINK)]).toEqual([200, 200, 429]);
+  expect((await fetch(`${server.url}/v1/whoami`, { headers: bearer() })).status).toBe(200);
+});
+
+test('readers of links take no place of their tenant for large responses', { tags: ['Links-10'] }, async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const result = async () => {
+    await held;
+    throw new Error('nobody asks for it');
+  };
+  await using server = await openServer({ permits: { response: { total: 9, perTenant: 1 } }, jobs: { result } });
+  const reading = fetch(`${server.url}/links/${LINK}/result`, { headers: bearer(SECRET_OF_LINK) });
+  await expect.poll(() => server.permits.held('response')).toBe(1);
+  const another = await fetch(`${server.url}/links/${LINK}/job`, { headers: bearer(SECRET_OF_LINK) });
+  expect([another.status, another.headers.get('retry-after')]).toEqual([429, '1']);
+  expect((await fetch(`${server.url}/v1/jobs/${JOB}`, { headers: bearer() })).status).toBe(200);
+  release();
+  expect((await reading).status).toBe(500);
+});

@@ -1,0 +1,169 @@
+/**
+ * Links to results: the operations of whoever makes them, and what a link shows to whoever has its secret. That is read
+ * outside of `/v1`, where no credential opens anything, and nothing of it can become a page of the service. Spec § Links.
+ */
+import {
+  BLOB_MEDIA_TYPE,
+  ENVELOPE_MEDIA_TYPE,
+  LINK_PART_NAMES,
+  LinkRequest,
+  linkSecondsDefault,
+  linksOfJobMax,
+  linksOfTenantMax,
+  misfitOf,
+  RESULT_MEDIA_TYPE,
+} from '@vouchbox/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bearerToken } from '../../access/authenticate.ts';
+import type { LinkWish, OpenLink } from '../../access/links.ts';
+import { createRateBudget, type RateBound } from '../../capacity/rate.ts';
+import { ServiceError } from '../../ground/service-error.ts';
+import { refusal } from '../../job/admit/refuse.ts';
+import { problemOf } from '../../job/admit/submission.ts';
+import { answered } from '../../job/answered.ts';
+import { jobNotFound } from '../../job/refusals.ts';
+import { onAnswerEnd } from '../answer/answer-end.ts';
+import { readJsonBody } from '../call/body.ts';
+import { type Handlers, refuseWhenStopping } from '../call/call.ts';
+import { pumpTo, sendBodyTo, sendBytesTo, sendJson, sendTextTo } from '../call/respond.ts';
+import { resetConnection } from '../connections/connection.ts';
+import { blobDigestOf } from '../request/blob-digest.ts';
+import { linkIdOf, linkNotFound } from '../request/path-id.ts';
+import type { RouteContext } from './context.ts';
+import { ALONE } from './pages.ts';
+
+export function linkHandlers({ links, readsLinks }: RouteContext): Handlers<'createLink' | 'listLinks' | 'revokeLink'> {
+  return {
+    async createLink(call) {
+      refuseWhenStopping(call);
+      if (!readsLinks) throw new ServiceError('links_disabled', 'The operator allows no links to results.');
+      const { caller, job_id } = call;
+      const wish = wishOf(await readJsonBody(call));
+      const made = await answered(links.make(caller, job_id, wish));
+      if (typeof made !== 'string') return sendJson(call, 201, made);
+      throw REFUSALS[made]();
+    },
+    async listLinks(call) {
+      const items = await answered(links.list(call.caller, call.job_id));
+      if (items === null) throw jobNotFound();
+      return sendJson(call, 200, { items: [...items] });
+    },
+    async revokeLink(call) {
+      const { caller, job_id } = call;
+      const link_id = linkIdOf(call.request);
+      if (await answered(links.revoke(caller, job_id, link_id))) return sendJson(call, 200, { link_id, revoked: true });
+      throw (await answered(links.list(caller, job_id))) === null ? jobNotFound() : linkNotFound();
+    },
+  };
+}
+
+function wishOf(body: unknown): LinkWish {
+  const misfit = misfitOf(LinkRequest, body);
+  if (misfit !== null) throw refusal('invalid_request', misfit.pointer, problemOf(misfit));
+  const { expires_in: seconds = linkSecondsDefault, shows = [] } = body as LinkRequest;
+  return { seconds, shows: LINK_PART_NAMES.filter((part) => shows.includes(part)) };
+}
+
+const REFUSALS = {
+  not_found: jobNotFound,
+  not_allowed: () =>
+    new ServiceError(
+      'principal_not_allowed',
+      'The job was submitted by another principal, which alone may make a link.',
+    ),
+  'full job': () => full(`The job has ${linksOfJobMax} links already.`),
+  'full tenant': () => full(`The tenant has ${linksOfTenantMax} links already.`),
+};
+
+function full(message: string): ServiceError {
+  return new ServiceError('tenant_capacity_exhausted', `${message} Revoke one.`);
+}
+
+/** The readers of one tenant's links share it, and leave the tenant's own budget alone. */
+const RATE: RateBound = { perSecond: 100, burst: 1000 };
+
+/** What is read is data. A browser that is led here anyway saves it, and runs nothing in it. */
+const DATA_HEADERS = {
+  ...ALONE,
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'content-disposition': 'attachment',
+};
+
+type ReadingContext = Pick<RouteContext, 'links' | 'jobs' | 'blobs' | 'permits' | 'authority'>;
+
+type Send = (reply: FastifyReply) => FastifyReply;
+
+/** Adds what a link shows. Fastify answers HEAD as well. */
+export function addLinks(app: FastifyInstance, context: ReadingContext, bound = RATE): void {
+  const { jobs, blobs } = context;
+  const rate = createRateBudget(bound);
+  const route = (part: string, read: (link: OpenLink, request: FastifyRequest) => Promise<Send>) =>
+    app.get(`/links/:link/${part}`, async (request, reply) => {
+      const link = await openedBy(request, context);
+      const { allowed, retryAfterSeconds } = rate.spend(link.caller.tenant);
+      if (!allowed) throw new ServiceError('rate_limited', 'The links are read too often.', { retryAfterSeconds });
+      holdResponse(request, reply, link, context);
+      const send = await stillThere(read(link, request));
+      return send(reply.headers(DATA_HEADERS));
+    });
+  route('job', async ({ caller, job_id, shows, expires_at }) => {
+    const text = await jobs.linked(caller, job_id, { shows, expires_at });
+    return (reply) => sendTextTo(reply, 200, text);
+  });
+  route('result', async ({ caller, job_id, shows }) => {
+    const { signal } = new AbortController();
+    const wait = { waitSeconds: 0, signal, withoutFiles: !shows.includes('files') };
+    const { body } = await jobs.result(caller, job_id, wait);
+    return (reply) => sendBodyTo(reply, 200, body);
+  });
+  for (const [part, stored, mediaType] of SIGNED) {
+    route(part, async ({ caller, job_id }) => {
+      const { bytes } = await jobs.attestation(caller, job_id, stored);
+      const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      return (reply) => sendBytesTo(reply, view, { status: 200, mediaType });
+    });
+  }
+  route('blobs/:sha256', async ({ caller, job_id, shows }, request) => {
+    const sha256 = blobDigestOf(request);
+    if (!(await jobs.showsBlob(caller, job_id, { shows, sha256 })))
+      throw new ServiceError('blob_not_found', 'The link shows no such file.');
+    const content = await blobs.content(caller, sha256);
+    return (reply) => pumpTo(reply, content, { status: 200, mediaType: BLOB_MEDIA_TYPE });
+  });
+}
+
+const SIGNED = [
+  ['attestation', 'envelope', ENVELOPE_MEDIA_TYPE],
+  ['result-artifact', 'result_artifact', RESULT_MEDIA_TYPE],
+] as const;
+
+/** The link that a request has the secret of. All that is wrong with it looks the same. @throws ServiceError `link_not_found` */
+async function openedBy(request: FastifyRequest, { links }: ReadingContext): Promise<OpenLink> {
+  const secret = bearerToken(request.headers.authorization ?? '');
+  const link = secret === null ? null : await answered(links.open(linkIdOf(request), secret));
+  if (link === null) throw linkNotFound();
+  request.caller = link.caller;
+  return link;
+}
+
+/** The job may be removed while its link is read. */
+async function stillThere<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof ServiceError && error.code === 'job_not_found' ? linkNotFound() : error;
+  }
+}
+
+/** Readers of links take no place of their tenant's own requests: no tenant has such a name. */
+function holdResponse(
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+  { caller }: OpenLink,
+  { permits, authority }: ReadingContext,
+): void {
+  const reset = () => resetConnection(raw.socket);
+  const permit = permits.take('response', `links/${caller.tenant}`, reset);
+  onAnswerEnd(reply.raw, () => permit[Symbol.dispose]());
+  onAnswerEnd(reply.raw, authority.watch(caller, reset));
+}

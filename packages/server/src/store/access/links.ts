@@ -1,0 +1,147 @@
+/** Links to results: stored as hashes of their secrets, with the authority of whoever made them. */
+import { type LinkPart, linksOfJobMax, linksOfTenantMax } from '@vouchbox/protocol/vocabulary';
+import { prepared } from '../prepared.ts';
+import type { LinkRow } from '../records/rows.ts';
+import type { StoreDatabase } from '../schema.ts';
+import type { JobLinkTable } from '../schema-of-access.ts';
+
+interface OfJob {
+  readonly tenant: string;
+  readonly job_id: string;
+  readonly now: string;
+}
+
+const selectPrincipal = prepared((db, { tenant, job_id }: Omit<OfJob, 'now'>) =>
+  db.selectFrom('job_specs').select('principal').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const countLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
+  db
+    .selectFrom('job_links')
+    .select(({ fn, eb }) => [
+      fn.countAll<number>().as('ofTenant'),
+      fn.count<number>(eb.case().when('job_id', '=', job_id).then(1).end()).as('ofJob'),
+    ])
+    .where('tenant', '=', tenant)
+    .where('expires_at', '>', now),
+);
+
+const insertLink = prepared((db, row: JobLinkTable) =>
+  db.insertInto('job_links').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    link_id: row.link_id,
+    secret_sha256: row.secret_sha256,
+    shows: row.shows,
+    principal: row.principal,
+    auth_method: row.auth_method,
+    credential_id: row.credential_id,
+    scopes: row.scopes,
+    authority_expires_at: row.authority_expires_at,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+  }),
+);
+
+/** More than one for each new link, so that those that ended become fewer; few, so that making one stays fast. */
+const forgottenMax = 16;
+
+const deleteEnded = prepared((db, { now }: { now: string }) =>
+  db
+    .deleteFrom('job_links')
+    .where('link_id', 'in', (links) =>
+      links
+        .selectFrom('job_links')
+        .select('link_id')
+        .where('expires_at', '<=', now)
+        .orderBy('expires_at')
+        .limit(forgottenMax),
+    ),
+);
+
+/** Named, because a newer version may add a column while this one works. */
+const COLUMNS = [
+  ...(['tenant', 'job_id', 'link_id', 'secret_sha256', 'shows', 'principal', 'auth_method', 'credential_id'] as const),
+  ...(['scopes', 'authority_expires_at', 'created_at', 'expires_at'] as const),
+] as const;
+
+const selectLink = prepared((db, { link_id }: { link_id: string }) =>
+  db.selectFrom('job_links').select(COLUMNS).where('link_id', '=', link_id),
+);
+
+const selectLinks = prepared((db, { tenant, job_id, now }: OfJob) =>
+  db
+    .selectFrom('job_links')
+    .select(COLUMNS)
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('expires_at', '>', now)
+    .orderBy('created_at')
+    .orderBy('link_id'),
+);
+
+const deleteLink = prepared((db, { tenant, job_id, link_id }: Pick<JobLinkTable, 'tenant' | 'job_id' | 'link_id'>) =>
+  db.deleteFrom('job_links').where('tenant', '=', tenant).where('job_id', '=', job_id).where('link_id', '=', link_id),
+);
+
+/** The links of an issued credential end with it. */
+export const endLinks = prepared((db, { credential_id, at }: { credential_id: string; at: string }) =>
+  db
+    .updateTable('job_links')
+    .set({ expires_at: at })
+    .where('credential_id', '=', credential_id)
+    .where('auth_method', '=', 'key')
+    .where('expires_at', '>', at),
+);
+
+/** `full job` and `full tenant`: it has as many as it may. */
+export type LinkAdmission = 'created' | 'not_found' | 'not_allowed' | 'full job' | 'full tenant';
+
+/** Stores a link, if its job is the tenant's and was submitted by the principal that makes it, and deletes some that ended. */
+export async function createLink(db: StoreDatabase, link: LinkRow): Promise<LinkAdmission> {
+  const { job_id, created_at: now, caller } = link;
+  const { tenant } = caller;
+  const job = await selectPrincipal.first(db, { tenant, job_id });
+  if (job === null) return 'not_found';
+  if (job.principal !== caller.principal) return 'not_allowed';
+  const { ofJob = 0, ofTenant = 0 } = (await countLinks.first(db, { tenant, job_id, now })) ?? {};
+  if (Number(ofJob) >= linksOfJobMax) return 'full job';
+  if (Number(ofTenant) >= linksOfTenantMax) return 'full tenant';
+  deleteEnded.send(db, { now });
+  const { principal, auth_method, credential_id, scopes, expires_at: authority_expires_at } = caller;
+  const authority = { principal, auth_method, credential_id, scopes: JSON.stringify(scopes), authority_expires_at };
+  const { link_id, secret_sha256, shows, expires_at } = link;
+  insertLink.send(db, {
+    ...{ tenant, job_id, link_id, secret_sha256, shows: JSON.stringify(shows), ...authority },
+    ...{ created_at: now, expires_at },
+  });
+  return 'created';
+}
+
+/** The only query without a tenant, because its row names the tenant. Whether it has ended is not looked at. */
+export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow | null> {
+  const row = await selectLink.first(db, { link_id });
+  return row === null ? null : linkOf(row);
+}
+
+/** The links to a job that have not ended, the oldest first. */
+export async function links(db: StoreDatabase, of: OfJob): Promise<readonly LinkRow[]> {
+  return (await selectLinks.all(db, of)).map(linkOf);
+}
+
+/** False if there was none. */
+export async function revokeLink(
+  db: StoreDatabase,
+  key: Pick<JobLinkTable, 'tenant' | 'job_id' | 'link_id'>,
+): Promise<boolean> {
+  return (await deleteLink.run(db, key)) > 0;
+}
+
+function linkOf({ shows, scopes, authority_expires_at, ...row }: JobLinkTable): LinkRow {
+  const { tenant, principal, auth_method, credential_id, ...link } = row;
+  const authority = { tenant, principal, auth_method, credential_id, expires_at: authority_expires_at };
+  return {
+    ...{ ...link, shows: JSON.parse(shows) as LinkPart[] },
+    caller: { ...authority, scopes: JSON.parse(scopes) as LinkRow['caller']['scopes'] },
+  };
+}

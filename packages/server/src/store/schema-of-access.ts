@@ -1,0 +1,41 @@
+/** The tables of credentials, and of what is made with one: see `schema.ts`. */
+import type { AuthMethod } from '@vouchbox/protocol';
+
+export interface CredentialTable {
+  credential_id: string;
+  tenant: string;
+  principal: string;
+  /** A JSON array. */
+  scopes: string;
+  secret_sha256: string;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+/** Whose authority something has that was made with a credential. */
+interface AuthorityColumns {
+  tenant: string;
+  job_id: string;
+  principal: string;
+  auth_method: AuthMethod;
+  credential_id: string;
+  /** A JSON array. */
+  scopes: string;
+  /** When the credential that minted it ends; null if it does not. */
+  authority_expires_at: string | null;
+  expires_at: string;
+}
+
+export interface StreamTicketTable extends AuthorityColumns {
+  ticket_sha256: string;
+}
+
+/** A link to the result of a job. */
+export interface JobLinkTable extends AuthorityColumns {
+  link_id: string;
+  secret_sha256: string;
+  /** Names of `LINK_PARTS`: a JSON array. */
+  shows: string;
+  created_at: string;
+}
