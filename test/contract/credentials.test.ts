@@ -21,7 +21,7 @@ import { useRig } from '../rig/rig.ts';
 
 const issuer = await openTokenIssuer();
 afterAll(() => issuer[Symbol.dispose]());
-const rig = useRig({ ...issuer.settings, provider: 'subprocess', 'metrics-token': 'token-of-metrics' });
+const rig = useRig({ ...issuer.settings, provider: 'subprocess', 'metrics-token': 'token-of-metrics', links: 'on' });
 
 const PLAIN = { tenant: 'alpha', principal: null, scopes: null, expires_at: null };
 /** One credential of each kind, for each of two tenants. */
@@ -183,16 +183,20 @@ describe('AUTH-07 the store gets the same queries for a foreign job as for an un
   /** The store's queries for a request of beta about a job, and their answers. `query-plans.test.ts` compares the queries. */
   async function workFor(job_id: string, { method, path }: ReturnType<typeof operationOf>) {
     asks.mockClear();
-    const to = path.replace('{id}', job_id).replace('{seq}', '1');
-    // An answer to a call is read before the job is looked for.
-    const body = path.includes('{seq}') ? { error: 'none' } : undefined;
+    const to = path.replace('{id}', job_id).replace('{seq}', '1').replace('{link}', 'A'.repeat(16));
+    // The body is read before the job is looked for.
+    const body = path.includes('{seq}')
+      ? { error: 'none' }
+      : path.endsWith('/links') && method === 'POST'
+        ? {}
+        : undefined;
     const { status } = await rig().request(to, { method, key: rig().beta.key, body });
     const answers = await Promise.all(asks.mock.results.map(({ value }) => value as Promise<unknown>));
     const asked = asks.mock.calls.map(([name, input], at) => ({
       name,
       input: JSON.stringify(input ?? null)
         .replaceAll(job_id, 'ID')
-        .replaceAll(/"[0-9a-f]{64}"|"20[\d-]{8}T[\d:.]{12}Z"/g, '"NEW"'),
+        .replaceAll(/"[0-9a-f]{64}"|"20[\d-]{8}T[\d:.]{12}Z"|(?<="link_id":)"[\w-]{16}"/g, '"NEW"'),
       answer: answers[at],
     }));
     return { status, asked: asked.filter(({ input }) => /"(ID|beta)"/.test(input)) };

@@ -390,6 +390,6 @@ describe('vouchbox jobs', () => {
   test('needs a service and an existing job', async () => {
     expect((await vouchbox(['jobs', 'list'])).code).toBe(2);
     const { code, stderr } = await vouchbox(['jobs', 'show', 'job_1'], toService());
-    expect([code, stderr.includes('job_not_found')]).toEqual([125, true]);
+    expect([code, stderr.includes('job_not_found')]).toEqual([1, true]);
   });
 });

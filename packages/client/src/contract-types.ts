@@ -233,9 +233,8 @@ export interface JobSubmission {
    */
   session?: SessionStep;
   /**
-   * For Python, JavaScript and TypeScript: a tar archive in gzip of a directory of packages, as
-   * `site-packages` or `node_modules`. The cell unpacks it before the program, for which it comes first
-   * where modules are looked for.
+   * For Python, JavaScript and TypeScript: a tar archive in gzip of a directory of packages. The cell
+   * unpacks it before the program, for which it comes first where modules are looked for.
    */
   libraries?: Libraries;
   /**

@@ -64,8 +64,8 @@ export const Libraries = Type.Object(
   {
     ...strict,
     description:
-      'For Python, JavaScript and TypeScript: a tar archive in gzip of a directory of packages, as `site-packages` or ' +
-      '`node_modules`. The cell unpacks it before the program, for which it comes first where modules are looked for.',
+      'For Python, JavaScript and TypeScript: a tar archive in gzip of a directory of packages. The cell unpacks it ' +
+      'before the program, for which it comes first where modules are looked for.',
   },
 );
 export type Libraries = Static<typeof Libraries>;
