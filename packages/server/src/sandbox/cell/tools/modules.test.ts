@@ -300,9 +300,16 @@ tool never & first=$!
 tool echo '[1]'
 kill $first; wait
 tool echo '[2]'`;
+    let isWaiting = false;
+    let held = () => {};
     const { stdout, calls } = await run('a forked cell', 'bash', code, {
       tool({ call, tool, arguments: given }, answer) {
-        if (tool !== 'never') answer(call, { result: given });
+        const give = () => answer(call, { result: given });
+        if (tool === 'never') {
+          isWaiting = true;
+          held();
+        } else if (isWaiting) give();
+        else held = give;
       },
     });
     expect({ stdout, calls: calls.length }).toEqual({ stdout: '[1]\n[2]\n', calls: 3 });
