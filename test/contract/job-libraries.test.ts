@@ -76,6 +76,15 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(next.stdout).toBe('a,input,main.cjs,output\n');
   });
 
+  test('nothing of them runs before a step of a session imports it', { tags: ['Libraries-4'] }, async () => {
+    const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
+    const names = ['pickle.py', 'io.py', 'atexit.py'];
+    const libraries = await given(archiveOf(names.map((name) => ({ name, content: ran }))));
+    const session = await own().alpha.client.session('with-names-of-modules', { language: 'python' });
+    const { moved, stdout } = await session.run({ language: 'python', code: 'a = 1; print("ran")', libraries });
+    expect([moved, stdout]).toEqual([true, 'ran\n']);
+  });
+
   test('what cannot be unpacked does not begin', { tags: ['Libraries-6'] }, async () => {
     const bad = archiveOf([{ name: '../work/output/a', content: 'b' }]);
     const { result, detail } = await own().run({ ...IMPORTS, libraries: await given(bad), outputs: ['output/**'] });

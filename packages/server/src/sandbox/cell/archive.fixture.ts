@@ -7,8 +7,8 @@ export interface ArchiveEntry {
   /** The type of tar(5): a file if left out. */
   readonly kind?: string;
   readonly mode?: number;
-  /** What the header says of the size; that of the content if left out. */
-  readonly size?: number;
+  /** What the header says of the size, as a number or by its text; that of the content if left out. */
+  readonly size?: number | string;
   readonly target?: string;
 }
 
@@ -20,7 +20,7 @@ export function entryBytes({ name, content = '', kind = '0', mode = 0o644, size,
   const header = Buffer.alloc(BLOCK);
   header.write(name, 0, 100);
   header.write(mode.toString(8).padStart(7, '0'), 100);
-  header.write((size ?? bytes.length).toString(8).padStart(11, '0'), 124);
+  header.write(typeof size === 'string' ? size : (size ?? bytes.length).toString(8).padStart(11, '0'), 124);
   header.write(`        ${kind}${target}`, 148);
   header.write('ustar\0', 257);
   const sum = header.reduce((total, byte) => total + byte, 0);

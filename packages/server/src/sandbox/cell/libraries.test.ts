@@ -105,6 +105,7 @@ const UNFIT: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
   'a file that is a directory': [archiveOf([{ name: 'a' }, { name: 'a/b' }]), /exist|not a directory/i],
   'more entries than may be': [archiveOf(TOO_MANY), /more than 50000 entries/],
   'a size that no file has': [archiveOf([{ name: 'a', size: 8 * 2 ** 30 - 1 }]), /more than .* 536870912 bytes/],
+  'a size below nothing': [archiveOf([{ name: 'a', size: '-4000000000' }]), /it is no tar archive/],
   'a name of a gigabyte': [archiveOf([{ name: 'a', kind: 'L', size: 2 ** 30 }]), /a name that is too long/],
   'another size in a header of pax': [
     archiveOf([{ name: 'header', kind: 'x', content: '12 size=999\n' }, { name: 'a' }]),
@@ -179,7 +180,9 @@ it('what an interpreter would run at its start does not run before the program',
   }
 });
 
-it('programs may be executed that are among them, and nothing else gets a right', async () => {
+it('programs may be executed that are among them, and nothing else gets a right', {
+  tags: ['Libraries-5'],
+}, async () => {
   const libraries = archiveOf([
     { name: 'tool', content: '#!/bin/sh\nid -u\n', mode: 0o6755 },
     { name: 'data', mode: 0o7644 },

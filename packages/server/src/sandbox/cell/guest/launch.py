@@ -67,13 +67,12 @@ def names_at(path, name):
     return names
 
 
-def session_at(path, main, program):
-    """The step of a session that this program is; None if it is none."""
+def session_names_at(path):
+    """What begins a step of a session; None if the program is none. It has imported what it needs to begin."""
     try:
-        names = names_at(path, "_session")
+        return names_at(path, "_session")
     except FileNotFoundError:
         return None
-    return names["begin"](main, program, names)
 
 
 def report(error):
@@ -134,9 +133,10 @@ def execute(program, arguments):
     sys.modules["__main__"] = main
     if tools is not None:
         main.tools = sys.modules["tools"] = names_at(tools, "tools")["offered"]
+    step = session_names_at(inputs + "/.session/step.py")
     if libraries is not None:
         names_at(unpacker, "_unpack")["offer"](inputs + "/.libraries.tar.gz", libraries)
-    session = session_at(inputs + "/.session/step.py", main.__dict__, program)
+    session = None if step is None else step["begin"](main.__dict__, program, step)
     error = None
     try:
         exec(compile(source, program, "exec"), main.__dict__)

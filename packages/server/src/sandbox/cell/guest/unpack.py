@@ -17,10 +17,11 @@ class Unfit(Exception):
 
 
 def number(field):
-    try:
-        return int(field.strip(b" \0") or b"0", 8)
-    except ValueError:
-        raise Unfit("it is no tar archive") from None
+    digits = field.strip(b" \0")
+    # `int` would take signs and underscores.
+    if digits.strip(b"01234567"):
+        raise Unfit("it is no tar archive")
+    return int(digits or b"0", 8)
 
 
 def whole(packed, size):

@@ -2,7 +2,7 @@
  * The processes of a cell where no control group can be made, as process 1 and all its descendants. They are counted by
  * looking at /proc (proc(5)): no limit is held here. The process namespace of the cell ends with process 1.
  */
-import { readdirSync, readFileSync, statfsSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import type { Group, GroupLocation, GroupPlan, GroupRoot, Measure } from './cgroup.ts';
 
 /** USER_HZ, the unit of times in /proc/PID/stat, which is the same on every architecture that cells are made on. */
@@ -10,7 +10,7 @@ const MICROSECONDS_OF_TICK = 10_000;
 const PAGE_BYTES = 4096;
 /** What a program may fill. These file systems are memory, whoever has their files open. */
 const FILLED = ['/work', '/tmp', '/dev/shm', '/libraries'];
-/** statfs(2): where a cell has no file system of its own, the place is one of the host's. */
+/** statfs(2). */
 const TMPFS = 0x01021994;
 
 const NOTHING: GroupPlan = {
@@ -107,7 +107,7 @@ export class ProcessTree implements Group {
 
   /** Of the cell's file systems in memory. Nobody in it can put another one in their place. */
   #filledBytes(): number {
-    return FILLED.map((place) => filledAt(`/proc/${this.#first}/root${place}`)).reduce((sum, bytes) => sum + bytes, 0);
+    return FILLED.map((place) => filledAt(`/proc/${this.#first}/root`, place)).reduce((sum, bytes) => sum + bytes, 0);
   }
 
   members(): readonly number[] {
@@ -204,9 +204,11 @@ function sharesOf(pid: number): Shares {
   return Number.isNaN(own + shared) ? { own: residentOf(pid), shared: 0 } : { own, shared };
 }
 
-function filledAt(path: string): number {
+/** Nothing where the place is no file system of its own: it is then part of one of the host's. */
+function filledAt(root: string, place: string): number {
   try {
-    const { type, blocks, bfree, bsize } = statfsSync(path);
+    if (statSync(root + place).dev === statSync(`${root}/`).dev) return 0;
+    const { type, blocks, bfree, bsize } = statfsSync(root + place);
     return type === TMPFS ? (blocks - bfree) * bsize : 0;
   } catch {
     return 0;
