@@ -30,6 +30,27 @@ describe('a requirements file', () => {
   ])('a file that names %s is refused', (_, text) => {
     expect(() => checkRequirements(text)).toThrow(expect.objectContaining({ name: 'PackError' }));
   });
+
+  const SIX = `six==1.17.0 ${HASH}\n`;
+  it.each<readonly [number, string, string]>([
+    [2, 'a comment that ends in a backslash', `${SIX}# note \\\n--no-binary :all:\n`],
+    [2, 'a comment that ends in a backslash before CRLF', `${SIX}# note \\\r\n--no-binary :all:\r\n`],
+    [1, 'a comment behind a requirement that ends in a backslash', `six==1.17.0 ${HASH} # note \\\n`],
+    ...['\v', '\f', '\x1c', '\x1d', '\x1e', '\x85', '\u2028', '\u2029', '\r'].map(
+      (end) => [2, JSON.stringify(end), `${SIX}# note${end}--no-binary :all:\n`] as const,
+    ),
+    [1, 'an encoding', `# coding: utf-7\n${SIX}# note+AAo---no-binary :all:\n`],
+    [2, 'an encoding in its second line', `# note\n# -*- coding=unicode_escape -*-\n${SIX}# \\n--no-binary :all: .\n`],
+  ])('pip would read other lines from line %i of a file on, because of %s there: it is refused', (line, _, text) => {
+    expect(() => checkRequirements(text)).toThrow(
+      expect.objectContaining({ name: 'PackError', message: expect.stringMatching(`^line ${line} `) }),
+    );
+  });
+
+  it('lines may end in CRLF, and a comment may have a backslash and speak of coding', () => {
+    const text = `# of C:\\a, for coding\r\n\tsix==1.17.0 \\\r\n    ${HASH} # é\r\n# coding: here pip looks for none\r\n`;
+    expect(checkRequirements(text)).toBe(text);
+  });
 });
 
 const ENTRY = { version: '1.0.0', resolved: 'https://example.org/a.tgz', integrity: `sha512-${'A'.repeat(86)}==` };
@@ -40,12 +61,46 @@ describe('a lockfile of npm', () => {
     expect(Object.keys(checkLockfile(lock({ [place]: ENTRY })).packages)).toContain(place);
   });
 
+  it('a package may have another name than its place, and come from any registry', () => {
+    const resolved = 'https://npm.example.org:8443/@b/c/-/c-1.0.0-rc.1.tgz';
+    const text = lock({
+      'node_modules/a': { ...ENTRY, name: '@b/c', version: '1.0.0-rc.1+d', resolved, inBundle: false },
+    });
+    expect(checkLockfile(text).packages).toHaveProperty(['node_modules/a', 'resolved'], resolved);
+  });
+
   it.each([
     ['no package', lock({})],
     ['no digest', lock({ 'node_modules/a': { ...ENTRY, integrity: undefined } })],
     ['a weak digest', lock({ 'node_modules/a': { ...ENTRY, integrity: 'sha1-AAAA' } })],
     ['a package of git', lock({ 'node_modules/a': { ...ENTRY, resolved: 'git+ssh://git@example.org/a.git' } })],
     ['a link to a folder', lock({ 'node_modules/a': { resolved: '../a', link: true } })],
+    ['a package that is a link', lock({ 'node_modules/a': { ...ENTRY, link: true } })],
+    ['a package inside of another', lock({ 'node_modules/a': { ...ENTRY, inBundle: true } })],
+    ['an address of no archive', lock({ 'node_modules/a': { ...ENTRY, resolved: 'https://example.org/o/r' } })],
+    ['a query', lock({ 'node_modules/a': { ...ENTRY, resolved: 'https://example.org/a?b.tgz' } })],
+    ['a fragment', lock({ 'node_modules/a': { ...ENTRY, resolved: 'https://example.org/a#b.tgz' } })],
+    ...[
+      'github.com',
+      'www.github.com',
+      'gist.github.com',
+      'gitlab.com',
+      'bitbucket.org',
+      'git.sr.ht',
+      'github.com:443',
+      'GitHub.com',
+      '%67ithub.com',
+      'a:b@github.com',
+      '/github.com',
+    ].map((host) => [
+      `an address that npm takes for Git's at ${host}`,
+      lock({ 'node_modules/a': { ...ENTRY, resolved: `https://${host}/o/r.tgz` } }),
+    ]),
+    [
+      'a version that is an address',
+      lock({ 'node_modules/a': { ...ENTRY, resolved: undefined, version: 'github:o/r' } }),
+    ],
+    ['a name that is an address', lock({ 'node_modules/a': { ...ENTRY, resolved: undefined, name: 'a@github:o/r#' } })],
     ['a place outside of its folder', lock({ 'node_modules/../../a': ENTRY })],
     ['a place outside of node_modules', lock({ 'packages/a': ENTRY })],
     ['a version of another kind', JSON.stringify({ lockfileVersion: 1, dependencies: {} })],

@@ -16,9 +16,15 @@ const LOCK_CHARS_MAX = 4 * 1024 * 1024;
 const REQUIREMENT =
   /^[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._, -]*\])? *== *[A-Za-z0-9.!+_]+ *(;[^-#\\]*?)?( +--hash=sha256:[0-9a-f]{64})+$/;
 
+/** Control characters but tabs and ends of lines, and what else ends a line for Python's `splitlines` but not here. */
+const OTHER_LINE_END = /[^\P{Cc}\t\r\n]|[\u2028\u2029]|\r(?!\n)/u;
+/** PEP 263: pip decodes a file as one of its first two lines says, and may find other lines in it. */
+const ENCODING = /^#.*coding[:=]/;
+
 /** Checks a requirements file. @throws PackError naming the first line that is not a locked wheel */
 export function checkRequirements(text: string): string {
   checkLength(text);
+  checkLines(text);
   const lines = text.replaceAll(/\\\r?\n/g, ' ').split(/\r?\n/);
   const requirements = lines.map((line) => line.replace(/(^|\s)#.*$/, '').trim()).filter((line) => line !== '');
   if (requirements.length === 0) throw new PackError('no requirement');
@@ -27,11 +33,30 @@ export function checkRequirements(text: string): string {
   throw new PackError(`${JSON.stringify(wrong.slice(0, 80))} is not NAME==VERSION with --hash=sha256:…`);
 }
 
+/** @throws PackError naming the first line where pip may read other lines than the check, such as a comment's rest */
+function checkLines(text: string): void {
+  const odd = text.search(OTHER_LINE_END);
+  if (odd !== -1) throw new PackError(`line ${text.slice(0, odd).split('\n').length} has a control character`);
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const at = `line ${index + 1}`;
+    if (line.includes('#') && line.endsWith('\\')) throw new PackError(`${at} is a comment that ends in a backslash`);
+    if (index < 2 && ENCODING.test(line)) throw new PackError(`${at} names an encoding, and UTF-8 is read`);
+  }
+}
+
+/** An archive, at no host that npm takes for one of Git repositories whatever the path is. */
+const ARCHIVE =
+  '^https://(?!(www\\.)?((gist\\.)?github\\.com|gitlab\\.com|bitbucket\\.org|git\\.sr\\.ht)[:/])[a-z0-9.-]+(:[0-9]+)?/[^?#\\s]+\\.tgz$';
+
 const Locked = Type.Object({
-  version: Type.String(),
+  /** Without an address, npm takes it and the name for what to install, and they could be an address of Git. */
+  version: Type.String({ pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([+-][0-9A-Za-z.+-]+)?$' }),
+  name: Type.Optional(Type.String({ pattern: '^(@[a-z0-9~-][a-z0-9._~-]*/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*$' })),
   /** Left out, it comes from the registry that this host's npm uses. */
-  resolved: Type.Optional(Type.String({ pattern: '^https://' })),
+  resolved: Type.Optional(Type.String({ pattern: ARCHIVE })),
   integrity: Type.String({ pattern: '^sha512-[A-Za-z0-9+/]{86}==$' }),
+  link: Type.Optional(Type.Literal(false)),
+  inBundle: Type.Optional(Type.Literal(false)),
 });
 
 const Lockfile = Type.Object({
@@ -55,7 +80,8 @@ export function checkLockfile(text: string): Lockfile {
   for (const [place, entry] of entries) {
     if (!PLACE.test(place))
       throw new PackError(`${JSON.stringify(place.slice(0, 80))} is not a place below node_modules`);
-    if (!locked.Check(entry)) throw new PackError(`${place} has no https address with a sha512 digest`);
+    if (!locked.Check(entry))
+      throw new PackError(`${place} is no version with the https address of a .tgz and a sha512 digest`);
   }
   return value;
 }
