@@ -102,6 +102,26 @@ test('a link shows the code, the input and the files that were named, and each a
   expect(await blobs(sha256Hex('left\n'))).toEqual([refused, refused, refused]);
 });
 
+test('a link to a step of a session shows nothing of what the session keeps', { tags: ['Links-5'] }, async () => {
+  const code = "x = 1; open('output/left.txt', 'w').write('left'); open('output/big.bin', 'w').write('big')";
+  const step = { ...PROGRAM, language: 'python', code } as const;
+  const first = await signed(rig(), { ...step, session: { name: 'linked', after: null } });
+  const job_id = await signed(rig(), { ...step, session: { name: 'linked', after: first } });
+  const given = await linkTo(job_id, ['code', 'input', 'files']);
+  const { requested_spec } = (await read(given, 'job')).json as LinkedJob;
+  expect(requested_spec.files?.map(({ path }) => path)).toEqual(['input/given.txt']);
+  const result = (await read(given, 'result')).json as FoldedResult;
+  expect(result.artifacts.map(({ path }) => path)).toEqual(['output/left.txt']);
+  expect(result.large_outputs?.map(({ path }) => path)).toEqual(['output/big.bin']);
+  const { client } = rig().alpha;
+  const outputs = await Promise.all([first, job_id].map(async (id) => (await client.result(id)).large_outputs ?? []));
+  const states = outputs.flat().filter(({ path }) => path === 'output/.session/state');
+  expect(states).toHaveLength(2);
+  for (const { sha256 } of states)
+    expect((await read(given, `blobs/${sha256}`)).json.error.code).toBe('blob_not_found');
+  expect((await read(given, `blobs/${sha256Hex('big')}`)).text).toBe('big');
+});
+
 test('what a link shows is never a page of the service, and no cache keeps it', { tags: ['Links-9'] }, async () => {
   const given = await linkTo(await signed(), ['code', 'input', 'files']);
   for (const part of [...PARTS, `blobs/${sha256Hex('big\n')}`]) {

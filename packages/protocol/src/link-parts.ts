@@ -1,4 +1,5 @@
 /** What a link may show beside what every link does. */
+import { SESSION_FILES } from './session-files.ts';
 import type { StoredSpec } from './submission.ts';
 
 /** Each with what it shows of a submission; `files` are those that the program left. */
@@ -9,3 +10,8 @@ export const LINK_PARTS = {
 } as const satisfies Record<string, readonly (keyof StoredSpec)[]>;
 export type LinkPart = keyof typeof LINK_PARTS;
 export const LINK_PART_NAMES = Object.keys(LINK_PARTS) as LinkPart[];
+
+/** Whether a link may show a file of the input or one that the program left. What a session keeps it never shows. */
+export function isForLinks({ path }: { readonly path: string }): boolean {
+  return [SESSION_FILES.inputs, SESSION_FILES.outputs].every((own) => !path.startsWith(`${own}/`));
+}

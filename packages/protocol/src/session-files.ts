@@ -6,6 +6,7 @@ import type { Language } from './languages.ts';
 export const SESSION_FILES = {
   inputs: 'input/.session',
   state: 'input/.session/state',
+  outputs: 'output/.session',
   newState: 'output/.session/state',
   kept: 'output/.session/kept.json',
 } as const;

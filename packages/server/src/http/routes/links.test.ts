@@ -1,7 +1,9 @@
 /** How links are read over HTTP: what reaches the log, and what holds readers back. */
+import { sha256Hex } from '@vouchbox/evidence';
 import { expect, test } from 'vitest';
+import type { Caller } from '../../ground/caller.ts';
 import { LINK, SECRET_OF_LINK } from '../links.fixture.ts';
-import { bearer, JOB, openServer } from '../server.fixture.ts';
+import { bearer, credentialWith, JOB, openServer } from '../server.fixture.ts';
 
 test('no line of the log and no answer but the first has the secret of a link', { tags: ['Links-2'] }, async () => {
   await using server = await openServer();
@@ -52,4 +54,22 @@ test('readers of links take no place of their tenant for large responses', { tag
   expect((await fetch(`${server.url}/v1/jobs/${JOB}`, { headers: bearer() })).status).toBe(200);
   release();
   expect((await reading).status).toBe(500);
+});
+
+test('an answer under way ends when its link expires', { tags: ['Links-7'] }, async () => {
+  const kind = credentialWith('a token', []);
+  const caller = (await kind.resolve('a token')) as Caller;
+  const link = async () => ({
+    ...{ job_id: JOB, link_id: LINK, secret_sha256: sha256Hex(SECRET_OF_LINK), shows: [] },
+    created_at: new Date().toISOString(),
+    expires_at: new Date(Date.now() + 500).toISOString(),
+    caller,
+  });
+  const result = () => new Promise<never>(() => undefined);
+  await using server = await openServer({ credentials: [kind], linkRows: { link }, jobs: { result } });
+  const reading = fetch(`${server.url}/links/${LINK}/result`, {
+    headers: bearer(SECRET_OF_LINK),
+    signal: AbortSignal.timeout(8000),
+  });
+  await expect(reading).rejects.toThrow('fetch failed');
 });

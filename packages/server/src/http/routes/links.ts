@@ -112,8 +112,7 @@ export function addLinks(app: FastifyInstance, context: ReadingContext, bound = 
   });
   route('result', async ({ caller, job_id, shows }) => {
     const { signal } = new AbortController();
-    const wait = { waitSeconds: 0, signal, withoutFiles: !shows.includes('files') };
-    const { body } = await jobs.result(caller, job_id, wait);
+    const { body } = await jobs.result(caller, job_id, { waitSeconds: 0, signal, shows });
     return (reply) => sendBodyTo(reply, 200, body);
   });
   for (const [part, stored, mediaType] of SIGNED) {
@@ -159,11 +158,12 @@ async function stillThere<Answer>(answer: Promise<Answer>): Promise<Answer> {
 function holdResponse(
   { raw }: FastifyRequest,
   reply: FastifyReply,
-  { caller }: OpenLink,
+  { caller, expires_at: linkEnd }: OpenLink,
   { permits, authority }: ReadingContext,
 ): void {
   const reset = () => resetConnection(raw.socket);
   const permit = permits.take('response', `links/${caller.tenant}`, reset);
   onAnswerEnd(reply.raw, () => permit[Symbol.dispose]());
-  onAnswerEnd(reply.raw, authority.watch(caller, reset));
+  const expires_at = caller.expires_at !== null && caller.expires_at < linkEnd ? caller.expires_at : linkEnd;
+  onAnswerEnd(reply.raw, authority.watch({ ...caller, expires_at }, reset));
 }

@@ -64,7 +64,7 @@ export function asStep<Program extends Stepped>(program: Program, session: Sessi
 }
 
 function checkOwnOutputs(outputs: readonly string[]): void {
-  const own = outputs.find((path) => `${path}/`.startsWith('output/.session/'));
+  const own = outputs.find((path) => `${path}/`.startsWith(`${SESSION_FILES.outputs}/`));
   if (own !== undefined)
     throw refusal('invalid_request', '/session', `has outputs of its own, and one is ${quoted(own)}`);
 }

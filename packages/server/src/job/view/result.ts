@@ -2,7 +2,14 @@
  * The folded result: the exact text a program wrote, its artifacts and its violations, now or once the job has ended.
  * Spec § GET /v1/jobs/{id}/result.
  */
-import { type Artifact, type ArtifactRecord, type FoldedResult, isTerminal } from '@vouchbox/protocol';
+import {
+  type Artifact,
+  type ArtifactRecord,
+  type FoldedResult,
+  isForLinks,
+  isTerminal,
+  type LinkPart,
+} from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
 import { movedBytesMin } from '../../store/objects/content-places.ts';
 import type { LongTextKind } from '../../store/records/answers.ts';
@@ -36,8 +43,8 @@ export interface ResultWait {
   readonly waitSeconds: number;
   /** Aborts when the client is gone; the promise then rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Leaves out what the program left in files. */
-  readonly withoutFiles?: boolean;
+  /** What a link shows; without it, all is answered. */
+  readonly shows?: readonly LinkPart[];
 }
 
 /** Whether the job has ended, and the JSON text of its `FoldedResult`. */
@@ -57,8 +64,8 @@ export const eventsMax = 2 ** 31 - 1;
  */
 export async function result(key: JobKey, wait: ResultWait, options: ResultOptions): Promise<ResultAnswer> {
   const { store } = options;
-  const { withoutFiles = false } = wait;
-  let short = withoutFiles ? null : store.shortResult(key);
+  const { shows } = wait;
+  let short = shows === undefined ? store.shortResult(key) : null;
   if (short === null && wait.waitSeconds > 0) {
     await endOrDeadline(key, wait, options);
     short = store.shortResult(key);
@@ -67,18 +74,19 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
   const job = await store.jobSummary(key);
   if (job === null) throw jobNotFound();
   if (wait.waitSeconds > 0 && !isTerminal(job.status)) refuseInterrupted(wait, options);
-  return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options, withoutFiles) };
+  return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options, shows) };
 }
 
 async function bodyAsItStands(
   key: JobKey,
   job: JobSummary,
   options: ResultOptions,
-  withoutFiles: boolean,
+  shows: readonly LinkPart[] | undefined,
 ): Promise<Body<FoldedResult>> {
   const { store } = options;
   // Files are stored with the end. If the job was not terminal when it was read, they belong to a later answer.
-  const hasFiles = isTerminal(job.status) && !withoutFiles;
+  const hasFiles = isTerminal(job.status) && (shows?.includes('files') ?? true);
+  const isShown = (file: ArtifactRecord) => shows === undefined || isForLinks(file);
   const text = async <Kind extends LongTextKind>(kind: Kind) => {
     const extent = await store.textExtent({ key, kind, after: 0, limit: eventsMax });
     if (extent === null) throw jobNotFound();
@@ -103,8 +111,8 @@ async function bodyAsItStands(
       stderr,
       truncated,
       violations,
-      artifacts: longArray(artifacts.map((record) => longArtifact(options, key, record))),
-      ...(large_outputs !== null && { large_outputs: [...large_outputs] }),
+      artifacts: longArray(artifacts.filter(isShown).map((record) => longArtifact(options, key, record))),
+      ...(large_outputs !== null && { large_outputs: large_outputs.filter(isShown) }),
     }),
   );
 }

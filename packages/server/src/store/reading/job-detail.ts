@@ -61,7 +61,7 @@ export async function jobDetail(db: StoreDatabase, key: JobKey): Promise<JsonTex
   });
 }
 
-export function lifecycle(columns: DetailColumns) {
+function lifecycle(columns: DetailColumns) {
   return {
     job_id: columns.job_id,
     tenant: columns.tenant,

@@ -3,12 +3,12 @@
  * everything about the job that the contract does not list for links.
  */
 import type { LinkedJob, StoredSpec } from '@vouchbox/protocol';
-import { inputsOf, LINK_PARTS, type LinkPart } from '@vouchbox/protocol/vocabulary';
+import { inputsOf, isForLinks, LINK_PARTS, type LinkPart } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { largeOutputs } from '../blobs/large-outputs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { attestationMember, lifecycle, selectDetail } from './job-detail.ts';
+import { attestationMember, selectDetail } from './job-detail.ts';
 
 /** Null if the tenant has no such job. */
 export async function linkedJob(
@@ -17,10 +17,20 @@ export async function linkedJob(
 ): Promise<JsonText<LinkedJob> | null> {
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;
-  const { cancellation_requested: _, ...shown } = lifecycle(columns);
   const { receipt_json, receipt_sha256 } = columns;
   return jsonText<LinkedJob>({
-    ...shown,
+    job_id: columns.job_id,
+    tenant: columns.tenant,
+    status: columns.status,
+    language: columns.language,
+    runtime: columns.runtime,
+    created_at: columns.created_at,
+    started_at: columns.started_at,
+    finished_at: columns.finished_at,
+    duration_ms: columns.duration_ms,
+    exit_code: columns.exit_code,
+    signal: columns.signal,
+    terminal_reason: columns.terminal_reason,
     attestation_available: attestationMember(columns).available,
     requested_spec: shownOf(columns.requested_spec ?? '{}', shows),
     ...(receipt_json !== null && receipt_sha256 !== null && { receipt: new Spelled(receipt_json), receipt_sha256 }),
@@ -35,16 +45,17 @@ export async function linkShowsBlob(
   { shows, sha256, ...key }: JobKey & { readonly shows: readonly LinkPart[]; readonly sha256: string },
 ): Promise<boolean> {
   const outputs = shows.includes('files') ? await largeOutputs(db, key) : null;
-  if (outputs?.some((file) => file.sha256 === sha256)) return true;
+  if (outputs?.some((file) => isForLinks(file) && file.sha256 === sha256)) return true;
   const spec = shows.includes('input') ? (await selectDetail.first(db, key))?.requested_spec : null;
   return inputsOf(JSON.parse(spec ?? '{}') as StoredSpec).some(
-    (file) => 'blob' in file && file.blob === `sha256:${sha256}`,
+    (file) => isForLinks(file) && 'blob' in file && file.blob === `sha256:${sha256}`,
   );
 }
 
 function shownOf(requested_spec: string, shows: readonly LinkPart[]): LinkedJob['requested_spec'] {
   const names: readonly (keyof StoredSpec)[] = shows.flatMap((part) => [...LINK_PARTS[part]]);
   if (names.length === 0) return {};
-  const spec = JSON.parse(requested_spec) as StoredSpec;
+  const stored = JSON.parse(requested_spec) as StoredSpec;
+  const spec = { ...stored, ...(stored.files && { files: stored.files.filter(isForLinks) }) };
   return Object.fromEntries(names.flatMap((name) => (name in spec ? [[name, spec[name]]] : [])));
 }
