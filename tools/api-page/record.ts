@@ -107,7 +107,7 @@ class Recorder implements AsyncDisposable {
   /** Later commands name the job and the ticket that earlier ones brought. */
   async #learn(body: Record<string, unknown>): Promise<void> {
     const { job_id, link_id, result, ticket, stream_url, already_terminal, grading_id, calls } = body;
-    if (link_id !== undefined) this.#environment['link'] = String(link_id);
+    if (typeof link_id === 'string') this.#environment['link'] = link_id;
     if (Array.isArray(calls)) this.#environment['seq'] = String((calls as { seq: number }[])[0]?.seq);
     if (typeof grading_id === 'string') this.#environment['grading'] = grading_id;
     if (ticket !== undefined) this.#environment['stream_url'] = String(stream_url);
