@@ -11,6 +11,7 @@ import type { LinkRow } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 import { type Access, hasExpired } from './authenticate.ts';
 import { isSame, NO_DIGEST } from './indexed.ts';
+import { timestamp } from './tickets.ts';
 
 export interface LinkWish {
   readonly shows: readonly LinkPart[];
@@ -56,7 +57,10 @@ export function createLinks({ rows, access, now = Date.now }: LinksOptions): Lin
       const made = now();
       const latest = timestamp(made + seconds * 1000);
       const row: LinkRow = {
-        ...{ job_id, link_id, secret_sha256: sha256Hex(secret), shows },
+        job_id,
+        link_id,
+        secret_sha256: sha256Hex(secret),
+        shows,
         created_at: timestamp(made),
         expires_at: caller.expires_at !== null && caller.expires_at < latest ? caller.expires_at : latest,
         caller: access.pledge(caller, secret),
@@ -87,8 +91,4 @@ function linkOf({ link_id, job_id, caller: { principal }, shows, created_at, exp
 
 function newText(bytes: number): string {
   return randomBytes(bytes).toString('base64url');
-}
-
-function timestamp(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }

@@ -58,6 +58,7 @@ export function createTickets({ rows, access, now = Date.now }: TicketsOptions):
   };
 }
 
-function timestamp(milliseconds: number): string {
+/** RFC 3339 UTC with milliseconds. */
+export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }

@@ -1,5 +1,5 @@
 /** Puts the stages of a job together behind the one interface that HTTP knows. */
-import type { CancellationAnswer, JobDetail, LinkedJob } from '@vouchbox/protocol';
+import type { CancellationAnswer, JobDetail } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { type JsonText, withMembers } from '../ground/json-text.ts';
 import type { JobKey } from '../store/records/rows.ts';
@@ -11,7 +11,7 @@ import { canaryOfJob } from './canary/canary-of-job.ts';
 import { cancel } from './dispatch/cancel.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
-import type { Jobs, LinkView } from './jobs.ts';
+import type { Jobs } from './jobs.ts';
 import { logProofOfJob } from './log/read-log.ts';
 import { pendingStatements, promiseBytes } from './log/read-promise.ts';
 import type { Nudges } from './nudges.ts';
@@ -40,16 +40,7 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher' |
 /** The jobs of this process's store, run by its dispatcher. Failures of the store become refusals. */
 export function createJobs(options: JobsOptions): Jobs {
   const { store, history, shutdown } = options;
-  const detail = async (key: JobKey): Promise<JsonText<JobDetail>> => {
-    const text = await store.jobDetail(key);
-    if (text === null) throw jobNotFound();
-    return text;
-  };
-  const linked = async (asked: JobKey & LinkView): Promise<JsonText<LinkedJob>> => {
-    const text = await store.linkedJob(asked);
-    if (text === null) throw jobNotFound();
-    return text;
-  };
+  const detail = (key: JobKey) => found(store.jobDetail(key));
   const cancelJob = async (key: JobKey, principal: string): Promise<JsonText<CancellationAnswer>> => {
     const { already_terminal } = await cancel({ ...key, principal }, options);
     return withMembers<CancellationAnswer, JobDetail>(await detail(key), { already_terminal });
@@ -64,7 +55,7 @@ export function createJobs(options: JobsOptions): Jobs {
     detail: (caller, job_id) => answered(detail(keyOf(caller, job_id))),
     receipt: (caller, job_id) => answered(store.receiptOf(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
-    linked: (caller, job_id, link) => answered(linked({ ...keyOf(caller, job_id), ...link })),
+    linked: (caller, job_id, link) => answered(found(store.linkedJob({ ...keyOf(caller, job_id), ...link }))),
     showsBlob: (caller, job_id, asked) => answered(store.linkShowsBlob({ ...keyOf(caller, job_id), ...asked })),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
     replay(caller, job_id, page) {
@@ -90,4 +81,10 @@ function askerOf(caller: Caller, job_id: string): Asker {
 
 function keyOf(caller: Caller, job_id: string): JobKey {
   return { tenant: caller.tenant, job_id };
+}
+
+async function found<Answer>(asked: Promise<Answer | null>): Promise<Answer> {
+  const answer = await asked;
+  if (answer === null) throw jobNotFound();
+  return answer;
 }

@@ -14,7 +14,7 @@ export interface CredentialTable {
 }
 
 /** Whose authority something has that was made with a credential. */
-interface AuthorityColumns {
+export interface AuthorityColumns {
   tenant: string;
   job_id: string;
   principal: string;

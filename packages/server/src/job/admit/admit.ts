@@ -163,7 +163,8 @@ export async function admitGraded(
   const now = Date.now();
   const places = [nextPlace(now), nextPlace(now)] as const;
   const result = await options.dispatcher.admit({
-    ...{ tenant, principal },
+    tenant,
+    principal,
     ...places[0],
     ...jobsOf(limited, places),
     idempotency: null,

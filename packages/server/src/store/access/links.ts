@@ -4,6 +4,7 @@ import { prepared } from '../prepared.ts';
 import type { LinkRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { JobLinkTable } from '../schema-of-access.ts';
+import { authorityOf, callerOf } from './authority.ts';
 
 interface OfJob {
   readonly tenant: string;
@@ -61,8 +62,18 @@ const deleteEnded = prepared((db, { now }: { now: string }) =>
 
 /** Named, because a newer version may add a column while this one works. */
 const COLUMNS = [
-  ...(['tenant', 'job_id', 'link_id', 'secret_sha256', 'shows', 'principal', 'auth_method', 'credential_id'] as const),
-  ...(['scopes', 'authority_expires_at', 'created_at', 'expires_at'] as const),
+  'tenant',
+  'job_id',
+  'link_id',
+  'secret_sha256',
+  'shows',
+  'principal',
+  'auth_method',
+  'credential_id',
+  'scopes',
+  'authority_expires_at',
+  'created_at',
+  'expires_at',
 ] as const;
 
 const selectLink = prepared((db, { link_id }: { link_id: string }) =>
@@ -108,12 +119,15 @@ export async function createLink(db: StoreDatabase, link: LinkRow): Promise<Link
   if (Number(ofJob) >= linksOfJobMax) return 'full job';
   if (Number(ofTenant) >= linksOfTenantMax) return 'full tenant';
   deleteEnded.send(db, { now });
-  const { principal, auth_method, credential_id, scopes, expires_at: authority_expires_at } = caller;
-  const authority = { principal, auth_method, credential_id, scopes: JSON.stringify(scopes), authority_expires_at };
   const { link_id, secret_sha256, shows, expires_at } = link;
   insertLink.send(db, {
-    ...{ tenant, job_id, link_id, secret_sha256, shows: JSON.stringify(shows), ...authority },
-    ...{ created_at: now, expires_at },
+    ...authorityOf(caller),
+    job_id,
+    link_id,
+    secret_sha256,
+    shows: JSON.stringify(shows),
+    created_at: now,
+    expires_at,
   });
   return 'created';
 }
@@ -137,11 +151,8 @@ export async function revokeLink(
   return (await deleteLink.run(db, key)) > 0;
 }
 
-function linkOf({ shows, scopes, authority_expires_at, ...row }: JobLinkTable): LinkRow {
-  const { tenant, principal, auth_method, credential_id, ...link } = row;
-  const authority = { tenant, principal, auth_method, credential_id, expires_at: authority_expires_at };
-  return {
-    ...{ ...link, shows: JSON.parse(shows) as LinkPart[] },
-    caller: { ...authority, scopes: JSON.parse(scopes) as LinkRow['caller']['scopes'] },
-  };
+function linkOf(row: JobLinkTable): LinkRow {
+  const { job_id, link_id, secret_sha256, created_at, expires_at } = row;
+  const shows = JSON.parse(row.shows) as LinkPart[];
+  return { job_id, link_id, secret_sha256, shows, created_at, expires_at, caller: callerOf(row) };
 }

@@ -1,10 +1,11 @@
 /** Stream tickets: stored as hashes, and deleted by their use. Spec § Authentication 6. */
-import type { Scope, Whoami } from '@vouchbox/protocol';
+import type { Whoami } from '@vouchbox/protocol';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { StreamTicketInput } from '../records/inputs.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { StreamTicketTable } from '../schema-of-access.ts';
+import { authorityOf, callerOf } from './authority.ts';
 
 interface TicketUse {
   readonly ticket_sha256: string;
@@ -61,11 +62,9 @@ const takeTicket = prepared((db, { ticket_sha256 }: Pick<TicketUse, 'ticket_sha2
 /** Stores a ticket and deletes some expired ones. False if the caller's tenant has no such job. */
 export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): Promise<boolean> {
   const { ticket_sha256, job_id, caller, created_at, expires_at } = input;
-  const { tenant, principal, auth_method, credential_id, scopes, expires_at: authority_expires_at } = caller;
-  if ((await jobSummary(db, { tenant, job_id })) === null) return false;
+  if ((await jobSummary(db, { tenant: caller.tenant, job_id })) === null) return false;
   deleteExpired.send(db, { now: created_at });
-  const authority = { principal, auth_method, credential_id, scopes: JSON.stringify(scopes), authority_expires_at };
-  insertTicket.send(db, { ticket_sha256, tenant, job_id, ...authority, expires_at });
+  insertTicket.send(db, { ticket_sha256, job_id, ...authorityOf(caller), expires_at });
   return true;
 }
 
@@ -76,7 +75,5 @@ export async function consumeTicket(
 ): Promise<Whoami | null> {
   const ticket = await takeTicket.first(db, { ticket_sha256 });
   if (ticket === null || ticket.job_id !== job_id || ticket.expires_at <= now) return null;
-  const { tenant, principal, auth_method, credential_id, scopes, authority_expires_at } = ticket;
-  const allowed = JSON.parse(scopes) as Scope[];
-  return { tenant, principal, auth_method, credential_id, scopes: allowed, expires_at: authority_expires_at };
+  return callerOf(ticket);
 }

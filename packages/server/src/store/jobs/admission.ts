@@ -224,7 +224,10 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
     });
     for (const label of spec.labels ?? []) insertLabel.send(db, { ...key, label, created_at });
     insertSpec.send(db, {
-      ...{ ...key, execution, evidence, requested_spec: JSON.stringify(spec) },
+      ...key,
+      execution,
+      evidence,
+      requested_spec: JSON.stringify(spec),
       principal: input.principal ?? null,
     });
     for (const { blob_id } of blobs.values()) nameBlob(db, key, blob_id);

@@ -1,0 +1,22 @@
+/** Whose authority something has that was made with a credential, as the columns of its row. */
+import type { Scope, Whoami } from '@vouchbox/protocol';
+import type { AuthorityColumns } from '../schema-of-access.ts';
+
+type Authority = Omit<AuthorityColumns, 'job_id' | 'expires_at'>;
+
+export function authorityOf({ expires_at, scopes, ...caller }: Whoami): Authority {
+  const { tenant, principal, auth_method, credential_id } = caller;
+  return {
+    tenant,
+    principal,
+    auth_method,
+    credential_id,
+    scopes: JSON.stringify(scopes),
+    authority_expires_at: expires_at,
+  };
+}
+
+export function callerOf({ tenant, principal, auth_method, credential_id, ...row }: Authority): Whoami {
+  const scopes = JSON.parse(row.scopes) as Scope[];
+  return { tenant, principal, auth_method, credential_id, scopes, expires_at: row.authority_expires_at };
+}
