@@ -6,7 +6,8 @@
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const DIRECTORIES = 'dev etc/alternatives libraries opt/svc/bin proc svc/guest svc/report tmp usr work'.split(' ');
+const DIRECTORIES =
+  'dev etc/alternatives libraries opt/svc/bin proc svc/guest svc/report sys/fs/cgroup tmp usr work'.split(' ');
 const LINKS = ['bin', 'lib', 'lib64', 'sbin'];
 /** A mount point: the interpreter is bound over it. */
 const NODE = 'opt/svc/bin/node';

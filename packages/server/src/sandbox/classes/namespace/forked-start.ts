@@ -3,6 +3,7 @@
  * groups, sets its limits and reads the kernel's reports on it, each in one message. Done here, each would take dozens
  * of system calls on the service's main thread. The reports are judged here.
  */
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { within } from '../../../ground/waiting/within.ts';
 import { type EndingReport, parseEnding } from '../../cell/ending-report.ts';
 import { GuestChannel } from '../../cell/guest-channel.ts';
@@ -82,6 +83,13 @@ function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ..
 }
 
 /** Limits that were set, and the launcher's report of them. */
+/** The files of a group that name its memory, by the version that the program finds in `/proc/self/cgroup`. */
+const SHOWN = {
+  v1: ['memory/memory.limit_in_bytes', 'memory/memory.soft_limit_in_bytes'],
+  v2: ['memory.max'],
+  none: [],
+} as const;
+
 interface Held {
   readonly asked: WantedLimits;
   readonly report: ReadonlyMap<string, string>;
@@ -91,6 +99,8 @@ class ForkedCell implements WaitingCell {
   readonly pipes: Pipes;
   readonly work: string;
   readonly channel: GuestChannel;
+  /** The cell's own directory for what a control group would say: no program can write there. */
+  readonly #groups: string;
   readonly #options: CellOptions;
   readonly #launched: LaunchedCell;
   readonly #boot: Boot;
@@ -110,6 +120,7 @@ class ForkedCell implements WaitingCell {
     this.pipes = openPipesOf(launched.pid, options);
     this.channel = new GuestChannel(this.pipes);
     this.work = `${files}/work`;
+    this.#groups = `${files}/groups`;
     void launched.over.then((said) => {
       this.#isOver = true;
       if (said instanceof Error) this.#lost = said;
@@ -156,17 +167,24 @@ class ForkedCell implements WaitingCell {
 
   #inForce({ asked, report }: Held): LimitsInForce {
     this.#cpuMicrosecondsBefore = this.#measured(report, 'cpuMicroseconds');
+    const memoryBytes = this.#measured(report, 'memoryLimitBytes');
+    const fits = this.#measured(report, 'oomKills') === 0;
+    if (fits) this.#show(memoryBytes);
     return {
       guest: parseLimitRows(report.get('process limits') ?? ''),
-      group: {
-        memoryBytes: this.#measured(report, 'memoryLimitBytes'),
-        processes: this.#measured(report, 'processesLimit'),
-      },
+      group: { memoryBytes, processes: this.#measured(report, 'processesLimit') },
       asked,
       ownMemoryBytes: 0,
-      fits: this.#measured(report, 'oomKills') === 0,
+      fits,
       cpuMicroseconds: this.#cpuMicrosecondsBefore,
     };
+  }
+
+  /** Names the memory that the kernel holds, where runtimes look for it. A limit that nothing holds is not named. */
+  #show(memoryBytes: number): void {
+    const names = SHOWN[this.#options.group.location.version];
+    if (names.length > 1) mkdirSync(`${this.#groups}/memory`);
+    for (const name of names) writeFileSync(`${this.#groups}/${name}`, `${memoryBytes}\n`, { flag: 'wx' });
   }
 
   release(program: Program): void {

@@ -52,6 +52,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
     make_directory(CELL "/report", 0700, root);
     make_directory(CELL "/report/empty", 0555, 0);
     must(mknod(CELL "/report/cover", S_IFREG | 0444, 0), "make a cover");
+    make_directory(CELL "/groups", 0755, 0);
     make_directory(CELL "/work", 0755, user);
     make_directory(CELL "/work/input", 0755, 0);
     make_directory(CELL "/work/output", 0755, user);
@@ -67,6 +68,7 @@ static void bind_work(const struct configuration *configuration)
     const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
     /* Where the program's user owns it, nobody may write there: process 1 does not, as it reports to the launcher. */
     bind_mount(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC | (configuration->has_one_user ? MS_RDONLY : 0));
+    bind_mount(CELL "/groups", ROOT "/sys/fs/cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
     bind_mount(CELL "/work", ROOT "/work", flags);
     bind_mount(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY | MS_NOEXEC);
 }
