@@ -8,7 +8,7 @@ import { useRig } from '../rig/rig.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../../packages/client/README.md'), 'utf8');
 const EXAMPLES = [...README.matchAll(/^```ts\n(.*?)^```/gms)].map(([, text = '']) => text);
-const rig = useRig();
+const rig = useRig({ links: 'on' });
 
 /** The last part of each example. */
 interface Found {
@@ -41,7 +41,7 @@ test('every example of the README runs, and does what the text beside it says', 
   const { default: run } = (await import(`data:text/javascript,${encodeURIComponent(module)}`)) as Module;
   const found = await run(createServiceClient, console);
 
-  expect(EXAMPLES).toHaveLength(9);
+  expect(EXAMPLES).toHaveLength(10);
   expect(said[0]).toEqual(['succeeded', 0, '42\n']);
   expect(said.slice(1).flat()).toEqual([
     'connecting',

@@ -14,6 +14,7 @@ const rig = useRig({
   provider: 'subprocess',
   'attestation-mode': 'on',
   'metrics-token': METRICS_TOKEN,
+  links: 'on',
   'tenant-waits-max': '1',
 });
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
@@ -81,6 +82,12 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
     ['getResult', (client, job_id) => client.result(job_id, { waitSeconds: 1 })],
     ['replayEvents', (client, job_id) => client.replay(job_id, { after: 1, limit: 2 })],
     ['mintStreamTicket', (client, job_id) => client.streamTicket(job_id)],
+    ['createLink', (client, job_id) => client.createLink(job_id, { shows: ['code'], seconds: 60 })],
+    ['listLinks', (client, job_id) => client.createLink(job_id).then(() => client.links(job_id))],
+    [
+      'revokeLink',
+      (client, job_id) => client.createLink(job_id).then(({ link_id }) => client.revokeLink(job_id, link_id)),
+    ],
     ['putBlob', (client) => client.upload('a file')],
     ['getPublicKey', (client) => client.publicKey()],
     ['getCapabilities', (client) => client.capabilities()],
@@ -120,6 +127,24 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
     }
     await expect(client.serviceMetrics(rig().alpha.key)).rejects.toMatchObject({ code: 'unauthorized' });
   });
+});
+
+test('a link has the address of a page of the service, and its secret reads the result until it is revoked', async () => {
+  const { client } = rig().alpha;
+  const { job_id } = await rig().run({ language: 'bash', code: 'echo handed on' });
+  const link = await client.createLink(job_id, { shows: ['code'] });
+  const { origin, pathname, hash } = new URL(link.address);
+  expect([origin, pathname]).toEqual([rig().service.url, `/links/${link.link_id}`]);
+  const read = () => rig().request(`${pathname}/result`, { key: hash.slice(1) });
+  expect((await read()).json).toMatchObject({ stdout: 'handed on\n' });
+  const { items } = await client.links(job_id);
+  expect(items).toMatchObject([{ link_id: link.link_id, shows: ['code'] }]);
+  expect(JSON.stringify(items)).not.toContain(hash.slice(1));
+  const refused = await client.revokeLink(job_id, '../../result').catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: 'link_not_found' });
+  await client.revokeLink(job_id, link.link_id);
+  expect((await read()).json.error.code).toBe('link_not_found');
+  expect(await client.links(job_id)).toEqual({ items: [] });
 });
 
 describe('a client whose key may submit and not read', { tags: ['Submit-8c'] }, () => {

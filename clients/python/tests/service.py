@@ -30,6 +30,7 @@ class Service:
             "SERVICE_DATA_DIR": self._directory,
             "SERVICE_PROVIDER": "namespace" if can_isolate() else "subprocess",
             "SERVICE_LEGACY_KEYS": ",".join(f"{tenant}=key-of-{tenant}" for tenant in TENANTS),
+            "SERVICE_LINKS": "on",
             "SERVICE_LOG_LEVEL": "silent",
             "SERVICE_FREE_SPACE_RESERVE_MB": "0",
             **more,

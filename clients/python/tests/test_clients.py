@@ -20,6 +20,7 @@ from vouchbox import (
     InputUnavailable,
     Interactor,
     JobSubmission,
+    LinkNotFound,
     Retry,
     StoredBlob,
 )
@@ -247,3 +248,22 @@ def test_capabilities_that_the_client_has_are_not_sent_again(service: Service, a
     with httpx.Client(event_hooks={"response": [note]}) as http, Client(service.url, api_key, http=http) as client:
         first, second = client.capabilities(), client.capabilities()
     assert (first, statuses) == (second, [200, 304])
+
+
+def test_a_link_reads_the_result_without_a_key_until_it_is_revoked(service: Service, api_key: str) -> None:
+    with httpx.Client(base_url=service.url) as anybody, Client(service.url, api_key) as client:
+        job_id = client.run("print(6 * 7)").job_id
+        link = client.create_link(job_id, shows=["code"], seconds=60)
+        address = httpx.URL(link["address"])
+        assert str(address.copy_with(fragment=None)) == f"{service.url}/links/{link['link_id']}"
+
+        def read() -> httpx.Response:
+            return anybody.get(f"/links/{link['link_id']}/result", headers={"authorization": f"Bearer {address.fragment}"})
+
+        assert read().json()["stdout"] == "42\n"
+        (listed,) = client.links(job_id)
+        assert (listed["link_id"], listed["shows"], "link_url" in listed) == (link["link_id"], ["code"], False)
+        with pytest.raises(LinkNotFound):
+            client.revoke_link(job_id, "../../result")
+        client.revoke_link(job_id, link["link_id"])
+        assert (read().status_code, client.links(job_id)) == (404, [])

@@ -17,7 +17,7 @@ BODIES = [
     *["InputFile", "UploadedFile", "OutputFile", "OutputName", "StoredBlob", "LimitsInput", "JobSubmission"],
     *["Interactor", "Interaction", "Session", "SessionStep"],
     *["Violation", "ReplayPage", "EndingPage", "AttestationMember", "EffectiveSpec"],
-    *["PendingStatement", "PendingStatements"],
+    *["NewLink", "PendingStatement", "PendingStatements"],
     *["JobDetail", "CancellationAnswer", "JobListItem", "Capabilities", "PublicKey", "Whoami"],
 ]
 

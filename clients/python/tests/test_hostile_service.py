@@ -110,6 +110,20 @@ def test_a_job_that_is_named_by_no_id_is_refused(job_id: Any) -> None:
     assert caught.value.reason == "undecodable"
 
 
+LINK_URLS = ["@elsewhere.example/links/a#b", "//elsewhere.example/links/a#b", "/links/a#\x1b", "/links/a"]
+
+
+@pytest.mark.parametrize("link_url", LINK_URLS)
+def test_a_link_that_would_lead_somewhere_else_is_refused_without_its_secret(link_url: str) -> None:
+    link: dict[str, Any] = {"link_id": "a", "job_id": "job_1", "principal": "", "shows": [], "created_at": "", "expires_at": ""}
+    with serving(saying({**link, "link_url": link_url})) as server, client_of(server) as client:
+        with pytest.raises(TransportFailure) as caught:
+            client.create_link("job_1")
+        assert server.seen == 1
+    assert caught.value.reason == "undecodable"
+    assert link_url not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "event", ["text", {}, {"job_id": "job_1", "seq": 1, "kind": "stdout", "data": {"text": []}}, {"seq": "1"}]
 )

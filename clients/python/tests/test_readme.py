@@ -38,7 +38,7 @@ def test_every_example_of_the_readme_runs(service: Service, api_key: str) -> Non
                 exec(f"async def main():\n{textwrap.indent(example, '    ')}\nasyncio.run(main())", known)
             else:
                 exec(example, known)
-    assert len(others) == 12
+    assert len(others) == 13
     assert (known["step"].stdout, known["step"].moved, known["step"].kept.not_kept) == ("3 seen\n", True, ())
     assert [(test["name"], test["verdict"]) for test in known["graded"].verdict["tests"]] == [
         ("exact", "wrong_answer"),

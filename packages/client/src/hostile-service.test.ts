@@ -23,7 +23,9 @@ describe('an answer that cannot be right', () => {
   const result = whole(RESULT, { job_id: 'job_1', status: 'succeeded' });
   const detail = whole(DETAIL, { job_id: 'job_1', status: 'queued' });
 
-  test.each<[string, unknown, (client: ServiceClient) => Promise<unknown>]>([
+  const LINK = whole('POST /v1/jobs/{id}/links', { job_id: 'job_1' });
+
+  test.each<readonly [string, unknown, (client: ServiceClient) => Promise<unknown>]>([
     ['without a member', { ...result, stdout: undefined }, (client) => client.result('job_1')],
     ['with a member of another type', { ...result, stdout: { length: 1 } }, (client) => client.result('job_1')],
     ['with null where there is none', { ...result, artifacts: null }, (client) => client.result('job_1')],
@@ -42,6 +44,20 @@ describe('an answer that cannot be right', () => {
       { events: [{ job_id: 'job_1', seq: 1, kind: 'violation', data: { message: [] } }], next_cursor: null },
       (client) => client.replay('job_1'),
     ],
+    ...[
+      '@elsewhere.example/links/a#b',
+      '//elsewhere.example/links/a#b',
+      '/links/a#\u001b[2J',
+      '/links/a',
+      '/links/a?b#c',
+    ].map(
+      (link_url) =>
+        [
+          `whose link is ${JSON.stringify(link_url)}`,
+          { ...LINK, link_url },
+          (client: ServiceClient) => client.createLink('job_1'),
+        ] as const,
+    ),
     ['that names no key', { public_key_pem: 1 }, (client) => client.publicKey()],
   ])('%s', async (_what, value, ask) => {
     await using service = await answering(value);

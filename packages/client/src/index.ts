@@ -31,6 +31,7 @@ export type {
   WaitOptions,
 } from './job-options.ts';
 export type { JobPromise, PromiseWish } from './job-promise.ts';
+export type { CreatedLink, LinkOptions } from './links.ts';
 export type { LegacyJobDetail, LegacyReceipt } from './older-route.ts';
 export type { Kept, ProgramSession, SessionOptions, StepOutcome, StepResult } from './program-session.ts';
 export type { Transcript } from './replay-tools.ts';

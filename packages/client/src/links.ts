@@ -1,6 +1,7 @@
 /** Links to results of jobs. Loaded when one is first asked for. */
 
 import type { LinkList, LinkRevocation, NewLink } from './contract-types.ts';
+import { TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import type { CallOf } from './operation.ts';
 import { answerCheck, once, read } from './operation.ts';
@@ -16,15 +17,25 @@ export interface LinkOptions extends CallOptions {
   readonly shows?: NonNullable<NonNullable<CallOf<typeof CREATE>['body']>['shows']>;
 }
 
+export interface CreatedLink extends NewLink {
+  /** What to hand on: the address of a page that shows the result, with the secret behind its `#`. */
+  readonly address: string;
+}
+
+/** Whatever else a service says would lead a reader, and the secret, somewhere else. */
+const LINK_URL = /^\/links\/[\w-]+#[\w-]+$/;
+
 /** Sent once: a link whose answer is lost would stay, and nobody would have it. */
 export async function createLink(
   session: Session,
   job_id: string,
   { seconds, shows = [], signal }: LinkOptions,
-): Promise<NewLink> {
+): Promise<CreatedLink> {
   const body = { shows, ...(seconds !== undefined && { expires_in: seconds }) };
   const answer = decodeJson(await once(session, CREATE, { job_id, body, signal }));
-  return (await answerCheck()).checkAnswer(CREATE, answer, job_id);
+  const link = (await answerCheck()).checkAnswer<NewLink>(CREATE, answer, job_id);
+  if (!LINK_URL.test(link.link_url)) throw new TransportFailure('undecodable', 'the answer has no link_url of a link');
+  return { ...link, address: session.baseUrl + link.link_url };
 }
 
 export function listLinks(session: Session, job_id: string, { signal }: CallOptions): Promise<LinkList> {

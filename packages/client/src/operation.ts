@@ -74,7 +74,9 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
     link,
     ...rest
   } = call as AnyCall;
-  const named = route.replace(/{.+?}/, encodeURIComponent(sha256)).replace(/{seq}|{link}/, `${seq ?? link}`);
+  const named = route
+    .replace(/{.+?}/, encodeURIComponent(sha256))
+    .replace(/{.+?}/, encodeURIComponent(seq ?? link ?? ''));
   const [method, path] = named.split(' ') as [Exchange['method'], string];
   const given = definedEntries(query).map(([name, value]) => [name, String(value)]);
   const search = new URLSearchParams(given).toString();

@@ -24,7 +24,6 @@ import type {
   JobSubmission,
   LinkList,
   LinkRevocation,
-  NewLink,
   PendingStatements,
   PublicKey,
   Readiness,
@@ -45,7 +44,7 @@ import type { GradeOptions, GradeResult, GradingClient } from './grade.ts';
 import type { SubmitGradingOptions, SubmittedGrading } from './gradings.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { listAll, promises, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
-import type { LinkOptions } from './links.ts';
+import type { CreatedLink, LinkOptions } from './links.ts';
 import { orOlder, tooOld } from './older-route.ts';
 import { answerCheck, read, repeated, saidOfItself } from './operation.ts';
 import type { ProgramSession, SessionOptions } from './program-session.ts';
@@ -103,10 +102,10 @@ export interface ServiceClient {
   sessions(options?: CallOptions): Promise<SessionList>;
   removeSession(name: string, options?: CallOptions): Promise<SessionRemoval>;
   /**
-   * Makes a link by which anyone reads the result of the job without a credential. Its `link_url` is relative to the service
-   * and told once. Only the principal that submitted the job may, and only where the operator allows links.
+   * Makes a link by which anyone reads the result of the job without a credential. Its `address` is told once. Only the
+   * principal that submitted the job may, and only where the operator allows links.
    */
-  createLink(job_id: string, options?: LinkOptions): Promise<NewLink>;
+  createLink(job_id: string, options?: LinkOptions): Promise<CreatedLink>;
   /** The links to a job that have not ended. */
   links(job_id: string, options?: CallOptions): Promise<LinkList>;
   revokeLink(job_id: string, link_id: string, options?: CallOptions): Promise<LinkRevocation>;

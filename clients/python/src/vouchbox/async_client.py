@@ -17,6 +17,7 @@ from . import follow as _follow
 from . import grade as _grade
 from . import gradings as _gradings
 from . import jobs as _jobs
+from . import links as _links
 from . import program_session as _sessions
 from . import record as _record
 from . import run as _run
@@ -252,6 +253,9 @@ class AsyncClient(_Driver[Session]):
     answer_tool_calls = _awaiting(_answering.answer_tool_calls)
     sessions = _awaiting(_sessions.sessions)
     remove_session = _awaiting(_sessions.remove_session)
+    create_link = _awaiting(_links.create_link)
+    links = _awaiting(_links.links)
+    revoke_link = _awaiting(_links.revoke_link)
     public_key = _awaiting(_jobs.public_key)
     grade = _awaiting(_grade.grade)
     capabilities = _awaiting(_jobs.capabilities)

@@ -18,6 +18,7 @@ from . import follow as _follow
 from . import grade as _grade
 from . import gradings as _gradings
 from . import jobs as _jobs
+from . import links as _links
 from . import program_session as _sessions
 from . import record as _record
 from . import run as _run
@@ -229,6 +230,9 @@ class Client(_Driver[Session]):
     answer_tool_calls = _blocking(_answering.answer_tool_calls)
     sessions = _blocking(_sessions.sessions)
     remove_session = _blocking(_sessions.remove_session)
+    create_link = _blocking(_links.create_link)
+    links = _blocking(_links.links)
+    revoke_link = _blocking(_links.revoke_link)
     public_key = _blocking(_jobs.public_key)
     grade = _blocking(_grade.grade)
     capabilities = _blocking(_jobs.capabilities)

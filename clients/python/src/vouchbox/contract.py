@@ -469,6 +469,30 @@ class Capabilities(TypedDict):
     signer: dict[str, str] | None
 
 
+LinkPart: TypeAlias = Literal["code", "input", "files"]
+
+
+class Link(TypedDict):
+    """A link to a job, without its secret."""
+
+    link_id: str
+    job_id: str
+    principal: str
+    shows: list[LinkPart]
+    created_at: str
+    expires_at: str
+
+
+class NewLink(Link):
+    link_url: str
+
+
+class CreatedLink(NewLink):
+    """A link as it is handed on: `address` is that of a page that shows the result, with the secret behind its `#`."""
+
+    address: str
+
+
 class PublicKey(TypedDict):
     """The key that the service signs with at present. It is not a trust anchor: pin one that came another way.
     """

@@ -89,6 +89,14 @@ class ToolCallNotFound(ServiceFailure):
     """The job made no such call of a tool, or the service answered it itself."""
 
 
+class LinksDisabled(ServiceFailure):
+    """The operator allows no links to results."""
+
+
+class LinkNotFound(ServiceFailure):
+    """There is no such link, or no longer."""
+
+
 class GradingNotFound(ServiceFailure):
     """No such grading belongs to the tenant."""
 

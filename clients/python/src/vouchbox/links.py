@@ -1,0 +1,49 @@
+"""Links to results: whoever is given one reads the result of a job without a credential, until it ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, cast
+from urllib.parse import quote
+
+from .answer_check import check_answer
+from .contract import CreatedLink, Link, LinkPart
+from .effects import Flow, Request
+from .failures import TransportFailure
+from .session import Session, call, decode, exchange, job_path, read
+from .submission import body_of
+
+_ROUTE: Final = "/v1/jobs/{id}/links"
+
+_LINK_URL: Final = re.compile(r"/links/[A-Za-z0-9_-]+#[A-Za-z0-9_-]+")
+"""Whatever else a service says would lead a reader, and the secret, somewhere else."""
+
+
+def create_link(
+    session: Session, job_id: str, *, shows: Sequence[LinkPart] = (), seconds: int | None = None
+) -> Flow[CreatedLink]:
+    """Makes a link to a job. Its `address` is told once. Only the principal that submitted the job may.
+
+    `shows` names what it shows beside the output and the receipt: `code`, `input`, `files`. It ends after `seconds`, a day if
+    nothing is said. The request is sent once: a link whose answer is lost would stay, and nobody would have it.
+    """
+    wish = {"shows": list(shows)} | ({} if seconds is None else {"expires_in": seconds})
+    headers = {"accept": "application/json", "content-type": "application/json"}
+    made = decode((yield from exchange(Request("POST", job_path(job_id, "/links"), headers, body_of(wish)))))
+    check_answer(f"POST {_ROUTE}", made, job_id)
+    if _LINK_URL.fullmatch(made["link_url"]) is None:
+        raise TransportFailure("undecodable", "the answer has no link_url of a link")
+    return cast(CreatedLink, {**made, "address": session.base_url + made["link_url"]})
+
+
+def links(session: Session, job_id: str) -> Flow[Sequence[Link]]:
+    """The links to a job that have not ended, the oldest first, without their secrets."""
+    return (yield from read(session, job_path(job_id, "/links"), route=f"GET {_ROUTE}"))["items"]
+
+
+def revoke_link(session: Session, job_id: str, link_id: str) -> Flow[None]:
+    """Ends a link now. Whoever may read the job may."""
+    path = job_path(job_id, f"/links/{quote(link_id, safe='')}")
+    ended = decode((yield from call(session, Request("DELETE", path, {"accept": "application/json"}))))
+    check_answer(f"DELETE {_ROUTE}/{{link}}", ended)
