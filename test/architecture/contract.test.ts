@@ -152,7 +152,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   SubmissionAnswer: ['Bodies-12', 'Submit-8', 'Submit-9', 'Interaction-1'],
   JobDetail: ['Detail-1', 'Detail-2', 'Large-2'],
   CancellationAnswer: ['Detail-1', 'Detail-2', 'Cancel-1', 'Large-2'],
-  JobListItem: ['Bodies-3'],
+  JobListItem: ['Bodies-3', 'Bodies-3a'],
   JobList: ['Bodies-2'],
   StoredSpec: [
     'Sessions-2',

@@ -158,6 +158,20 @@ describe('the list of jobs', () => {
     await page.getByRole('heading', { name: 'Playground' }).waitFor();
   });
 
+  test('has dense rows with labels and the first line of the program', async () => {
+    const code = '#!/bin/bash\n\n# marks of course 7 \u202e\ntrue';
+    const { job_id } = await rig().run({ language: 'bash', code, labels: ['attempt 3'] });
+    await using opened = await open('/jobs', { width: 1280 });
+    const { page } = opened;
+    const row = page.getByRole('row', { name: job_id });
+    await row.getByText('# marks of course 7 \\u{202e}').waitFor();
+    expect((await row.boundingBox())?.height).toBeLessThan(30);
+    await row.getByRole('link', { name: 'attempt 3' }).click();
+    await page.getByRole('button', { name: 'Label attempt 3: show all' }).waitFor();
+    await page.getByRole('link', { name: job_id }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+
   test('has the jobs of the chosen time', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     await using opened = await open('/jobs');

@@ -31,6 +31,16 @@ test('a job is listed with its labels, and by each of them, the newest first', {
   expect((await rig().alpha.client.detail(first)).requested_spec.labels).toEqual(['course 7', 'attempt']);
 });
 
+test('an item of the list has the first line of its program that says something', { tags: ['Bodies-3a'] }, async () => {
+  const submission = { language: 'bash', code: '#!/bin/bash\n\n# marks \u001b[31m\ntrue', labels: ['lined'] };
+  const { job_id } = await rig().alpha.client.submit(submission as never);
+  const shown = async () =>
+    (await rig().alpha.client.list({ label: 'lined' })).items.map(({ first_line }) => first_line);
+  expect(await shown()).toEqual(['# marks \\u{1b}[31m']);
+  await rig().alpha.client.waitForResult(job_id);
+  expect(await shown()).toEqual(['# marks \\u{1b}[31m']);
+});
+
 test('labels of another tenant list nothing', async () => {
   await labelled('mine alone');
   expect(await Array.fromAsync(rig().beta.client.listAll({ label: 'mine alone' }))).toEqual([]);

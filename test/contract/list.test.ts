@@ -34,7 +34,7 @@ test("a list has the tenant’s jobs, newest first, and no other tenant's", { ta
   expect(json.items).toHaveLength(1);
 });
 
-test('a list has exactly the specified members in every item', { tags: ['Bodies-3'] }, async () => {
+test('a list has exactly the specified members in every item', { tags: ['Bodies-3', 'Bodies-3a'] }, async () => {
   const { json } = await list('?limit=1');
   const detail = await rig().alpha.client.detail(ids.at(-1) ?? '');
   const {
@@ -61,7 +61,9 @@ test('a list has exactly the specified members in every item', { tags: ['Bodies-
     exit_code,
     terminal_reason,
   };
-  expect(json.items).toEqual([{ ...lifecycle, truncated: false, attestation_available: detail.attestation.available }]);
+  const first_line = detail.requested_spec.code;
+  const { available: attestation_available } = detail.attestation;
+  expect(json.items).toEqual([{ ...lifecycle, truncated: false, attestation_available, first_line }]);
 });
 
 describe('pages', () => {

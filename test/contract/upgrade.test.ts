@@ -278,6 +278,6 @@ test('a store of a newer version is refused in one line and left unchanged', asy
 });
 
 test('the older store stays beside the upgraded one', () => {
-  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-written-with-links'));
+  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-written-with-lists'));
   expect(copy.subarray(0, 15).toString()).toBe('SQLite format 3');
 });

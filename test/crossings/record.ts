@@ -31,8 +31,9 @@ async function checkLabels({ client, scenario }: Crossing, job: string): Promise
   const { labels } = scenario.program;
   const { receipt, requested_spec: spec } = await client.detail(job);
   for (const label of labels ?? []) {
-    const listed = await Array.fromAsync(client.listAll({ label }));
-    if (!listed.some(({ job_id }) => job_id === job)) throw new Error(`the label ${label} does not find it`);
+    const listed = await Array.fromAsync(client.listAll({ label, status: ['succeeded'] }));
+    const line = listed.find(({ job_id }) => job_id === job)?.first_line;
+    if (line !== spec.code) throw new Error(`the label ${label} finds its first line as ${line}`);
   }
   const signed = spec.sign_labels ? labels : undefined;
   const found = String(receipt?.labels);

@@ -59,7 +59,16 @@ function statusesOf(text: string): JobStatus[] {
   });
 }
 
-const COLUMNS = ['job_id', 'status', 'language', 'created_at', 'duration_ms', 'exit_code', 'labels'] as const;
+const COLUMNS = [
+  'job_id',
+  'status',
+  'language',
+  'created_at',
+  'duration_ms',
+  'exit_code',
+  'labels',
+  'first_line',
+] as const;
 
 /** A dash for an unknown value. */
 function rowOf({ labels, ...item }: JobListItem): string[] {

@@ -233,6 +233,7 @@ export const ANSWER_FORMS: Readonly<Record<string, Form>> = {
         truncated: 'b',
         attestation_available: 'b',
         'labels?': ['s'],
+        'first_line?': 's',
       },
     ],
     next_cursor: 'sz',

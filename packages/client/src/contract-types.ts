@@ -951,6 +951,11 @@ export interface JobListItem {
   truncated: boolean;
   attestation_available: boolean;
   labels?: Array<string>;
+  /**
+   * What can be printed of the first line of the code that has a letter or a digit and is no `#!`, cut
+   * at 120 characters. Absent where there is none, and in jobs of older versions.
+   */
+  first_line?: string;
 }
 
 export interface JobList {

@@ -91,6 +91,12 @@ export const JobListItem = Type.Object({
   attestation_available: Type.Boolean(),
   /** Only where it has some. */
   labels: Type.Optional(Type.Array(Type.String())),
+  first_line: Type.Optional(
+    Type.String({
+      description:
+        'What can be printed of the first line of the code that has a letter or a digit and is no `#!`, cut at 120 characters. Absent where there is none, and in jobs of older versions.',
+    }),
+  ),
 });
 export type JobListItem = Static<typeof JobListItem>;
 

@@ -448,6 +448,7 @@ class JobListItem(TypedDict):
     truncated: bool
     attestation_available: bool
     labels: NotRequired[list[str]]
+    first_line: NotRequired[str]
 
 
 class Capabilities(TypedDict):

@@ -15,7 +15,7 @@ interface JobRowProps {
 }
 
 export function JobRow({ job, index, offset }: JobRowProps) {
-  const { job_id, status, language, created_at, duration_ms, exit_code, labels = [] } = job;
+  const { job_id, status, language, created_at, duration_ms, exit_code, labels = [], first_line } = job;
   return (
     <div role="row" aria-rowindex={index + 2} className="job-row job-body" style={{ translate: `0 ${offset}px` }}>
       <span role="cell">
@@ -25,7 +25,10 @@ export function JobRow({ job, index, offset }: JobRowProps) {
         <Link href={`/jobs/${job_id}`} className="mono">
           {job_id}
         </Link>
+      </span>
+      <span role="cell" className="job-program mono">
         <Labels labels={labels} />
+        {first_line}
       </span>
       <span role="cell">{language}</span>
       <span role="cell" className="soft">

@@ -23,17 +23,17 @@ interface JobTableProps extends Loaded {
   readonly onEnd: () => void;
 }
 
-/** Pixels of a row, as in `jobs.css`: on a wide window, and on a narrow one where it has two lines. */
+/** Pixels of a row, as in `jobs.css`: on a wide window, and on a narrow one where it has three lines. */
 const wideRowPixels = 28;
-const narrowRowPixels = 56;
+const narrowRowPixels = 76;
 /** Rows beyond those in sight, and how near the end is when more are loaded. */
 const rowsAround = 12;
 
-const COLUMNS = ['Status', 'Job', 'Language', 'Created', 'Duration', 'Exit code'];
+const COLUMNS = ['Status', 'Job', 'Program', 'Language', 'Created', 'Duration', 'Exit code'];
 
 export function JobTable({ jobs, onEnd, ...loaded }: JobTableProps) {
   const body = useRef<HTMLDivElement>(null);
-  const rowPixels = useMedia('(max-width: 48rem)') ? narrowRowPixels : wideRowPixels;
+  const rowPixels = useMedia('(max-width: 60rem)') ? narrowRowPixels : wideRowPixels;
   const top = useTop(body);
   const rows = useWindowVirtualizer({
     count: jobs.length,

@@ -5,7 +5,14 @@
  * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text, kept as it was
  * written.
  */
-import type { GradingStatus, JobStatus, Language, ProgramStatus, TerminalReason } from '@vouchbox/protocol';
+import type {
+  GradingStatus,
+  JobStatus,
+  Language,
+  ProgramStatus,
+  TerminalReason,
+  TerminalStatus,
+} from '@vouchbox/protocol';
 import type { Generated, Kysely } from 'kysely';
 import type { CredentialTable, JobLinkTable, StreamTicketTable } from './schema-of-access.ts';
 import type { JobToolsTable, SessionTable, ToolCallTable } from './schema-of-tools.ts';
@@ -150,10 +157,16 @@ export interface JobTable extends JobKeyColumns {
   tenant_number: number | null;
   /** JSON of its labels; null without any. */
   labels: string | null;
+  /** Of its program; null if no line says something, and in older rows. */
+  first_line: string | null;
 }
 
 /** A label of a job. */
-export type JobLabelTable = Pick<JobTable, 'tenant' | 'job_id' | 'created_at'> & { readonly label: string };
+export interface JobLabelTable extends Pick<JobTable, 'tenant' | 'job_id' | 'created_at'> {
+  label: string;
+  /** The status with which it ended. Null before, and in rows of jobs that older code ended. */
+  ended: TerminalStatus | null;
+}
 
 /**
  * The jobs whose status is `queued`, with the columns by which the dispatcher chooses. A separate table keeps its query

@@ -43,6 +43,7 @@ const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
       'jobs.created_at',
       'jobs.started_at',
       'jobs.truncated',
+      'jobs.labels',
       'jobs.chain_seq',
       'jobs.chain_head',
       'job_specs.evidence',
@@ -71,6 +72,10 @@ const endJob = prepared((db, ending: Ending) =>
     })
     .where('tenant', '=', ending.tenant)
     .where('job_id', '=', ending.job_id),
+);
+
+const endLabels = prepared((db, { tenant, job_id, status }: Pick<PackedFinish, keyof JobKey | 'status'>) =>
+  db.updateTable('job_labels').set({ ended: status }).where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
 const insertArtifact = prepared((db, row: ArtifactTable) =>
@@ -130,6 +135,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
     insertEvents(db, linked);
     if (executionText(input.execution) !== job.execution) recordExecution(db, input, input.execution);
     endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
+    if (job.labels !== null) endLabels.send(db, input);
     if (job.status === 'queued') dequeue(db, input);
     else endedRunning(db, input.tenant);
   });

@@ -26,6 +26,7 @@ import type { JobLabelTable, JobSpecTable, JobTable, StoreDatabase } from '../sc
 import { admitTools } from './admitted-tools.ts';
 import { madeBefore, recordBuild } from './builds.ts';
 import { claim } from './claims.ts';
+import { firstLineOf } from './first-line.ts';
 import { earlierGraded, gradingPlaces, recordGraded } from './graded.ts';
 import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { PAIR, peerOf } from './pairs.ts';
@@ -55,7 +56,15 @@ const insertKey = prepared((db, row: JobKey & { key: string; spec_sha256: string
 type NewJob = JobKey &
   Pick<
     JobTable,
-    'status' | 'language' | 'runtime' | 'created_at' | 'started_at' | 'chain_seq' | 'chain_head' | 'labels'
+    | 'status'
+    | 'language'
+    | 'runtime'
+    | 'created_at'
+    | 'started_at'
+    | 'chain_seq'
+    | 'chain_head'
+    | 'labels'
+    | 'first_line'
   > & {
     readonly is_numbered: number;
   };
@@ -74,11 +83,12 @@ const insertJob = prepared((db, row: NewJob) =>
     chain_seq: row.chain_seq,
     chain_head: row.chain_head,
     labels: row.labels,
+    first_line: row.first_line,
     tenant_number: sql<number | null>`case when ${row.is_numbered} = 1 then ${nextNumber(row.tenant)} end`,
   }),
 );
 
-const insertLabel = prepared((db, { tenant, job_id, label, created_at }: JobLabelTable) =>
+const insertLabel = prepared((db, { tenant, job_id, label, created_at }: Omit<JobLabelTable, 'ended'>) =>
   db.insertInto('job_labels').values({ tenant, label, created_at, job_id }),
 );
 
@@ -220,6 +230,7 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
       created_at,
       started_at: start?.started_at ?? null,
       labels: spec.labels === undefined ? null : JSON.stringify(spec.labels),
+      first_line: firstLineOf(spec.code),
       is_numbered: input.isNumbered ? 1 : 0,
     });
     for (const label of spec.labels ?? []) insertLabel.send(db, { ...key, label, created_at });
@@ -270,6 +281,7 @@ function queuedEvent(spec: RequestedSpec, timestamp: string): EventBody {
 
 /** The summary of a job when it is accepted: `queued`, even if it starts at once. */
 function freshSummary({ tenant, job_id, created_at, requested_spec }: AdmitInput): JobSummary {
+  const first_line = firstLineOf(requested_spec.code);
   return {
     tenant,
     job_id,
@@ -287,5 +299,6 @@ function freshSummary({ tenant, job_id, created_at, requested_spec }: AdmitInput
     truncated: false,
     attestation_available: false,
     ...(requested_spec.labels !== undefined && { labels: requested_spec.labels }),
+    ...(first_line !== null && { first_line }),
   };
 }

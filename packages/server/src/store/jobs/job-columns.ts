@@ -20,6 +20,7 @@ export const SUMMARY_COLUMNS = [
   'jobs.cancellation_requested',
   'jobs.truncated',
   'jobs.labels',
+  'jobs.first_line',
 ] as const;
 
 /** A row of `summaries`, whose booleans are still numbers. */
@@ -46,10 +47,11 @@ export function summaries(db: StoreDatabase) {
     );
 }
 
-export function summaryOf({ labels, ...columns }: SummaryColumns): JobSummary {
+export function summaryOf({ labels, first_line, ...columns }: SummaryColumns): JobSummary {
   return {
     ...columns,
     ...(labels !== null && { labels: JSON.parse(labels) as readonly string[] }),
+    ...(first_line !== null && { first_line }),
     cancellation_requested: columns.cancellation_requested === 1,
     truncated: columns.truncated === 1,
     attestation_available: columns.attestation_available === 1,

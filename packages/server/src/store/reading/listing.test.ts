@@ -1,9 +1,25 @@
 import type { JobListItem, Language, TerminalStatus } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { finish } from '../evidence/outcomes.ts';
+import { admit } from '../jobs/admission.ts';
+import { start } from '../jobs/jobs.ts';
 import { listed } from '../kept/listed.fixture.ts';
 import type { ListInput } from '../records/inputs.ts';
 import type { JobKey, ListPlace } from '../records/rows.ts';
-import { admitJob, at, choice, finishOf, newKey, runJob, SPEC, TestStore } from '../store.fixture.ts';
+import {
+  admission,
+  admitJob,
+  at,
+  choice,
+  emptyStore,
+  finishOf,
+  newKey,
+  runJob,
+  SPEC,
+  startOf,
+  TestStore,
+} from '../store.fixture.ts';
+import { list as listOf } from './listing.ts';
 
 let testStore: TestStore;
 const keys: JobKey[] = [];
@@ -65,6 +81,32 @@ test.each([
   const cursor = expected[2];
   if (cursor === undefined) return;
   expect(await list({ statuses, language, before: cursor, limit: 3 })).toEqual(expected.slice(3, 6));
+});
+
+test('a label and statuses hold exactly the jobs that have both, also those that older code ended', async () => {
+  await using database = await emptyStore();
+  const { db } = database;
+  const requested_spec = { ...SPEC, labels: ['course 7', 'other'] };
+  const made: string[] = [];
+  for (const [number, status] of (['failed', null, 'failed', 'succeeded', 'failed'] as const).entries()) {
+    const key = newKey();
+    made.push(key.job_id);
+    await admit(db, admission({ ...key, created_at: at(number), requested_spec }));
+    await start(db, startOf(key));
+    if (status !== null) await finish(db, finishOf(key, { status }));
+  }
+  await admit(db, admission());
+  const [first, running, second, succeeded, third] = made;
+  // What a node of an earlier version leaves.
+  await database.rows(`update job_labels set ended = null where job_id = '${second}'`);
+  const page = async (asked: Partial<ListInput>) =>
+    ids(await listed({ list: (input) => listOf(db, input) }, { tenant: 'acme', label: 'course 7', ...asked }));
+  expect(await page({ statuses: ['failed'] })).toEqual([third, second, first]);
+  expect(await page({ statuses: ['failed', 'running'] })).toEqual([third, second, running, first]);
+  expect(await page({ statuses: ['failed'], limit: 2 })).toEqual([third, second]);
+  expect(await page({ statuses: ['succeeded'], language: 'python' })).toEqual([succeeded]);
+  expect(await page({ statuses: ['succeeded'], language: 'bash' })).toEqual([]);
+  expect(await page({})).toEqual([third, succeeded, second, running, first]);
 });
 
 test('an item is the summary of its job', async () => {

@@ -3,8 +3,8 @@
  * ordered by time. A page after a cursor stays the same however many jobs come. A filter reads one index range for each
  * status and language, and merges them here.
  */
-import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
-import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
+import type { JobListItem, JobStatus, Language, TerminalStatus } from '@vouchbox/protocol';
+import { isTerminal, JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { sql } from 'kysely';
 import { textOf } from '../../ground/json-text.ts';
 import { summaries, summaryOf } from '../jobs/job-columns.ts';
@@ -46,12 +46,18 @@ const newestPlaces = prepared(
       .limit(limit),
 );
 
+interface LabelAsked {
+  readonly label: string;
+  /** Empty for all. */
+  readonly language: Language | '';
+}
+
 /**
- * One label in the order of a list; whatever else is asked is looked up for each job. The database reads on past the jobs that
- * are left out: a query for each few of them would be thousands.
+ * One label in the order of a list. The language is looked up for each job: the database reads on past the jobs that are left
+ * out, because a query for each few of them would be thousands.
  */
-const labelled = prepared((db, { tenant, created_at, job_id, limit, label, language, statuses }: Range & LabelAsked) =>
-  db
+function ofLabel(db: StoreDatabase, { tenant, created_at, job_id, limit, label, language }: Range & LabelAsked) {
+  return db
     .selectFrom('job_labels')
     .innerJoin('jobs', (join) =>
       join.onRef('jobs.tenant', '=', 'job_labels.tenant').onRef('jobs.job_id', '=', 'job_labels.job_id'),
@@ -61,19 +67,21 @@ const labelled = prepared((db, { tenant, created_at, job_id, limit, label, langu
     .where('job_labels.label', '=', label)
     .where((row) => row(row.refTuple('job_labels.created_at', 'job_labels.job_id'), '<', row.tuple(created_at, job_id)))
     .where(sql<boolean>`cast(${language} as text) in ('', jobs.language)`)
-    .where(sql<boolean>`cast(${statuses} as text) like '%,' || jobs.status || ',%'`)
     .orderBy('job_labels.created_at', 'desc')
     .orderBy('job_labels.job_id', 'desc')
-    .limit(limit),
+    .limit(limit);
+}
+
+const labelled = prepared((db, asked: Range & LabelAsked) => ofLabel(db, asked));
+
+const labelledEnded = prepared((db, asked: Range & LabelAsked & { ended: TerminalStatus }) =>
+  ofLabel(db, asked).where('job_labels.ended', '=', asked.ended),
 );
 
-interface LabelAsked {
-  readonly label: string;
-  /** Empty for all. */
-  readonly language: Language | '';
-  /** Each between two commas. */
-  readonly statuses: string;
-}
+/** Jobs whose label does not say how they ended: those that wait or run, which are few, and those that older code ended. */
+const labelledOther = prepared((db, asked: Range & LabelAsked & { status: JobStatus }) =>
+  ofLabel(db, asked).where('job_labels.ended', 'is', null).where('jobs.status', '=', asked.status),
+);
 
 /** One page of a tenant's jobs, newest first. The page is returned as text, because the caller only passes it on. */
 export async function list(db: StoreDatabase, input: ListInput): Promise<ListPage> {
@@ -101,6 +109,7 @@ function listItem(job: JobSummary): JobListItem {
     truncated: job.truncated,
     attestation_available: job.attestation_available,
     ...(job.labels !== undefined && { labels: [...job.labels] }),
+    ...(job.first_line !== undefined && { first_line: job.first_line }),
   };
 }
 
@@ -131,13 +140,21 @@ async function filteredPlaces(
   return found.sort(newestFirst).slice(0, range.limit);
 }
 
-function labelledPlaces(
+/** In the order of a job's life, so that a job that ends between two queries is found by one of them, or by both. */
+async function labelledPlaces(
   db: StoreDatabase,
   range: Range,
   { statuses, language, label }: ListInput & { readonly label: string },
 ): Promise<ListPlace[]> {
-  const among = `,${(statuses ?? JOB_STATUSES).join(',')},`;
-  return labelled.all(db, { ...range, label, language: language ?? '', statuses: among });
+  const asked = { ...range, label, language: language ?? ('' as const) };
+  if (statuses === null) return await labelled.all(db, asked);
+  const found = new Map<string, ListPlace>();
+  for (const status of JOB_STATUSES.filter((name) => statuses.includes(name))) {
+    const places = await labelledOther.all(db, { ...asked, status });
+    if (isTerminal(status)) places.push(...(await labelledEnded.all(db, { ...asked, ended: status })));
+    for (const place of places) found.set(place.job_id, place);
+  }
+  return [...found.values()].sort(newestFirst).slice(0, range.limit);
 }
 
 function newestFirst(one: ListPlace, other: ListPlace): number {

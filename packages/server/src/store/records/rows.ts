@@ -60,6 +60,8 @@ export type JobSummary = Omit<
   readonly attestation_available: boolean;
   /** Absent where it has none. */
   readonly labels?: readonly string[];
+  /** Of its program. Absent where it is not known. */
+  readonly first_line?: string;
 };
 
 /** The place of a job among those of its tenant: by time of acceptance, then by id. */

@@ -15,6 +15,7 @@ import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
 import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
 import { labelsIn } from '../../migrations/0004-written-with-labels.ts';
 import { linksIn } from '../../migrations/0004-written-with-links.ts';
+import { listsIn } from '../../migrations/0004-written-with-lists.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import { createTables, firstVersion, spelling } from './0004-schema.ts';
@@ -54,6 +55,7 @@ export const STEPS: readonly PostgresStep[] = [
   { name: '0004-written-sessions', kind: 'expand', sql: sessionsIn(spelling) },
   { name: '0004-written-with-labels', kind: 'expand', sql: labelsIn(spelling) },
   { name: '0004-written-with-links', kind: 'expand', sql: linksIn(spelling) },
+  { name: '0004-written-with-lists', kind: 'expand', sql: listsIn(spelling) },
 ];
 
 const UNRELEASED = [

@@ -263,7 +263,7 @@ describe('a store of commit 6f6623a', () => {
   ];
   const COLUMNS_ADDED = {
     queue: { is_test: 0 },
-    jobs: { tenant_number: null, labels: null },
+    jobs: { tenant_number: null, labels: null, first_line: null },
     job_specs: { principal: null },
     receipts: { salt: null, also: null },
     tenants: { accepted: 0 },
@@ -343,7 +343,7 @@ describe('a store of commit 6f6623a', () => {
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using testStore = await upgraded('v0.3');
-  const copy = `${testStore.path}.before-0004-written-with-links`;
+  const copy = `${testStore.path}.before-0004-written-with-lists`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });

@@ -15,6 +15,7 @@ import { writtenBesideIn } from '../../migrations/0004-written-beside.ts';
 import { sessionsIn } from '../../migrations/0004-written-sessions.ts';
 import { labelsIn } from '../../migrations/0004-written-with-labels.ts';
 import { linksIn } from '../../migrations/0004-written-with-links.ts';
+import { listsIn } from '../../migrations/0004-written-with-lists.ts';
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetting, type Step, type Takeover } from '../../migrations/steps.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -43,6 +44,7 @@ export const STEPS: readonly SqliteStep[] = [
   { name: '0004-written-sessions', sql: sessionsIn(spelling) },
   { name: '0004-written-with-labels', sql: labelsIn(spelling) },
   { name: '0004-written-with-links', sql: linksIn(spelling) },
+  { name: '0004-written-with-lists', sql: listsIn(spelling) },
 ];
 
 const UNRELEASED = [
