@@ -117,7 +117,7 @@ export const HOSTS: readonly Host[] = [
   {
     ...usual,
     name: 'debian-12-alone',
-    title: 'Debian 12, x86-64, as an ordinary user to whom nothing was given',
+    title: 'Debian 12, x86-64, as an ordinary user without extra rights',
     trials: ['facts', 'alone', 'doctor-alone', 'hostile-alone'],
   },
   {

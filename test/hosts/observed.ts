@@ -74,41 +74,42 @@ export function tableOf(observed: Observed): string {
 
 const HEAD = `# Hosts on which Vouchbox was tried
 
-\`npm run hosts\` writes this page. It builds each host from the packages of Debian, starts it in QEMU's own emulation, without a network,
-copies the checkout into it and runs these trials, two hosts at a time. A host that has the packages and the kernel of another is tried in
-what may differ. Long lists of tests are whole on one of the hosts for x86-64 and short on the others; what takes longest is run only with
-\`--long\`, and the row says when it was. An emulated host is some ten times slower than a real one, and slower still while others use the
-machine: the times say how long a trial takes there, and nothing about the service. A trial that ran out of time counts as not held. A dash
-stands for a trial that was not run.`;
+\`npm run hosts\` writes this page. It builds each host from Debian's packages, starts it in QEMU's emulation without a network, copies the
+checkout into it, and runs these trials, two hosts at a time. If a host shares packages and kernel with another, only the trials that may
+differ run on it. Long lists of tests run whole on one of the x86-64 hosts, and in short form on the others. The longest trials run only
+with \`--long\`, and their rows say when they ran. An emulated host is some ten times slower than a real one, and slower still while others
+use the machine. So the times say only how long a trial takes there, and nothing about the service. A trial that ran out of time counts as
+failed. A dash stands for a trial that was not run.`;
 
 /** What was tried by hand where a machine of its own took too long: nothing writes this but whoever tries it. */
 const BESIDE = `## Without a machine of its own
 
-On 2026-11-27, in a clean Debian 12 below a directory of the machine that builds hosts: Linux 6.18, hybrid control groups, two cores that
-others used. An emulated host then had a fifth of a core: to start one and load the image took half an hour, so their rows are dashes.
+These trials ran on 2026-11-27 in a clean root of Debian 12 on the machine that builds the hosts: Linux 6.18, hybrid control groups, two
+shared cores. An emulated host then had a fifth of a core, and took half an hour to start and to load the image. So the rows of emulated
+hosts are dashes.
 
 | tried | observed |
 |---|---|
-| the image, which Podman builds of Debian's packages alone, on Debian's Node 18: the service from its root, with the rights of \`compose.yaml\` | every job as it should in both classes, stopped, nothing left |
-| an ordinary user's Podman 4.3.1 with nothing but the image's name, as root and as the image's user | the start ends with \`cannot unshare namespaces\` and \`cannot mount …/proc\`, and names docs/operating/containers.md |
-| the same Podman by the command of that page, without a network: it gives users no \`/dev/net/tun\` here | ready; a key made by \`podman exec\`; a program heard; one ended when it took too much memory; stopped with 0 |
-| Docker 20.10 with nothing but the image's name | the start ends with control groups that are read-only, and names that page |
-| the same Docker with the rights of \`compose.user.yaml\`, by \`docker run\`: Compose 1.29 refuses \`systempaths\` | ready; a key made by \`docker exec\`; a program heard; one ended when it took too much memory; stopped with 0 |
-| the same with Docker's init | the start ends with \`cannot lay over …/usr\`: that init is a mount below \`/usr\` |
-| three of twenty thousand users at the same time, as \`many-users\` makes them | each heard, in 19 s |
-| two commands of an ordinary user with Debian's nodejs and npm: \`npm install\` of the packages, \`npx vouchbox run a.py\` | it says that its Node lacks libatomic1; with that package heard, 31 s after the first command |
-| the whole tutorial, by a fresh account, from an empty folder | every line as it is there, in 180 s |`;
+| the image, which Podman built from Debian's packages alone, on Debian's Node 18: the service ran from the image's root, with the rights of \`compose.yaml\` | every job as expected in both classes, stopped, nothing left |
+| an ordinary user's Podman 4.3.1 without options, as root and as the image's user | the start fails with \`cannot unshare namespaces\` and \`cannot mount …/proc\`, and names docs/operating/containers.md |
+| the same Podman with the command of that page, without a network, because this machine gives users no \`/dev/net/tun\` | ready; a key made by \`podman exec\`; a program's output shown; a program ended when it took too much memory; stopped with 0 |
+| Docker 20.10 without options | the start fails because control groups are read-only, and names that page |
+| the same Docker with the rights of \`compose.user.yaml\`, by \`docker run\`, because Compose 1.29 refuses \`systempaths\` | ready; a key made by \`docker exec\`; a program's output shown; a program ended when it took too much memory; stopped with 0 |
+| the same with Docker's init | the start fails with \`cannot lay over …/usr\`, because that init is a mount below \`/usr\` |
+| three of twenty thousand users at the same time, as \`many-users\` makes them | the output of each, in 19 s |
+| two commands of an ordinary user with Debian's nodejs and npm: \`npm install\` of the packages, \`npx vouchbox run a.py\` | the command says that its Node lacks libatomic1; with that package, output came 31 s after the first command |
+| the whole tutorial, by a new account, from an empty folder | every line as on the page, in 180 s |`;
 
 const OTHERS_HEAD = `## Machines that are not made here
 
-No suite of Debian has their kernel or what is around it. Whoever has one can try it there, in a checkout, as the user who would use it:
+Debian has no packages of their kernels and systems. If you have one, try it there, in a checkout, as the user who would use it:
 
 \`\`\`sh
 npm run --silent hosts -- --here NAME > report.jsonl
 \`\`\`
 
-It says what the machine is, and tries \`vouchbox doctor\` and \`vouchbox run\` with that user's rights and no others, in a minute.
-\`npm run hosts -- --paste NAME report.jsonl\`, in any checkout, puts such a report into this page. Not tried yet:`;
+The command names the machine, and tries \`vouchbox doctor\` and \`vouchbox run\` with only that user's rights, in a minute.
+\`npm run hosts -- --paste NAME report.jsonl\`, in any checkout, adds such a report to this page. Not tried yet:`;
 
 function otherSection({ name, title, trials }: OtherHost, seen: readonly ObservedTrial[]): string {
   return [`### ${title}`, '', `\`${name}\`, as it was reported.`, '', ...table(trials, seen)].join('\n');
@@ -138,7 +139,7 @@ function table(trials: readonly string[], seen: readonly ObservedTrial[]): reado
 
 function timeOf(seen: readonly ObservedTrial[]): string {
   if (seen.length === 0) return 'Nothing was run.';
-  return `What was run took ${Math.round(seen.reduce((sum, { seconds }) => sum + seconds, 0))} s.`;
+  return `The trials took ${Math.round(seen.reduce((sum, { seconds }) => sum + seconds, 0))} s.`;
 }
 
 function rowOf({ trial, held, observed, seconds, when }: ObservedTrial): string {

@@ -118,7 +118,7 @@ async function user(engine: Engine): Promise<readonly string[]> {
   const { isolation_class } = await client.capabilities();
   must(engine, engine, 'stop', '--time', '300', container);
   const code = must(engine, engine, 'inspect', '--format', '{{.State.ExitCode}}', container);
-  process.stdout.write(`${isolation_class}, ${problems.length === 0 ? 'every job as it should' : 'problems'}\n`);
+  process.stdout.write(`${isolation_class}, ${problems.length === 0 ? 'every job as expected' : 'problems'}\n`);
   return [...problems, ...(code === '0' ? [] : [`stopped with ${code}`])];
 }
 

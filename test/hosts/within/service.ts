@@ -49,7 +49,7 @@ async function problemsOf(isolated: IsolatedClass): Promise<readonly string[]> {
   systemctl('stop', UNIT);
   const result = systemctl('show', '--property=Result', '--value', UNIT);
   process.stdout.write(
-    `${isolated}: ${isolation_class}, ${problems.length === 0 ? 'every job as it should' : 'problems'}\n`,
+    `${isolated}: ${isolation_class}, ${problems.length === 0 ? 'every job as expected' : 'problems'}\n`,
   );
   return [...problems, ...(result === 'success' ? [] : [`stopped: ${result}`]), ...leftoversOf('/var/lib/vouchbox')];
 }

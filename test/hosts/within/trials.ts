@@ -73,14 +73,14 @@ const GROUP_TESTS = [
 export const TRIALS: readonly Trial[] = [
   {
     id: 'facts',
-    title: 'what the host is',
+    title: 'facts about the host',
     command: ['sh', '-c', factsScript()],
     secondsMax: 60,
     judge: ({ code, output }) => ({ held: code === 0, observed: output.trim().split('\n').join(', ') }),
   },
   {
     id: 'set-up',
-    title: 'the set-up misses nothing, and compiles what starts cells',
+    title: 'the set-up finds all that it needs, and compiles the programs that start cells',
     command: ['node', 'tools/setup.mjs'],
     secondsMax: 600,
     needsRoot: true,
@@ -92,7 +92,7 @@ export const TRIALS: readonly Trial[] = [
   { id: 'doctor', title: '`vouchbox doctor`', command: ['vouchbox', 'doctor'], secondsMax: 600, judge: judgeDoctor },
   {
     id: 'quickstart',
-    title: 'the quick start: a program, its result, its signature checked',
+    title: 'the quick start runs a program and checks the signature of its result',
     command: ['node', '--disable-sigusr1', 'tools/quickstart.ts', '--once'],
     secondsMax: 300,
     judge: judgeQuickstart,
@@ -106,15 +106,15 @@ export const TRIALS: readonly Trial[] = [
     '--tagsFilter',
     LIMITS_AND_POSTURE.join(' or '),
   ]),
-  testsTrial('groups-short', 'control groups, the launcher and filters, by their own tests', [
+  testsTrial('groups-short', 'the tests of control groups, the launcher and filters', [
     ...SHORTEST_GROUP_TESTS,
     ...NOT_OF_GVISOR,
   ]),
-  testsTrial('groups', 'control groups, the launcher, limits by time and filters, by their own tests', [
+  testsTrial('groups', 'the tests of control groups, the launcher, time limits and filters', [
     ...GROUP_TESTS,
     ...NOT_OF_GVISOR,
   ]),
-  testsTrial('python-ends', 'a forked Python ends as Python itself does', [
+  testsTrial('python-ends', 'a forked Python ends as an ordinary Python does', [
     `${SANDBOX}/cell/python-ends.test.ts`,
     ...['-t', 'that fork builds'],
   ]),
@@ -123,7 +123,7 @@ export const TRIALS: readonly Trial[] = [
   {
     id: 'alone',
     title:
-      '`vouchbox run` of an ordinary user to whom nothing was given: a program is heard, and ended by who watches its memory',
+      "`vouchbox run` of an ordinary user without extra rights shows a program's output, and ends a program that takes too much memory",
     command: ['sh', '-c', runScript(NOBODY.join(' '))],
     secondsMax: 900,
     needsRoot: true,
@@ -131,26 +131,25 @@ export const TRIALS: readonly Trial[] = [
   },
   {
     id: 'doctor-alone',
-    title:
-      '`vouchbox doctor` of an ordinary user to whom nothing was given: programs are isolated by the namespace class',
+    title: '`vouchbox doctor` of an ordinary user without extra rights says that the namespace class isolates programs',
     command: [...NOBODY, 'vouchbox', 'doctor', '--data-dir', '/tmp/doctor-alone'],
     secondsMax: 600,
     needsRoot: true,
     judge: judgeUsersDoctor,
   },
-  hostileAs('hostile-alone', 'attacks on a namespace cell of an ordinary user to whom nothing was given', ENTER_ALONE),
+  hostileAs('hostile-alone', 'attacks on a namespace cell of an ordinary user without extra rights', ENTER_ALONE),
   ...refusedTrials('', 'their own user namespaces', 'sysctl -w kernel.unprivileged_userns_clone=1'),
   ...refusedTrials('-by-number', 'any user namespace', NUMBER_FIX),
   {
     id: 'run-refused-root',
-    title: '`vouchbox run` of root without any user namespace says so and runs nothing',
+    title: '`vouchbox run` of root without any user namespace names the lack and runs nothing',
     command: ['sh', '-c', runScript()],
     secondsMax: 300,
     judge: judgeRefusal(NUMBER_FIX),
   },
   {
     id: 'many-users',
-    title: 'three of many users run a program at the same time, each with other rights: each is heard',
+    title: 'three of many users, each with different rights, run programs at the same time and see the output',
     command: ['node', 'test/hosts/within/many-users.ts'],
     secondsMax: 2400,
     needsRoot: true,
@@ -159,21 +158,21 @@ export const TRIALS: readonly Trial[] = [
   ...(['podman', 'docker'] as const).flatMap(containerTrials),
   {
     id: 'doctor-here',
-    title: '`vouchbox doctor` of this user: programs are isolated',
+    title: '`vouchbox doctor` of this user says that programs are isolated',
     command: ['vouchbox', 'doctor'],
     secondsMax: 600,
     judge: judgeUsersDoctor,
   },
   {
     id: 'run-here',
-    title: '`vouchbox run` of this user: a program is heard, and ended when it takes too much memory',
+    title: "`vouchbox run` of this user shows a program's output, and ends a program that takes too much memory",
     command: ['sh', '-c', runScript()],
     secondsMax: 600,
     judge: judgeRun,
   },
   {
     id: 'doctor-user',
-    title: '`vouchbox doctor` of an ordinary user: programs are isolated by the namespace class',
+    title: '`vouchbox doctor` of an ordinary user says that the namespace class isolates programs',
     command: ['vouchbox', 'doctor'],
     env: { SERVICE_DATA_DIR: '/var/lib/vouchbox' },
     secondsMax: 600,
@@ -182,7 +181,7 @@ export const TRIALS: readonly Trial[] = [
   hostileAs('hostile-user', 'attacks on a namespace cell of an ordinary user', ENTER),
   {
     id: 'crossings-user',
-    title: 'features of a job in cells of an ordinary user, as `npm run crossings` tries them',
+    title: 'the features of a job in cells of an ordinary user, as in `npm run crossings`',
     command: ['node', 'test/crossings/crossings.ts', '--only', 'ordinary-user', '--at-once', '2'],
     secondsMax: 1200,
     judge: judgeCrossings,
@@ -192,7 +191,7 @@ export const TRIALS: readonly Trial[] = [
   hostileTrial('limits-namespace', 'the shortest attacks on a namespace cell', ['namespace'], SHORTEST),
   {
     id: 'service',
-    title: 'the unit itself: it starts, runs jobs of both classes, and stops without a rest',
+    title: 'the unit itself starts, runs jobs of both classes, and leaves nothing behind when it stops',
     command: ['node', 'test/hosts/within/service.ts'],
     secondsMax: 600,
     needsRoot: true,
@@ -200,7 +199,7 @@ export const TRIALS: readonly Trial[] = [
   },
   {
     id: 'service-user',
-    title: 'the unit of an ordinary user itself: it starts, runs jobs, and stops without a rest',
+    title: 'the unit of an ordinary user itself starts, runs jobs, and leaves nothing behind when it stops',
     command: ['node', 'test/hosts/within/service.ts', 'user'],
     secondsMax: 600,
     needsRoot: true,
@@ -222,7 +221,7 @@ function factsScript(): string {
 function runTrial(provider: 'namespace' | 'gvisor'): Trial {
   return {
     id: `run-${provider}`,
-    title: `\`vouchbox run\` in the class of ${provider}: a program is heard, and ended when it takes too much memory`,
+    title: `\`vouchbox run\` in the class of ${provider} shows a program's output, and ends a program that takes too much memory`,
     command: ['sh', '-c', runScript()],
     env: { SERVICE_PROVIDER: provider },
     secondsMax: 900,
@@ -278,7 +277,7 @@ function refusedTrials(id: string, lacks: string, fix: string): readonly Trial[]
     {
       ...asNobody,
       id: `refused${id}`,
-      title: `\`vouchbox doctor\` of an ordinary user without ${lacks} says so`,
+      title: `\`vouchbox doctor\` of an ordinary user without ${lacks} names the lack`,
       command: [...NOBODY, 'vouchbox', 'doctor'],
       judge({ code, output }) {
         const lines = stripVTControlCharacters(output).split('\n');
@@ -290,7 +289,7 @@ function refusedTrials(id: string, lacks: string, fix: string): readonly Trial[]
     {
       ...asNobody,
       id: `run-refused${id}`,
-      title: `\`vouchbox run\` of an ordinary user without ${lacks} says so and runs nothing`,
+      title: `\`vouchbox run\` of an ordinary user without ${lacks} names the lack and runs nothing`,
       command: ['sh', '-c', runScript(NOBODY.join(' '))],
       judge: judgeRefusal(fix),
     },
@@ -308,7 +307,7 @@ function judgeRefusal(fix: string): Trial['judge'] {
 function containerTrials(engine: 'podman' | 'docker'): readonly Trial[] {
   const name = { podman: "an ordinary user's Podman", docker: 'Docker' }[engine];
   const titles = {
-    bare: `the image in ${name} with nothing but its name: the start says what is missing`,
+    bare: `the image in ${name} without any extra rights: the start names what is missing`,
     user: `the image in ${name} with the rights of a user without a capability: a job of each kind`,
   };
   return (['bare', 'user'] as const).map((way) => ({
