@@ -62,10 +62,10 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-03',
-    title: 'FIFOs, sockets and directories are refused without waiting on them',
+    title: 'FIFOs, sockets and directories are refused without waiting',
     holds: 'opened without blocking, and checked before they are read',
     accepted: {
-      gvisor: 'FIFOs and sockets exist in gVisor’s own kernel alone: on the host they are missing',
+      gvisor: 'FIFOs and sockets exist only in gVisor’s own kernel: on the host they are missing',
     },
     attack: SPECIAL,
     expect(seen, { hostileClass }) {
@@ -188,7 +188,7 @@ export const artifactCases: readonly HostileCase[] = [
   {
     id: 'ART-15',
     title: 'collecting outputs writes, chmods, chowns, removes and makes nothing, whatever a program left',
-    holds: 'the collector opens and reads; what a job wrote is unmounted, not removed',
+    holds: 'the collector opens and reads; a job’s files are unmounted, not removed',
     async scenario() {
       const { directory, outputs } = plantOutputs();
       try {

@@ -256,7 +256,7 @@ export const bootstrapCases: readonly HostileCase[] = [
   {
     id: 'ESC-16',
     title: 'a cell that lacks a protection is refused, and the error names it',
-    holds: 'the cell is observed before it is handed a program',
+    holds: 'the cell is observed before it gets a program',
     needsRoot: true,
     async scenario(target) {
       await using bench = await FaultBench.open(target);
@@ -277,7 +277,7 @@ export const bootstrapCases: readonly HostileCase[] = [
   {
     id: 'ESC-25',
     title: 'if any step of a bootstrap fails, nothing runs, nothing is claimed and nothing is left',
-    holds: 'only an observed cell is given a program',
+    holds: 'only an observed cell gets a program',
     needsRoot: true,
     async scenario(target) {
       await using bench = await FaultBench.open(target);

@@ -145,7 +145,7 @@ export const bundleCases: readonly HostileCase[] = [
   {
     id: 'ESC-18',
     title: 'a runtime pack with a link where a cell mounts, or with anything unsealed, is not offered',
-    holds: 'a pack brings /usr and /etc alone; its tree is compared with its manifest at start',
+    holds: 'a pack brings only /usr and /etc; its tree is compared with its manifest at the start',
     scenario() {
       for (const [title, spoil] of Object.entries(SPOILT)) {
         const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-packs-'));
@@ -164,9 +164,8 @@ export const bundleCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-35',
-    title:
-      'each of a thousand bundles is closed: nothing of the host is writable, and nothing of a submission is in it',
-    holds: 'the bundle is a pure function of what the service chose; code and files never enter it',
+    title: 'each of a thousand bundles is closed: it has nothing writable of the host, and nothing of a submission',
+    holds: 'the bundle is a pure function of the service’s choices; code and files never enter it',
     scenario({ hostileClass }) {
       fc.assert(
         fc.property(

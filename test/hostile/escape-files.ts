@@ -81,10 +81,10 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-16',
-    title: 'every mount has its required flags, and a program can execute what it wrote in /work and /tmp alone',
-    holds: 'the flags are on the mounts of the host already; the cell is observed before it is used',
+    title: 'every mount has its required flags, and a program can execute files that it wrote only in /work and /tmp',
+    holds: 'the mounts on the host already have the flags; the cell is observed before it is used',
     accepted: {
-      gvisor: 'gVisor shows neither nosuid nor nodev: it knows no devices of the host, and no-new-privileges holds',
+      gvisor: 'gVisor shows neither nosuid nor nodev: it has no devices of the host, and no-new-privileges holds',
     },
     attack: { program: 'mounts.py' },
     expect(seen, { hostileClass }) {
@@ -106,7 +106,7 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-17',
-    title: 'only plain devices and terminals of the cell’s own exist, and none can be made',
+    title: 'only plain devices and the cell’s own terminals exist, and none can be made',
     holds: 'its own /dev, nodev mounts, no CAP_MKNOD',
     accepted: {
       gvisor:
@@ -132,7 +132,7 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-20',
-    title: 'files that a job leaves anywhere are gone for the next one',
+    title: 'files that a job leaves anywhere are gone for the next job',
     holds: 'every writable place is a file system of the cell, removed with it',
     async scenario(target) {
       type Left = { places: string[]; found: Record<string, string[]>; 'shared memory': boolean };
@@ -178,7 +178,7 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-22',
-    title: 'files that a program wrote are nowhere on the host but in memory of its cell',
+    title: 'files that a program wrote exist on the host only in the memory of its cell',
     holds: 'the file systems of a cell are mounted in its own mount namespace only',
     async scenario(target) {
       const running = await target.start({

@@ -50,10 +50,10 @@ const REACH: Attack = {
 export const kernelCases: readonly HostileCase[] = [
   {
     id: 'ESC-01',
-    title: 'of everything that could lead out, a program reaches exactly what was accepted before',
+    title: 'among all possible ways out, a program reaches exactly what was accepted before',
     holds: 'system call filter, namespaces, its own user, masked and read-only paths',
     accepted: {
-      gvisor: "answers come from gVisor's own kernel: its /sys, /dev/ptmx and /proc/1 are its own, and touch no host",
+      gvisor: "gVisor's own kernel answers; its /sys, /dev/ptmx and /proc/1 are its own, and touch no host",
     },
     ofOneUser: 'it sees the numbers of the descriptors of process 1, and an empty directory for its report',
     attack: REACH,
@@ -88,7 +88,7 @@ export const kernelCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-29',
-    title: 'in /proc a program reads only what docs/THREATS.md lists about the host',
+    title: 'a program reads in /proc only what docs/THREATS.md lists about the host',
     holds: 'masked paths',
     classes: ['namespace'],
     attack: { program: 'proc-files.py' },
@@ -196,7 +196,7 @@ export const kernelCases: readonly HostileCase[] = [
     title: 'a call through a closed entry ends the program with SIGSYS and is a violation',
     holds: 'system call filter, and process 1, which tells a signal from an exit code',
     architecture: 'x64',
-    accepted: { gvisor: 'no entry is closed: gVisor answers int 0x80, and refuses what it asks for' },
+    accepted: { gvisor: 'no entry is closed: gVisor answers int 0x80, and refuses the requested calls' },
     attack: { program: 'thirty-two-bit.py' },
     expect(seen, { hostileClass }) {
       if (hostileClass === 'gvisor') return assert.equal(seen.stdout, 'calling\nanswered True\n');
@@ -219,7 +219,7 @@ export const kernelCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-26',
-    title: 'a program has one user, one group, no capability and no way to gain any, also as the host sees it',
+    title: 'a program has one user, one group, no capability and no way to gain any, also as seen from the host',
     holds: 'process 1 drops everything before it starts the interpreter; the cell is observed before it is used',
     async scenario(target) {
       const running = await target.start({ program: 'closed-output.py' });

@@ -58,19 +58,19 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-13',
-    title: 'process 1 cannot be signalled, read, written or limited, and others cannot speak in its name',
-    holds: 'process 1 is another user; its report lies where no program may write',
+    title: 'process 1 cannot be signalled, read, written or limited, and no other process can report in its name',
+    holds: 'process 1 is another user; its report is where no program may write',
     accepted: {
       gvisor:
-        'the environment, memory map and descriptors of process 1 can be read (they hold nothing), and its priority set, which changes nothing',
+        'the environment, memory map and descriptors of process 1 can be read (they hold nothing), and its priority can be set, which changes nothing',
     },
-    ofOneUser: 'signals to process 1 are taken, and do nothing',
+    ofOneUser: 'signals to process 1 are accepted, and do nothing',
     attack: { program: 'process-one.py' },
     expect: assertProcessOneUntouched,
   },
   {
     id: 'ESC-13',
-    title: 'a program that kills everything it may ends alone, and its ending is reported as it was',
+    title: 'a program that kills everything it may ends alone, and its real ending is reported',
     holds: 'process 1 is another user',
     attack: { program: 'kill-all.py' },
     expect(seen) {
@@ -80,7 +80,7 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-13',
-    title: 'a program that sends itself the signal of a limit is not taken to have reached it',
+    title: 'a program that sends itself the signal of a limit does not count as having reached it',
     holds: 'counters decide how a job ended, not signals',
     async scenario(target) {
       const signals = ['SIGXCPU', 'SIGKILL', 'SIGTERM'];
@@ -122,7 +122,7 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-28',
-    title: 'a program types nothing into the terminal that the service was started in',
+    title: 'a program cannot type into the terminal in which the service was started',
     holds: 'its own session, pipes instead of a terminal, no /dev/pts of the host',
     async scenario({ hostileClass }) {
       const seen = await attackSeparately(hostileClass, { program: 'terminal.py' }, { inTerminal: true });
@@ -132,7 +132,7 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-28',
-    title: 'a terminal that a program made takes no other line discipline, and input only from its other end',
+    title: 'a terminal that a program made takes no other line discipline, and gets input only from its other end',
     holds: 'system call filter: no TIOCSETD, which loads code into the kernel, and no TIOCSTI',
     accepted: { gvisor: 'the terminals are those of gVisor’s own kernel' },
     attack: { program: 'own-terminal.py' },
@@ -146,7 +146,7 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-36',
-    title: 'standard input and output are pipes, which cannot be sought, cut or walked from',
+    title: 'standard input and output are pipes, which have no position, length or path',
     holds: 'pipes made for each cell; the runtime holds no file of the host open for the program',
     async scenario(target) {
       const held = await openInRuntime(target);

@@ -17,7 +17,7 @@ const NODE = "console.log('HIJACKED');\n";
 /** Each prints `clean` and nothing else if its trick has no effect. */
 const TRICKS: readonly (Attack & { readonly trick: string })[] = [
   {
-    trick: 'a hoisted function with the name of what a prologue calls',
+    trick: 'a hoisted function with the name of a function that a prologue calls',
     program: 'prologue-hoisted.cjs',
   },
   {

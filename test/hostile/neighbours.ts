@@ -77,7 +77,7 @@ export const neighbourCases: readonly HostileCase[] = [
   },
   {
     id: 'NEXT-04',
-    title: 'jobs end beside a job that runs out of memory as they would alone',
+    title: 'jobs beside a job that runs out of memory end as they would alone',
     holds: 'a memory limit for each group; the kernel kills within the group',
     async scenario(target) {
       const work = [1, 2, 3].map((number) => ({ program: 'work.py', values: { TOKEN: `memory-${number}` } }));
@@ -89,7 +89,7 @@ export const neighbourCases: readonly HostileCase[] = [
   },
   {
     id: 'NEXT-05',
-    title: 'each of many jobs side by side gets its own output, byte for byte, and no other',
+    title: 'each of many concurrent jobs gets its own output, byte for byte, and no other',
     holds: 'pipes and a workspace for each cell',
     alone: true,
     async scenario(target) {
@@ -115,8 +115,8 @@ export const neighbourCases: readonly HostileCase[] = [
     id: 'NEXT-06',
     title:
       'a job that watches every place it can sees only its own files, and nothing that its neighbour and the host open',
-    holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes no other cell has',
-    ofOneUser: 'the devices are those of the host, so it sees that somebody used one',
+    holds: 'the cell’s own overlay shows every tree of the host, and no other cell has its inodes',
+    ofOneUser: 'the devices are the host’s, so it sees that somebody used one',
     async scenario(target) {
       const watcher = await target.start({ program: 'watch-others.py' });
       await watcher.said('watching');
@@ -139,8 +139,8 @@ export const neighbourCases: readonly HostileCase[] = [
   {
     id: 'NEXT-07',
     title: 'a lock that a job holds on a file of every cell does not block its neighbour',
-    holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes no other cell has',
-    ofOneUser: 'the devices are those of the host, so a lock on one blocks a lock of another cell on it',
+    holds: 'the cell’s own overlay shows every tree of the host, and no other cell has its inodes',
+    ofOneUser: 'the devices are the host’s, so a lock on one blocks a lock of another cell on it',
     async scenario(target) {
       const holder = await target.start({ program: 'hold-locks.py', values: { SECONDS: 30 } });
       await holder.said('}');

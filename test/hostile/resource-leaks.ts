@@ -18,7 +18,7 @@ const LAUNCHERS = 4;
 export const leakCases: readonly HostileCase[] = [
   {
     id: 'RES-24',
-    title: 'a provider that is closed while cells are being made and are running leaves none of either',
+    title: 'a provider that is closed while it makes and runs cells leaves none of them',
     holds: 'closing waits for cells that are being made, and ends them',
     async scenario({ hostileClass }) {
       const target = await Target.open(hostileClass);

@@ -22,7 +22,7 @@ function assertRanOutOfMemory(seen: Seen): void {
 export const memoryCases: readonly HostileCase[] = [
   {
     id: 'RES-21',
-    title: 'a kernel that runs out of memory takes a program before the service, whatever the program does',
+    title: 'a kernel that runs out of memory kills a program before the service, whatever the program does',
     holds: 'every process of a cell has the highest score, and its /proc is read-only',
     async scenario(target) {
       const running = await target.start({ program: 'oom-score.py', values: { SECONDS: 60 } });
@@ -38,7 +38,11 @@ export const memoryCases: readonly HostileCase[] = [
     },
   },
   ...[
-    { id: 'RES-03', title: 'a Python program that takes memory for ever ends at its limit', program: 'memory-bomb.py' },
+    {
+      id: 'RES-03',
+      title: 'a Python program that takes ever more memory ends at its limit',
+      program: 'memory-bomb.py',
+    },
     {
       id: 'RES-03',
       title: 'a Node program that takes memory outside its heap ends at its limit',
@@ -46,19 +50,19 @@ export const memoryCases: readonly HostileCase[] = [
     },
     {
       id: 'RES-04',
-      title: 'children that take the memory end the job, though its parent exits 0',
+      title: 'children that take the memory end the job, even if their parent exits 0',
       program: 'memory-bomb-children.py',
     },
     {
       id: 'RES-05',
       title: 'memory hidden in the buffers of sockets counts as the job’s',
       program: 'socket-buffers.py',
-      ofOneUser: 'it is not seen; what sockets and descriptors a program may have bounds it',
+      ofOneUser: 'it is not seen; the limits of sockets and descriptors bound it',
     },
   ].map(
     ({ program, ...row }): HostileCase => ({
       ...row,
-      holds: 'memory limit of the cell’s group, without swap; any kill for memory ends all of it',
+      holds: 'memory limit of the cell’s group, without swap; a kill for memory ends the whole cell',
       attack: { program },
       expect: (seen, { hasOneUser }) =>
         hasOneUser && row.ofOneUser !== undefined ? assertExited(seen) : assertRanOutOfMemory(seen),
@@ -67,7 +71,7 @@ export const memoryCases: readonly HostileCase[] = [
   {
     id: 'RES-05',
     title:
-      'every place a program may fill is full at its bound, the host’s disk is not touched, and the end is still recorded',
+      'every place that a program may fill is full at its bound, the host’s disk is not touched, and the end is still recorded',
     holds: 'file systems in memory with a size; they count as the job’s memory',
     attack: { program: 'tmpfs-bomb.py', limits: { max_file_mb: 64 } },
     expect(seen, { hasOneUser }) {
@@ -151,13 +155,13 @@ export const memoryCases: readonly HostileCase[] = [
   {
     id: 'RES-18',
     title: 'buffers may take the rest of the memory, more than the JavaScript heap itself',
-    holds: 'a heap limit that counts the heap alone',
+    holds: 'a heap limit that counts only the heap',
     attack: { program: 'buffers.cjs' },
     expect: (seen) => assertExited(seen),
   },
   {
     id: 'RES-21',
-    title: 'files that a job writes take nothing of the host’s disk',
+    title: 'files that a job writes take no space on the host’s disk',
     holds: 'file systems in memory',
     async scenario(target) {
       const freeBefore = statfsSync('/run').bavail;

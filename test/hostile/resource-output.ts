@@ -12,7 +12,7 @@ export const outputCases: readonly HostileCase[] = [
   {
     id: 'RES-09',
     title: 'of a flood 1 MiB is recorded, every byte is counted and hashed, and the service does not grow',
-    holds: 'output is drained, counted and dropped beyond its cap; nothing waits for anything',
+    holds: 'output is drained, counted and dropped beyond its cap; nothing waits',
     alone: true,
     async scenario(target) {
       globalThis.gc?.();
@@ -37,7 +37,7 @@ export const outputCases: readonly HostileCase[] = [
   {
     id: 'RES-10',
     title: 'of a hundred thousand lines of one byte, ten thousand are recorded on each stream',
-    holds: 'a cap on records beside the one on bytes',
+    holds: 'a cap on records in addition to the cap on bytes',
     attack: { program: 'line-flood.py' },
     expect(seen) {
       assertExited(seen);
@@ -69,9 +69,8 @@ export const outputCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-28',
-    title: 'no byte that a program writes at once is lost, however much more it is than a pipe holds',
-    holds:
-      'a write that was accepted in part is continued; the pipes hold what is recorded where the kernel cuts writes',
+    title: 'no byte that a program writes at once is lost, however much larger it is than a pipe',
+    holds: 'a partly accepted write is continued; if the kernel cuts writes, the pipes have room for what is recorded',
     attack: { program: 'large-writes.py' },
     expect(seen) {
       assertExited(seen);

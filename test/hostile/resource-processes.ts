@@ -16,9 +16,9 @@ const CPU_MILLISECONDS_MAX = 1000 + 800 * PATIENCE;
 export const processLimitCases: readonly HostileCase[] = [
   {
     id: 'RES-01',
-    title: 'a program gets as many processes as it may have, and not one more',
+    title: 'a program gets as many processes as its limit, and not one more',
     holds: 'pids limit of the cell’s group; in gVisor a limit of its own kernel',
-    ofOneUser: 'nothing counts what was refused, so no violation tells it',
+    ofOneUser: 'refused processes are not counted, so no violation is reported',
     attack: { program: 'fork-bomb.py', limits: { max_pids: 64, mem_mb: 1024 } },
     expect(seen, { hostileClass, hasOneUser }) {
       assertExited(seen);
@@ -30,8 +30,8 @@ export const processLimitCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-01',
-    title: 'a shell fork bomb is held, its neighbours work on, and all of it is dead when its time is over',
-    holds: 'groups of equal weight; the group is killed, not a process',
+    title: 'a shell fork bomb is contained, its neighbours continue, and all of it is dead when its time is over',
+    holds: 'groups of equal weight; the whole group is killed, not one process',
     alone: true,
     scenario: bombBesideNeighbours,
   },
@@ -73,7 +73,7 @@ export const processLimitCases: readonly HostileCase[] = [
   {
     id: 'RES-13',
     title: 'many processes spinning at once end at the CPU limit of their tree',
-    holds: 'the CPU time of the whole tree is watched more closely the nearer the limit is',
+    holds: 'the CPU time of the whole tree is checked more often near the limit',
     alone: true,
     attack: { program: 'spin.py', values: { PROCESSES: 16 }, limits: { cpu_seconds: 1, mem_mb: 512 } },
     expect(seen) {
@@ -109,7 +109,7 @@ export const processLimitCases: readonly HostileCase[] = [
   {
     id: 'RES-14',
     title: 'a program that closes its output and sleeps has not ended before its wall limit',
-    holds: 'the end of the process counts, not that of its output',
+    holds: 'the end of the process counts, not the end of its output',
     attack: { program: 'closed-output.py', limits: { wall_seconds: 1 } },
     expect(seen) {
       assertEndedAtWall(seen);
@@ -118,8 +118,8 @@ export const processLimitCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-15',
-    title: 'a daemon that left its session and closed everything is dead before the result is there',
-    holds: 'process 1 of the cell kills what is left; then the group is killed and removed',
+    title: 'a daemon that left its session and closed everything is dead before the result is available',
+    holds: 'process 1 of the cell kills the remaining processes; then the group is killed and removed',
     async scenario(target) {
       const running = await target.start({ program: 'daemon.py' });
       const seen = await running.seen;
@@ -151,7 +151,7 @@ export const processLimitCases: readonly HostileCase[] = [
   {
     id: 'RES-25',
     title:
-      'if the runtime is killed from outside, everything of the cell is dead and the service reports its own failure',
+      'if the runtime is killed from outside, everything in the cell is dead and the service reports its own failure',
     holds: 'the group outlives the runtime and is killed',
     async scenario(target) {
       const running = await target.start({ program: 'wait.sh' });

@@ -21,7 +21,7 @@ export const syncCases: readonly HostileCase[] = [
   {
     id: 'RES-33',
     title: 'sync and syncfs succeed and write out nothing of the host, and fsync of the job’s own file works',
-    holds: 'under the host’s kernel a filter answers both; gVisor’s own kernel knows the files of its cell alone',
+    holds: 'under the host’s kernel a filter answers both; gVisor’s own kernel knows only the files of its cell',
     needsRoot: true,
     async scenario(target) {
       const seen = await target.attack({ program: 'sync.py', outputs: ['output/file'] });

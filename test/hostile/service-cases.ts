@@ -121,7 +121,7 @@ export const serviceCases: readonly HostileCase[] = [
   {
     id: 'ESC-25',
     title: 'a job waits while no cell can be made, claims nothing, and runs once one can',
-    holds: 'a program is handed over only to a cell that was observed; the receipt says only what was',
+    holds: 'a program is handed over only to a cell that was observed; the receipt states only what happened',
     needsRoot: true,
     // This removes what crun needs for each cell. A parked cell would still be good.
     scenario: ({ hostileClass }) =>
@@ -136,7 +136,7 @@ export const serviceCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-09',
-    title: 'a service with eight flooding jobs answers, and stores of each what it may',
+    title: 'a service with eight flooding jobs answers, and stores the allowed output of each',
     holds: 'output is drained, counted and dropped beyond its cap',
     alone: true,
     scenario: ({ hostileClass }) => withService({ provider: hostileClass, concurrency: '8' }, floodService),
@@ -144,7 +144,7 @@ export const serviceCases: readonly HostileCase[] = [
   {
     id: 'RES-10',
     title: 'a flood of lines grows the store by no more than its caps',
-    holds: 'a cap on records beside the one on bytes',
+    holds: 'a cap on records in addition to the cap on bytes',
     scenario: ({ hostileClass }) =>
       withService({ provider: hostileClass }, async (rig) => {
         const { result, events } = await rig.run(submissionOf('line-flood.py'));
@@ -156,15 +156,14 @@ export const serviceCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-21',
-    title:
-      'the memory limits of running jobs never sum to more than the service may give, and the kernel takes jobs first',
+    title: 'the memory limits of running jobs never exceed the service’s total, and the kernel kills jobs first',
     holds: 'the dispatcher counts; jobs have the highest score for the kernel’s killer',
     scenario: ({ hostileClass }) =>
       withService({ provider: hostileClass, concurrency: '8', 'concurrent-mem-mb-max': '600' }, sumOfMemory),
   },
   {
     id: 'RES-23',
-    title: 'many running jobs cancelled at once are all over, each cancelled',
+    title: 'many running jobs cancelled at once all end as cancelled',
     holds: 'a cancellation kills a group; none waits for another',
     alone: true,
     scenario: ({ hostileClass }) =>

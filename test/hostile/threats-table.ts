@@ -28,7 +28,7 @@ function threatsTable(): string {
   return Object.entries(SECTIONS)
     .map(([section, title]) => {
       const rows = hostileCases.filter(({ id }) => id.startsWith(`${section}-`)).map(rowOf);
-      return `\n### ${title}\n\n| row | what must hold | what holds it | namespace | gVisor |\n|---|---|---|---|---|\n${rows.join('')}\n`;
+      return `\n### ${title}\n\n| row | required result | protection | namespace | gVisor |\n|---|---|---|---|---|\n${rows.join('')}\n`;
     })
     .join('');
 }
@@ -44,5 +44,5 @@ function cellOf(hostileCase: HostileCase, hostileClass: HostileClass): string {
   const accepted = hostileCase.accepted?.[hostileClass];
   const ofClass = accepted === undefined ? 'held' : `accepted: ${accepted}`;
   const { ofOneUser } = hostileCase;
-  return ofOneUser === undefined || hostileClass !== 'namespace' ? ofClass : `${ofClass}; of one user: ${ofOneUser}`;
+  return ofOneUser === undefined || hostileClass !== 'namespace' ? ofClass : `${ofClass}; with one user: ${ofOneUser}`;
 }
