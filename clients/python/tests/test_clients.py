@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import socket
 import tarfile
 from pathlib import Path
 
@@ -173,6 +174,19 @@ def test_a_service_behind_a_path_is_found_there(service: Service, api_key: str) 
         assert [request.operation for request in proxy.seen] == ["GET /prefix/v1/whoami"]
     finally:
         proxy.close()
+
+
+def test_no_body_of_a_kept_connection_waits_for_the_acknowledgement_of_its_head(service: Service, api_key: str) -> None:
+    held: list[bool] = []
+
+    def look(response: httpx.Response) -> None:
+        connection: socket.socket = response.extensions["network_stream"].get_extra_info("socket")
+        held.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 0)
+
+    with Client(service.url, api_key, http=httpx.Client(event_hooks={"response": [look]})) as client:
+        for _ in range(2):
+            client.upload(b"something")
+    assert len(held) > 1 and not held[-1]
 
 
 def test_the_same_submission_has_the_same_bytes() -> None:

@@ -28,7 +28,7 @@ from .backoff import Retry
 from .effects import Answer, Begin, Call, Effect, Emit, Flow, Invoke, Pause, Raised, Request, Send, Stream, TakeTurn, advance
 from .program_session import SessionState
 from .session import Session
-from .transport import Gathering, arguments_of
+from .transport import Gathering, arguments_of, send_at_once
 from .turns import Turns
 from .workspace import WorkspaceState
 from .workspace_files import WorkspaceFiles
@@ -102,6 +102,7 @@ class _Driver(Generic[C]):
         gathering = Gathering(self._session, request)
         try:
             with self._http.stream(**arguments_of(self._session, request)) as response:
+                send_at_once(response)
                 gathering.begin(response)
                 for chunk in response.iter_bytes():
                     gathering.add(chunk)

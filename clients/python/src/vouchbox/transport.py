@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import time
 from collections.abc import Generator
 from typing import Any
@@ -44,6 +46,17 @@ def arguments_of(session: Session, request: Request) -> dict[str, Any]:
         "timeout": httpx.Timeout(seconds, read=seconds + request.wait_seconds, pool=None),
         "follow_redirects": False,
     }
+
+
+def send_at_once(response: httpx.Response) -> None:
+    """Lets later requests of this connection go out at once. Without asyncio, httpcore up to 0.16 sends a body apart from its
+    head, and the kernel holds it until the head is acknowledged: 40 ms."""
+    stream: Any = response.extensions.get("network_stream")
+    connection = None if stream is None else stream.get_extra_info("socket")
+    if isinstance(connection, socket.socket) and connection.family in (socket.AF_INET, socket.AF_INET6):
+        # One that broke already has nothing to send.
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 class Gathering:
