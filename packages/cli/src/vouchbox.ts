@@ -6,7 +6,15 @@ import { addCompletion } from './commands/completion.ts';
 import { addGrade } from './commands/grade.ts';
 import { addDoctor, addPacks, addSetUp, addVm } from './commands/host.ts';
 import { addAdapter, addMcp } from './commands/interfaces.ts';
-import { addExport, addJobs, addLibraries, addReproduce, addSessions, addVerifyPage } from './commands/jobs.ts';
+import {
+  addExport,
+  addJobs,
+  addLibraries,
+  addLinks,
+  addReproduce,
+  addSessions,
+  addVerifyPage,
+} from './commands/jobs.ts';
 import { addAttestationKeys, addKeys } from './commands/keys.ts';
 import { addLog, addMonitor, addWitness } from './commands/log.ts';
 import { addLogin, addLogout, addProfiles } from './commands/login.ts';
@@ -47,6 +55,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   addJobs(program);
   addSessions(program);
   addLibraries(program);
+  addLinks(program);
   addExport(program);
   addReproduce(program);
   addVerifyPage(program);

@@ -1,12 +1,13 @@
-/** `vouchbox jobs`, `libraries`, `sessions`, `export`, `reproduce` and `verify-page` in the table of commands. */
+/** `vouchbox jobs`, `libraries`, `sessions`, `link`, `links` and what else is about jobs in the table of commands. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { type Command, Option } from 'commander';
 import type { ExportOptions } from '../export.ts';
 import type { JobOptions, ListOptions } from '../jobs.ts';
 import type { PackLibrariesOptions } from '../libraries/pack-libraries.ts';
+import type { LinkOptions } from '../links.ts';
 import type { ReproduceOptions } from '../reproduce.ts';
 import type { JsonOption } from '../terminal/print.ts';
-import { collect, ending, seconds, withAccess, withJson } from './options.ts';
+import { collect, duration, ending, seconds, withAccess, withJson } from './options.ts';
 
 /** `vouchbox jobs`, which lists, and its verbs. */
 export function addJobs(program: Command): void {
@@ -74,6 +75,32 @@ export function addSessions(program: Command): void {
       ending((await import('../sessions.ts')).removeSession(name, options)),
     );
   for (const command of [list, remove]) withJson(withAccess(command));
+}
+
+/** `vouchbox link`, and `vouchbox links`, which lists, with its verb. */
+export function addLinks(program: Command): void {
+  const link = program
+    .command('link')
+    .description('let whoever is given a link read the result of a job without a key, and print its address once')
+    .argument('<job>')
+    .option('--show <parts>', 'also the code, the input and the files that it left, separated by commas')
+    .option('--expires-in <duration>', 'how long it lasts: 30m, 12h, 7d (default: 1d)', duration)
+    .action(async (job: string, options: LinkOptions) => ending((await import('../links.ts')).makeLink(job, options)));
+  const links = program.command('links').description('list and revoke the links to a job; alone it lists');
+  const list = links
+    .command('list', { isDefault: true })
+    .description('those that have not ended, the oldest first')
+    .argument('<job>')
+    .action(async (job: string, options: JobOptions) => ending((await import('../links.ts')).listLinks(job, options)));
+  const revoke = links
+    .command('revoke')
+    .description('end a link now')
+    .argument('<job>')
+    .argument('<link>', 'its identifier, as the list shows it, or its address')
+    .action(async (job: string, id: string, options: JobOptions) =>
+      ending((await import('../links.ts')).revokeLink(job, id, options)),
+    );
+  for (const command of [link, list, revoke]) withJson(withAccess(command));
 }
 
 /** `vouchbox export`. */

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { AttestationKeysOptions } from '../operator/attestation-keys.ts';
 import type { KeysOptions } from '../operator/keys.ts';
-import { ending, withDataDirectory, withJson, withStore } from './options.ts';
+import { duration, ending, withDataDirectory, withJson, withStore } from './options.ts';
 
 /** `vouchbox keys` and its verbs. */
 export function addKeys(program: Command): void {
@@ -23,7 +23,7 @@ export function addKeys(program: Command): void {
     .command('rotate')
     .description('issue a key that replaces another, which ends, with everything that it holds open')
     .argument('<credential>', 'the identifier of the old key, as the list shows it')
-    .option('--overlap <duration>', 'keep the old key valid for this long: 30m, 12h, 7d')
+    .option('--overlap <duration>', 'keep the old key valid for this long: 30m, 12h, 7d', duration)
     .action(async (id: string, options: KeysOptions) =>
       ending((await import('../operator/keys.ts')).rotateKey(id, options)),
     );
@@ -36,7 +36,7 @@ export function addKeys(program: Command): void {
     );
   for (const command of [create, rotate]) {
     command
-      .option('--expires-in <duration>', 'how long the key is valid: 12h, 90d')
+      .option('--expires-in <duration>', 'how long the key is valid: 12h, 90d', duration)
       .option('--expires-at <time>', 'until when the key is valid: 2031-01-31T12:00:00Z');
   }
   for (const command of [create, list, rotate, revoke]) withJson(withStore(command));

@@ -28,6 +28,16 @@ export function seconds(text: string): number {
   return Number(text);
 }
 
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** For an option that takes a duration such as `12h`, in seconds. */
+export function duration(text: string): number {
+  const [, count, unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
+  const unitSeconds = UNIT_SECONDS[unit];
+  if (unitSeconds !== undefined) return Number(count) * unitSeconds;
+  throw new InvalidArgumentError('Write a whole number and s, m, h or d, as in 90d.');
+}
+
 /** `--limit`, `--runtime` and `--minimum-isolation`, for a command that runs programs. */
 export function withDemands(command: Command): Command {
   return command

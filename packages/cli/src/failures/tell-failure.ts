@@ -37,6 +37,8 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   unauthorized: '`vouchbox keys list`, on the host of the service, shows which keys are valid',
   insufficient_scope: '`vouchbox keys list`, on the host of the service, shows what the key may do',
   job_not_found: '`vouchbox jobs` lists those there are',
+  links_disabled: '`vouchbox export` writes the result as files that can be handed on',
+  link_not_found: '`vouchbox links JOB` lists those there are',
   session_not_found: '`vouchbox sessions` lists those there are',
   session_conflict:
     'run it again once no step runs, or with another name; `vouchbox sessions` shows where each stands, and its `remove` lets one begin anew',

@@ -19,9 +19,9 @@ export interface KeysOptions extends DataOptions, JsonOption {
   readonly tenant?: string;
   readonly principal?: string;
   readonly scopes?: string;
-  readonly expiresIn?: string;
+  readonly expiresIn?: number;
   readonly expiresAt?: string;
-  readonly overlap?: string;
+  readonly overlap?: number;
 }
 
 /** Prints a new key alone on stdout, and its description on stderr. */
@@ -46,9 +46,8 @@ export async function listKeys(options: KeysOptions): Promise<number> {
 /** Prints the key that replaces another. */
 export async function rotateKey(credential_id: string, options: KeysOptions): Promise<number> {
   const expires_at = expiryOf(options);
-  const overlap_seconds = options.overlap === undefined ? 0 : secondsOf('--overlap', options.overlap);
   await using credentials = await openKeys(options);
-  showIssued(await credentials.rotate({ credential_id, expires_at, overlap_seconds }), options);
+  showIssued(await credentials.rotate({ credential_id, expires_at, overlap_seconds: options.overlap ?? 0 }), options);
   return EXIT.ok;
 }
 
@@ -94,14 +93,5 @@ function stateOf({ expires_at, revoked_at }: CredentialView, now: number): strin
 function expiryOf({ expiresIn, expiresAt }: KeysOptions): string | null {
   if (expiresIn === undefined) return expiresAt ?? null;
   if (expiresAt !== undefined) throw new UsageError('a key takes --expires-in or --expires-at, and not both');
-  return new Date(Date.now() + secondsOf('--expires-in', expiresIn) * 1000).toISOString();
-}
-
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-function secondsOf(option: string, text: string): number {
-  const [, count, unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
-  const seconds = UNIT_SECONDS[unit];
-  if (seconds !== undefined) return Number(count) * seconds;
-  throw new UsageError(`${option} ${text}: write a whole number and s, m, h or d, as in 90d`);
+  return new Date(Date.now() + expiresIn * 1000).toISOString();
 }

@@ -1,0 +1,61 @@
+/** `vouchbox link` and `vouchbox links`: the result of a job for somebody without a key, and how that ends. */
+import type { Link, LinkOptions as WantedLink } from '@vouchbox/client';
+import { LINK_PART_NAMES, linkSecondsMax, linkSecondsMin, printable } from '@vouchbox/protocol/vocabulary';
+import { EXIT } from './failures/exit-code.ts';
+import { UsageError } from './failures/usage-error.ts';
+import type { JobOptions } from './jobs.ts';
+import { requireService } from './service/service-access.ts';
+import { note, printResult, tableOf } from './terminal/print.ts';
+
+export interface LinkOptions extends JobOptions {
+  readonly show?: string;
+  readonly expiresIn?: number;
+}
+
+/** Prints the address of a new link alone on stdout, and what it shows on stderr. */
+export async function makeLink(job_id: string, options: LinkOptions): Promise<number> {
+  const wanted = wantedOf(options);
+  await using service = requireService(options);
+  const link = await service.client.createLink(job_id, wanted);
+  const { link_id, expires_at, shows } = link;
+  printResult(options, `${printable(link.address)}\n`, link);
+  const parts = ['the output and the receipt', ...shows].join(', ');
+  note(`whoever has it sees ${parts} until ${expires_at}; \`vouchbox links revoke ${job_id} ${link_id}\` ends it`);
+  return EXIT.ok;
+}
+
+function wantedOf({ show, expiresIn: seconds }: LinkOptions): WantedLink {
+  if (seconds !== undefined && (seconds < linkSecondsMin || seconds > linkSecondsMax))
+    throw new UsageError('--expires-in: a link lasts at least 1m and at most 7d');
+  return {
+    ...(seconds !== undefined && { seconds }),
+    ...(show !== undefined && { shows: show.split(',').map(partOf) }),
+  };
+}
+
+function partOf(word: string): NonNullable<WantedLink['shows']>[number] {
+  const part = LINK_PART_NAMES.find((name) => name === word.trim());
+  if (part !== undefined) return part;
+  throw new UsageError(`--show ${word}: a link can show ${LINK_PART_NAMES.join(', ')}`);
+}
+
+const COLUMNS = ['link_id', 'principal', 'shows', 'created_at', 'expires_at'] as const;
+
+/** Prints the links to a job that have not ended, without their secrets. */
+export async function listLinks(job_id: string, options: JobOptions): Promise<number> {
+  await using service = requireService(options);
+  const { items } = await service.client.links(job_id);
+  const rowOf = ({ shows, ...link }: Link) =>
+    COLUMNS.map((column) => (column === 'shows' ? shows.join(',') || '-' : link[column]));
+  printResult(options, tableOf([COLUMNS, ...items.map(rowOf)]), items);
+  return EXIT.ok;
+}
+
+/** Ends a link. It is named by its id, or by its address, whose secret is not sent. */
+export async function revokeLink(job_id: string, link: string, options: JobOptions): Promise<number> {
+  const link_id = /\/links\/([^/#]+)/.exec(link)?.[1] ?? link;
+  await using service = requireService(options);
+  const answer = await service.client.revokeLink(job_id, link_id);
+  printResult(options, `${printable(`${link_id} is revoked`)}\n`, answer);
+  return EXIT.ok;
+}
