@@ -38,7 +38,7 @@ export function makeCheckout({ architecture, isCompiled, cache, image, also = []
     for (const built of isCompiled ? [...PAGES, COMPILED] : PAGES) {
       cpSync(join(ROOT, built), join(tree, built), { recursive: true });
     }
-    for (const file of also) execFileSync('cp', [file, tree]);
+    for (const file of also) execFileSync('cp', ['--recursive', file, tree]);
     makeImage({ tree, image, megabytes: IMAGE_MEGABYTES });
   } finally {
     rmSync(tree, { recursive: true, force: true });

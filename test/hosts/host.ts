@@ -23,13 +23,21 @@ export interface Host {
   readonly trials: readonly string[];
   /** The trials that only `--long` adds: others show the same in less time. */
   readonly longTrials: readonly string[];
-  /** Whether the machine is given the image of `deploy/Containerfile`. */
-  readonly hasImage?: true;
+  /** What the machine is given: the image of `deploy/Containerfile`, or the packages and a store of npm. */
+  readonly given?: 'image' | 'packages';
 }
 
 const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBackports: ['runsc'] };
 /** With what maps subordinate users, and a user manager, which has a bus, for what an ordinary user starts without a unit. */
 const FOR_USERS: RootRecipe = { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] };
+/** What docs/operating/start.md asks of whoever installs the packages there. */
+const NEWCOMERS: RootRecipe = {
+  suite: 'bookworm',
+  architecture: 'amd64',
+  fromBackports: [],
+  isBare: true,
+  also: ['nodejs', 'npm', 'python3', 'libatomic1'],
+};
 /** Two engines of containers, with what makes their networks, and AppArmor, whose profile Docker gives its containers. */
 const FOR_CONTAINERS = [
   ...['uidmap', 'dbus-user-session', 'podman', 'passt', 'netavark', 'aardvark-dns', 'catatonit', 'nftables'],
@@ -122,6 +130,14 @@ export const HOSTS: readonly Host[] = [
   },
   {
     ...usual,
+    name: 'debian-12-newcomer',
+    title: "Debian 12, x86-64, with Debian's own Node and npm, Python, and nothing that the set-up installs",
+    root: NEWCOMERS,
+    trials: ['newcomer'],
+    given: 'packages',
+  },
+  {
+    ...usual,
     name: 'debian-12-many-users',
     title: 'Debian 12, x86-64, whose users are many',
     root: FOR_USERS,
@@ -133,7 +149,7 @@ export const HOSTS: readonly Host[] = [
     title: "Debian 13, x86-64, with Debian's own Podman and Docker",
     root: { suite: 'trixie', architecture: 'amd64', fromBackports: [], also: [...FOR_CONTAINERS] },
     trials: ['facts', 'podman-bare', 'podman-user', 'docker-bare', 'docker-user'],
-    hasImage: true,
+    given: 'image',
   },
   {
     ...usual,

@@ -17,6 +17,7 @@ import { containerArchive } from './container-archive.ts';
 import { pasteReport, reportHere } from './here.ts';
 import { HOSTS, type Host, OTHER_HOSTS } from './host.ts';
 import { runMachine } from './machine.ts';
+import { newcomersPackages } from './newcomers-packages.ts';
 import { keepObserved, observedOf, today, writeTable } from './observed.ts';
 import { planOf } from './plan.ts';
 import { requireTools } from './required-tools.ts';
@@ -81,6 +82,12 @@ interface Tried {
   readonly seconds: number;
 }
 
+/** The files for it beside the checkout. */
+async function givenTo({ given }: Host): Promise<readonly string[]> {
+  if (given === 'image') return [containerArchive(CACHE)];
+  return given === 'packages' ? [await newcomersPackages(CACHE)] : [];
+}
+
 /** Builds and runs one host. */
 async function tryHost(host: Host): Promise<Tried> {
   const started = performance.now();
@@ -97,7 +104,7 @@ async function tryHost(host: Host): Promise<Tried> {
       isCompiled: !host.trials.includes('set-up') && architecture === 'amd64',
       cache: CACHE,
       image: checkout,
-      also: host.hasImage === true ? [containerArchive(CACHE)] : [],
+      also: await givenTo(host),
     });
     say(`${host.name} built in ${secondsSince(started)} s`);
     const onLine = (line: string): void => {

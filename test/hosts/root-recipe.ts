@@ -8,13 +8,18 @@ export interface RootRecipe {
   readonly architecture: 'amd64' | 'arm64';
   /** Packages that are taken from the release's backports, as the set-up does. */
   readonly fromBackports: readonly string[];
+  /** Whether it has none of what the set-up would install; left out if it has. */
+  readonly isBare?: true;
   /** Further packages; left out if there are none. */
   readonly also?: readonly string[];
 }
 
-/** The packages that the set-up would install, and those that a machine needs to start. */
+/** What a machine needs to start. */
+export const BARE_PACKAGES = ['systemd-sysv', 'udev', 'kmod', 'busybox-static', 'iproute2', 'procps'];
+
+/** And the packages that the set-up would install. */
 export const PACKAGES = [
-  ...['systemd-sysv', 'udev', 'kmod', 'busybox-static', 'iproute2', 'procps'],
+  ...BARE_PACKAGES,
   ...['crun', 'runsc', 'python3', 'perl-base', 'libatomic1', 'gcc', 'libc6-dev', 'libseccomp-dev', 'mmdebstrap'],
   ...['strace', 'openssl', 'python3-cryptography'],
 ];

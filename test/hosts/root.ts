@@ -9,7 +9,7 @@ import { ARCHIVE_OPTIONS, archiveLines } from './archive.ts';
 import { foreignPrograms } from './foreign-programs.ts';
 import { makeImage } from './image.ts';
 import { makeInitialFiles } from './initial-files.ts';
-import { digestOf, FILES, PACKAGES, type RootRecipe } from './root-recipe.ts';
+import { BARE_PACKAGES, digestOf, FILES, PACKAGES, type RootRecipe } from './root-recipe.ts';
 
 const BUILD_MILLISECONDS_MAX = 20 * 60_000;
 const IMAGE_MEGABYTES = 8192;
@@ -57,8 +57,8 @@ function finish(tree: string, built: string): void {
   makeImage({ tree, image: join(built, 'root.ext4'), megabytes: IMAGE_MEGABYTES });
 }
 
-function bootstrap({ suite, architecture, fromBackports, also = [] }: RootRecipe, tree: string): void {
-  const packages = [...PACKAGES, ...also].map((name) =>
+function bootstrap({ suite, architecture, fromBackports, isBare, also = [] }: RootRecipe, tree: string): void {
+  const packages = [...(isBare === true ? BARE_PACKAGES : PACKAGES), ...also].map((name) =>
     fromBackports.includes(name) ? `${name}/${suite}-backports` : name,
   );
   const words = [

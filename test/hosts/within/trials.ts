@@ -155,6 +155,7 @@ export const TRIALS: readonly Trial[] = [
     needsRoot: true,
     judge: ({ code, output }) => ({ held: code === 0, observed: lastLines(output, 3) }),
   },
+  newcomersTrial(),
   ...(['podman', 'docker'] as const).flatMap(containerTrials),
   {
     id: 'doctor-here',
@@ -301,6 +302,30 @@ function judgeRefusal(fix: string): Trial['judge'] {
     held: output.includes(fix) && !output.includes('hello from'),
     observed: lastLines(output, 2),
   });
+}
+
+/** The two commands of an ordinary user with an empty folder: what they install comes from this machine's own store of npm. */
+function newcomersTrial(): Trial {
+  const [home, given] = ['/home/newcomer', '/home/newcomer/given'];
+  const prepare = [
+    'useradd --create-home newcomer',
+    `cp -r /opt/vouchbox/newcomer ${given}; mkdir ${home}/first; mv ${given}/.npmrc ${home}; chown -R newcomer: ${home}`,
+  ];
+  const user = `setpriv --reuid=newcomer --regid=newcomer --clear-groups env -i PATH=/usr/bin:/bin HOME=${home}`;
+  const commands = [
+    `cd ${home}/first; echo 'print(6 * 7)' > a.py`,
+    `npm install --offline --no-audit --no-fund --silent --cache ${given}/npm ${given}/*.tgz`,
+    'npx --no vouchbox run a.py',
+  ];
+  return {
+    id: 'newcomer',
+    title:
+      "`npm install` of the packages and `npx vouchbox run a.py` of an ordinary user with Debian's Node: the program is heard",
+    command: ['sh', '-ec', `${prepare.join('; ')}; exec ${user} sh -ec "$0"`, commands.join('; ')],
+    secondsMax: 1200,
+    needsRoot: true,
+    judge: ({ code, output }) => ({ held: code === 0 && /^42$/m.test(output), observed: lastLines(output, 3) }),
+  };
 }
 
 /** The image that this machine was given, in Podman of an ordinary user, or in Docker. */
