@@ -29,17 +29,24 @@ function asCaptain(): readonly string[] {
   return ['sh', '-c', `${words} DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/${uid}/bus "$@"`, 'sh'];
 }
 
-function run(engine: Engine, ...words: readonly string[]): { readonly code: number | null; readonly said: string } {
-  const [command = '', ...rest] = [...ENGINES[engine], ...words];
-  const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', cwd: CHECKOUT });
-  return { code: status, said: `${stdout}${stderr}`.trim() };
+interface Said {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** All that was printed, on both streams. */
+  readonly said: string;
 }
 
-/** @throws Error with what it said */
+function run(engine: Engine, ...words: readonly string[]): Said {
+  const [command = '', ...rest] = [...ENGINES[engine], ...words];
+  const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', cwd: CHECKOUT });
+  return { code: status, stdout: stdout.trim(), said: `${stdout}${stderr}`.trim() };
+}
+
+/** @returns what it printed on stdout. @throws Error with all that it said */
 function must(engine: Engine, ...words: readonly string[]): string {
-  const { code, said } = run(engine, ...words);
+  const { code, stdout, said } = run(engine, ...words);
   if (code !== 0) throw new Error(`${words.slice(0, 3).join(' ')}: ${said.slice(-1500)}`);
-  return said;
+  return stdout;
 }
 
 /** What makes the networks of containers without root takes the routes of the host, and this one has none. */
@@ -104,9 +111,18 @@ async function becomesReady(): Promise<boolean> {
   return false;
 }
 
-/** The faults of a job of each kind, and of the end. */
 async function user(engine: Engine): Promise<readonly string[]> {
-  start(engine);
+  try {
+    start(engine);
+    return await faultsOf(engine);
+  } finally {
+    // The next engine's container has the same port.
+    run(engine, engine, 'rm', '--force', CONTAINERS[engine]);
+  }
+}
+
+/** The faults of a job of each kind, and of the end. */
+async function faultsOf(engine: Engine): Promise<readonly string[]> {
   const container = CONTAINERS[engine];
   const within = [engine, 'exec', container, COMMAND];
   if (!(await becomesReady())) return [`not ready: ${run(engine, engine, 'logs', container).said.slice(-1500)}`];
