@@ -1,6 +1,6 @@
 /** The submission of a job. */
 import type { OutputName, StoredSpec } from '@vouchbox/client';
-import { printable, printableText } from '@vouchbox/protocol/vocabulary';
+import { LIBRARIES_FILE, printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { Link } from 'wouter';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/facts.tsx';
@@ -34,7 +34,8 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
         facts={[
           ['Arguments', listed(args)],
           ['Variables', listed(Object.keys(env))],
-          ['Input files', listed(files.map(({ path }) => path))],
+          ['Input files', listed(files.map(({ path }) => path).filter((path) => path !== LIBRARIES_FILE))],
+          ...files.flatMap((file) => (file.path === LIBRARIES_FILE ? [librariesOf(file)] : [])),
           ...files.flatMap((file) => ('from' in file ? [[printable(file.path), outputOf(file.from)] as const] : [])),
           ...(named ? [['stdin', named.from ? outputOf(named.from) : listed([named.blob])] as const] : []),
           ['Files to bring back', listed(outputs)],
@@ -55,6 +56,10 @@ export function Program({ spec }: { readonly spec: StoredSpec }) {
       )}
     </Fold>
   );
+}
+
+function librariesOf(archive: NonNullable<StoredSpec['files']>[number]) {
+  return ['Libraries', listed(['blob' in archive ? archive.blob : archive.path])] as const;
 }
 
 /** An input that another job made, as a link to that job. */

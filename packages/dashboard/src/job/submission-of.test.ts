@@ -1,4 +1,5 @@
 import type { JobDetail } from '@vouchbox/client';
+import { LIBRARIES_FILE } from '@vouchbox/protocol/vocabulary';
 import { expect, test } from 'vitest';
 import { submissionOf } from './submission-of.ts';
 
@@ -22,6 +23,12 @@ test('a job that starts a product is made again of the name of the build, and no
     requested_spec: { ...PLAIN, files, product: { job_id: 'job_b', pack_digest: 'sha256:p' } },
   });
   expect(again).toEqual({ ...PLAIN, product: { job_id: 'job_b' } });
+});
+
+test('a job with libraries is made again of their digest, and not of the file that the service made of them', () => {
+  const files = [...(PLAIN.files ?? []), { path: LIBRARIES_FILE, blob: 'sha256:b' }] as Files;
+  const again = submissionOf({ requested_spec: { ...PLAIN, files } });
+  expect(again).toEqual({ ...PLAIN, libraries: { blob: 'sha256:b' } });
 });
 
 test('a build is made again without what only a run has', () => {

@@ -1,6 +1,6 @@
 /** The submission that makes a job like this one. */
 import type { JobDetail, JobSubmission } from '@vouchbox/client';
-import { PRODUCT_FILES, SESSION_FILES } from '@vouchbox/protocol/vocabulary';
+import { LIBRARIES_FILE, PRODUCT_FILES, SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 
 /** Null if the service no longer knows the program, or keeps an input to itself. It is no step of a session, which went on. */
 export function submissionOf({ requested_spec }: Pick<JobDetail, 'requested_spec'>): JobSubmission | null {
@@ -19,7 +19,14 @@ export function submissionOf({ requested_spec }: Pick<JobDetail, 'requested_spec
   const files = (others.files ?? []).filter(({ path }) => isSubmitted(path));
   const given = files.filter((file) => !('held' in file));
   if (language === undefined || code === undefined || given.length < files.length) return null;
-  const program = { ...asked, files: given, language, code };
+  const libraries = others.files?.find(({ path }) => path === LIBRARIES_FILE);
+  const program = {
+    ...asked,
+    files: given,
+    language,
+    code,
+    ...(libraries !== undefined && 'blob' in libraries && { libraries: { blob: libraries.blob } }),
+  };
   if (build !== undefined) return { ...program, build };
   const stdin = named ?? text;
   const paths = large?.paths.filter(isSubmitted) ?? [];
@@ -35,9 +42,11 @@ export function submissionOf({ requested_spec }: Pick<JobDetail, 'requested_spec
   };
 }
 
-const OF_THE_SERVICE: readonly string[] = [SESSION_FILES.kept, SESSION_FILES.newState, PRODUCT_FILES.input];
+const OF_THE_SERVICE: readonly string[] = [
+  ...[SESSION_FILES.kept, SESSION_FILES.newState, PRODUCT_FILES.input, LIBRARIES_FILE],
+];
 
-/** Whether a submission may name the file. The service itself adds those of a session, and the product of a build. */
+/** Whether a submission may name the file. The service itself adds those of a session, of libraries, and the product of a build. */
 function isSubmitted(path: string): boolean {
   return !OF_THE_SERVICE.includes(path) && !path.startsWith(`${SESSION_FILES.inputs}/`);
 }

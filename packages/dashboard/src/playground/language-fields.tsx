@@ -2,7 +2,8 @@
 import type { Capabilities, IsolationClass } from '@vouchbox/client';
 import { ISOLATION_CLASSES, LANGUAGES, printable } from '@vouchbox/protocol/vocabulary';
 import { type ReactNode, useId } from 'react';
-import { chooseLanguage, type Draft, editDraft } from '../draft/draft.ts';
+import { chooseLanguage, editDraft } from '../draft/draft.ts';
+import type { Draft } from '../draft/draft-submission.ts';
 
 interface LanguageFieldsProps {
   readonly draft: Draft;

@@ -2,7 +2,8 @@
 import type { Capabilities } from '@vouchbox/client';
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { useId } from 'react';
-import { type Draft, editDraft } from '../draft/draft.ts';
+import { editDraft } from '../draft/draft.ts';
+import type { Draft } from '../draft/draft-submission.ts';
 import { LIMIT_WORDS } from '../words/limit-words.ts';
 
 interface LimitFieldsProps extends Pick<Draft, 'limits' | 'enforced'> {

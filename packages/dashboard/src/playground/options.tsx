@@ -1,7 +1,7 @@
 /** What most runs leave as it is. It is open where something in it was given, so that nothing holds unseen. */
 import type { Capabilities } from '@vouchbox/client';
 import { useState } from 'react';
-import type { Draft } from '../draft/draft.ts';
+import type { Draft } from '../draft/draft-submission.ts';
 import { FilesField } from './files-field.tsx';
 import { IsolationField, SeedsField } from './language-fields.tsx';
 import { LimitFields } from './limit-fields.tsx';

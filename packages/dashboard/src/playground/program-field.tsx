@@ -1,6 +1,7 @@
 /** The program's source. The editor is loaded when it is first shown; until then, a plain field takes what is typed. */
 import { lazy, Suspense } from 'react';
-import { type Draft, editDraft } from '../draft/draft.ts';
+import { editDraft } from '../draft/draft.ts';
+import type { Draft } from '../draft/draft-submission.ts';
 
 const Editor = lazy(async () => ({ default: (await import('./editor.tsx')).Editor }));
 

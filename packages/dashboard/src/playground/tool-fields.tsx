@@ -1,6 +1,7 @@
 /** The tools that the program may call. Their calls appear beside the output, to be answered by hand. */
 import { useId } from 'react';
-import { type DraftTool, editDraft } from '../draft/draft.ts';
+import { editDraft } from '../draft/draft.ts';
+import type { DraftTool } from '../draft/draft-submission.ts';
 import { typedJson } from '../draft/typed-json.ts';
 
 const NEW: DraftTool = { name: '', description: '', arguments: '', result: '' };

@@ -1,7 +1,8 @@
 /** A field of text: input, arguments, variables, or the files to bring back. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { useId } from 'react';
-import { type Draft, editDraft } from '../draft/draft.ts';
+import { editDraft } from '../draft/draft.ts';
+import type { Draft } from '../draft/draft-submission.ts';
 
 const FIELDS = {
   stdin: { label: 'stdin', hint: 'Text that the program reads.', rows: 1 },
