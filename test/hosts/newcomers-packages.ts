@@ -1,4 +1,4 @@
-/** What somebody needs who installs the packages on a machine without a network: the tarballs, and a store of npm with the rest. */
+/** What a machine without a network needs to install the packages: the tarballs, and a store of npm with the rest. */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,10 @@ export async function newcomersPackages(cache: string): Promise<string> {
     execFileSync('npm', [...words, ...globSync(join(made, '*.tgz'))], { cwd: folder });
     rmSync(folder, { recursive: true, force: true });
     // npm finds what it stored by where that came from.
-    writeFileSync(join(made, '.npmrc'), `registry=${execFileSync('npm', ['config', 'get', 'registry'])}`);
+    writeFileSync(
+      join(made, '.npmrc'),
+      `registry=${execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' })}`,
+    );
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
