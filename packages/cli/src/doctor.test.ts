@@ -29,7 +29,7 @@ function doctor(
   return spawnSync(command, words, { encoding: 'utf8', env: settings, cwd: '/tmp' });
 }
 
-test('the doctor exits with 1 and says what to do where nothing isolates', () => {
+test('the doctor exits with 1 and says what to do if nothing isolates programs', () => {
   const { status, stdout, stderr } = doctor({ namespaces: false });
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
   expect(stdout).toMatch(/^fail {2}this process is root, .*: user 65534 lacks .*\n {6}→ .*run it as root\n/);
@@ -44,7 +44,7 @@ test('the doctor’s JSON is one document with every finding', () => {
   expect(report.checks.find(({ id }) => id === 'namespace.cells')).toMatchObject({ result: 'not_tried' });
 });
 
-test('an ordinary user who has user namespaces alone is told what is not held, and what that would take', () => {
+test('an ordinary user who has only user namespaces is told which protections are missing, and how to get them', () => {
   const { status, stdout, stderr } = doctor({ namespaces: true });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   expect(stdout).toMatch(/^warn {2}this process is root, .*: user 65534 of the host, who is every program as well\n/);
@@ -52,7 +52,7 @@ test('an ordinary user who has user namespaces alone is told what is not held, a
   expect(stdout).toContain('programs are isolated by namespace, the strongest that works here');
 });
 
-test('the doctor finds that the launcher isolates where neither crun nor runsc is installed', () => {
+test('the doctor finds that the launcher isolates programs if neither crun nor runsc is installed', () => {
   const hide = 'for name in crun runsc; do mount --bind /dev/null "$(command -v $name)"; done; exec "$@"';
   const words = [
     '--mount',

@@ -14,7 +14,7 @@ function failure(fields: Partial<ServiceFailure>): ServiceFailure {
 }
 
 describe('the delay before another try', () => {
-  test('doubles its upper bound with every failed try, up to the cap', { tags: ['Errors-26'] }, () => {
+  test('has an upper bound that doubles with every failed try, up to the cap', { tags: ['Errors-26'] }, () => {
     const bounds = [1, 2, 3, 6, 7, 50].map((tries) => delayMilliseconds(DEFAULT_RETRY, tries, 1, null));
     expect(bounds).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
   });
@@ -89,7 +89,7 @@ describe('trying again', () => {
     expect(spent.outcome).toBeInstanceOf(ServiceFailure);
   });
 
-  test('goes on for as long as the service says when to come back, and never sooner than it says', {
+  test('continues for as long as the service sends Retry-After, and never sooner than it says', {
     tags: ['Errors-24'],
   }, async () => {
     const { outcome, delays } = await run(30, { code: 'rate_limited', status: 429, retryAfterSeconds: 2 });
@@ -97,7 +97,7 @@ describe('trying again', () => {
     for (const delay of delays) expect(delay).toBeGreaterThanOrEqual(2000);
   });
 
-  test('ends once the patience of the caller is spent, with what the service said last', async () => {
+  test("ends once the caller's patience is spent, with the service's last answer", async () => {
     const { outcome, delays } = await run(10_000, { code: 'queue_full', status: 503, retryAfterSeconds: 5 });
     expect(outcome).toMatchObject({ code: 'queue_full' });
     const waited = delays.reduce((sum, delay) => sum + delay, 0);

@@ -70,7 +70,7 @@ describe('following by the stream', () => {
     ([why]) => why !== 'finished' && why !== 'credentialEnded',
   );
   test.each(whyClosed)(
-    'opens another stream where the last one ended when %s closed it with %i',
+    'opens another stream at the same event when %s closed it with %i',
     {
       tags: ['Stream-3e'],
     },
@@ -105,7 +105,7 @@ describe('following by the stream', () => {
     ]);
   });
 
-  test('accepts a stored history that has gaps itself', async () => {
+  test('accepts gaps in a stored history', async () => {
     await using service = await scriptedService([ticket, json({ events: [], next_cursor: 1 })]);
     streams(service, [sending(frame(1), frame(4, 'finished'))]);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 4]);
@@ -322,7 +322,7 @@ describe('following without a stream', () => {
     ]);
   };
 
-  test('asks for pages that the service holds, each after the last event of the one before', async () => {
+  test('requests pages that the service holds open, each after the last event of the page before', async () => {
     await using service = await held(
       json({ events: [event(1), event(2)], next_cursor: 2 }),
       json({ events: [], next_cursor: 2 }),
@@ -337,7 +337,7 @@ describe('following without a stream', () => {
     ]);
   });
 
-  test('reports reconnecting while a page is asked for again', { tags: ['Stream-5b'] }, async () => {
+  test('reports reconnecting while it requests a page again', { tags: ['Stream-5b'] }, async () => {
     await using service = await held(
       json({ events: [event(1)], next_cursor: 1 }),
       noAnswer,
@@ -368,7 +368,7 @@ describe('following without a stream', () => {
 });
 
 describe('the key in a stream address', () => {
-  test('is not used unless the caller allows it: stored events are paged instead', {
+  test('is not used unless the caller allows it: stored events are read in pages instead', {
     tags: ['Authentication-6a'],
   }, async () => {
     const end = json({ events: [event(1, 'finished')], next_cursor: null });

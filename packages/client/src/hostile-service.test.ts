@@ -19,7 +19,7 @@ function clientOf({ baseUrl }: Pick<ScriptedService, 'baseUrl'>): ServiceClient 
 const undecodable = { name: 'TransportFailure', reason: 'undecodable' };
 const answering = (value: unknown) => scriptedService([json(value)]);
 
-describe('an answer that cannot be right', () => {
+describe('an impossible answer', () => {
   const result = whole(RESULT, { job_id: 'job_1', status: 'succeeded' });
   const detail = whole(DETAIL, { job_id: 'job_1', status: 'queued' });
 
@@ -72,7 +72,7 @@ describe('an answer that cannot be right', () => {
     },
   );
 
-  test('an answer that was cut short, or is not JSON, is refused', async () => {
+  test('a truncated answer, or one that is not JSON, is refused', async () => {
     await using cut = await scriptedService([cutShort('{}')]);
     await expect(clientOf(cut).detail('job_1')).rejects.toMatchObject({
       reason: expect.stringMatching(/truncated|network/),
@@ -83,7 +83,7 @@ describe('an answer that cannot be right', () => {
     await expect(clientOf(deep).detail('job_1')).rejects.toMatchObject(undecodable);
   });
 
-  test('an endless answer is refused after as many bytes as an answer can have', async () => {
+  test('an endless answer is refused after the maximum size of an answer', async () => {
     const endless = (response: ServerResponse) => {
       const piece = Buffer.alloc(1024 * 1024, 0x20);
       const more = () => {
@@ -119,7 +119,7 @@ describe('an answer that cannot be right', () => {
   });
 });
 
-describe('the key and the ticket stay with their service', () => {
+describe('the key and the ticket are sent only to their service', () => {
   test.each([301, 302, 303, 307, 308])('no redirect gets the key: %d', async (status) => {
     await using other = await answering({});
     await using service = await scriptedService([
@@ -232,7 +232,7 @@ describe('a verdict', () => {
   const grade = (service: ScriptedService) =>
     clientOf(service).grade('print(3)', { tests: [{ name: 'one', expected: '3' }] });
 
-  test('the verdict of this grading is returned', async () => {
+  test('the verdict that belongs to this grading is returned', async () => {
     await using service = await judging(JSON.stringify(VERDICT));
     const named = { job_id: 'job_1', receipt_sha256: run.receipt_sha256, checker: null };
     expect((await grade(service)).verdict).toEqual({ ...VERDICT, tests: [{ ...line, ...named }] });

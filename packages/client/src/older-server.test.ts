@@ -47,7 +47,7 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
 describe('with the key allowed in the address of a stream', () => {
   const legacy = 'key-in-stream-url';
 
-  test('makes a result from the detail and the events, and waits for it by asking again', {
+  test('builds a result from the detail and the events, and polls for it', {
     tags: ['Versioning-5'],
   }, async () => {
     await using service = await olderServer({ endsAfter: 3 });

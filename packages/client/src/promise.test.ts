@@ -80,7 +80,7 @@ const clientOf = ({ baseUrl }: ScriptedService) =>
   createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, retry: { attemptsMax: 2 } });
 const wasCancelled = ({ seen }: ScriptedService) => seen.some(({ method }) => method === 'DELETE');
 
-test('a promise is asked for, fetched before the end, and kept with the result', async () => {
+test('a promise is requested, fetched before the end, and kept with the result', async () => {
   const bytes = envelopeOf(PREDICATE);
   await using service = await serviceWith(promising(bytes));
   const { promise, exit_code } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
@@ -94,7 +94,7 @@ test('a promise is asked for, fetched before the end, and kept with the result',
   expect(JSON.parse(service.seen.find(({ method }) => method === 'POST')?.body ?? '')).toMatchObject({ promise: true });
 });
 
-describe('of a service that tells it in the answer', () => {
+describe('of a service that sends it in the answer', () => {
   const FEATURES = ['job_promises', 'submission_wait', 'submission_include'];
   const none = refusal(404, 'not_promised', {}, false);
   const { receipt } = DETAIL;
@@ -116,7 +116,7 @@ describe('of a service that tells it in the answer', () => {
     ]);
   });
 
-  test('it is fetched where it was not signed in time', async () => {
+  test('a promise is fetched if it was not signed in time', async () => {
     const bytes = envelopeOf(PREDICATE);
     await using service = await telling(undefined, promising(bytes));
     const { promise } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
@@ -134,7 +134,7 @@ describe('of a service that tells it in the answer', () => {
   });
 });
 
-describe('a run ends, and its job is cancelled, where the promise has', () => {
+describe('a run ends, and its job is cancelled, if the promise has', () => {
   const changed = (changes: object) => envelopeOf({ ...PREDICATE, ...changes });
   const submission = (changes: object) => changed({ submission: { ...SUBMISSION, ...changes } });
   test.each([
@@ -172,7 +172,7 @@ test('a number that is not above that of an earlier job is an error', async () =
 describe('without a promise', () => {
   const none = refusal(404, 'not_promised', {}, false);
 
-  test('a run that wants one goes on, and one that requires it is cancelled', async () => {
+  test('a run that wants a promise continues, and one that requires it is cancelled', async () => {
     await using service = await serviceWith(none);
     expect((await clientOf(service).run('x', { promise: true })).promise).toBeNull();
     expect(wasCancelled(service)).toBe(false);
@@ -181,7 +181,7 @@ describe('without a promise', () => {
     expect(wasCancelled(service)).toBe(true);
   });
 
-  test('a service that keeps no log is not asked for one', async () => {
+  test('a service without a log is not asked for a promise', async () => {
     await using service = await serviceWith(none, []);
     expect((await clientOf(service).run('x', { promise: true })).promise).toBeNull();
     await expect(clientOf(service).run('x', { promise: 'required' })).rejects.toMatchObject({ check: 'promise' });
@@ -191,7 +191,7 @@ describe('without a promise', () => {
   });
 });
 
-test('an error after the promise carries it', async () => {
+test('an error after the promise carries the promise', async () => {
   const bytes = envelopeOf(PREDICATE);
   await using service = await serviceWith(promising(bytes));
   const ending = { ...RUN, promise: true, onStdout: () => undefined } as const;

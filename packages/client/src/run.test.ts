@@ -69,7 +69,7 @@ describe('a run', () => {
     expect(lines(service.seen).slice(2)).toEqual(asked);
   });
 
-  test('that asks for the history is one request too', async () => {
+  test('with its history is one request too', async () => {
     const events = [{ job_id: 'job_1', seq: 1, kind: 'finished', data: {} }];
     const history = { events, next_cursor: null };
     await using service = await serviceWith({
@@ -84,7 +84,7 @@ describe('a run', () => {
     expect(await client.run('x')).not.toHaveProperty('history');
   });
 
-  describe('that hears output', () => {
+  describe('with live output', () => {
     const events = [
       { job_id: 'job_1', seq: 1, kind: 'stdout', data: { text: 'a' } },
       { job_id: 'job_1', seq: 2, kind: 'finished', data: {} },
@@ -125,14 +125,14 @@ describe('a run', () => {
       expect(opened).toEqual(['/v1/jobs/job_1/stream?ticket=first&after=0&include=result%2Creceipt']);
     });
 
-    test('asks for what the stream did not bring', async () => {
+    test('requests the parts that the stream did not bring', async () => {
       const { service } = await streaming(events);
       await using _ = service;
       expect((await clientOf(service).run('x', { onStdout: () => {} })).receipt_sha256).toBe('r');
       expect(lines(service.seen).slice(2)).toEqual(['GET /v1/jobs/job_1/result?wait_seconds=50', 'GET /v1/jobs/job_1']);
     });
 
-    test('pages through it where there is no stream, and the last page has the outcome', async () => {
+    test('reads pages if there is no stream, and the last page has the outcome', async () => {
       const page = { events, next_cursor: null, result: { ...folded, stdout: 'a\n' }, receipt };
       const features = [...NEW.features, 'stream_include', 'replay_wait', 'replay_include'];
       await using service = await serviceWith({
@@ -151,7 +151,7 @@ describe('a run', () => {
       ]);
     });
 
-    test('is five at a service that cannot say more', async () => {
+    test('is five requests with a service that supports neither include nor waits', async () => {
       const { service, opened } = await streaming(events, {
         'GET /v1/capabilities': json(FEATURES),
         'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201),
@@ -191,7 +191,7 @@ describe('a run', () => {
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ reason: 'undecodable' });
   });
 
-  test('is one request where the service can wait and not say more, and one for the receipt', async () => {
+  test('is one request if the service can wait but not include more, and one more for the receipt', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     const { receipt_sha256, terminal_reason, files } = await client.run('x');
@@ -250,7 +250,7 @@ describe('a run', () => {
     expect(service.seen).toHaveLength(before);
   });
 
-  test('that fails once its job was accepted names the job, and one that was refused names none', async () => {
+  test('names the job if it fails after acceptance, and names none if it was refused', async () => {
     await using service = await serviceWith({
       'GET /v1/jobs/job_1': refusal(500, 'internal', {}, false),
       'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: true }),
@@ -260,7 +260,7 @@ describe('a run', () => {
     await expect(clientOf(full).run('x')).rejects.toMatchObject({ code: 'insufficient_storage', job_id: null });
   });
 
-  test('waits in the client while as many are open as the service lets its tenant have', async () => {
+  test("waits in the client while the tenant's maximum of jobs is open", async () => {
     let held: (() => void)[] = [];
     await using service = await serviceWith({
       'GET /v1/capabilities': json({ ...FEATURES, per_tenant: { waits_max: 2 } }),

@@ -17,7 +17,7 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
 }
 
 describe('a request', () => {
-  test('carries the bearer credential, and spells its query as the contract does', async () => {
+  test('carries the bearer credential, and encodes its query as the contract says', async () => {
     await using service = await scriptedService([json({ items: [], next_cursor: null })]);
     await clientOf(service).list({ limit: 3, cursor: 'a+b', status: ['failed', 'error'], language: 'node' });
     expect(service.seen[0]?.headers.authorization).toBe('Bearer key-1');
@@ -56,7 +56,7 @@ describe('a request', () => {
 });
 
 describe('a refusal', () => {
-  test('is a ServiceFailure with everything the service said', { tags: ['Errors-4'] }, async () => {
+  test('is a ServiceFailure with the whole answer of the service', { tags: ['Errors-4'] }, async () => {
     await using service = await scriptedService([refusal(422, 'runtime_unavailable', { 'retry-after': '3' }, false)]);
     const error = await clientOf(service)
       .submit(submission)
@@ -101,7 +101,7 @@ describe('a read', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(2000);
   });
 
-  test('an answer that was cut short is never parsed, even if what came is valid JSON', {
+  test('a truncated answer is never parsed, even if its beginning is valid JSON', {
     tags: ['Transfer-5', 'E-18'],
   }, async () => {
     await using service = await scriptedService([cutShort(JSON.stringify(detail)), json(detail)]);
@@ -152,7 +152,7 @@ describe('a read', () => {
   });
 });
 
-test('capabilities that the client has are not sent again, and others are', { tags: ['Bodies-8b'] }, async () => {
+test('unchanged capabilities are not sent again, and changed ones are', { tags: ['Bodies-8b'] }, async () => {
   const said = (version: string, etag: string) => json(whole('GET /v1/capabilities', { version }), 200, { etag });
   const unchanged = (response: ServerResponse) => void response.writeHead(304).end();
   await using service = await scriptedService([said('1', '"a"'), unchanged, said('2', '"b"'), unchanged]);
@@ -267,7 +267,7 @@ describe('paging', () => {
 describe('readiness', () => {
   const checks = { store: true, provider: true, free_space: true, accepting: false };
 
-  test('is answered, too, by a service that is not ready', async () => {
+  test('a service that is not ready answers too', async () => {
     await using service = await scriptedService([json({ status: 'unready', checks }, 503)]);
     expect(await clientOf(service).readiness()).toEqual({ status: 'unready', checks });
     expect(service.seen).toHaveLength(1);

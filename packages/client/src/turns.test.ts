@@ -4,7 +4,7 @@ import { Turns } from './turns.ts';
 /** Lets everything run that waits for nothing. */
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
-test('turns are taken in order, never more than the most at once, and each is passed on as it ends', async () => {
+test('turns are taken in order, at most a fixed number at once, and each result is passed on as it ends', async () => {
   const turns = new Turns();
   const begun: number[] = [];
   const held = Array.from({ length: 5 }, async (_, index) => {
@@ -22,7 +22,7 @@ test('turns are taken in order, never more than the most at once, and each is pa
   expect([turns.open, turns.waiting]).toEqual([0, 0]);
 });
 
-test('a wait that is given up takes no turn, and those behind it keep their order', async () => {
+test('an aborted wait takes no turn, and the waits behind it keep their order', async () => {
   const turns = new Turns();
   await turns.take(1, undefined);
   const abort = new AbortController();

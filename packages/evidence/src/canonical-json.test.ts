@@ -76,7 +76,7 @@ describe('whatever the order of the members', () => {
     expect(canonicalJson(value)).toBe(text);
   });
 
-  test('values nested deeper than any value of the service', () => {
+  test('keeps values that are nested deeper than any value of the service', () => {
     const nested = (depth: number): unknown => (depth === 0 ? { b: 1, a: 2 } : { a: nested(depth - 1) });
     for (const depth of [30, 31, 32, 33, 500]) expect(canonicalJson(nested(depth))).toBe(canonicalize(nested(depth)));
   });

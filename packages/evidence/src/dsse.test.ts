@@ -12,7 +12,7 @@ describe('the pre-authentication encoding (DSSE protocol)', () => {
     expect(decode(preAuthEncoding('', new Uint8Array()))).toBe('DSSEv1 0  0 ');
   });
 
-  test('keeps a payload as it is, whatever bytes it has', () => {
+  test('keeps a payload unchanged, whatever bytes it has', () => {
     const payload = Uint8Array.from({ length: 256 }, (_, byte) => byte);
     expect(preAuthEncoding('a', payload).subarray(-256)).toEqual(payload);
   });
@@ -47,7 +47,7 @@ describe('an envelope', () => {
     },
   );
 
-  test('an envelope that is not JSON is refused with the place of the error', () => {
+  test('an envelope that is not JSON is refused with the position of the error', () => {
     expect(decodeEnvelope(encode('{"payload"}'))).toEqual({ kind: 'refused', reason: 'it is not JSON at byte 10' });
   });
 });

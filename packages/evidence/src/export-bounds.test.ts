@@ -37,11 +37,11 @@ describe('an export has room for', { tags: ['Limits-4a'] }, () => {
     ]);
   });
 
-  test('input and output beside each other', () => {
+  test('input and output together', () => {
     expect(problems(['input/a', namedFilesTotalBytesMax], ['output/a', fileBytesMax])).toEqual([null, null]);
   });
 
-  test('no other name, and no more files than a job may have', () => {
+  test('no other names, and no more files than a job may have', () => {
     expect(problems(['README.md', 1])).toEqual(['is not a file of an export']);
     const files = Array.from({ length: 109 }, (_, at): [string, number] => [`input/${at}`, 0]);
     expect(problems(...files).indexOf('is one file more than the 108 that an export may have')).toBe(108);

@@ -85,7 +85,7 @@ describe('the export of a job', () => {
     expect(listed).toEqual([...files].slice(1).map(([path, content]) => [path, digestOf(content).size_bytes]));
   });
 
-  test('lists what is known of an uploaded file, and omits one that is no longer stored', () => {
+  test('lists the known facts of an uploaded file, and omits a file that is no longer stored', () => {
     const files = [
       { path: 'input/a', blob: 'sha256:stored' },
       { path: 'input/b', blob: 'sha256:gone' },
@@ -110,7 +110,7 @@ describe('the export of a job', () => {
     expect([...exportFiles(sourceOf(), { program: 'left_out' }).keys()]).toEqual(evidence);
   });
 
-  test('leaves out what the receipt of a recovery does not cover', () => {
+  test('leaves out whatever a recovery receipt does not cover', () => {
     expect(pathsOf(sourceOf({ receipt_json: '{}' }))).toEqual(evidence);
   });
 

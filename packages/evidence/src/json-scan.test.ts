@@ -119,11 +119,11 @@ const TEXTS: [text: string, problem: string | null][] = [
 ];
 
 describe('a scan of JSON', () => {
-  test.each(TEXTS)('the fault of %j is: %s', (text, problem) => {
+  test.each(TEXTS)('finds the fault of %j: %s', (text, problem) => {
     expect(faultOf(text)).toBe(problem);
   });
 
-  test.each([1, 2, 3])('finds the same in steps of %i bytes', (step) => {
+  test.each([1, 2, 3])('finds the same faults in steps of %i bytes', (step) => {
     for (const [text, problem] of TEXTS) expect([text, faultOf(text, { step })]).toEqual([text, problem]);
   });
 
@@ -150,7 +150,7 @@ describe('a scan of JSON', () => {
     expect(numberBytesMax).toBe(1024);
   });
 
-  test('rounds integers where that is allowed, within the range of a double', () => {
+  test('rounds integers if that is allowed, within the range of a double', () => {
     expect(faultOf('9007199254740993', { rules: rounded })).toBeNull();
     expect(faultOf('1e400', { rules: rounded })).toBe(notHeld(''));
   });

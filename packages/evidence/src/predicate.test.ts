@@ -54,7 +54,7 @@ describe('what a predicate may have beside its receipt', { tags: ['Artifact-14']
   const ended = { ...job, receipt_sha256 } as TerminalJob;
   const predicate = executionPredicate(ended, { ...receipt }, kept);
 
-  test('is stated where it was kept with the job, and absent where it was not', () => {
+  test('is stated if it was stored with the job, and otherwise absent', () => {
     expect(predicate).toMatchObject({ salt: 'a5'.repeat(16), tenantJobNumber: 3 });
     expect(readPredicate({ ...predicate })).toEqual({ kind: 'predicate', predicate });
     const older = executionPredicate(ended, { ...receipt }, { ...kept, salt: null, tenant_number: null });
@@ -62,7 +62,7 @@ describe('what a predicate may have beside its receipt', { tags: ['Artifact-14']
     expect(readPredicate({ ...older })).toEqual({ kind: 'predicate', predicate: older });
   });
 
-  test('is kept as it is, where a later version says more', () => {
+  test('is kept unchanged if a later version adds members', () => {
     const later = { ...predicate, also: { canary: { sha256: 'cd'.repeat(32) }, build: null } };
     expect(readPredicate(later)).toEqual({ kind: 'predicate', predicate: later });
   });

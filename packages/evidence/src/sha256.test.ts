@@ -11,7 +11,7 @@ describe('portable SHA-256', () => {
     expect(portable('a'.repeat(1_000_000))).toBe('cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0');
   });
 
-  test('equals the native one for every length around the block boundaries', () => {
+  test('equals the native digest for every length around the block boundaries', () => {
     for (let length = 0; length <= 200; length++) {
       const bytes = Uint8Array.from({ length }, (_, index) => (index * 167 + length) & 255);
       expect(portable(bytes)).toBe(native(bytes));
@@ -29,7 +29,7 @@ describe.each([
   ['native', runningNative],
   ['portable', runningPortable],
 ])('the %s digest of bytes in pieces', (_which, running) => {
-  test('is that of the whole, wherever it is cut', () => {
+  test('is that of the whole, wherever the pieces are cut', () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_, index) => (index * 167) & 255);
     for (let cut = 1; cut <= 200; cut++) {
       const digest = running();
@@ -38,7 +38,7 @@ describe.each([
     }
   });
 
-  test('keeps nothing of a piece, which may be overwritten', () => {
+  test('keeps no reference to a piece, whose bytes may be overwritten', () => {
     const digest = running();
     const piece = new Uint8Array(100);
     for (const fill of [1, 2, 3]) digest.update(piece.fill(fill));

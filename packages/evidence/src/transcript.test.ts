@@ -42,13 +42,13 @@ describe('a transcript', () => {
     expect(transcript.evidence()).toEqual({ calls: { t: 3 }, refused: 1, transcriptSha256 });
   });
 
-  test('is the same of two runs that asked and were told the same', () => {
+  test('is the same for two runs with the same calls and answers', () => {
     const one = transcriptOf(call(3, { call: 0 }), answer(4, 3, { result: 1 }));
     const other = transcriptOf(call(30, { call: 7 }), answer(40, 30, { result: 1, principal: 'q' }));
     expect(other.evidence()).toEqual(one.evidence());
   });
 
-  test('counts tools of any name, also that of a prototype', () => {
+  test("counts tools of any name, even that of a prototype's property", () => {
     const { calls } = transcriptOf(call(3, { tool: '__proto__' }), call(4, { tool: 'constructor' })).evidence();
     expect(Object.entries(calls)).toEqual([
       ['__proto__', 1],
@@ -71,7 +71,7 @@ describe('a transcript', () => {
     expect(transcript.add(event)).toMatch(/^event 4 /);
   });
 
-  test('has one answer of each call', () => {
+  test('has one answer for each call', () => {
     const transcript = transcriptOf(call(3, {}), answer(4, 3, { result: 1 }));
     expect(transcript.add(answer(5, 3, { result: 1 }))).toBe('event 5 answers a call that has an answer');
   });

@@ -32,7 +32,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain([])).toEqual({ kind: 'intact', head: GENESIS_HASH, count: 0, unverifiable: 0 });
   });
 
-  test('uses the digests of the given texts, from which the data was read', () => {
+  test('uses the digests of the given texts from which the data was read', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     const other = changed(3, { data: { text: 'TWO' } });
@@ -40,7 +40,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });
 
-  test('does not serialize data whose text was given', () => {
+  test('does not serialize data if its text was given', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     const unreadable = events.map((event) => ({ ...event, data: undefined }));
     expect(verifyChain(unreadable, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });

@@ -24,7 +24,7 @@ describe('an option of a compiler', () => {
   });
 
   test.each(['-fplugin=a.so', '-Wl,-z', '@a', '-march=native', '-specs=a', '-B/a', '-wrapper', '-Ia', '-processor'])(
-    'is taken nowhere if it can run code, read a file or bind a program to a processor: %s',
+    'is allowed nowhere if it can run code, read a file or depend on a processor: %s',
     (option) => {
       expect((['c', 'cpp', 'java', 'python'] as const).filter((language) => isBuildOption(language, option))).toEqual(
         [],

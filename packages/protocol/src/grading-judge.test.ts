@@ -76,7 +76,7 @@ const CASES: readonly [output: string, expected: string, compare: Comparing, isA
   ['+.5', '0.5', { floats: {} }, true],
 ];
 
-test('both judges agree on what is alike, however a text falls into pieces', () => {
+test('both judges agree on equal texts, however a text is split into pieces', () => {
   const random = randomFrom(7);
   const letters = [' ', '\n', '\r', '\t', '\v', '\f', 'a', '1', '.', 'e', '-', '\u00a0', '\0', ' ', '\n'];
   const text = () => Array.from({ length: random(9) }, () => letters[random(letters.length)]).join('');
@@ -115,7 +115,7 @@ test.each([
 
 const job = { job_id: 'job', receipt_sha256: 'f'.repeat(64) };
 
-test('the judge gives the words, the points and the groups that the rules give', () => {
+test('the judge gives the verdicts, the points and the groups that the rules demand', () => {
   const random = randomFrom(11);
   const one = <T>(...from: readonly T[]): T => from[random(from.length)] as T;
   const check = (): CheckRecord => ({

@@ -99,7 +99,7 @@ test.each([
   expect([given.program.build?.compiler, given.tests.map(({ run }) => run)]).toEqual([compiler, [null, null]]);
 });
 
-test('where a receipt says what the program took, it is what a test took, with and without a compiler', () => {
+test('the time and memory of a test are those of the program in its receipt, with and without a compiler', () => {
   const programUsage = { cpu_ms: 1, wall_ms: 2, memory_peak_bytes: null, account: 'guest' } as const;
   for (const program of [PYTHON, CPP]) {
     const { given } = drive(two, { program, abilities: NONE, ends: { 'test 1': { programUsage } } });
@@ -107,7 +107,7 @@ test('where a receipt says what the program took, it is what a test took, with a
   }
 });
 
-test('where nothing can be built, the times of a test are not known', () => {
+test('the times of a test are unknown if nothing can be built', () => {
   const { rounds, given } = drive(two, { program: CPP, abilities: NONE });
   expect(rounds).toEqual([['test 1', 'test 2'], ['judge']]);
   expect(given.tests[0]?.run).toMatchObject({ cpu_ms: null, wall_ms: null, memory_peak_bytes: null, account: null });
@@ -119,7 +119,7 @@ describe('the wall limit', () => {
     const { submission } = drive({ ...two, limits: { cpu_seconds: 4 } });
     expect(submission('test 1')?.limits).toEqual({ cpu_seconds: 4, wall_seconds: 14 });
   });
-  test('is met twice before it counts, if there was no processor', () => {
+  test('must be met twice before it counts, if the program got too little processor time', () => {
     const { rounds, given } = drive(two, { ends: { 'test 1': met } });
     expect(rounds).toEqual([['test 1', 'test 2'], ['test 1 again'], ['judge']]);
     expect(given.tests[0]).toMatchObject({
@@ -136,7 +136,7 @@ describe('the wall limit', () => {
 
 describe('a large text', () => {
   const large = 'x'.repeat(2 << 20);
-  test('is compared in a job of its own, by digest', () => {
+  test('is compared in a separate job, by digest', () => {
     const plan: GradingPlan = { tests: [{ name: 'one', expected: text(large), compare: { floats: { absolute: 1 } } }] };
     const kept = { truncated: true, outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
     const check = { exit_code: 42, inputs: [{ path: CHECKED_FILES.expected, sha256: 'f'.repeat(64) }] };
@@ -160,13 +160,13 @@ describe('a large text', () => {
     const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
     expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
   });
-  test('that is no text, and is not kept, stands in the verdict as its checker was given it', () => {
+  test('that is not valid text, and is not kept, is in the verdict as its checker got it', () => {
     const inputs = [{ path: CHECKED_FILES.output, sha256: 'f'.repeat(64) }];
     const ends = { 'test 1': { stdout: '\ufffd' }, 'check 1': { inputs } };
     const { given } = drive({ ...two, checker: PYTHON }, { abilities: NONE, ends });
     expect(given.tests[0]).toMatchObject({ stdout: null, stdout_sha256: 'f'.repeat(64) });
   });
-  test('that is no text is compared by its bytes', () => {
+  test('that is not valid text is compared by its bytes', () => {
     const kept = { stdout: '\ufffd', outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
     expect(drive(two, { ends: { 'test 1': kept } }).rounds[1]).toEqual(['check 1']);
   });
@@ -200,7 +200,7 @@ test('checkers and validators are built once, shared by all programs, and find t
   expect(given.tests[1]).toMatchObject({ run: null, validations: [{ exit_code: 0, codes: 'kattis' }] });
 });
 
-test('a checker of the Kattis format reads the output, and leaves its points in a file', () => {
+test('a checker of the Kattis format reads the output, and writes its points to a file', () => {
   const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
   const score = { path: 'output/score.txt', sha256: 'f'.repeat(64), text: '3\n' };
   const { submission, given } = drive(plan, {
@@ -227,7 +227,7 @@ test.each([
   expect(wonAlone(ran, { build: null })).toEqual({ verdict: 'checker_failed', points: 0 });
 });
 
-test('an interactor is given beside the program, and its end is the word', () => {
+test('an interactor runs beside the program, and its exit decides the verdict', () => {
   const plan: GradingPlan = { ...two, interactor: { ...PYTHON, args: ['hard'] } };
   const peer = ended('interactor', { exit_code: 1 });
   const { rounds, submission, given } = drive(plan, { ends: { 'test 1': { peer } } });
@@ -255,7 +255,7 @@ test.each([
   expect(own.submission('test 1')?.interactor?.limits?.wall_seconds).toBe(5);
 });
 
-test('no program runs whose interactor was not built', () => {
+test('no program runs if its interactor was not built', () => {
   const plan: GradingPlan = { ...two, interactor: { language: 'c', code: 'x' } };
   const failed = { terminal_reason: 'compile_failed', exit_code: null };
   const abilities = { build: true, large_outputs: true };
@@ -271,12 +271,12 @@ describe('groups', () => {
   const tests = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => ({ name, group: name[0], expected: text('1') }));
   const groups = [{ name: 'a', stop: true }, { name: 'b', after: ['a'] }, { name: 'c' }];
   const right = { stdout: '1' };
-  test('stop at the first failure, and skip what depends on them', () => {
+  test('stop at the first failure, and skip groups that depend on them', () => {
     const { rounds, given } = drive({ tests, groups }, { ends: { 'test 1': right, 'test 2': { stdout: '2' } } });
     expect(rounds).toEqual([['test 1', 'test 5'], ['test 2'], ['judge']]);
     expect(given.tests.map(({ run }) => run !== null)).toEqual([true, true, false, false, true]);
   });
-  test('go on with what depends on them once all have passed', () => {
+  test('run groups that depend on them once all tests have passed', () => {
     const ends = { 'test 1': right, 'test 2': right, 'test 3': right };
     const { rounds } = drive({ tests, groups }, { ends });
     expect(rounds).toEqual([['test 1', 'test 5'], ['test 2'], ['test 3'], ['test 4'], ['judge']]);

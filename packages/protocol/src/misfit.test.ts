@@ -93,7 +93,7 @@ describe('the first misfit of a value', () => {
     expect(fits(schema, value)).toBe(expected === null);
   });
 
-  test('names an unknown member beside a missing one only where unknown members are refused', () => {
+  test('names an unknown member beside a missing one only if unknown members are refused', () => {
     const strict = Type.Object({ code: Type.String() }, { additionalProperties: false });
     expect(misfitOf(strict, { cod: 'x' })).toMatchObject({ pointer: '/code', keyword: 'required', unknown: 'cod' });
     expect(misfitOf(strict, {})).not.toHaveProperty('unknown');

@@ -96,7 +96,7 @@ describe('the path rules of a submission (Spec § Job submission)', () => {
 
 describe('a list of paths', () => {
   test.each(COLLIDING)(
-    'refuses %s, naming the later one',
+    'refuses %s, naming the later path',
     { tags: ['Submission-34', 'Submission-35'] },
     (_name, paths, index, reason) => {
       expect(pathsProblem(paths, 'output')).toEqual({ index, problem: expect.stringMatching(reason) as string });

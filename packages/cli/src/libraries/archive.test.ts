@@ -24,7 +24,7 @@ function scratch(): string {
   return directory;
 }
 
-test('tar finds in it what was there', async () => {
+test('tar finds in the archive every file that was packed', async () => {
   const directory = scratch();
   const root = join(directory, 'root');
   mkdirSync(join(root, LONG), { recursive: true });
@@ -47,7 +47,7 @@ test('tar finds in it what was there', async () => {
   ).toEqual(['-rw-r--r--', '-rw-r--r--', '-rwxr-xr-x', '']);
 });
 
-test('the same files at other times are the same archive', async () => {
+test('the same files with other times give the same archive', async () => {
   const archives = [];
   for (const name of ['b', 'a']) {
     const directory = scratch();

@@ -34,7 +34,7 @@ function vm(words: readonly string[], limactl?: string) {
   return { status, stdout, stderr, read };
 }
 
-test('the machine sees one directory of the Mac, which it cannot change, and gives it one port', () => {
+test('the machine can read one directory of the Mac but not change it, and forwards one port to the Mac', () => {
   const { status, stdout } = vm([]);
   expect(status).toBe(0);
   const { images, mounts, portForwards } = parse(stdout) as Template;
@@ -46,7 +46,7 @@ test('the machine sees one directory of the Mac, which it cannot change, and giv
   ]);
 });
 
-test('its scripts are taken by their shells', () => {
+test('the scripts of the machine are valid for their shells', () => {
   const { provision, probes } = parse(vm([]).stdout) as Template;
   for (const { script } of [...provision, ...probes]) {
     const shell = /^#!(\S+)/.exec(script)?.[1] ?? '';
@@ -66,19 +66,19 @@ test('a directory with quotes and colons in its name is one directory', () => {
 const REMEMBER =
   'cd "$(dirname "$0")"; [ "$1" = list ] && { cat made; exit; }; echo "$@" > words; cat > template; exit 3';
 
-test('--start makes the machine from the template, and ends as Lima does', () => {
+test("--start makes the machine from the template, and exits with Lima's code", () => {
   const { status, read } = vm(['--start'], `: > "$(dirname "$0")/made"; ${REMEMBER}`);
   expect(status).toBe(3);
   expect(read('words')).toBe('start --name=vouchbox --tty=false -\n');
   expect(read('template')).toBe(vm([]).stdout);
 });
 
-test('--start starts a machine that was made before as it is', () => {
+test('--start starts an existing machine unchanged', () => {
   const { read } = vm(['--start'], `echo vouchbox > "$(dirname "$0")/made"; ${REMEMBER}`);
   expect(read('words')).toBe('start vouchbox\n');
 });
 
-test('it is said what is missing: Lima, or a checkout', () => {
+test('the command names what is missing: Lima, or a checkout', () => {
   expect(vm(['--start']).stderr).toContain('brew install lima');
   const { status, stderr } = vm(['--checkout', '/usr']);
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('/usr is no checkout of Vouchbox') });

@@ -70,7 +70,7 @@ describe('the default output validator', () => {
     expect(seen(endsOf(DEFAULT_VALIDATOR.code, cases))).toEqual(CASES);
   });
 
-  test('says the same as the comparison that stands for it', () => {
+  test('gives the same answer as the comparison that replaces it', () => {
     const compared = CASES.map(([flags, expected]) => comparisonOf(flagsOf(flags), expected));
     const cases = CASES.map(([, ...texts], at): Judged => [[JSON.stringify(compared[at])], texts[0], texts[1]]);
     const judged = cases.filter((_, at) => compared[at] !== null);
@@ -80,7 +80,7 @@ describe('the default output validator', () => {
     );
   });
 
-  test('is not needed where a comparison says the same', () => {
+  test('is not needed if a comparison gives the same answer', () => {
     expect(comparisonOf([], '1 2\nYes')).toBeNull();
     expect(comparisonOf([], '1 2')).toBe('words');
     expect(comparisonOf(['case_sensitive'], 'a')).toBe('words');
@@ -94,7 +94,10 @@ describe('the default output validator', () => {
     expect(comparisonOf(['float_tolerance', '1', 'space_change_sensitive'], '1')).toBeNull();
   });
 
-  test.each([['float_tolerance'], ['float_tolerance x'], ['float_tolerance -1'], ['other']])('knows no %j', (flags) => {
-    expect(() => comparisonOf(flags.split(' '), '')).toThrow('the default output validator knows no');
-  });
+  test.each([['float_tolerance'], ['float_tolerance x'], ['float_tolerance -1'], ['other']])(
+    'refuses the flags %j',
+    (flags) => {
+      expect(() => comparisonOf(flags.split(' '), '')).toThrow('the default output validator knows no');
+    },
+  );
 });

@@ -5,7 +5,7 @@ import { plain, read } from './package.fixture.ts';
 const scoring = { ...plain, 'problem.yaml': 'type: scoring\n' };
 
 describe('a scoring package', () => {
-  test('of the legacy format counts a group by its smallest test, or adds its tests up', async () => {
+  test('in the legacy format counts a group by its smallest test, or by the sum of its tests', async () => {
     const { groups, tests } = await read({
       ...scoring,
       'data/testdata.yaml': 'grader_flags: ignore_sample\n',
@@ -27,7 +27,7 @@ describe('a scoring package', () => {
     ]);
   });
 
-  test('of the draft shares out what its groups leave open', async () => {
+  test('in the draft format divides points that its groups leave open', async () => {
     const { groups, tests } = await read({
       ...scoring,
       'problem.yaml': 'problem_format_version: 2023-07-draft\ntype: [scoring]\n',
@@ -70,7 +70,7 @@ describe('a scoring package', () => {
     await expect(read({ ...scoring, ...files })).rejects.toThrow(says);
   });
 
-  test('has in a directory what the nearest settings above it say, key by key', async () => {
+  test('inherits each key of a directory from the nearest settings above it', async () => {
     const { groups, tests } = await read({
       ...scoring,
       'data/testdata.yaml': 'on_reject: continue\naccept_score: 7\n',
@@ -168,7 +168,7 @@ describe('a package of format 2025-09 that counts points', () => {
     'data/secret/c/1.ans': '',
   };
 
-  test('has groups that are passed or failed, added up, or count by the smallest', async () => {
+  test('has groups that pass or fail, that add up, or that count by the smallest test', async () => {
     const { groups, tests } = await read(later);
     expect(groups).toEqual([
       { name: 'sample', score: 'minimum', points: 0, stop: false, after: [] },
@@ -185,7 +185,7 @@ describe('a package of format 2025-09 that counts points', () => {
     ]);
   });
 
-  test('without groups shares the points of secret among its tests', async () => {
+  test('without groups divides the points of secret among its tests', async () => {
     const { groups, tests } = await read({
       ...plain,
       'problem.yaml': 'problem_format_version: 2025-09\ntype: scoring\n',
@@ -200,7 +200,7 @@ describe('a package of format 2025-09 that counts points', () => {
     ]);
   });
 
-  test('gives samples room for what its validator may say of them, unless a group waits for them', async () => {
+  test('keeps points of samples in reserve if its validator may give some, unless a group waits for the samples', async () => {
     const validator = { 'output_validator/v.py': '' };
     const sampleOf = async (files: Record<string, string>) =>
       (await read({ ...later, ...validator, ...files })).tests[0];

@@ -7,7 +7,7 @@ import { plain, read, scratch, write } from './package.fixture.ts';
 import { readProblem } from './read-problem.ts';
 
 describe('a package', () => {
-  test('has its tests in their order, with what everybody may see, and is judged by words', async () => {
+  test('has its tests in order, shows their public texts, and is judged by words', async () => {
     const { name, tests, groups, checker, limits, notes } = await read(plain);
     expect([name, groups, checker, limits]).toEqual(['Sums', [], null, {}]);
     expect(tests.map((one) => [one.name, one.stdin, one.expected, one.isSample, one.compare])).toEqual([
@@ -59,7 +59,7 @@ describe('a package', () => {
     ]);
   });
 
-  test('is judged by the default validator where letters may be large or small', async () => {
+  test('is judged by the default validator if case does not matter', async () => {
     const { checker, tests } = await read({ ...plain, 'data/secret/a/1.ans': 'Yes\n' });
     expect([checker?.language, tests[0]?.compare]).toEqual(['python', undefined]);
   });
@@ -75,7 +75,7 @@ describe('a package', () => {
     expect(checker?.code.match(/enum|"a\.h"|<map>|int main/g)).toEqual(['enum', '<map>', 'int main']);
   });
 
-  test('has its input validators, with their flags for each test, and says which cannot be run', async () => {
+  test('has its input validators, with their flags for each test, and names those that cannot run', async () => {
     const { inputValidators, inputFlags, notes } = await read({
       ...plain,
       'data/testdata.yaml': 'input_validator_flags: --n 10\n',
@@ -91,7 +91,7 @@ describe('a package', () => {
     expect(notes).toContainEqual(expect.stringContaining('input_validators/v.ctd is not used'));
   });
 
-  test('of the draft has flags by the nearest settings, and arguments of a test', async () => {
+  test('in the draft format has flags from the nearest settings, and arguments of a test', async () => {
     const { tests } = await read({
       ...plain,
       'problem.yaml': 'problem_format_version: 2023-07-draft\nname: {sv: Summor, en: Sums}\n',
@@ -251,7 +251,7 @@ function archive(kind: string): string {
   return target;
 }
 
-test.each(['flat', 'nested'])('an archive that is %s is read as its directory is', async (kind) => {
+test.each(['flat', 'nested'])('an archive that is %s is read like its directory', async (kind) => {
   const unpacked = await read(plain);
   expect(await readProblem(archive(kind), 'lines')).toEqual(unpacked);
 });
@@ -267,13 +267,13 @@ test.each([
   await expect(readProblem(archive(kind), 'lines')).rejects.toThrow(says);
 });
 
-test('what is no archive is refused', async () => {
+test('a file that is not an archive is refused', async () => {
   writeFileSync(join(scratch, 'text.zip'), 'PK but no more');
   await expect(readProblem(join(scratch, 'text.zip'), 'lines')).rejects.toThrow(/text\.zip cannot be read as a zip/);
   await expect(readProblem(join(scratch, 'none.kpp'), 'lines')).rejects.toThrow(/none\.kpp cannot be read/);
 });
 
-test('a plain folder is compared as it is asked', async () => {
+test('a plain folder is compared as the options ask', async () => {
   const directory = write({ 'one.in': '1', 'one.out': '2', 'one.args': '--x\n' });
   const { tests, name, checker } = await readProblem(directory, 'exact');
   expect([name, checker]).toEqual([null, null]);

@@ -47,7 +47,7 @@ const graded = (text: string): GradedProblem => ({
 
 const tagsOf = (page: string) => page.match(/<[^>]*>/g);
 
-test('no text makes markup: a page of hostile texts has the tags of one with plain texts', () => {
+test('no text becomes markup: a page of hostile texts has the same tags as one with plain texts', () => {
   const page = htmlReport(graded(HOSTILE), HOSTILE);
   expect(tagsOf(page)).toEqual(tagsOf(htmlReport(graded('plain'), 'plain')));
   expect(page).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;');
@@ -60,13 +60,13 @@ test('the page forbids itself everything but its own style, and loads nothing', 
   expect(page).not.toMatch(/<script|<link|<img|src=|url\(|https?:/);
 });
 
-test('it shows points, costs and groups, and of texts those of samples alone', () => {
+test('the page shows points, costs and groups, and only the texts of samples', () => {
   const page = htmlReport(graded('plain'), 'now');
   for (const shown of ['0.33 of 2 points', '12 ms', '1.50 s', '3.0 MiB', '1 of 2']) expect(page).toContain(shown);
   expect(page.match(/<details/g)).toHaveLength(1);
 });
 
-test('a long text is cut, and says by how much', () => {
+test('a long text is cut, and the page says by how much', () => {
   const { tests, ...others } = graded('plain');
   const long = { input: 'x'.repeat(5000), expected: '', output: '', errors: '' };
   const page = htmlReport({ ...others, tests: tests.map((each) => ({ ...each, texts: each.texts && long })) }, 'now');

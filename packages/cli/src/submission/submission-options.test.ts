@@ -41,7 +41,7 @@ describe('a submission', () => {
     expect((await readSubmission(at(name), nothing)).language).toBe(language);
   });
 
-  test('takes a given language over that of the name', async () => {
+  test('takes a given language instead of that of the name', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, language: 'bash' })).language).toBe('bash');
     await expect(readSubmission(at('script'), nothing)).rejects.toThrow('give --language');
   });
@@ -69,13 +69,13 @@ describe('a submission', () => {
     await expect(local).rejects.toThrow('cannot be read');
   });
 
-  test('has its stdin as text or from a file', async () => {
+  test('has stdin from a text or a file', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, stdin: 'a\n' })).stdin).toBe('a\n');
     expect((await readSubmission(at('main.py'), { ...nothing, stdin: '' })).stdin).toBe('');
     expect((await readSubmission(at('main.py'), { ...nothing, stdin: `@${at('script')}` })).stdin).toBe('true');
   });
 
-  test('has limits, outputs, pack and minimum isolation as they were given', async () => {
+  test('has limits, outputs, pack and minimum isolation as given', async () => {
     const submission = await readSubmission(at('main.py'), {
       ...nothing,
       output: ['output/a', 'output/b=c'],
@@ -114,7 +114,7 @@ describe('a submission', () => {
   });
 });
 
-test('an output keeps its own path unless it is sent elsewhere', () => {
+test('an output keeps its own path unless the option sends it elsewhere', () => {
   expect(wantedOutputs(['output/a', 'output/b=../c=d'])).toEqual([
     { path: 'output/a', target: 'output/a' },
     { path: 'output/b', target: '../c=d' },

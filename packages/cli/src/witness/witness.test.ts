@@ -93,7 +93,7 @@ const add = async (body: string | Uint8Array<ArrayBuffer>) => {
   return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
 };
 
-test('a head that grew is signed at the time of the witness, also after it was started again', async () => {
+test('a head that grew is signed at the time of the witness, also after the witness restarts', async () => {
   const first = await add(requestOf(0, 3));
   expect(first).toMatchObject({ status: 200 });
   const note = parseNote(headOf(3) + first.text);
@@ -106,7 +106,7 @@ test('a head that grew is signed at the time of the witness, also after it was s
   expect(await known.text()).toBe(headOf(8) + (await add(requestOf(8, 8))).text);
 });
 
-test('lines that a stranger adds to a head are neither kept nor shown', async () => {
+test('signatures that a stranger adds to a head are neither kept nor shown', async () => {
   expect(await add(requestOf(0, 3))).toMatchObject({ status: 200 });
   const [line = ''] = headOf(3).match(/\u2014 .*\n/) ?? [];
   const junk = Array.from({ length: 62 }, (_, at) => `\u2014 log.example/log/1 ${btoa(`line ${at}`)}\n`);
@@ -123,7 +123,7 @@ describe('a witness answers', () => {
     expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
   });
 
-  test('the size that it knows to a log that was rolled back', async () => {
+  test('a log that was rolled back with the size that it knows', async () => {
     expect(await add(requestOf(0, 5))).toEqual({ status: 409, type: 'text/x.tlog.size', text: '8\n' });
     expect(await add(requestOf(5, 9))).toMatchObject({ status: 409, text: '8\n' });
   });
@@ -144,24 +144,24 @@ describe('a witness answers', () => {
   });
 });
 
-test('two heads at once are signed one after the other', async () => {
+test('two heads that come at once are signed one after the other', async () => {
   const answers = await Promise.all([add(requestOf(0, 4)), add(requestOf(0, 4, { changed: 1 }))]);
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409]);
 });
 
-test('the next tree of a log is another log to its witness, under the same key', async () => {
+test('a witness treats the next tree of a log as another log, under the same key', async () => {
   expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
   expect(await add(requestOf(0, 2, { origin: 'log.example/log/2' }))).toMatchObject({ status: 200 });
 });
 
-test('a log that opens trees without an end does not fill the disk of its witness', async () => {
+test('a log that opens trees without end does not fill the disk of its witness', async () => {
   const ofTree = (tree: number) => add(requestOf(0, 1, { origin: `log.example/log/${tree}` }));
   for (let tree = 1; tree <= 100; tree++) expect((await ofTree(tree)).status).toBe(200);
   expect(await ofTree(999_999_999)).toMatchObject({ status: 403, text: 'the log opened 100 trees already\n' });
   expect(await add(requestOf(1, 3, { origin: 'log.example/log/7' }))).toMatchObject({ status: 200 });
 });
 
-test('the state is of one process, and one that was changed is refused', async () => {
+test('the state belongs to one process, and a changed state is refused', async () => {
   expect(() => WitnessState.open(join(scratch, 'state'), 'witness.example')).toThrow('another witness uses');
   await add(requestOf(0, 8));
   await close();

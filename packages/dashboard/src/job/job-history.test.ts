@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 describe('the history of a job', () => {
-  test('asks no further when the service says that the history is over, even without an event that says so', async () => {
+  test('stops asking when the service says that the history is over, even without a final event', async () => {
     const stop = new AbortController();
     const follow = vi.fn<ServiceClient['follow']>(async function* () {
       if (follow.mock.calls.length > 1) return stop.abort();

@@ -23,7 +23,7 @@ function read(text: string): LogProof {
 
 const proof = (index: number, cosignatures: readonly string[] = []) => read(log.proof(index, { cosignatures }));
 
-test('a proof shows where a statement stands, and which witnesses saw the head', async () => {
+test('a proof shows the place of a statement, and which witnesses saw the head', async () => {
   for (let index = 1; index < log.size; index++) {
     expect(await verifyLogProof(proof(index), leafHash(body(index)), keys)).toMatchObject({
       kind: 'logged',
@@ -37,7 +37,7 @@ test('a proof shows where a statement stands, and which witnesses saw the head',
   expect(await verifyLogProof(proof(5, [stranger]), leafHash(body(5)), keys)).toMatchObject({ witnessed: [] });
 });
 
-test('a key that is pinned twice is one witness, and the key of the log is none', async () => {
+test('a key that is pinned twice counts as one witness, and the key of the log counts as none', async () => {
   const renamed = noteKey('other.example', 'cosignature', witness.noteKey.key.raw);
   const own = noteKey('own.example', 'cosignature', log.key.noteKey.key.raw);
   if (renamed.kind === 'refused' || own.kind === 'refused') throw new Error('a key is refused');
@@ -99,7 +99,7 @@ describe('a proof fails', () => {
   });
 });
 
-describe('a file is no proof that', () => {
+describe('a file is not a proof if it', () => {
   const text = log.proof(3);
   test.each([
     ['has another first line', text.replace('@v1', '@v2')],
@@ -124,7 +124,7 @@ describe('a file is no proof that', () => {
   });
 });
 
-test('what is written is read again, word for word', () => {
+test('a proof that was written is read again, word for word', () => {
   const text = log.proof(7, { cosignatures: [cosignature] });
   const { index, hashes, rekorHead } = read(text);
   expect(

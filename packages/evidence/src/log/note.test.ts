@@ -28,7 +28,7 @@ function keyOf(text: string) {
   return result.key;
 }
 
-test('a note that Go’s package publishes is signed by the key that it publishes', async () => {
+test('a note that Go’s package publishes verifies with the key that it publishes', async () => {
   const key = keyOf(PUBLISHED.key);
   expect(noteKeyText(key)).toBe(PUBLISHED.key);
   const note = read(PUBLISHED.note);
@@ -37,7 +37,7 @@ test('a note that Go’s package publishes is signed by the key that it publishe
   expect(await noteSignedBy({ ...note, text: note.text.replace('you', 'yov') }, key)).toBe('wrong');
 });
 
-describe('a key is refused that', () => {
+describe('a key is refused if it', () => {
   test.each([
     ['has no hint', 'PeterNeumann+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'],
     ['has the hint of another name', PUBLISHED.key.replace('Peter', 'Piter')],
@@ -51,7 +51,7 @@ describe('a key is refused that', () => {
   });
 });
 
-describe('a note is refused that', () => {
+describe('a note is refused if it', () => {
   test.each([
     ['has no signatures', TEXT],
     ['has no text', testSignature(log, TEXT)],
@@ -69,7 +69,7 @@ describe('a note is refused that', () => {
   });
 });
 
-test('a line of an unknown key says nothing, and one that names a known key and is wrong spoils the note', async () => {
+test('a line with an unknown key proves nothing, and a wrong line with a known key invalidates the note', async () => {
   const stranger = testSignature(testNoteKey('log.example/log/1', 'note'), TEXT);
   expect(await noteSignedBy(read(`${good}${stranger}`), log.noteKey)).toBe('signed');
   expect(await noteSignedBy(read(`${TEXT}\n${stranger}`), log.noteKey)).toBe('unsigned');
@@ -77,7 +77,7 @@ test('a line of an unknown key says nothing, and one that names a known key and 
   expect(await noteSignedBy(read(`${good}${wrong}`), log.noteKey)).toBe('wrong');
 });
 
-test('a cosignature tells when its witness saw the checkpoint, and signs that time', async () => {
+test('a cosignature states when its witness saw the checkpoint, and covers that time', async () => {
   const line = testCosignature(witness, TEXT, 1_800_000_000);
   expect(await cosignedAt(read(`${good}${line}`), witness.noteKey)).toBe(1_800_000_000);
   expect(await cosignedAt(read(good), witness.noteKey)).toBe('unsigned');

@@ -81,7 +81,7 @@ describe(`of every tree up to ${LARGEST} leaves`, () => {
   });
 });
 
-describe('a spoilt proof is refused:', () => {
+describe('a changed proof is refused:', () => {
   const size = 11;
   const cases = Array.from({ length: size }, (_, index) => ({ index, proof: proofOf(inclusionRanges(index, size)) }));
   const flipped = (hash: Hash) => Uint8Array.from(hash, (byte, at) => (at === 7 ? byte ^ 1 : byte));
@@ -131,7 +131,7 @@ describe('a spoilt proof is refused:', () => {
   });
 });
 
-test('positions above 2^32 have the nodes that the arithmetic of large numbers gives', () => {
+test('positions above 2^32 have the same nodes as with big integers', () => {
   const start = 2 ** 40;
   expect(nodesOf({ start, end: start + 5 })).toEqual([
     { level: 2, index: 2 ** 38 },

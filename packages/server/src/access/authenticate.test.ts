@@ -71,7 +71,7 @@ test('one key cannot belong to two tenants', () => {
 });
 
 test.each(['bearer sesame=', 'BEARER sesame=', 'Bearer   sesame='])(
-  'the header %j has its token: neither the case of the scheme nor the number of spaces matters',
+  'the header %j has its token, whatever the case of the scheme and the number of spaces',
   async (header) => {
     expect(await access.authenticate(header)).toMatchObject({ tenant: 'acme' });
   },

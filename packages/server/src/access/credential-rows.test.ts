@@ -64,7 +64,7 @@ test('a credential reads as revoked as soon as it is revoked, and its listeners 
   expect(heard).toEqual([REVOKED]);
 });
 
-test('a row that changed while it was read is not remembered', async () => {
+test('a row that changed while it was read is not cached', async () => {
   const { rows, hold } = storedRows();
   const release = hold();
   const before = rows.credential('one');

@@ -31,7 +31,7 @@ function issued(changes: Partial<CredentialRow> = {}) {
   return { key, row, keys, asked };
 }
 
-test('a key gives what its row says', { tags: ['Authentication-2'] }, async () => {
+test('a key gives the caller of its row', { tags: ['Authentication-2'] }, async () => {
   const { key, row, keys } = issued({ expires_at: '2026-06-01T00:00:00.001Z' });
   expect(await keys.resolve(key)).toEqual({
     tenant: 'acme',
@@ -68,7 +68,7 @@ test.each([{ revoked_at: '2026-05-01T00:00:00.000Z' }, { expires_at: '2026-06-01
 );
 
 test.each(['', 'svc_', 'svc_a_b', 'svc_../../x_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'a.b.c'])(
-  'a token that does not look like a key is left to other kinds, and the store is not asked: %j',
+  'a token that does not look like a key is left to other kinds of credentials, and the store is not asked: %j',
   async (token) => {
     const { keys, asked } = issued();
     expect(await keys.resolve(token)).toBeNull();

@@ -126,7 +126,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(await jwt.resolve(early)).toMatchObject({ tenant: 'acme' });
   });
 
-  test('a new key is found by one forced read, and unknown key ids force no more than one in 30 seconds', async () => {
+  test('a new key is found by one forced read, and unknown key ids force at most one read in 30 seconds', async () => {
     let time = 0;
     const [first, second] = await Promise.all([signer('first'), signer('second')]);
     const { source, keys } = await keySetOf('rotated.json', { keys: [first.jwk] }, () => time);

@@ -58,7 +58,7 @@ async function made(links: Links, caller: Caller, job_id: string, wish = HOUR) {
   return { link, id, secret, open: () => links.open(id, secret) };
 }
 
-test('a link opens its job with the authority of whoever made it, and the store has no secret', {
+test('a link opens its job with the rights of the credential that made it, and the store has no secret', {
   tags: ['Links-2'],
 }, async () => {
   const { links, alice } = await process();
@@ -89,7 +89,7 @@ test('neither the secret of another link, nor its digest, nor anything else open
   expect(await one.open()).not.toBeNull();
 });
 
-test('a link ends by its time', { tags: ['Links-7'] }, async () => {
+test('a link ends at its time', { tags: ['Links-7'] }, async () => {
   const { links, alice, pass } = await process();
   const job_id = await jobOf('alice');
   const { open } = await made(links, alice, job_id);
@@ -99,7 +99,7 @@ test('a link ends by its time', { tags: ['Links-7'] }, async () => {
   expect([await open(), await links.list(alice, job_id)]).toEqual([null, []]);
 });
 
-test('a link ends when it is revoked, which none but its tenant does', { tags: ['Links-3', 'Links-7'] }, async () => {
+test('a link ends when it is revoked, which only its tenant can do', { tags: ['Links-3', 'Links-7'] }, async () => {
   const { links, alice } = await process();
   const job_id = await jobOf('alice');
   const { id, open } = await made(links, alice, job_id);
@@ -110,7 +110,7 @@ test('a link ends when it is revoked, which none but its tenant does', { tags: [
   expect([await open(), await links.revoke(alice, job_id, id)]).toEqual([null, false]);
 });
 
-test('a link ends with its key: revoked, rotated or expired', { tags: ['Links-7'] }, async () => {
+test('a link ends with its key, when that is revoked, rotated or expired', { tags: ['Links-7'] }, async () => {
   const { links, alice, rows, row, at, pass } = await process();
   const job_id = await jobOf('alice');
   const { open } = await made(links, alice, job_id);
@@ -126,7 +126,7 @@ test('a link ends with its key: revoked, rotated or expired', { tags: ['Links-7'
   expect([await second.open(), await links.list(alice, job_id)]).toEqual([null, []]);
 });
 
-test('a link ends with a key that a node of an earlier version revoked, which knows no links', {
+test('a link ends with a key that was revoked at a node of an earlier version, which knows no links', {
   tags: ['Links-7'],
 }, async () => {
   const { links, alice, at } = await process();
@@ -137,7 +137,7 @@ test('a link ends with a key that a node of an earlier version revoked, which kn
   expect([await open(), expiring.link.expires_at]).toEqual([null, at(1000)]);
 });
 
-test('a link of an operator’s key lasts over a restart, and ends when the operator takes the key away', {
+test('a link of an operator’s key survives a restart, and ends when the operator removes the key', {
   tags: ['Links-7'],
 }, async () => {
   const { links, callerOf } = await process();
@@ -148,7 +148,7 @@ test('a link of an operator’s key lasts over a restart, and ends when the oper
   expect(await (await process('another')).links.open(id, secret)).toBeNull();
 });
 
-test('a link goes with its job', { tags: ['Links-7'] }, async () => {
+test('a link is removed with its job', { tags: ['Links-7'] }, async () => {
   const { store } = testStore;
   const { links, alice } = await process();
   const key = { tenant: 'acme', job_id: await jobOf('alice') };
@@ -159,7 +159,7 @@ test('a link goes with its job', { tags: ['Links-7'] }, async () => {
   expect([await open(), await store.link(id), await links.list(alice, key.job_id)]).toEqual([null, null, null]);
 });
 
-test('only the principal that submitted a job makes a link to it, and nobody of a job whose principal is unknown', {
+test('only the principal that submitted a job makes a link to it, and nobody can if that principal is unknown', {
   tags: ['Links-8'],
 }, async () => {
   const { links, alice } = await process();
@@ -170,7 +170,7 @@ test('only the principal that submitted a job makes a link to it, and nobody of 
   expect(await links.list({ ...alice, tenant: 'other' }, job_id)).toBeNull();
 });
 
-test('a job and a tenant have a bounded number of links, and those that ended do not count', {
+test('a job and a tenant have a bounded number of links, and ended links do not count', {
   tags: ['Links-8'],
 }, async () => {
   const { links, alice, pass } = await process();

@@ -59,13 +59,13 @@ test('a ticket is 256 random bits that live 30 seconds, and the store has neithe
   expect(stored).not.toContain('sesame');
 });
 
-test('a ticket gives its caller once', { tags: ['Authentication-6'] }, async () => {
+test('a ticket gives its caller only once', { tags: ['Authentication-6'] }, async () => {
   const { tickets, ticket, caller } = await minted();
   expect(await tickets.redeem(ticket, job)).toEqual(caller);
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
 });
 
-test('fifty uses of a ticket at once: exactly one succeeds', async () => {
+test('of fifty concurrent uses of a ticket exactly one succeeds', async () => {
   const { tickets, ticket } = await minted();
   const redeemed = await Promise.all(Array.from({ length: 50 }, () => tickets.redeem(ticket, job)));
   expect(redeemed.filter((caller) => 'tenant' in caller)).toHaveLength(1);
@@ -154,7 +154,7 @@ describe('a ticket ends with the credential that minted it', () => {
 });
 
 describe('a ticket that a legacy key minted in an earlier process', () => {
-  test('is valid for the same key, wherever that is in the list now', async () => {
+  test('is valid for the same key, even if that key now has another place in the list', async () => {
     const [{ ticket }, { ticket: second }] = [await minted(), await minted()];
     expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject({ credential_id: 'legacy_1' });
     const keys = [

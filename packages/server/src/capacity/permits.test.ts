@@ -7,7 +7,7 @@ const bounds = (bound: PermitBound) =>
 
 const stay = () => {};
 
-test('kinds are counted separately', () => {
+test('different kinds of permits are counted separately', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
   for (const kind of PERMIT_KINDS) permits.take(kind, 'a', stay);
   expect(PERMIT_KINDS.map((kind) => permits.held(kind))).toEqual([1, 1, 1, 1]);
@@ -99,7 +99,7 @@ describe('while all permits are held', () => {
     expect(held.gaveWay).toEqual([]);
   });
 
-  test('a permit that gave way returns nothing a second time', () => {
+  test('a revoked permit returns nothing a second time', () => {
     const held = crowd({ total: 2, perTenant: 2 });
     const first = held.take('a');
     held.take('a');

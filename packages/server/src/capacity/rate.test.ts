@@ -42,7 +42,7 @@ test('tenants have their own buckets', () => {
   ]);
 });
 
-test('an answer says what is left and when the bucket is full again', () => {
+test('an answer states how many requests are left and when the bucket is full again', () => {
   const { rate } = budget({ perSecond: 1, burst: 3 });
   expect(rate.spend('a')).toEqual({ allowed: true, limit: 3, remaining: 2, resetSeconds: 1, retryAfterSeconds: 0 });
 });
@@ -57,7 +57,7 @@ test('a tenant whose full bucket was dropped loses and gains nothing', () => {
   expect(rate.spend('kept').remaining).toBe(2);
 });
 
-test('no sequence of requests is ever allowed more than the burst and what has been refilled', () => {
+test('no sequence of requests is ever allowed more than the burst plus the refilled tokens', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(200), { maxLength: 200 }), (gaps) => {
       const { rate, pass } = budget();

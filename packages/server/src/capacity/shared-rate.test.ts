@@ -60,7 +60,7 @@ test('a tenant that spent its burst at two nodes at once waits until it has earn
   expect(both[0]?.spend('acme').allowed).toBe(true);
 });
 
-test('what is charged at one node is charged at the others, and to no other budget', {
+test('a charge at one node is charged at the others, and to no other budget', {
   tags: ['Blobs-11'],
 }, async () => {
   const { budgets } = nodes(3);
@@ -73,7 +73,7 @@ test('what is charged at one node is charged at the others, and to no other budg
   expect(spent.map((budget) => budget.spend('acme').remaining)).toEqual([3, 3, 3]);
 });
 
-test('a tenant that asks all nodes makes each tell and hear a few messages, however many nodes there are', async () => {
+test('a tenant that asks all nodes causes few messages at each, however many nodes there are', async () => {
   const { budgets, told } = nodes(100);
   for (const budget of budgets()) budget.spend('acme');
   await allTold();

@@ -17,7 +17,7 @@ function rig() {
   return { provider, health, pass: (milliseconds: number) => (time += milliseconds) };
 }
 
-test('the result of the preflight stands until the service fails to make a cell', async () => {
+test('the result of the preflight is reported until the service fails to make a cell', async () => {
   const { provider, health } = rig();
   expect(health.isReady()).toBe(true);
   await (await health.prepare(request))[Symbol.asyncDispose]();
@@ -26,7 +26,7 @@ test('the result of the preflight stands until the service fails to make a cell'
   await expect.poll(() => health.isReady()).toBe(false);
 });
 
-test('one failed cell does not mean a broken host: a trial cell is made, and removed again', async () => {
+test('one failed cell does not mean a broken host: a trial cell is made and removed', async () => {
   const { provider, health } = rig();
   let calls = 0;
   provider.script = () => (++calls === 1 ? broken() : readyPosture);
@@ -99,7 +99,7 @@ test('a language whose cells alone fail is reported until one of its cells start
   await expect.poll(() => health.isWhole()).toBe(true);
 });
 
-test('one language whose cells fail stops no other language', async () => {
+test('a language whose cells fail stops no other language', async () => {
   const { provider, health } = rig();
   provider.failing.add('python');
   await expect(health.prepare({ language: 'python', runtime: null })).rejects.toBeInstanceOf(BootstrapError);

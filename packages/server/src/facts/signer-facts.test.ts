@@ -36,7 +36,7 @@ test.each([
   });
 });
 
-test('a service that does not sign shows no error, and how many jobs wait', () => {
+test('a service that does not sign shows no error, and the number of jobs that wait', () => {
   expect(signerStatus(null, { outbox: 7, outbox_error: late })).toEqual({
     enabled: false,
     outbox_depth: 7,
@@ -45,7 +45,7 @@ test('a service that does not sign shows no error, and how many jobs wait', () =
   });
 });
 
-test('the status tells how far the log has come, and what prevents that it goes on', () => {
+test('the status states the progress of the log, and the error that stops it', () => {
   const counts = { host: 'log.example', tree: 2, size: 9, signed_size: 7, waiting: 3 };
   expect(logStatus(signing(early), 'log.example', counts)).toEqual({
     origin: 'log.example/log/2',

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { giveBack } from './give-back.ts';
 
-test('large bytes are freed at once when they are given back', () => {
+test('large buffers are freed at once when they are given back', () => {
   const bytes = new Uint8Array(100_000);
   giveBack(bytes);
   expect(bytes.length).toBe(0);
 });
 
-test('few bytes are left alone, because Node keeps others in the same memory', () => {
+test('small buffers are left alone, because Node keeps others in the same memory', () => {
   const bytes = Buffer.from('a few');
   const others = Buffer.from('others');
   giveBack(bytes);

@@ -18,7 +18,7 @@ test('an object is written as JSON.stringify writes it, whichever members are gi
   fc.assert(property, { seed, numRuns: 1000 });
 });
 
-test('members are added after those of a text', () => {
+test('members are added after the members of a given text', () => {
   const base = jsonText<{ a: number }>({ a: 1 });
   expect(withMembers<{ a: number; b: string }, { a: number }>(base, { b: '"' })).toBe('{"a":1,"b":"\\""}');
 });

@@ -39,7 +39,7 @@ test('every import of a service finds the file that Node finds', async () => {
   expect(near.found).toEqual(usual.found);
 });
 
-test('a start does not load the client of fetch', async () => {
+test("a start does not load Node's fetch client", async () => {
   const { builtins } = await load('near');
   expect(builtins.filter((name) => name.endsWith('/undici'))).toEqual([]);
 });

@@ -176,7 +176,7 @@ describe('bounds, checked before anything is built', { tags: ['Submission-11'] }
   });
 });
 
-test('a string longer than one step of the scan is read whole, also where a step ends within an escape', async () => {
+test('a string longer than one step of the scan is read whole, even if a step ends within an escape', async () => {
   const seam = 1024 * 1024;
   for (const offset of [-14, -13, -12, -7, -6, -2, -1, 0, 1]) {
     const text = 'a'.repeat(seam + offset);
@@ -209,7 +209,7 @@ const STRICTER = new Map([
   ['y_object_duplicated_key_and_value.json', 'names a member twice'],
 ]);
 
-describe.skipIf(files.length === 0)('JSONTestSuite (skipped where its files are not beside the project)', () => {
+describe.skipIf(files.length === 0)('JSONTestSuite (skipped if its files are not beside the project)', () => {
   const bytesOf = (name: string) => readFileSync(new URL(encodeURIComponent(name), suite));
   const accepted = files.filter((name) => name.startsWith('y_') && !STRICTER.has(name));
 

@@ -314,7 +314,7 @@ test("the global metrics refuse a tenant's credential, even if it equals their o
 });
 
 describe('the front page', () => {
-  test('says to anyone what the service is and where its contract is', async () => {
+  test('tells anyone what the service is and where its contract is', async () => {
     const response = await request('/');
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     const page = (await response.json()) as { name: string; contract: string };
@@ -322,7 +322,7 @@ describe('the front page', () => {
     expect((await request(page.contract)).status).toBe(200);
   });
 
-  test('answers HEAD, and refuses other methods with those it takes', async () => {
+  test('answers HEAD, and refuses other methods with a list of the allowed ones', async () => {
     expect((await request('/', { method: 'HEAD' })).status).toBe(200);
     const refused = await request('/', { method: 'POST', body: 'x' });
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
@@ -360,7 +360,7 @@ test('every answer forbids caching and sniffing', async () => {
   }
 });
 
-test('an unexpected error is answered internal, and its cause is in the log alone', {
+test('an unexpected error is answered internal, and only the log has its cause', {
   tags: ['Errors-22', 'RST-09'],
 }, async () => {
   await using broken = await openServer({
@@ -426,7 +426,7 @@ describe('metrics', () => {
     return [response.status, await response.text()] as const;
   };
 
-  test('the metrics of the whole service are shown for the metrics token alone, which opens nothing else', async () => {
+  test('the metrics of the whole service are shown only with the metrics token, which gives access to nothing else', async () => {
     await using metered = await openServer({ metricsToken: 'metrics-token', metrics });
     expect(await ask(metered, '/metrics', 'metrics-token')).toEqual([200, 'all']);
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(401);
@@ -434,7 +434,7 @@ describe('metrics', () => {
     expect((await fetch(`${metered.url}/metrics`)).headers.get('www-authenticate')).toBe('Bearer realm="svc"');
   });
 
-  test('the metrics of a tenant are shown to the tenant, in the format it asks for', async () => {
+  test('the metrics of a tenant are shown to the tenant, in the format that it requests', async () => {
     await using metered = await openServer({ metrics });
     expect(await ask(metered, '/v1/metrics', 'key-of-acme')).toEqual([200, 'acme text/plain']);
   });
@@ -444,7 +444,7 @@ describe('metrics', () => {
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(404);
   });
 
-  test('count every answer under labels that clients cannot multiply', async () => {
+  test('the metrics count every answer under labels that clients cannot multiply', async () => {
     await using metered = await openServer({ observer });
     answers.length = 0;
     for (const path of [`/v1/jobs/${JOB}`, '/nowhere/at/all', '/%ZZ']) await ask(metered, path, 'key-of-acme');

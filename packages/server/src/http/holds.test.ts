@@ -45,7 +45,7 @@ describe.each<[PermitKind, string]>([
     return refusalIn(await raw.send(bytes).answer());
   };
 
-  test('a tenant holds permits up to its bound, the next is refused with 429, and a returned one makes room', {
+  test('a tenant holds permits up to its bound, the next is refused with 429, and a returned permit makes room', {
     tags: ['E-14'],
   }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
@@ -100,7 +100,7 @@ describe.each<[PermitKind, string]>([
   });
 });
 
-test('a submission whose wait gives way is answered without a result, and its job is stored', {
+test('a submission whose wait is ended for another tenant is answered without a result, and its job is stored', {
   tags: ['Errors-18a'],
 }, async () => {
   await using server = await openServer({ jobs: HOLDING, permits: { wait: { total: 2, perTenant: 2 } } });
@@ -117,7 +117,7 @@ test('a submission whose wait gives way is answered without a result, and its jo
   expect([status, Object.keys(JSON.parse(body) as object)]).toEqual([201, expect.not.arrayContaining(['result'])]);
 });
 
-test('an upload beyond the budget of bytes is refused before its body is asked for', {
+test('an upload beyond the budget of bytes is refused before its body is requested', {
   tags: ['Blobs-11'],
 }, async () => {
   const checkBudget = () => {
@@ -130,7 +130,7 @@ test('an upload beyond the budget of bytes is refused before its body is asked f
   expect(raw.text).not.toContain('100 Continue');
 });
 
-describe('a body of less than the least rate', () => {
+describe('a body that is slower than the minimum rate', () => {
   const bounds = { bodyUnhurriedMilliseconds: 200, bodyBytesPerSecond: 100 };
   const slow = async (port: number) => (await RawSocket.open(port)).send(BODY);
 
@@ -172,7 +172,7 @@ describe('a result after a wait', () => {
   const ask = (url: string) => fetch(`${url}/v1/jobs/${JOB}/result?wait_seconds=1`, { headers: bearer() });
   const none = { response: { total: 0, perTenant: 10 } };
 
-  test('holds a response permit in place of the wait permit while it is sent, if it is large', async () => {
+  test('holds a response permit instead of the wait permit while it is sent, if it is large', async () => {
     await using server = await openServer({ jobs: waited(16 * 1024 * 1024) });
     using raw = await RawSocket.open(server.port);
     raw.socket.pause();
@@ -344,7 +344,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect((await raw.send(POST, BODY_OF_JOB).answer()).status).toBe(401);
   });
 
-  test('an idle connection is closed, and one of another credential is not', async () => {
+  test('an idle connection is closed, and a connection of another credential is not', async () => {
     const { server, end } = await openServerWithEnd();
     await using _server = server;
     using mine = await RawSocket.open(server.port);
@@ -379,7 +379,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
 
   const watched = { log: pino({ level: 'silent' }), checkMilliseconds: 60_000, isIdle: () => true };
 
-  test('everything that the credential holds ends once, and what another credential holds goes on', async () => {
+  test('everything that the credential holds ends once, and holdings of another credential continue', async () => {
     const asked: string[] = [];
     const stands = async ({ credential_id }: Caller) => {
       asked.push(credential_id);

@@ -21,7 +21,7 @@ const LIST = `GET /v1/jobs HTTP/1.1\r\n${HOST}${KEY}\r\n`;
 const HEALTH = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`;
 const CONTRACT = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`;
 
-test('twenty requests sent at once: eight are under way, and all are answered in their order', async () => {
+test('of twenty requests sent at once eight are in progress, and all are answered in their order', async () => {
   const waiting: ((text: JsonText<JobList>) => void)[] = [];
   const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(resolve));
   await using server = await openServer({ jobs: { list } });
@@ -125,7 +125,7 @@ test('a client that reads nothing has few answers waiting, and its further reque
   expect(begun).toBeLessThan(2000);
 });
 
-test('requests get their own answers, however their bytes are cut into pieces', async () => {
+test('requests get their own answers, however their bytes are split', async () => {
   await using server = await openServer();
   const json = (text: string) => JSON.stringify({ language: 'bash', code: text });
   const post = (framing: string, body: string) =>

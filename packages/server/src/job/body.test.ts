@@ -17,7 +17,7 @@ test('a long object is written in the order of its members, and read piece by pi
   expect(body.text).toBeNull();
 });
 
-test('an object without long parts is one text', () => {
+test('an object without long members is one text', () => {
   const body = bodyOf(longObject<{ a: string; b: string[] }>({ a: new LongJson('"', 'x', '"'), b: longArray([]) }));
   expect(body.text).toBe('{"a":"x","b":[]}');
 });

@@ -105,7 +105,7 @@ test('a request to cancel a running job reaches its followers at once, and ends 
   expect((await afterTheWait).finished_at).not.toBeNull();
 });
 
-test('whoever moves artifacts hears of the end of a job with a movable one, and of no other end', async () => {
+test('the mover of artifacts is told of the end of a job with a movable artifact, and of no other end', async () => {
   for (const [bytes, expected] of [
     [movedBytesMin, true],
     [movedBytesMin - 1, false],

@@ -27,7 +27,7 @@ describe.skipIf(!hasObjectServer())('a real S3-compatible server', () => {
     await expect(objects.remove('a/sha256/1')).resolves.toBeUndefined();
   });
 
-  test('an object that is longer than what was put is not read', async () => {
+  test('an object that is longer than its recorded size is not read', async () => {
     await objects.put('long', CONTENT);
     await expect(objects.get('long', CONTENT.length - 1)).rejects.toMatchObject({ code: 'damaged' });
   });
@@ -49,7 +49,7 @@ describe.skipIf(!hasObjectServer())('a real S3-compatible server', () => {
     expect(JSON.stringify([error.message, error.stack])).not.toContain('not the secret');
   });
 
-  test('a server that is gone is unreachable, and has what it stored once it is back', async () => {
+  test('a server that is down is unreachable, and has its stored objects once it is back', async () => {
     await objects.put('kept', CONTENT);
     await server.refuse();
     await expect(objects.get('kept', CONTENT.length)).rejects.toMatchObject({

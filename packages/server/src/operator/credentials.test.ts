@@ -107,7 +107,7 @@ describe('a key that is created', () => {
   });
 });
 
-test('the list is of one tenant if one is named', async () => {
+test('the list can be limited to one tenant', async () => {
   const { credentials } = issuer();
   const mine = await credentials.create({ ...plain, tenant: 'lister' });
   await credentials.create({ ...plain, tenant: 'other' });

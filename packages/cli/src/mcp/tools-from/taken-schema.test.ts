@@ -35,14 +35,14 @@ test.each<[string, unknown]>([
   expect(takenSchema(schema)).toBeUndefined();
 });
 
-test('what is deeper than a service takes is checked as far as it may be', () => {
+test('a schema deeper than a service accepts is checked to the accepted depth', () => {
   expect(takenSchema({ ...(deep(40) as object), required: ['a'] })).toEqual({
     ...(deep(8, true) as object),
     required: ['a'],
   });
 });
 
-test('whatever the schema, a service takes what is left', () => {
+test('a service accepts the shortened form of every schema', () => {
   const words = fc.constantFrom(
     'type',
     'properties',

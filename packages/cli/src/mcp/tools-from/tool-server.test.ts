@@ -16,7 +16,7 @@ afterAll(() => opened.disposeAsync());
 const serverOf = (source: string, millisecondsMax = 30_000) =>
   opened.use(new ToolServer(source, { version: '1.0.0', millisecondsMax }));
 
-test('a tool answers with structured content, else with text, else with what it has', async () => {
+test('a tool answers with structured content, or else with text, or else with its other content', async () => {
   const server = serverOf(program);
   expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
   expect(await server.call('notes.read', {}, never)).toBe('one\ntwo');
@@ -37,7 +37,7 @@ test('arguments without names are refused before the server is asked', async () 
     await expect(serverOf('false').call('search', given, never)).rejects.toThrow('must have names');
 });
 
-test('a server that ends is an error of the calls that are open, and is started again for the next', async () => {
+test('if a server exits, open calls get an error, and the next call starts it again', async () => {
   const server = serverOf(program);
   const ended = await Promise.allSettled([server.call('hang', {}, never), server.call('die', {}, never)]);
   const reason = new Error('the server of this tool gave no answer: Connection closed');
@@ -45,14 +45,14 @@ test('a server that ends is an error of the calls that are open, and is started 
   expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
 });
 
-test('a call that nobody waits for any more ends', async () => {
+test('a call ends when nobody waits for it any more', async () => {
   const over = new AbortController();
   const open = serverOf(program).call('hang', {}, over.signal);
   over.abort(new Error('the run is over'));
   await expect(open).rejects.toThrow('the run is over');
 });
 
-test('a server gets the variables of whoever started it, and no key of a service', async () => {
+test('a server gets the variables of the user who started it, and no key of a service', async () => {
   process.env['SERVICE_KEY'] = 'secret-key';
   process.env['PAGES_TOKEN'] = 'of the tool';
   try {
@@ -66,7 +66,7 @@ test('a server gets the variables of whoever started it, and no key of a service
 });
 
 test.each(['sleep 1000', 'setsid sleep 1000'])(
-  'a server may be any command of a shell, and ends with whatever it has started: %s',
+  'a server may be any shell command, and every process that it started ends with it: %s',
   async (command) => {
     const server = serverOf(`${command} & BACKGROUND=$! ${program}`);
     const { BACKGROUND: pid } = JSON.parse(
@@ -95,7 +95,7 @@ test.each([
   await expect(serverOf(source, 1000).tools(never)).rejects.toThrow(why);
 });
 
-test('over HTTP a server answers too, is held to a time and to a size, and may be started anew', async () => {
+test('a server over HTTP answers too, is bounded in time and size, and may restart', async () => {
   const serve = toNodeHandler(createMcpHandler(() => toolServer()));
   const http = createServer((request, response) => void serve(request as Parameters<typeof serve>[0], response));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

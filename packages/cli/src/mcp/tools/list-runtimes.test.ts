@@ -16,7 +16,7 @@ const pack = (...libraries: readonly (readonly [name: string, version: string | 
     })),
   });
 
-test('a library is named as it is imported; the names that import it are added if its own is none of them', () => {
+test('a library is named as it is imported; if no import has its own name, the names that import it are added', () => {
   expect(
     pack(
       ['numpy', '1.24.2', ['numpy']],

@@ -15,7 +15,7 @@ const pack = (name: string, libraryNames: readonly string[]) => ({
   })),
 });
 
-test('the libraries of each pack stand in the description, and nothing is added without packs', () => {
+test('the description lists the libraries of each pack, and adds nothing without packs', () => {
   const plain = runCodeDescription([]);
   const described = runCodeDescription([pack('data', ['numpy']), pack('web', ['flask'])]);
   expect(described).toBe(`${plain}\nlibraries of data: numpy 1\nlibraries of web: flask 1`);

@@ -36,6 +36,6 @@ const REFUSED = [
   (handlers: Handlers<'getHealth'>): Handlers => handlers,
 ];
 
-test('a handler that goes beyond its operation does not compile', () => {
+test('a handler that exceeds its operation does not compile', () => {
   expect(REFUSED.every((refused) => typeof refused === 'function')).toBe(true);
 });

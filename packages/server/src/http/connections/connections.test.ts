@@ -139,7 +139,7 @@ test('a connection ends with its lifetime, whatever its activity', { tags: ['Lim
   expect(at(connectionMilliseconds)).toBe(true);
 });
 
-test('whoever waits for the end of a connection is called once, with the reason, a moment before the end', () => {
+test('everyone who waits for the end of a connection is called once, with the reason, a moment before the end', () => {
   const { at, connections, raw } = watched();
   const told: string[] = [];
   connections.onEnding(raw, (why) => told.push(why));

@@ -42,7 +42,7 @@ function opened({ turns = new Turns(), answers = [], isClosing = false, onSlice 
 }
 
 describe('the intake of a connection', () => {
-  test('passes the heads of two requests apart, wherever a read ends within the first', () => {
+  test('separates the heads of two requests, wherever a read ends within the first', () => {
     for (let cut = 1; cut <= HEAD.length; cut += 1) {
       const { slices, arrive } = opened();
       const both = HEAD + HEAD;
@@ -53,7 +53,7 @@ describe('the intake of a connection', () => {
     }
   });
 
-  test('passes a head of three reads, one of them a single byte of its end', () => {
+  test('passes on a head that comes in three reads, one of them a single byte of its end', () => {
     const { slices, arrive } = opened();
     const end = HEAD.length - 3;
     const reads = [HEAD.slice(0, end), HEAD.slice(end, end + 1), HEAD.slice(end + 1) + HEAD];
@@ -61,7 +61,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([...reads.slice(0, 2), HEAD.slice(end + 1), HEAD]);
   });
 
-  test('passes a body of a declared length whole, though it looks like heads', () => {
+  test('passes on a body of a declared length whole, even if it looks like heads', () => {
     const { slices, heads, arrive } = opened();
     const body = HEAD.repeat(2);
     heads.push({ 'content-length': String(body.length) });
@@ -69,7 +69,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([HEAD, body, HEAD]);
   });
 
-  test('passes a declared body that comes in two reads, and the next head after it', () => {
+  test('passes on a declared body that comes in two reads, and the next head after it', () => {
     const { slices, heads, arrive } = opened();
     heads.push({ 'content-length': '10' });
     arrive(`${HEAD}\r\n\r\n`);
@@ -77,7 +77,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([HEAD, '\r\n\r\n', '\r\n\r\n56', HEAD]);
   });
 
-  test('takes a chunked body as it comes, whatever its Content-Length', () => {
+  test('takes a chunked body whole, whatever its Content-Length', () => {
     const { slices, heads, arrive } = opened();
     heads.push({ 'transfer-encoding': 'chunked', 'content-length': '1000' });
     arrive(`${HEAD}0\r\n\r\n${HEAD}`);
@@ -132,7 +132,7 @@ describe('a request behind an unanswered one', () => {
     expect(slices).toEqual([HEAD]);
   });
 
-  test('asks for one turn at a time, so that others have theirs in between', async () => {
+  test('asks for one turn at a time, so that other connections have theirs in between', async () => {
     const turns = new Turns();
     const passed: string[] = [];
     const waiting = (name: string) => {

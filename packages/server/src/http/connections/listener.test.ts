@@ -21,7 +21,7 @@ test.each([
   expect((failure as StartError).hint).toContain('SERVICE_');
 });
 
-test('the bounds of every connection are in the log from the start', { tags: ['Limits-26'] }, async () => {
+test('the log has the bounds of every connection from the start', { tags: ['Limits-26'] }, async () => {
   await using server = await openServer();
   expect(server.log.find((line) => line['msg'] === 'transport bounds')).toMatchObject({
     bounds: { connections: 256, headMilliseconds: 30_000, connectionMilliseconds: 600_000 },
@@ -57,7 +57,7 @@ const POST_IN_CHUNKS =
   'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-of-acme\r\n' +
   'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-test('a request whose body stops being HTTP is answered 400', async () => {
+test('a request whose body turns into something other than HTTP is answered 400', async () => {
   await using server = await openServer();
   using raw = await RawSocket.open(server.port);
   raw.send(POST_IN_CHUNKS);

@@ -20,8 +20,8 @@ function connection(given: Partial<Connection> & { readonly restsFor?: number } 
 const many = (length: number, make: (index: number) => Connection) => Array.from({ length }, (_, at) => make(at));
 const leaver = (open: readonly Connection[]) => whoGivesWay(open, bounds, now);
 
-describe('strangers of one peer', () => {
-  test('a peer keeps strangers up to the bound; with one more, the one that was longest without a request gives way', () => {
+describe('strangers from one peer', () => {
+  test('a peer keeps strangers up to the bound; one more closes the stranger that was longest without a request', () => {
     const open = many(bounds.connectionsOfPeer, (at) => connection({ restsFor: at }));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
@@ -32,13 +32,13 @@ describe('strangers of one peer', () => {
     expect(leaver([...callers, ...many(bounds.connectionsOfPeer, () => connection())])).toBeNull();
   });
 
-  test('give way only to strangers of the same peer', () => {
+  test('make room only for strangers from the same peer', () => {
     const old = connection({ peer: '198.51.100.7', restsFor: 60_000 });
     const crowd = many(bounds.connectionsOfPeer + 1, (at) => connection({ restsFor: at }));
     expect(leaver([old, ...crowd])).toBe(crowd.at(-1));
   });
 
-  test('give way in this order: long without a request, stalled, refused, most requests, newest; others never', () => {
+  test('are closed in this order: long without a request, stalled, refused, most requests, newest; others never', () => {
     const busy = many(bounds.connectionsOfPeer, () => connection({ answers: underWay, requests: 1 }));
     const fresh = connection({ restsFor: 999 });
     expect(leaver([...busy, fresh, connection()])).toBe(fresh);
@@ -64,7 +64,7 @@ describe('strangers, counted over all peers', () => {
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('the peer that has most strangers gives one up first', () => {
+  test('the peer with the most strangers loses one first', () => {
     const crowd = many(30, () => connection());
     const others = strangers(placesOfStrangers(bounds) - crowd.length + 1);
     expect(crowd).toContain(leaver([...others, ...crowd]));
@@ -76,7 +76,7 @@ describe('callers', () => {
   const callers = (count: number, given: Partial<Connection> & { readonly restsFor?: number }) =>
     many(count, (at) => connection({ tenant: `tenant ${at}`, ...given }));
 
-  test('callers that were idle for five seconds give way if all places are taken and no stranger can', () => {
+  test('callers that were idle for five seconds are closed if all places are taken and no stranger can be closed', () => {
     const resting = connection({ tenant: 'acme', restsFor: 5000 });
     const others = callers(full - 1, { restsFor: 4999 });
     expect(leaver([...others, resting])).toBe(resting);
@@ -85,14 +85,14 @@ describe('callers', () => {
     expect(leaver([...others.slice(1), resting])).toBeNull();
   });
 
-  test('give way from the tenant with the most connections', () => {
+  test('are closed for the tenant with the most connections first', () => {
     const crowd = many(20, () => connection({ tenant: 'crowd', restsFor: 6000 }));
     const others = callers(full - 20, { restsFor: 60_000 });
     expect(crowd).toContain(leaver([...others, ...crowd]));
   });
 
   test.each([1, 3, 10])(
-    '%i tenants hold all places: an idle caller gives way to a newcomer, however short it was idle',
+    '%i tenants hold all places: an idle caller makes room for a newcomer, however short it was idle',
     {
       tags: ['CROWD-04'],
     },
@@ -105,7 +105,7 @@ describe('callers', () => {
     },
   );
 
-  test('the tenant with many connections gives up the one that was idle for longest, or else a stalled one', {
+  test('the tenant with many connections loses the one that was idle longest, or else a stalled one', {
     tags: ['CROWD-04'],
   }, () => {
     const busy = many(full - 3, () => connection({ tenant: 'crowd', answers: underWay, socket: waiting }));
@@ -117,13 +117,13 @@ describe('callers', () => {
     expect(leaver([...busy, staller, idle, newcomer] as Connection[])).toBe(idle);
   });
 
-  test('do not give way to a crowd of strangers', { tags: ['CROWD-04'] }, () => {
+  test('do not make room for a crowd of strangers', { tags: ['CROWD-04'] }, () => {
     const held = many(full - 9, (at) => connection({ tenant: 'crowd', restsFor: at }));
     const strangers = many(9, () => connection());
     expect(strangers).toContain(leaver([...held, ...strangers]));
   });
 
-  test('do not give way while they are answered, are streams, or are being closed', () => {
+  test('are not closed while they are answered, are streams, or are being closed', () => {
     const held = [{ answers: underWay }, { onEnding: () => {} }, { closesAt: now + 500 }].flatMap((given) =>
       callers(full / 3, { restsFor: 60_000, ...given }),
     );

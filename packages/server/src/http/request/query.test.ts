@@ -65,7 +65,7 @@ test('a parameter that was not sent has the default of the contract, or is left 
   expect(readQuery(ResultQuery, {})).toEqual({ wait_seconds: 0 });
 });
 
-test('a label is listed by if a job can have it: characters are counted, and there is at least one', () => {
+test('a list accepts a label if a job can have it: characters are counted, and there is at least one', () => {
   const label = '🎓'.repeat(64);
   expect(readQuery(ListQuery, { label })).toMatchObject({ label });
   for (const other of ['', `${label}🎓`]) expect(() => readQuery(ListQuery, { label: other })).toThrow('is malformed');

@@ -21,7 +21,7 @@ async function answering() {
 }
 
 describe('the answer to a request whose body is not read', () => {
-  test('stays open until the rest of the body came', async () => {
+  test('stays open until the rest of the body arrived', async () => {
     const { request, sent, isOver } = await answering();
     expect([sent, isOver()]).toEqual(['refused', false]);
     request.end('rest');
@@ -30,7 +30,7 @@ describe('the answer to a request whose body is not read', () => {
     expect(isOver()).toBe(true);
   });
 
-  test('ends once nothing came for half a second', async () => {
+  test('ends once nothing arrived for half a second', async () => {
     const { isOver } = await answering();
     await vi.advanceTimersByTimeAsync(499);
     expect(isOver()).toBe(false);
@@ -38,7 +38,7 @@ describe('the answer to a request whose body is not read', () => {
     expect(isOver()).toBe(true);
   });
 
-  test('ends after two seconds, whatever still comes', async () => {
+  test('ends after two seconds, whatever still arrives', async () => {
     const { request, isOver } = await answering();
     for (let passed = 0; passed < 1900; passed += 100) {
       request.write('x');

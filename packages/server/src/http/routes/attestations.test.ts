@@ -37,7 +37,7 @@ describe.each(PARTS)('GET %s', (path, part, mediaType) => {
     await expect.poll(() => server.permits.held('response')).toBe(0);
   });
 
-  test('holds a response permit until its reader has it all', { tags: ['Evidence-4'] }, async () => {
+  test('holds a response permit until its reader has everything', { tags: ['Evidence-4'] }, async () => {
     const attestation = async () => exactBytes(new Uint8Array(16 * 1024 * 1024));
     await using server = await openServer({ jobs: { attestation }, permits: { response: { total: 9, perTenant: 1 } } });
     using slow = await RawSocket.open(server.port);

@@ -5,7 +5,7 @@ import type { Caller } from '../../ground/caller.ts';
 import { LINK, SECRET_OF_LINK } from '../links.fixture.ts';
 import { bearer, credentialWith, JOB, openServer } from '../server.fixture.ts';
 
-test('no line of the log and no answer but the first has the secret of a link', { tags: ['Links-2'] }, async () => {
+test('no line of the log and no answer except the first has the secret of a link', { tags: ['Links-2'] }, async () => {
   await using server = await openServer();
   const made = await fetch(`${server.url}/v1/jobs/${JOB}/links`, {
     method: 'POST',
@@ -26,7 +26,7 @@ test('no line of the log and no answer but the first has the secret of a link', 
   for (const secret of [SECRET_OF_LINK, told]) expect(seen).not.toContain(secret);
 });
 
-test('readers of links have a budget of their own, and who has no secret spends none of it', {
+test('readers of links have their own budget, and a request without the secret spends none of it', {
   tags: ['Links-10'],
 }, async () => {
   await using server = await openServer({ rate: { perSecond: 0.001, burst: 2 } });
@@ -56,7 +56,7 @@ test('readers of links take no place of their tenant for large responses', { tag
   expect((await reading).status).toBe(500);
 });
 
-test('an answer under way ends when its link expires', { tags: ['Links-7'] }, async () => {
+test('an answer in progress ends when its link expires', { tags: ['Links-7'] }, async () => {
   const kind = credentialWith('a token', []);
   const caller = (await kind.resolve('a token')) as Caller;
   const link = async () => ({

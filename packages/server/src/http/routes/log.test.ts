@@ -29,7 +29,7 @@ async function headOf(store: Store, tree = 1): Promise<void> {
   await store.storeLogHead({ tree, size: size ?? 0, checkpoint: 'a head', rekor_head: 'a head' });
 }
 
-test('a full tile is named by its hashes, so that no cache shows one of the tree before', async () => {
+test('a full tile is named by its hashes, so that no cache shows a tile of an earlier tree', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   await using server = await openServer({ publicLog: publicLog({ store }) });
@@ -49,7 +49,7 @@ test('a full tile is named by its hashes, so that no cache shows one of the tree
   expect(Buffer.from(await next.arrayBuffer()).equals(Buffer.from(await first.arrayBuffer()))).toBe(false);
 });
 
-test('what grows is kept by no cache', async () => {
+test('no cache keeps an answer that can still grow', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   await using server = await openServer({ publicLog: publicLog({ store }) });

@@ -61,7 +61,7 @@ describe('the HTML of a page', () => {
     });
   });
 
-  test('brings its own policy where it has one, and may not be framed either', async () => {
+  test('brings its own policy if it has one, and may not be framed either', async () => {
     const response = await get('/verify');
     expect(response.headers.get('content-security-policy')).toBe(`${OWN_POLICY}; frame-ancestors 'none'`);
     expect(await response.text()).toBe(VERIFY);
@@ -107,7 +107,7 @@ describe('a file that a page loads', () => {
   });
 });
 
-test('each form of a file has a tag of its own, and a client that has one form is sent the other', {
+test('each form of a file has its own tag, and a client with one form is sent the other', {
   tags: ['Pages-2'],
 }, async () => {
   const ask = async (coding: string, tag = '"none"') => {
@@ -127,7 +127,7 @@ test('each form of a file has a tag of its own, and a client that has one form i
 });
 
 describe('the documents', () => {
-  test('are a page at their own address and one for each below it, under the policy of a page', {
+  test('are a page at their own address and one for each document below it, under the policy of a page', {
     tags: ['Pages-2'],
   }, async () => {
     expect(await (await get('/docs')).text()).toContain('All documents');
@@ -140,7 +140,7 @@ describe('the documents', () => {
     expect(await response.text()).toBe(DOCUMENT);
   });
 
-  test('keep what they show under names that change with it', { tags: ['Pages-3'] }, async () => {
+  test('load their files under names that change with the content', { tags: ['Pages-3'] }, async () => {
     const { headers } = await get('/docs/assets/walls-1a2b.svg');
     expect([headers.get('content-type'), headers.get('cache-control')]).toEqual([
       'image/svg+xml',
@@ -148,12 +148,12 @@ describe('the documents', () => {
     ]);
   });
 
-  test('have no page at an address that none of them has', async () => {
+  test('have no page at an address that no document has', async () => {
     const paths = ['/docs/', '/docs/front.html', '/docs/operating', '/docs/operating/start.html.gz', '/docs/none.html'];
     expect(await Promise.all(paths.map(async (path) => (await get(path)).status))).toEqual(paths.map(() => 404));
   });
 
-  test('are answered without compression to a client that takes none', async () => {
+  test('are sent uncompressed to a client that accepts no compression', async () => {
     const head = 'GET /docs/operating/start.html HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
     const [answer] = rawAnswers(await rawExchange(server.port, head));
     expect(answer?.body).toBe(DOCUMENT);
@@ -175,7 +175,7 @@ describe('no path of a request reaches the file system', () => {
   });
 });
 
-test('a page answers HEAD and OPTIONS, and refuses other methods with those it takes', async () => {
+test('a page answers HEAD and OPTIONS, and refuses other methods with a list of the allowed ones', async () => {
   const head = await fetch(`${server.url}/verify`, { method: 'HEAD' });
   expect([head.status, Number(head.headers.get('content-length'))]).toEqual([200, VERIFY.length]);
   const options = await fetch(`${server.url}/dashboard/jobs`, { method: 'OPTIONS' });
@@ -193,7 +193,7 @@ test('a service whose pages were not built has no such route', { tags: ['Pages-4
 describe('the address of the service', () => {
   const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
 
-  test('shows a browser the ways to the pages that are there, under a policy that allows its one style', {
+  test('shows a browser links to the existing pages, under a policy that allows its one style', {
     tags: ['Pages-1a'],
   }, async () => {
     const response = await get('/', { accept: BROWSER });
@@ -215,7 +215,7 @@ describe('the address of the service', () => {
   });
 
   test.each(['*/*', 'application/json', 'text/html;q=0.5, application/json', 'image/png', ''])(
-    'answers JSON to whoever accepts %j',
+    'answers JSON to a client that accepts %j',
     async (accept) => {
       const response = await get('/', { accept });
       expect(response.headers.get('content-type')).toBe('application/json');

@@ -115,7 +115,7 @@ describe('a stream', () => {
     expect(frames.at(-1)?.kind).toBe('finished');
   });
 
-  test('resumes after the last sequence that a client accepted', { tags: ['Stream-4'] }, async () => {
+  test('resumes after the last sequence number that a client accepted', { tags: ['Stream-4'] }, async () => {
     const { socket, frames } = await open(server, { after: 2 });
     await expect.poll(() => frames.map(({ seq }) => seq)).toEqual([3]);
     socket.close();
@@ -161,7 +161,7 @@ describe('a stream', () => {
     expect(JSON.stringify(broken.log)).toContain('secret cause');
   });
 
-  test('among two hundred at once sends every event of the job', async () => {
+  test('sends every event of the job even as one of two hundred streams at once', async () => {
     const own = livingJob(10);
     await using served = await openServer({ jobs: { tail: own.tail }, bounds: { connections: 500 } });
     // Only a few streams open at a time: a ticket must be used before it expires, also on a busy machine.
@@ -183,7 +183,7 @@ describe('a ticket', () => {
     expect(JSON.stringify(server.log)).not.toContain(ticket);
   });
 
-  test('is spent before the stream is admitted: after a refusal for lack of capacity a new one is needed', {
+  test('is spent before the stream is admitted: after a refusal for lack of capacity a new ticket is needed', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
     await using full = await openServer({ permits: { stream: { total: 0, perTenant: 9 } } });
@@ -220,7 +220,7 @@ describe('a ticket', () => {
     expect((await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(status);
   });
 
-  test('is minted by the owner alone', { tags: ['Ticket-1'] }, async () => {
+  test('is minted only for the owner', { tags: ['Ticket-1'] }, async () => {
     const init = { method: 'POST', headers: bearer(KEY_OF_OTHER) };
     expect((await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(404);
   });
@@ -402,7 +402,7 @@ async function takenOrRefused(socket: Socket): Promise<void> {
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
 }
 
-describe('a client that breaks the protocol is closed with the code that says so', {
+describe('a client that breaks the protocol is closed with the code for its fault', {
   tags: ['E-21', 'E-22', 'Stream-3d'],
 }, () => {
   /** A frame as a client sends it, masked with zeros. */
@@ -465,7 +465,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('no extension is agreed to, so nothing is ever inflated', async () => {
+  test('no extension is negotiated, so nothing is ever inflated', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n`));
     await raw.until(() => raw.text.includes('"seq":3'));

@@ -89,7 +89,7 @@ describe('an admitted job', () => {
 });
 
 describe('the queue', () => {
-  test('takes as many jobs as it may, then answers queue_full with a time to try again', async () => {
+  test('accepts jobs up to the bound, then answers queue_full with a time to try again', async () => {
     await using rig = await JobRig.open({ concurrency: 1, queue: { total: 2, perTenant: 2 } });
     await rig.submit();
     await rig.provider.running(0);
@@ -101,7 +101,7 @@ describe('the queue', () => {
     });
   });
 
-  test('takes the bound of one tenant, and still takes jobs of others', async () => {
+  test('accepts the bound of one tenant, and still accepts jobs of others', async () => {
     await using rig = await JobRig.open({ concurrency: 1, queue: { total: 9, perTenant: 1 } });
     await rig.submit();
     await rig.provider.running(0);
@@ -194,7 +194,7 @@ describe('an idempotency key', () => {
     });
   });
 
-  test('many uses of a key at once make one job', async () => {
+  test('many concurrent uses of a key make one job', async () => {
     await using rig = await JobRig.open();
     const submissions = Array.from({ length: 20 }, () => rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' }));
     const answers = await Promise.all(submissions);
@@ -233,7 +233,7 @@ describe('a submission that names an output', { tags: ['Inputs-2', 'Inputs-5'] }
     expect(await rig.store.blob({ tenant: 'acme', sha256: copyNameOf(sha256Hex(content)) })).toBeNull();
   });
 
-  test('is refused if the store has other bytes than the receipt says', async () => {
+  test('is refused if the stored bytes differ from those in the receipt', async () => {
     const other = new TextEncoder().encode('fake');
     await using rig = await JobRig.open({ faults: () => ({ artifactPiece: async () => other }) });
     await expect(rig.submit(await naming(rig))).rejects.toThrow('is damaged in the store');

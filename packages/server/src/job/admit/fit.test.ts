@@ -51,7 +51,7 @@ test('a job is refused if each node lacks one of its demands, with the refusal o
   });
 });
 
-test('nodes offer together what any of them has, and the strongest class', () => {
+test('the nodes together offer everything that any of them has, and the strongest class', () => {
   expect(togetherOf([SMALL, STRONG])).toEqual({
     languages: ['python', 'bash'],
     runtime_packs: [],

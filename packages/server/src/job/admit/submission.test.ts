@@ -228,7 +228,7 @@ describe('text of a submission', () => {
     );
   });
 
-  test('output paths follow the rules of input paths, and none may come twice', () => {
+  test('output paths follow the rules of input paths, and none may be repeated', () => {
     expect(refused(python({ outputs: ['input/x'] }))).toBe('invalid_request: /outputs/0 is not under output/');
     expect(refused(python({ outputs: ['output/a', 'output/a'] }))).toBe(
       'invalid_request: /outputs/1 names the same file as an earlier one',

@@ -66,7 +66,7 @@ describe('the budget of bytes', { tags: ['Blobs-11', 'CROWD-03'] }, () => {
     expect(budgetOf(blobs)).toBe('left');
   });
 
-  test('an upload that broke off spends the bytes that came', async () => {
+  test('an upload that broke off spends the bytes that arrived', async () => {
     const { blobs } = uploads({ burst: 100 });
     async function* broken() {
       yield new Uint8Array(200);

@@ -25,7 +25,7 @@ test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 3 * pieceBytes + 7]
   },
 );
 
-test('no more than one piece waits to be stored, so the sender is held up', async () => {
+test('at most one piece waits to be stored, so the sender must wait', async () => {
   const held = Promise.withResolvers<void>();
   let taken = 0;
   async function* counted() {
@@ -41,7 +41,7 @@ test('no more than one piece waits to be stored, so the sender is held up', asyn
   expect((await storing).bytes).toBe(5 * pieceBytes);
 });
 
-test('a piece that cannot be stored ends it', async () => {
+test('a piece that cannot be stored ends the upload', async () => {
   const refused = storePieces(chunks(new Uint8Array(3 * pieceBytes), pieceBytes), () =>
     Promise.reject(new Error('no room')),
   );

@@ -85,7 +85,7 @@ class Sent {
   }
 }
 
-test('a canary is sent at the first use of a class and pack, and none before', async () => {
+test('a canary runs at the first use of a class and pack, and none runs before', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   await setImmediate();
@@ -101,7 +101,7 @@ test('a canary is sent at the first use of a class and pack, and none before', a
   expect(sent.canaries.newestOf(EXECUTION)).toMatchObject({ jobId: input?.job_id });
 });
 
-test('it is sent again and again while its pack is used, and no more once it is not', async () => {
+test('a canary runs repeatedly while its pack is used, and no longer once the pack is not', async () => {
   const sent = new Sent({ everyMilliseconds: 5, usedMilliseconds: 200 });
   await using _ = sent.canaries;
   sent.canaries.used(EXECUTION);
@@ -118,7 +118,7 @@ test('it is sent again and again while its pack is used, and no more once it is 
   );
 });
 
-test('one that may not begin is asked for again, and counts as none', async () => {
+test('a canary that may not start is requested again, and counts as none', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   sent.mayBegin = false;
@@ -129,7 +129,7 @@ test('one that may not begin is asked for again, and counts as none', async () =
   await vi.waitFor(() => expect(sent.inputs).toHaveLength(1), { timeout: 5000 });
 });
 
-test('a hole is told until a later canary finds none, and results name the canary that found it', async () => {
+test('a hole is reported until a later canary finds none, and results name the canary that found it', async () => {
   const sent = new Sent({ everyMilliseconds: 5 });
   await using _ = sent.canaries;
   sent.lines = HOLE;
@@ -141,7 +141,7 @@ test('a hole is told until a later canary finds none, and results name the canar
   await vi.waitFor(() => expect(sent.canaries.facts()).toMatchObject([{ problem: null }]));
 });
 
-test('one that the service ended stands in for none before it', async () => {
+test('a canary that the service ended replaces no earlier one', async () => {
   const sent = new Sent({ everyMilliseconds: 5 });
   await using _ = sent.canaries;
   sent.reason = 'server_shutdown';
@@ -150,7 +150,7 @@ test('one that the service ended stands in for none before it', async () => {
   expect(sent.canaries.facts()).toEqual([]);
 });
 
-test('cells of another pack or of another class have other canaries, and those without isolation none', async () => {
+test('cells of another pack or class have separate canaries, and cells without isolation have none', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   sent.canaries.used(EXECUTION);

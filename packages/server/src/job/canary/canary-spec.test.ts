@@ -69,21 +69,21 @@ describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (
     expect(tries.length).toBeGreaterThanOrEqual(13);
   });
 
-  test('finds a cell that lets it have more processes than it should', async () => {
+  test('finds a cell that allows more processes than it should', async () => {
     expect((await findingsIn('bash', { max_pids: 200 })).problem).toBe('it was not refused: processes (allowed)');
   });
 
-  test('finds a cell that lets it have more memory than it should', async () => {
+  test('finds a cell that allows more memory than it should', async () => {
     expect((await findingsIn('bash', { mem_mb: 512 })).problem).toBe('it was not refused: memory (allowed)');
   });
 });
 
-test('a pack without a language that is known has no canary', () => {
+test('a pack without a known language has no canary', () => {
   const asked = { ceilings: LIMIT_CEILINGS, minimum_isolation: 'none' } as const;
   expect(canarySpec({ name: 'empty', languages: [] }, asked)).toBeNull();
 });
 
-test('a canary asks for no more than the operator gives anyone', () => {
+test('a canary requests no more than the operator allows anyone', () => {
   const ceilings = { ...LIMIT_CEILINGS, mem_mb: 64, max_pids: 16, wall_seconds: 2 };
   const spec = canarySpec({ name: 'system', languages: ['bash'] }, { ceilings, minimum_isolation: 'none' });
   expect(spec?.limits).toMatchObject({ mem_mb: 64, max_pids: 16, wall_seconds: 2 });

@@ -16,7 +16,7 @@ describe('a job of the service itself', () => {
   });
   const prepare = (rig: JobRig) => () => rig.provider.prepare({ language: 'python' });
 
-  test('runs beside the slots: jobs of tenants start all the same', async () => {
+  test('runs outside the slots: jobs of tenants still start', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.queueSeen();
     const own = rig.dispatcher.runBeside(input('job_own'), prepare(rig));

@@ -9,7 +9,7 @@ import { StoreError } from '../../store/store-error.ts';
 const never = new AbortController().signal;
 
 describe('a job that runs', () => {
-  test('goes from queued to running to its end, and its history says so in order', {
+  test('goes from queued to running to its end, with a history in this order', {
     tags: ['States-1b'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -86,7 +86,7 @@ describe('a job that runs', () => {
     });
   });
 
-  test('frees its slot only when its cell is gone', async () => {
+  test('frees its slot only after its cell was removed', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     const keys = [await rig.submit(), await rig.submit()];
     const first = await rig.provider.running(0);
@@ -131,7 +131,7 @@ describe('a job that cannot run', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'finished']);
   });
 
-  test('ends as isolation_unsatisfied if its cell has less than it demands, and nothing of it ran', {
+  test('ends as isolation_unsatisfied if its cell has less isolation than it demands, and does not run', {
     tags: ['Submit-3a'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -159,7 +159,7 @@ describe('a job that cannot run', () => {
   });
 });
 
-test('a queued job above a lowered memory bound ends as an error, and nothing of it ran (RES-21)', {
+test('a queued job above a lowered memory bound ends as an error, and does not run (RES-21)', {
   tags: ['RES-21'],
 }, async () => {
   await using rig = await JobRig.open({ concurrentMemMbMax: 255 });
@@ -193,7 +193,7 @@ describe('while no cell can be made', () => {
     throw new BootstrapError('start', 'the runtime is gone', unready);
   };
 
-  test('queued jobs wait, new ones are refused, and all go on when cells can be made again', async () => {
+  test('queued jobs wait, new jobs are refused, and all continue when cells can be made again', async () => {
     await using rig = await JobRig.open({ concurrency: 2 });
     rig.provider.script = broken;
     const keys = await Promise.all([rig.submit(), rig.submit(), rig.submit()]);
@@ -369,7 +369,7 @@ describe('a cancelled job', () => {
     );
   });
 
-  test('a job is cancelled while its cell is prepared: it never runs, and the cell is dropped', async () => {
+  test('a job that is cancelled while its cell is prepared never runs, and the cell is dropped', async () => {
     await using rig = await JobRig.open();
     const { promise, resolve } = Promise.withResolvers<typeof readyPosture>();
     const asked = Promise.withResolvers<void>();
@@ -399,7 +399,7 @@ describe('a cancelled job', () => {
     expect(await rig.detail(key.job_id)).toEqual(before);
   });
 
-  test('a job of another tenant is not found, and goes on', async () => {
+  test('a job of another tenant is not found, and continues', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -411,7 +411,7 @@ describe('a cancelled job', () => {
 });
 
 describe('a stopping dispatcher', () => {
-  test('lets a running job end by itself within its time', async () => {
+  test('lets a running job end by itself within the grace period', async () => {
     const rig = await JobRig.open({ drainSeconds: 3600 });
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -422,7 +422,7 @@ describe('a stopping dispatcher', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  test('ends a job that goes on as server_shutdown, and leaves queued ones queued', async () => {
+  test('ends a job that still runs as server_shutdown, and leaves queued jobs queued', async () => {
     const rig = await JobRig.open({ concurrency: 1 });
     const running = await rig.submit();
     const queued = await rig.submit();

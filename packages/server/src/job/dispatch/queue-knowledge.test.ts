@@ -4,7 +4,7 @@ import { QueueKnowledge } from './queue-knowledge.ts';
 const shares = { slots: 4, tenantSlots: null };
 const empty = { isEmpty: true, tenants: [] };
 
-test('the queue is surely empty after an empty look, until a job enters it', async () => {
+test('the queue is known to be empty after a read finds no job, until a job enters it', async () => {
   const queue = new QueueKnowledge();
   expect(queue.isSurelyEmpty).toBe(false);
   queue.look()(empty);
@@ -13,7 +13,7 @@ test('the queue is surely empty after an empty look, until a job enters it', asy
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('an empty look at the queue proves nothing if a job entered or a doubt came meanwhile', async () => {
+test('an empty read of the queue proves nothing if a job or a doubt arrived meanwhile', async () => {
   const queue = new QueueKnowledge();
   const entered = queue.look();
   await queue.enter(async () => {});
@@ -25,7 +25,7 @@ test('an empty look at the queue proves nothing if a job entered or a doubt came
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('a tenant may use every slot only if a look found no other tenant', () => {
+test('a tenant may use every slot only if a read found no other tenant', () => {
   const queue = new QueueKnowledge();
   expect(queue.shareOf('acme', shares)).toBe(3);
   queue.look()({ isEmpty: false, tenants: ['acme'] });

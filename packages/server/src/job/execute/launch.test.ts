@@ -178,7 +178,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('a submission is queued if the parked cell has less than it demands', async () => {
+  test('a submission is queued if the parked cell has less isolation than it demands', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park({ posture: { ...readyPosture, isolation_class: 'none' } });
     const key = await rig.submit({ ...hello, requirements: { minimum_isolation: 'linux-shared-kernel' } });
@@ -275,7 +275,7 @@ describe('between the hand-over and the release', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  test('a service that stops while the job is stored ends it, and nothing of it ran', async () => {
+  test('a service that stops while the job is stored ends it, and the job does not run', async () => {
     const stored = gate();
     const rig = await idleRig({
       faults: (real) => ({

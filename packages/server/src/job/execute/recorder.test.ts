@@ -50,7 +50,7 @@ async function storeAll(recorder: Recorder, batches: Batches) {
 }
 
 describe('the recorder', () => {
-  test('has one append under way, and the next takes everything that came meanwhile, in order', async () => {
+  test('has one append in progress, and the next append takes everything that came meanwhile, in order', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
@@ -130,7 +130,7 @@ describe('the recorder', () => {
     expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['truncated']);
   });
 
-  test('leaves a truncation that it could not store to the end of the job', async () => {
+  test('adds a truncation that it could not store to the end of the job', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }], cutAt(2));
     await appended(batches);

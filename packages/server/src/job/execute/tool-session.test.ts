@@ -74,7 +74,7 @@ const answer = (key: JobKey, seq: number, outcome: ToolOutcome) =>
   rig.history.answerToolCall({ ...key, seq, outcome, principal: 'alice', at: new Date().toISOString() });
 
 describe('a program that calls tools', () => {
-  test('is told each answer once, by its own number, and the history has all of it', async () => {
+  test('gets each answer once, by its own number, and the history has all of it', async () => {
     const { key, program } = await started();
     for (const call of [5, 6, 5]) program.call(call);
     const calls = await openCalls(key, 3);
@@ -98,7 +98,7 @@ describe('a program that calls tools', () => {
     ]);
   });
 
-  test('is told why a tool is refused that the submission does not name, and nobody can answer that', async () => {
+  test('gets the reason if a tool is not in the submission, and nobody can answer that call', async () => {
     const { key, program } = await started();
     program.call(1, '__proto__');
     await program.hears(1);
@@ -110,7 +110,7 @@ describe('a program that calls tools', () => {
     expect(called?.[1]).toEqual({ call: 1, tool: '__proto__', arguments: { n: 1 }, refused: error });
   });
 
-  test('gets no answer that comes after its end, and its receipt stays as it is', async () => {
+  test('gets no answer that comes after its end, and its receipt stays unchanged', async () => {
     const { key, program } = await started();
     program.call(1);
     const [open] = await openCalls(key, 1);
@@ -121,7 +121,7 @@ describe('a program that calls tools', () => {
     expect((await rig.row(key)).receipt_sha256).toBe(receipt_sha256);
   });
 
-  test('is never told what another job was answered', async () => {
+  test('never gets the answers of another job', async () => {
     const one = await started();
     const other = await started();
     one.program.call(1);
@@ -149,7 +149,7 @@ describe('a program that calls tools', () => {
     await rig.ended(key);
   });
 
-  test('that ends with calls open has them in its history', async () => {
+  test('has open calls in its history if it ends before their answers', async () => {
     const { key, program } = await started();
     program.call(1);
     program.end();
@@ -158,7 +158,7 @@ describe('a program that calls tools', () => {
   });
 });
 
-test('the stored specification says which tools there are', async () => {
+test('the stored specification lists the tools', async () => {
   const { key, program } = await started();
   program.end();
   await rig.ended(key);

@@ -4,7 +4,7 @@ import { persistently } from './persistently.ts';
 
 const never = new AbortController().signal;
 
-test('a write that fails at first is tried until it succeeds', async () => {
+test('a write that fails at first is repeated until it succeeds', async () => {
   const failures: unknown[] = [];
   let attempts = 0;
   const attempt = () => (++attempts < 3 ? Promise.reject(new Error(`${attempts}`)) : Promise.resolve('stored'));
@@ -19,7 +19,7 @@ test('after the last attempt its failure is thrown', async () => {
   await expect(persistently(attempt, { signal: never, attemptsMax: 2, failed: () => {} })).rejects.toThrow('2');
 });
 
-test('a full disk is waited for, and costs no attempt', async () => {
+test('a write waits for room on a full disk without using up an attempt', async () => {
   let attempts = 0;
   const attempt = () =>
     ++attempts < 3 ? Promise.reject(new StoreError('full', 'no space is left')) : Promise.resolve('stored');

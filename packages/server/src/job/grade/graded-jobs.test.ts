@@ -15,7 +15,7 @@ const END: JobEnd = {
   isFailure: false,
 };
 
-test('more outputs than can be judged are not all read', { tags: ['Gradings-2c'] }, async () => {
+test('if there are more outputs than can be judged, not all are read', { tags: ['Gradings-2c'] }, async () => {
   const run = new ProgramRun(0, { tests: TESTS, isChecked: false });
   let planned = run.next();
   while (planned?.purpose === 'test') {

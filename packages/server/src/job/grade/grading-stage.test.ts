@@ -88,7 +88,7 @@ function failingOnce(real: Store, ...names: (keyof Store)[]): Partial<Store> {
   return Object.fromEntries(faults) as Partial<Store>;
 }
 
-test('a store that fails at each step for a moment costs a grading nothing', { tags: ['Gradings-13'] }, async () => {
+test('a store that fails briefly at each step costs a grading nothing', { tags: ['Gradings-13'] }, async () => {
   await using rig = await JobRig.open({
     faults: (real) =>
       failingOnce(
@@ -123,7 +123,7 @@ test('a store that fails at each step for a moment costs a grading nothing', { t
   ]);
 });
 
-test('a judge that leaves no verdict is made again, and then the program ends with the reason', async () => {
+test('a judge that leaves no verdict runs again, and then the program fails with the reason', async () => {
   await using rig = await JobRig.open();
   const { stage, gradings } = stageOf(rig, { verdicts: false });
   await using _stage = stage;

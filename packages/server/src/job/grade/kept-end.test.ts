@@ -73,7 +73,7 @@ describe('an end with', () => {
   });
 });
 
-test('a long output is named, to be read again by the job that is given it', () => {
+test('a long output is passed by name, and read again by the job that gets it', () => {
   const { job_id } = END;
   const program = { language: 'python', code: 'program' };
   const tests = Array.from({ length: TESTS }, (_, at) => ({ name: `${at}`, expected: { text: 'x' } }));

@@ -38,14 +38,14 @@ const names = (run: PlanRun): string[] => {
   return all;
 };
 
-test('where a test stops its group, no later one is made once it has ended badly', () => {
+test('if a test stops its group, no later test starts once it has ended badly', () => {
   const run = begin({ tests: three, stop: true });
   const first = next(run);
   run.ended(first, endOf({ exit_code: 1 }));
   expect(names(run)).toEqual(['judge']);
 });
 
-test('checkers and repeated tests follow the tests that were due before', () => {
+test('checkers and repeated tests come after the tests that were due before', () => {
   const run = begin({ tests: three, checker: { language: 'python', code: 'checker' } });
   const [well, starved] = [next(run), next(run)];
   run.ended(well, endOf());
@@ -53,7 +53,7 @@ test('checkers and repeated tests follow the tests that were due before', () => 
   expect(names(run)).toEqual(['test 3', 'check 1', 'test 2 again']);
 });
 
-test('what the service failed to run is made again among the others', () => {
+test('a job that the service failed to run is made again among the others', () => {
   const run = begin({ tests: three });
   const first = next(run);
   expect(run.ended(first, { ...endOf({ terminal_reason: 'server_restarted' }), isFailure: true })).toBe(false);

@@ -20,7 +20,7 @@ const names = (run: ProgramRun): string[] => {
 };
 const next = (run: ProgramRun) => run.next() as PlannedJob;
 
-test('the judge comes once every test has ended', () => {
+test('the judge runs once every test has ended', () => {
   const run = begin(2);
   const [first, second] = [next(run), next(run)];
   expect([first.name, second.name, run.next()]).toEqual(['test 0', 'test 1', null]);
@@ -43,7 +43,7 @@ test('a checker runs for each test that ended well, before the judge', () => {
   expect(run.ends().map(({ check: of }) => of?.job_id ?? null)).toEqual(['job_2', null, null]);
 });
 
-test('what the service failed to run is made again, twice at most, and then counts', () => {
+test('a job that the service failed to run is made again, at most twice, and then counts as failed', () => {
   const run = begin(1);
   for (const attempt of [1, 2, 3]) {
     const job = next(run);
@@ -53,7 +53,7 @@ test('what the service failed to run is made again, twice at most, and then coun
   expect(names(run)).toEqual(['judge/1']);
 });
 
-test('it goes on from the jobs that were made before', () => {
+test('a grading continues from the jobs that were made before', () => {
   const run = begin(3, true);
   const again = [run.again('test 0', 2), run.again('check 0', 1), run.again('test 1', 1)];
   expect(again.map((job) => job && `${job.name}/${job.attempt}`)).toEqual(['test 0/2', 'check 0/1', 'test 1/1']);

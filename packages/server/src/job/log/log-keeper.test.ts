@@ -73,7 +73,7 @@ async function headNow() {
   return { checkpoint: checkpoint.checkpoint, rekor: rekor.checkpoint, key: key.key as NoteKey };
 }
 
-test('a head is signed in both forms, and has all that waited', async () => {
+test('a head is signed in both forms, and covers all waiting statements', async () => {
   await attested();
   await attested();
   await keeper().logWhatWaits();
@@ -84,7 +84,7 @@ test('a head is signed in both forms, and has all that waited', async () => {
   expect(await noteSignedBy(rekor.note, rekorKeyOf(key, { host: HOST, tree: 1 }))).toBe('signed');
 });
 
-test('a later head begins with the earlier one, also after a restart', async () => {
+test('a later head extends the earlier one, also after a restart', async () => {
   await attested();
   await keeper().logWhatWaits();
   const { checkpoint: before } = await headNow();
@@ -97,7 +97,7 @@ test('a later head begins with the earlier one, also after a restart', async () 
   expect(isConsistent(before, after, proof)).toBe(true);
 });
 
-test('nothing is signed while nothing came', async () => {
+test('nothing is signed while nothing new arrived', async () => {
   await keeper().logWhatWaits();
   const { checkpoint } = await headNow();
   await keeper().logWhatWaits();
@@ -105,7 +105,7 @@ test('nothing is signed while nothing came', async () => {
 });
 
 test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
-  'a crash after %s leaves one tree, whose next head has what was missing',
+  'a crash after %s leaves one tree, whose next head has the missing leaves',
   async (last) => {
     await attested();
     const { store } = testStore;
@@ -130,7 +130,7 @@ test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
   },
 );
 
-test('of two keepers at once, each statement gets one position', { tags: ['Log-2'] }, async () => {
+test('with two keepers at once, each statement gets one position', { tags: ['Log-2'] }, async () => {
   for (let each = 0; each < 6; each++) await attested();
   await keeper().logWhatWaits();
   for (let each = 0; each < 6; each++) await attested();
@@ -139,7 +139,7 @@ test('of two keepers at once, each statement gets one position', { tags: ['Log-2
   expect((await headNow()).checkpoint.size).toBe(13);
 });
 
-test('a log of another host, or whose key is gone, signs nothing', async () => {
+test('a log of another host, or without its key, signs nothing', async () => {
   await keeper().logWhatWaits();
   await attested();
   await expect(keeper({ host: 'else.example' }).logWhatWaits()).rejects.toThrow('the log is that of log.example');
@@ -147,7 +147,7 @@ test('a log of another host, or whose key is gone, signs nothing', async () => {
   await expect(keeper().logWhatWaits()).rejects.toThrow('the key of the log is gone');
 });
 
-test('a store from before the log was opened logs nothing that a witness would see, and the next tree has two lines', async () => {
+test('a store from before the log was opened logs nothing that a witness would see, and the next tree has two signatures', async () => {
   for (let each = 0; each < 3; each++) await attested();
   await keeper().logWhatWaits();
   const { checkpoint } = await headNow();
@@ -171,7 +171,7 @@ test('a store from before the log was opened logs nothing that a witness would s
   expect(await older.reopen()).toMatchObject({ lost: 4, previous: noteText(checkpoint.note) + line });
 });
 
-describe('a log with a witness that is away at its start', { tags: ['Log-8a'] }, () => {
+describe('a log whose witness is away at the start', { tags: ['Log-8a'] }, () => {
   const witness = testNoteKey('witness.example', 'cosignature');
   let answer: RequestListener;
   let server: Server;
@@ -193,7 +193,7 @@ describe('a log with a witness that is away at its start', { tags: ['Log-8a'] },
     return [state?.size, state?.head?.size];
   };
 
-  test('gives no place before it has answered, and then needs no answer', async () => {
+  test('assigns no place before the witness has answered, and then needs no answer', async () => {
     const first = keeper({ witnesses });
     await attested();
     await expect(first.logWhatWaits()).rejects.toThrow('no witness has answered');
@@ -215,7 +215,7 @@ describe('a log with a witness that is away at its start', { tags: ['Log-8a'] },
     expect(await sizes()).toEqual([4, 4]);
   });
 
-  test('signs no head of a store that is older than what it then shows', async () => {
+  test('signs no head of a store that is older than the head that the witness then shows', async () => {
     for (let each = 0; each < 3; each++) await attested();
     await keeper().logWhatWaits();
     const { checkpoint } = await headNow();
@@ -234,7 +234,7 @@ describe('a log with a witness that is away at its start', { tags: ['Log-8a'] },
   });
 });
 
-test('the keeper says why nothing is logged, until it is again', { tags: ['Bodies-10c'] }, async () => {
+test('the keeper says why it logs nothing, until it logs again', { tags: ['Bodies-10c'] }, async () => {
   await keeper().logWhatWaits();
   await attested();
   const [file, elsewhere] = [join(dataDir, 'attestation-keys/log-key.pem'), join(dataDir, 'log-key.pem')];
@@ -257,7 +257,7 @@ test('the keeper says why nothing is logged, until it is again', { tags: ['Bodie
   expect([changes, (await headNow()).checkpoint.size]).toEqual([2, 2]);
 });
 
-test('a statement that comes after the rest has its head at once, and those that come during it share one', async () => {
+test('a statement that comes after the rest gets a head at once, and statements that come meanwhile share one', async () => {
   const nudges = createNudges();
   const rests: (() => void)[] = [];
   const rest = (signal: AbortSignal) =>

@@ -69,7 +69,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     return await readObject(objects, there(object));
   }
 
-  test('a content is read back to the byte once it is moved, and its object goes with its job', async () => {
+  test('a content is read back to the byte once it is moved, and its object is removed with its job', async () => {
     const content = newContent();
     const key = await endedWith(content);
     expect(await move()).toBe(1);
@@ -89,7 +89,7 @@ describe.skipIf(!hasObjectServer())('contents and a real object store', () => {
     for (const key of keys) expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('a service that dies after a put leaves no stray object: the next one takes it up', async () => {
+  test('a service that dies after a put leaves no stray object: the next service finds it', async () => {
     const content = newContent();
     const key = await endedWith(content);
     // The move reads the object back first after the put.

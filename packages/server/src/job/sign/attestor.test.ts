@@ -145,7 +145,7 @@ test('a store that fails is asked again, and nothing is lost', async () => {
   expect(await isAttested(key)).toBe(true);
 });
 
-test('a stop lets a signature under way be stored, and leaves no thread', async () => {
+test('a stop waits until a signature in progress is stored, and leaves no thread', async () => {
   const jobs: JobKey[] = [];
   for (let ordinal = 0; ordinal < 200; ordinal++) jobs.push(await endedJob(store));
   const attestor = new Watched();

@@ -109,7 +109,7 @@ describe('a drained outbox', () => {
     expect(await store.counts()).toMatchObject({ outbox: 0 });
   });
 
-  test('stores the same attestation as the row of the job states', async () => {
+  test('stores the attestation that the row of the job states', async () => {
     const key = await endedJob(store);
     await drain();
     const job = await store.job(key);

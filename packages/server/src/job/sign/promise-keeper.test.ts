@@ -66,7 +66,7 @@ async function statementIn(envelope: Uint8Array) {
   return statement.statement;
 }
 
-test('a promise says which job was accepted, what of, and by when the log answers', {
+test('a promise states which job was accepted, its submission, and the time by which the log answers', {
   tags: ['Promise-2'],
 }, async () => {
   await logKeeper().logWhatWaits();
@@ -96,7 +96,9 @@ test('nothing is promised before the log is open', async () => {
   expect((await testStore.store.jobPromise(key))?.envelope).not.toBeNull();
 });
 
-test('a service that dies before it signs, signs the same later', { tags: ['Promise-2'] }, async () => {
+test('a service that dies before it signs a promise signs the same promise later', {
+  tags: ['Promise-2'],
+}, async () => {
   await logKeeper().logWhatWaits();
   const key = await promised();
   const died = new Error('died');
@@ -111,7 +113,7 @@ test('a service that dies before it signs, signs the same later', { tags: ['Prom
   expect(encodeBase64(await envelopeOf(key))).toBe(encodeBase64(kept[0] ?? new Uint8Array()));
 });
 
-test('two that sign at once make the same bytes, also of the statement that a job waits', async () => {
+test('two nodes that sign at once make the same bytes, also of the statement that a job waits', async () => {
   await logKeeper().logWhatWaits();
   const key = await promised();
   const made: string[] = [];
@@ -134,7 +136,7 @@ test('two that sign at once make the same bytes, also of the statement that a jo
   expect(new Set(made)).toEqual(new Set(pending.map(({ envelope }) => encodeBase64(envelope))));
 });
 
-test('a job that waits is told in the log before its time, again and again, and never ended', {
+test('a waiting job is stated in the log before its time, repeatedly, and never ended', {
   tags: ['Promise-4'],
 }, async () => {
   await logKeeper().logWhatWaits();

@@ -52,13 +52,13 @@ const DOUBLING = {
   ),
 };
 
-test('a check that takes too long, or all of the stack, is given up, and the next one is made', async () => {
+test('a check that takes too long, or the whole stack, is given up, and the next one is made', async () => {
   expect(await asked({ $ref: '#' }, '1')).toBe(UNCHECKED);
   expect(await asked(DOUBLING, '1')).toBe(UNCHECKED);
   expect(await asked({ type: 'string' }, '"x"')).toBeNull();
 });
 
-test('tenants take turns: one of many checks waits for one slow check of another tenant, and not for all', async () => {
+test('tenants take turns: a check waits for one slow check of another tenant, and not for all', async () => {
   const order: string[] = [];
   const noted = (name: string, check: Promise<unknown>) => check.then(() => order.push(name));
   await Promise.all([
@@ -68,7 +68,7 @@ test('tenants take turns: one of many checks waits for one slow check of another
   expect(order).toEqual(['slow 1', 'quick', 'slow 2', 'slow 3']);
 });
 
-test('what waits when the checks end is answered, and is not said to fit', async () => {
+test('checks that still wait at the end are answered, and do not count as fitting', async () => {
   const waiting = [asked(DOUBLING, '1'), asked({}, '1')];
   await checks[Symbol.asyncDispose]();
   expect(await Promise.all(waiting)).toEqual([UNCHECKED, UNCHECKED]);

@@ -17,7 +17,7 @@ describe('a list cursor', () => {
     );
   });
 
-  test('a cursor with any single character changed, added or taken away is refused', { tags: ['AUTH-08'] }, () => {
+  test('a cursor with any single character changed, added or removed is refused', { tags: ['AUTH-08'] }, () => {
     const cursor = encodeCursor('acme', job);
     for (let index = 0; index < cursor.length; index++) {
       const other = cursor[index] === 'A' ? 'B' : 'A';

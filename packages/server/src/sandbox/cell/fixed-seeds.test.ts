@@ -44,24 +44,24 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
 
   const reproducible = (language: Language, code: string) => output({ language, reproducible: true }, code);
 
-  it('sees a set of Python in one order, and others see it in another', async () => {
+  it('sees a set of Python in a fixed order, while other programs see another order', async () => {
     const first = await reproducible('python', ORDER);
     expect(await reproducible('python', ORDER)).toBe(first);
     // A hash that is drawn is another one, but for one time in 2 to the power of 64.
     expect(await output({ language: 'python' }, ORDER)).not.toBe(first);
   });
 
-  it('sees the fixed seeds in what it starts, too', async () => {
+  it('passes the fixed seeds to processes that it starts, too', async () => {
     const asked = `python3 -c 'import sys; print(sys.flags.hash_randomization)'; echo $PERL_HASH_SEED`;
     expect(await reproducible('bash', asked)).toBe('0\n0\n');
   });
 
-  it('finds modules where any program finds them', async () => {
+  it('finds modules in the same places as any program', async () => {
     const code = 'import sys; print([path for path in sys.path if path != ""])';
     expect(await reproducible('python', code)).toBe(await output({ language: 'python' }, code));
   });
 
-  it('is of a kind of its own, so that no cell of another seed is parked for it', () => {
+  it('is a separate kind, so that no cell with another seed is parked for it', () => {
     const kinds = [undefined, true as const].map(
       (asked) => provider.originOf({ language: 'python', runtime: null, reproducible: asked })?.kind,
     );
@@ -69,7 +69,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
   });
 
   it.runIf(name === 'the launcher')(
-    'is executed, where the other programs of its owner are copies',
+    'is executed, while other programs of its owner are copies',
     async () => {
       const copied = await copiedPython(provider, 'asks-often');
       const [one, other] = [await output(copied, ORDER), await output(copied, ORDER)];

@@ -48,13 +48,13 @@ const SHOWN_BY_PYTHON = [
 ].join('\n');
 
 describe.each(ALL)('in %s', (way) => {
-  it.each(['gnu', 'posix', 'ustar'])('a Python program has them first on its path: %s', async (format) => {
+  it.each(['gnu', 'posix', 'ustar'])('a Python program has the libraries first on its path: %s', async (format) => {
     const libraries = packed(PYTHON, [`--format=${format}`]);
     const { stdout, stderr } = await runWith(way, 'python', SHOWN_BY_PYTHON, libraries);
     expect([stdout, stderr]).toEqual(['tiny first True\ntiny\n', '']);
   });
 
-  it('a Node program finds them, by import and by require, also from processes that it starts', async () => {
+  it('a Node program finds the libraries, by import and by require, also in processes that it starts', async () => {
     const libraries = packed(NODE);
     const modules = 'import { name } from "tiny"; import part from "part"; console.log(name, part.part);';
     const required =
@@ -63,7 +63,7 @@ describe.each(ALL)('in %s', (way) => {
     expect(await runWith(way, 'node', required, libraries)).toMatchObject({ stdout: 'part part 2\n', stderr: '' });
   });
 
-  it('a program with tools has both', async () => {
+  it('a program with tools has both tools and libraries', async () => {
     const libraries = packed(PYTHON);
     const python = await run(way, 'python', 'import tiny; print(tiny.NAME, tools.f(a=1))', { libraries });
     expect(python).toMatchObject({ stdout: "tiny {'a': 1}\n", stderr: '' });
@@ -130,22 +130,18 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
     expect([stdout, ending]).toMatchObject(['', { kind: 'exited', exit_code: 1 }]);
   });
 
-  it.each(CELLS)(
-    'ends by the limit of its memory where it has less than they take: %s',
-    { timeout: 120_000 },
-    async (way) => {
-      const { stdout, ending } = await runWith(way, language, code, archiveOf(zeros(18)), { mem_mb: 160 });
-      expect([stdout, ending.kind]).toEqual(['', 'memory_limit']);
-    },
-  );
+  it.each(CELLS)('ends at its memory limit if its libraries need more: %s', { timeout: 120_000 }, async (way) => {
+    const { stdout, ending } = await runWith(way, language, code, archiveOf(zeros(18)), { mem_mb: 160 });
+    expect([stdout, ending.kind]).toEqual(['', 'memory_limit']);
+  });
 
-  it('does not begin with more than 512 MiB, whatever its memory', { timeout: 120_000 }, async () => {
+  it('does not start with more than 512 MiB of libraries, whatever its memory', { timeout: 120_000 }, async () => {
     const more = { mem_mb: 1024, wall_seconds: 100, cpu_seconds: 100 };
     const { stdout, stderr } = await runWith('a forked cell', language, code, archiveOf(zeros(52)), more);
     expect([stdout, stderr]).toEqual(['', expect.stringMatching(/more than 50000 entries or 536870912 bytes/)]);
   });
 
-  it('does not begin where the limits leave no time, or no file as large', async () => {
+  it('does not start if the limits leave too little time, or too small files, for its libraries', async () => {
     const { stdout, ending } = await runWith('a forked cell', language, code, archiveOf(zeros(20)), {
       ...{ cpu_seconds: 0.02, mem_mb: 512 },
     });
@@ -154,19 +150,19 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
     expect(small).toMatchObject({ stdout: '', stderr: expect.stringMatching(/cannot be unpacked: .*file too large/i) });
   });
 
-  it.each(CELLS)('runs with as few processes as it may have: %s', async (way) => {
+  it.each(CELLS)('runs with the smallest number of processes: %s', async (way) => {
     const { stdout, stderr } = await runWith(way, language, code, archiveOf([{ name: 'a' }]), { max_pids: 1 });
     expect([stdout, stderr]).toEqual(['ran\n', '']);
   });
 });
 
-it('an archive with the most that may be in it is unpacked', { timeout: 120_000 }, async () => {
+it('an archive of the maximum size is unpacked', { timeout: 120_000 }, async () => {
   const code = 'import os, sys; print(len(os.listdir(sys.path[0])))';
   const libraries = archiveOf(TOO_MANY.slice(1));
   expect(await runWith('a forked cell', 'python', code, libraries)).toMatchObject({ stdout: '50000\n', stderr: '' });
 });
 
-it('what an interpreter would run at its start does not run before the program', async () => {
+it('code that an interpreter would run at its start does not run before the program', async () => {
   const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
   const libraries = packed({
     'sitecustomize.py': ran,
@@ -180,7 +176,7 @@ it('what an interpreter would run at its start does not run before the program',
   }
 });
 
-it('programs may be executed that are among them, and nothing else gets a right', {
+it('programs among the libraries may be executed, and nothing else gets a right', {
   tags: ['Libraries-5'],
 }, async () => {
   const libraries = archiveOf([

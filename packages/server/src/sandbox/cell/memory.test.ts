@@ -16,7 +16,7 @@ afterAll(() => cells[Symbol.asyncDispose]());
 const touch = (mib: number) => `print(len(bytearray(${mib} << 20)) >> 20)`;
 
 describe.each(CLASSES)('a memory limit in the %s class', { tags: ['Submission-16', 'Receipt-18'] }, (choice) => {
-  it.each([64, 256, 1024])('a limit of %d MiB bounds a program, and is reported as held', async (mem_mb) => {
+  it.each([64, 256, 1024])('a limit of %d MiB bounds a program, and is reported as enforced', async (mem_mb) => {
     const much = mem_mb - INTERPRETER_MIB;
     const within = await cells.run(choice, 'python', touch(much), { mem_mb });
     expect(within).toMatchObject({ ending: { kind: 'exited', exit_code: 0 }, stdout: `${much}\n`, violations: [] });
@@ -32,7 +32,7 @@ describe.each(CLASSES)('a memory limit in the %s class', { tags: ['Submission-16
 });
 
 it.each(CLASSES)(
-  'a program in the %s class finds its limit where a control group has it, and cannot change it',
+  'a program in the %s class finds its limit in the control group file, and cannot change it',
   async (choice) => {
     const refused = choice === 'gvisor' ? 'EACCES' : 'EROFS';
     const look = `

@@ -24,7 +24,7 @@ describe.each(CLASSES)('an ordinary program in the %s class', (choice) => {
     expect(await cells.run(choice, 'python', code)).toMatchObject({ stdout: 'True\n', stderr: '' });
   });
 
-  it('executes scripts and programs that it wrote, where it may write them', async () => {
+  it('executes scripts and programs that it wrote, in the places where it may write them', async () => {
     const code = `
       for place in /work /work/output /tmp; do
         printf '#!/bin/sh\necho script in $0\n' > $place/script.sh; cp /bin/true $place/true; chmod +x $place/script.sh $place/true
@@ -58,7 +58,7 @@ describe.each(CLASSES)('an ordinary program in the %s class', (choice) => {
     ]);
   });
 
-  it('finds its name, its system, its time zone and a home that it may write to', async () => {
+  it('finds its name, its system, its time zone and a writable home', async () => {
     const code = `
       . /etc/os-release; [ -n "$ID" ] && cat /etc/hostname && [ ! -s /etc/resolv.conf ] && grep -c localhost /etc/hosts
       [ -e /etc/localtime ] && date +%Z; id -un; echo "$USER $LOGNAME $TMPDIR"; touch ~/.profile && mktemp > /dev/null && echo home`;

@@ -15,6 +15,6 @@ test('the rows of limits are read in any order', () => {
   expect(parseLimitRows('NPROC=20 FSIZE=4096 CPU=3\n')).toEqual(LIMITS);
 });
 
-test('a limit that is not told is not held', () => {
+test('a limit that is not sent is not enforced', () => {
   expect(() => parseLimitRows('FSIZE=4096 CPU=3')).toThrow('did not say which limits it holds');
 });

@@ -70,7 +70,7 @@ describe.each([
       return held.effective_limits.max_pids as number;
     }
 
-    it('node has more threads than one process may have: these are its limit', async () => {
+    it('node has more threads than a limit of one process allows, and gets these as its limit', async () => {
       const least = await leastPids('node');
       expect(least).toBeGreaterThan(1);
       for (const max_pids of [1, least - 1, least, least + 1]) {
@@ -91,7 +91,7 @@ describe.each([
     });
 
     it.each(['python', 'node', 'bash'] as const)(
-      '%s gets at least the memory that its interpreter waits with, and no peak exceeds the limit in force',
+      '%s gets at least the memory of its waiting interpreter, and no peak exceeds the limit in force',
       async (language) => {
         const { held } = await run(language, '', { mem_mb: 1 });
         const least = held.effective_limits.mem_mb as number;
@@ -111,7 +111,7 @@ describe.each([
       },
     );
 
-    it('the other limits hold at their smallest values, too', async () => {
+    it('the other limits are enforced at their smallest values, too', async () => {
       const smallest = { wall_seconds: 0.001, cpu_seconds: 0.001, max_file_mb: 1 };
       const { held } = await run('bash', '', smallest);
       expect(held.effective_limits).toMatchObject(smallest);

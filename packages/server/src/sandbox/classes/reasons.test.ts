@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sayReasons } from './reasons.ts';
 
-it('a reason that several share is stated once, and single reasons beside it', () => {
+it('a reason that several share is stated once, beside the single reasons', () => {
   const reasons = sayReasons([
     ['systrap', 'run it as root'],
     ['kvm', 'there is no /dev/kvm'],

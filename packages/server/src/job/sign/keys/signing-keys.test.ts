@@ -39,7 +39,7 @@ function refusalOf(work: () => unknown): SigningKeyError {
 }
 
 describe('the first start', () => {
-  test('makes an Ed25519 key that its owner alone may read', () => {
+  test('makes an Ed25519 key that only its owner may read', () => {
     const { key_id, privateKey, public_key_pem } = openSigningKeys(dataDir).current();
     const paths = keyPaths(dataDir);
     expect(modeOf(paths.privateKey)).toBe(0o600);
@@ -50,7 +50,7 @@ describe('the first start', () => {
     expect(verify(null, Buffer.from('x'), public_key_pem, sign(null, Buffer.from('x'), privateKey))).toBe(true);
   });
 
-  test('leaves nothing but the key and its public half', () => {
+  test('leaves nothing except the key and its public half', () => {
     openSigningKeys(dataDir);
     expect(readdirSync(keyPaths(dataDir).directory).sort()).toEqual(['public-keys', 'signing-key.pem']);
     expect(readdirSync(keyPaths(dataDir).publicKeys)).toHaveLength(1);
@@ -114,7 +114,7 @@ describe('a rotation', () => {
     expect(readdirSync(keyPaths(dataDir).directory).sort()).toEqual(['public-keys', 'signing-key.pem']);
   });
 
-  test('lists the current key last, also where both keys are kept since the same moment', () => {
+  test('lists the current key last, even if both keys are from the same moment', () => {
     const old = openSigningKeys(dataDir).current().key_id;
     for (let at = 0; at < 8; at++) {
       rotateSigningKey(dataDir);
@@ -160,7 +160,7 @@ describe('a rotation', () => {
   });
 });
 
-test('a running service stops signing when its key is taken away, and goes on when it is back (ATT-07)', () => {
+test('a running service stops signing when its key is removed, and continues when the key is back (ATT-07)', () => {
   const keys = openSigningKeys(dataDir);
   const { key_id } = keys.current();
   const { privateKey } = keyPaths(dataDir);
@@ -173,7 +173,7 @@ test('a running service stops signing when its key is taken away, and goes on wh
   expect(refusalOf(() => keys.current()).problem).toBe('exposed');
 });
 
-test('the list of a data directory without its key names what that key left', () => {
+test('the list of a data directory without its key names the files that the key left', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(keyPaths(dataDir).privateKey);
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, false]]);

@@ -32,7 +32,7 @@ describe('a way to start gVisor cells', () => {
     expect(await timesOf('systrap', [broken])).toEqual([1, 'no such file']);
   });
 
-  it('a way over kvm that was late is not tried again: it hangs', async () => {
+  it('a way over kvm that was late is not tried again, because it hangs', async () => {
     expect(await timesOf('kvm', [late])).toEqual([1, 'late']);
   });
 });

@@ -22,21 +22,21 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-test('a runsc that cannot be executed ends svc-sentry at once, which says why', async () => {
+test('if runsc cannot be executed, svc-sentry ends at once and says why', async () => {
   expect(await start([], [join(directory, 'not-a-program')])).toEqual({
     code: 125,
     said: expect.stringContaining('svc-sentry: cannot start runsc: Permission denied'),
   });
 });
 
-test('a runsc that ends before it was told anything ends svc-sentry at once', async () => {
+test('if runsc ends before it got its configuration, svc-sentry ends at once', async () => {
   expect(await start([], [installed('runsc'), '--no-such-flag'])).toEqual({
     code: 125,
     said: expect.stringMatching(/svc-sentry: .* failed: runsc ended/),
   });
 });
 
-test('a mount of the file server that cannot be made ends svc-sentry at once, which names it', async () => {
+test('if a mount of the file server cannot be made, svc-sentry ends at once and names it', async () => {
   const missing = [join(directory, 'missing'), '/usr', '0'];
   expect(await start(missing, [installed('runsc'), '--platform=ptrace', '--network=none'])).toEqual({
     code: 125,

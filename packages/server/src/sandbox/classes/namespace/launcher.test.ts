@@ -35,7 +35,7 @@ function launcherFor(
 const requestOf = ({ id, rootUid }: CellOptions) => ({ id, rootUid, accesses: '' });
 
 describe('a launcher', () => {
-  it('makes a process in a group of its cell, and says when it has ended', async () => {
+  it('makes a process in a group of its cell, and reports its end', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const made = await launcher.make(requestOf(options));
@@ -104,7 +104,7 @@ describe('a launcher', () => {
     await expect(made.hold(`${LIMITS} ${access(options.group.plan as KernelPlan)}`)).rejects.toMatchObject({ code });
   });
 
-  it('ends a cell whose interpreter was killed, and sets no limits on what replaced it', async () => {
+  it('ends a cell whose interpreter was killed, and sets no limits on a process that replaced it', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, over, hold } = await launcher.make(requestOf(options));
@@ -125,7 +125,7 @@ describe('a launcher', () => {
     await expect(hold(rows)).rejects.toThrow(/malformed request/);
   });
 
-  it('refuses a cell whose group exists, and makes the next', async () => {
+  it('refuses a cell whose group exists, and makes the next cell', async () => {
     const options = await cellOptions();
     const taken = await cellOptions();
     taken.group.make();
@@ -224,7 +224,7 @@ describe('a launcher', () => {
     await expect.poll(() => groupNames()).not.toContain(reserved.id);
   });
 
-  it('may be silent while nothing is awaited of it, and for as long as a program runs', async () => {
+  it('may be silent while nothing is expected of it, and for as long as a program runs', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 100 });
     const cell = await launcher.make(requestOf(options));

@@ -128,7 +128,7 @@ describe.each(Object.keys(KINDS))('the memory of a program whose interpreter %s'
   });
 });
 
-test('a template is in walls like those of a cell', async () => {
+test('a template is behind walls like those of a cell', async () => {
   const before = interpreters();
   await copiedPython(provider, 'walled');
   const [template = 0, ...others] = interpreters().difference(before);

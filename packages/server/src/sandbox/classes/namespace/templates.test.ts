@@ -37,7 +37,7 @@ function scripted(open?: (request: TemplateRequest) => Promise<Launcher>) {
   return { templates, launchers, ask, has, later: (milliseconds: number) => (now += milliseconds) };
 }
 
-it('makes a template for an owner with the fourth request within ten seconds, and not with the third', async () => {
+it('makes a template for an owner at the fourth request within ten seconds, and not at the third', async () => {
   const { ask, has, later } = scripted();
   ask('often', 3);
   expect(await has('often')).toBe(false);
@@ -50,7 +50,7 @@ it('makes a template for an owner with the fourth request within ten seconds, an
   expect(await has('seldom')).toBe(false);
 });
 
-it('gives no other owner the template of one', async () => {
+it("gives no other owner an owner's template", async () => {
   const { ask, has } = scripted();
   ask('one', 4);
   expect(await has('one')).toBe(true);
@@ -58,7 +58,7 @@ it('gives no other owner the template of one', async () => {
   expect(await has('other')).toBe(false);
 });
 
-it('keeps sixteen, and ends the one that was asked for least recently', async () => {
+it('keeps sixteen templates, and ends the one that was requested least recently', async () => {
   const { ask, has, later, launchers } = scripted();
   for (let at = 0; at < 16; at++) {
     ask(`owner ${at}`, 4);
@@ -72,14 +72,14 @@ it('keeps sixteen, and ends the one that was asked for least recently', async ()
   expect(await has('owner 1')).toBe(true);
 });
 
-it('keeps every template that was asked for within ten seconds', async () => {
+it('keeps every template that was requested within ten seconds', async () => {
   const { ask, has } = scripted();
   for (let at = 0; at < 17; at++) ask(`owner ${at}`, 4);
   expect(await has('owner 15')).toBe(true);
   expect(await has('owner 16')).toBe(false);
 });
 
-it('waits a minute before it tries an owner again whose template failed', async () => {
+it('waits a minute before it retries an owner whose template failed', async () => {
   let tries = 0;
   const { ask, has, later } = scripted(async () => {
     tries++;

@@ -27,7 +27,7 @@ function startIn(group: Group, script: string): ChildProcess {
 }
 
 describe('a control group', () => {
-  it('says which limits the kernel holds', async () => {
+  it('says which limits the kernel enforces', async () => {
     const group = groups.create('limits');
     expect(group.limit({ memoryBytes: 64 * MIB, processes: 7 })).toEqual({ memoryBytes: 64 * MIB, processes: 7 });
     expect(group.limit({ memoryBytes: 128 * MIB, processes: 9 })).toEqual({ memoryBytes: 128 * MIB, processes: 9 });
@@ -44,7 +44,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('gets a share of the processors, and later the whole of it', async () => {
+  it('gets a share of the processors, and later the whole share', async () => {
     const group = groups.create('share');
     const read = () => {
       const { location } = group;
@@ -90,7 +90,7 @@ describe('a control group', () => {
 });
 
 describe('a group of cgroup v2', () => {
-  it('has no memory peak where the kernel keeps none', () => {
+  it('has no memory peak if the kernel keeps none', () => {
     const parent = mkdtempSync(join(tmpdir(), 'svc-group-v2-'));
     const directory = join(parent, 'cell');
     mkdirSync(directory);
@@ -120,7 +120,7 @@ describe('the plan of a group of cgroup v2', () => {
     return new GroupV2(join(parent, 'cell')).plan;
   }
 
-  it('ends all of a cell together, and takes its swap, where the kernel can', () => {
+  it('ends all of a cell together, and limits its swap, if the kernel can', () => {
     const plan = planWith(['memory.oom.group', 'memory.swap.max', 'cpu.weight']);
     const files = plan.toLimit(limits, UNLIMITED).map(({ file, value }) => `${file}=${value}`);
     expect(files).toEqual([`memory.max=${MIB}`, 'memory.swap.max=0', 'memory.oom.group=1', 'pids.max=3']);
