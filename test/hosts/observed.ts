@@ -85,8 +85,7 @@ failed. A dash stands for a trial that was not run.`;
 const BESIDE = `## Without a machine of its own
 
 These trials ran on 2026-11-27 in a clean root of Debian 12 on the machine that builds the hosts: Linux 6.18, hybrid control groups, two
-shared cores. An emulated host then had a fifth of a core, and took half an hour to start and to load the image. So the rows of emulated
-hosts are dashes.
+shared cores. What an emulated host showed since stands above.
 
 | tried | observed |
 |---|---|
