@@ -19,7 +19,7 @@ test('docs/API.md says what the contract says; `npm run openapi` writes it', () 
   expect(page).toBe(apiPage(exchanges));
 });
 
-test('docs/API.md shows every operation once, and each command as it was made; `npm run api-docs` makes them', () => {
+test('docs/API.md shows every operation once, and each command as it was run; `npm run api-docs` writes them', () => {
   expect(examples.map(([id]) => id).toSorted()).toEqual([...OPERATION_IDS].toSorted());
   for (const [id, { command }] of examples) expect(exchanges[id]?.command).toBe(command);
   expect(exchanges.refusal?.command).toBe(REFUSED);
@@ -31,7 +31,7 @@ test('docs/API.md has the whole text of each of its sections', () => {
     expect([title, words(page)]).toEqual([title, expect.stringContaining(words(text))]);
 });
 
-test('docs/API.md says each meaning of a member that has several', () => {
+test('docs/API.md lists each meaning of a member that has several', () => {
   const [row] = page.split('\n').filter((line) => line.startsWith('| `files[].blob` |'));
   expect(row).toContain('an upload, or an output of a job');
   expect(row).toContain('the digest of that output');

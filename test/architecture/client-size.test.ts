@@ -8,7 +8,7 @@ import { bundleClient } from '../../tools/packages/client-bundle.ts';
 
 const clientBytesMax = 8600;
 
-test('the client is one file of at most 8.6 kB compressed, and what later calls load is beside it', async () => {
+test('the client is one file of at most 8.6 kB compressed, and code for later calls is in other files', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-client-'));
   try {
     await bundleClient(join(import.meta.dirname, '../../packages/client/src/index.ts'), directory);

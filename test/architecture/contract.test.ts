@@ -53,7 +53,7 @@ function plainAccessWords({ access, alsoAccess, path }: Operation): string {
   return (SCOPES as readonly string[]).includes(access) ? `\`${access}\`` : access;
 }
 
-test('the table of routes is that of the operations, with their scopes', {
+test('the table of routes equals the table of operations, with their scopes', {
   tags: ['Endpoints-1', 'Stream-6', 'Versioning-2'],
 }, () => {
   const rows = [...contract.matchAll(/^\| ([A-Z]+) \| `([^`]+)` \|[^|]*\| (.*?) \|$/gm)].map(([, ...cells]) => cells);
@@ -277,7 +277,7 @@ describe('the members of a body are named:', {
   });
 });
 
-test('headers and media types are those that answers have', {
+test('headers and media types are those of the answers', {
   tags: ['Headers-1', 'Headers-2', 'Headers-3', 'Headers-4'],
 }, () => {
   const text = JSON.stringify(openApiDocument());
@@ -294,7 +294,7 @@ test('the variables that a job may not set are listed', { tags: ['Submission-44a
   expect(named).toEqual(REFUSED_VARIABLES);
 });
 
-test('the reference client is at a version that is stated', { tags: ['Versioning-5c'] }, () => {
+test('the reference client has the stated version', { tags: ['Versioning-5c'] }, () => {
   const { name, version } = JSON.parse(readFileSync(join(root, 'packages/client/package.json'), 'utf8')) as {
     readonly name: string;
     readonly version: string;

@@ -66,7 +66,7 @@ describe('a link', () => {
     expect(pageOf('[it](operating/start.md#the-host)')).toContain('operating/start.html#the-host">it</a>');
   });
 
-  test('to a file that is no document is text, and says which it is', () => {
+  test('to a file that is not a document is text, and names the file', () => {
     expect(pageOf('[it](../a.ts)')).toContain('<span class="file" title="a.ts">it</span>');
   });
 
@@ -74,7 +74,7 @@ describe('a link', () => {
     expect(pageOf('[it](https://example.org/x?a=1&b=2)')).toContain('href="https://example.org/x?a=1&amp;b=2"');
   });
 
-  test('of the project leads to what is there, and no document has HTML', () => {
+  test('of the project leads to an existing target, and no document has HTML', () => {
     expect(faultsIn(root, renderAll({ documents: documentsIn(root), picture: (path) => path }))).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describe('a link', () => {
   });
 });
 
-describe('the pages that were built', () => {
+describe('the built pages', () => {
   const pages = globSync('**/*.html', { cwd: built }).map(
     (name) => [name, readFileSync(join(built, name), 'utf8')] as const,
   );
@@ -106,12 +106,12 @@ describe('the pages that were built', () => {
     [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, address = '']) => ({ name, address })),
   );
 
-  test('are of every document, and the front page twice', () => {
+  test('exist for every document, and twice for the front page', () => {
     const addresses = [...documentsIn(root).keys()].map(addressOf);
     expect(pages.map(([name]) => name).toSorted()).toEqual([...addresses, 'front.html'].toSorted());
   });
 
-  test('lead to files and headings that are there', () => {
+  test('link to existing files and headings', () => {
     const anchors = new Map(
       pages.map(([name, html]) => [name, new Set([...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id))]),
     );
@@ -127,7 +127,7 @@ describe('the pages that were built', () => {
     expect(named.length).toBeGreaterThan(5000);
   });
 
-  test('load nothing from elsewhere', () => {
+  test('load nothing from other hosts', () => {
     const loaded = pages.flatMap(([, html]) => [...html.matchAll(/<(?:script|link|img)[^>]*(?:src|href)="([^"]*)"/g)]);
     expect(loaded.map(([, address = '']) => address).filter((address) => /^(?!data:)\w+:/.test(address))).toEqual([]);
     expect(

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 const settings = readFileSync(join(root, 'docs/operating/settings.md'), 'utf8');
 const architecture = readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8');
 
-test('docs/operating/settings.md lists every setting with its flag, its default and what it takes, and no other', () => {
+test('docs/operating/settings.md lists every setting with its flag, its default and its values, and no other', () => {
   const rows = SETTINGS.map(({ name, flag, defaultText, description, allowed }) => {
     const fallback = defaultText === null ? 'off' : `\`${defaultText}\``;
     // A bar would begin another column.

@@ -80,7 +80,7 @@ const implementations = [
   ['preflight', 'sandbox/classes/open-cells'],
 ] as const;
 
-test.each(implementations)('%s picks %s, which is there', (_picker, at) => {
+test.each(implementations)('%s chooses %s, which exists', (_picker, at) => {
   expect(existsSync(join(root, `packages/server/src/${at}.ts`))).toBe(true);
 });
 
@@ -191,7 +191,7 @@ describe('a planted violation of a rule is noticed', () => {
   });
 });
 
-describe('a circle of imports in one folder', () => {
+describe('a cycle of imports in one folder', () => {
   const planted: readonly [name: string, files: Readonly<Record<string, string>>][] = [
     ...packages.map((name): [string, Record<string, string>] => [
       `between two folders of ${name}`,

@@ -9,11 +9,11 @@ const root = join(import.meta.dirname, '../..');
 const ids = new Set(allStatements(root).map(({ id }) => id));
 
 describe.each(MUTATIONS)('the change by which $name', ({ file, from, falsifies }) => {
-  test('replaces what stands once in its file', () => {
+  test('replaces text that occurs once in its file', () => {
     expect(readFileSync(join(root, file), 'utf8').split(from)).toHaveLength(2);
   });
 
-  test('falsifies statements that there are', () => {
+  test('falsifies existing statements', () => {
     expect(falsifies.filter((id) => !ids.has(id))).toEqual([]);
   });
 });

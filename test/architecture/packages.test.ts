@@ -26,7 +26,7 @@ describe('the lock', () => {
     }
   }
 
-  test('has every package that another needs, also those of other platforms: npm ci refuses it otherwise', () => {
+  test('has every package that another needs, even for other platforms: otherwise npm ci refuses it', () => {
     const missing = Object.entries(lock.packages).flatMap(([path, { dependencies = {}, optionalDependencies = {} }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies })
         .filter((name) => !isFound(path, name))

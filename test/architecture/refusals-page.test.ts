@@ -8,7 +8,7 @@ import { refusalsPage } from '../../tools/refusals-page.ts';
 const docs = join(import.meta.dirname, '../../docs');
 const page = readFileSync(join(docs, 'REFUSALS.md'), 'utf8');
 
-test('docs/REFUSALS.md says what the code says; `npm run openapi` writes it', () => {
+test('docs/REFUSALS.md has the texts of the code; `npm run openapi` writes it', () => {
   expect(page).toBe(refusalsPage());
 });
 

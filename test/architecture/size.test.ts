@@ -36,7 +36,7 @@ describe('the lines of each room', () => {
     expect([...linesOfRooms(root)]).toEqual([[room, expect.objectContaining({ [kind]: 3 })]]);
   });
 
-  test('counts generated files apart, and no installed ones', () => {
+  test('counts generated files separately, and no installed ones', () => {
     plant('packages/client/src/a.ts', '/** `npm run openapi` writes this file. */\n');
     plant('packages/cli/node_modules/other/a.ts', 'one\n');
     expect([...linesOfRooms(root)]).toEqual([
@@ -44,7 +44,7 @@ describe('the lines of each room', () => {
     ]);
   });
 
-  test('adds up to what runs in production, without tools and bench', () => {
+  test('adds up to the production code, without tools and bench', () => {
     for (const file of ['packages/a/src/a.ts', 'packages/b/src/b.ts', 'tools/a.ts', 'bench/a.ts']) plant(file, 'one\n');
     expect(productionOf(linesOfRooms(root))).toMatchObject({ TypeScript: 2, tests: 0 });
   });

@@ -30,7 +30,7 @@ describe('the dashboard', () => {
     expect(sent.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(bytesMax);
   });
 
-  test('has a shell that anyone may read and that holds no secret', { tags: ['Endpoints-7'] }, async () => {
+  test('has a shell that anyone may read and that has no secret', { tags: ['Endpoints-7'] }, async () => {
     const shell = await rig().request('/dashboard', { key: null });
     const [, script = ''] = /src="([^"]+)"/.exec(shell.text) ?? [];
     const main = await rig().request(script, { key: null });
@@ -101,7 +101,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('shows which inputs are outputs of other jobs, leads to those, and runs the job again', async () => {
+  test('shows which inputs are outputs of other jobs, links to those, and runs the job again', async () => {
     const made = await rig().run({ language: 'bash', code: 'echo made > output/made', outputs: ['output/made'] });
     const from = { job_id: made.job_id, path: 'output/made' };
     const { job_id } = await rig().run({ language: 'bash', code: 'cat input/a', files: [{ path: 'input/a', from }] });
@@ -118,7 +118,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('saves a large output by its digest, and brings one back from the playground with all that was asked', async () => {
+  test('saves a large output by its digest, and returns from the playground with the whole request', async () => {
     const code = "head -c 3000000 /dev/zero > output/large; printf '\\xff'";
     const large_outputs = { paths: ['output/large'], stdout: 'output/all' };
     const asked = { large_outputs, reproducible: true, requirements: { enforced: ['wall_seconds' as const] } };
@@ -147,7 +147,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('leads from a job of a pair to the other, and runs both again', async () => {
+  test('links from one job of a pair to the other, and runs both again', async () => {
     const { client } = rig().alpha;
     const interactor = { language: 'python', code: 'print(int(input()) * 2, flush=True)' };
     const code = 'print(21, flush=True)\nprint("it said", input())';
@@ -188,7 +188,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('does not offer to run a job again that is given what nobody can name', async () => {
+  test('does not offer to run a job again if its input cannot be named', async () => {
     const { client } = rig().alpha;
     const checker = { language: 'python', code: 'raise SystemExit(0)' };
     const tests = [{ name: 'one', stdin: '1', expected: 'x'.repeat(100_000) }];
@@ -202,7 +202,7 @@ describe('the dashboard', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('verifies an attestation in the page against a pinned key, in a thread of its own', async () => {
+  test('verifies an attestation in the page against a pinned key, in a separate thread', async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('signed')" });
     const { public_key_pem } = await rig().alpha.client.publicKey();
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
@@ -217,7 +217,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test("tells a result's place in the log and that no witness saw it, and saves the proof", async () => {
+  test("shows a result's place in the log and that no witness saw it, and saves the proof", async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('logged')" });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
     const { page } = opened;

@@ -98,7 +98,7 @@ describe('every view', () => {
     expect(await cutOff(opened.page, '.job-body .soft')).toEqual([]);
   });
 
-  test('is reached by keyboard alone, from signing in to a job', async () => {
+  test('can be reached by keyboard alone, from signing in to a job', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo by keyboard' });
     await using opened = await openDashboard(browser, { url: rig().service.url }, { key: null });
     const { page } = opened;
@@ -222,7 +222,7 @@ describe('a key that ends', () => {
     await expectOutlived(opened, 'Your key has expired');
   });
 
-  test('forgets what it read when the next key is of another tenant', async () => {
+  test('forgets its data when the next key is of another tenant', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/jobs', { key });
@@ -392,7 +392,7 @@ describe('an attestation that was tampered with', () => {
 });
 
 describe('a record that was tampered with', () => {
-  test('is shown as broken before any key is pinned, with the event that does not hold', async () => {
+  test('is shown as broken before any key is pinned, with the first bad event', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo genuine' });
     await using opened = await open('/jobs');
     const { page } = opened;
@@ -408,7 +408,7 @@ describe('a record that was tampered with', () => {
   });
 });
 
-describe('nothing is wrong with what is shown', () => {
+describe('the shown pages have no fault', () => {
   test.each(['light', 'dark'] as const)('the job page, %s, shows no fault', async (colorScheme) => {
     const { job_id } = await rig().run({ language: 'python', code: ILLUSTRATED, outputs: ['output/**'] });
     await using opened = await open(`/jobs/${job_id}`, { colorScheme, viewport: { width: 1200, height: 750 } });

@@ -18,7 +18,7 @@ describe.each([
   ['of the service', () => `${rig().service.url}/docs`],
   ['as files', () => files],
 ] as const)('the documents %s', (_where, address) => {
-  test('are found by a search, from the keyboard', async () => {
+  test('can be found by a search, from the keyboard', async () => {
     await using opened = await openPage(browser, address());
     const { page } = opened;
     await page.keyboard.press('/');
@@ -54,7 +54,7 @@ describe.each([
   });
 });
 
-test('the documents are reached from the dashboard, with a key and without, and from the page that verifies', async () => {
+test('the dashboard links to the documents, with a key and without, and so does the page that verifies', async () => {
   const { url } = rig().service;
   await using dashboard = await openDashboard(browser, { url }, { key: null });
   const link = dashboard.page.getByRole('link', { name: 'Documents' });
@@ -91,7 +91,7 @@ test.each([
   expect(opened.troubles).toEqual([]);
 });
 
-test('the address of the service is a page in a browser, which leads to them', async () => {
+test('the address of the service is a page in a browser, which links to them', async () => {
   await using opened = await openPage(browser, rig().service.url, { viewport: { width: 360, height: 740 } });
   const { page } = opened;
   expect(await accessibilityProblems(page)).toEqual([]);

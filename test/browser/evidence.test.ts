@@ -62,7 +62,7 @@ async function saved(page: Page, button: string): Promise<string> {
   return file;
 }
 
-test('the archive has the files of the command, byte for byte, whatever the job was given and left', async () => {
+test("the archive has the same files as the command writes, byte for byte, whatever the job's input and output", async () => {
   const job_id = await runJob();
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   const { page, troubles } = opened;

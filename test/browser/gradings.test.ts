@@ -41,7 +41,7 @@ test('a grading is listed, and has the verdict of each test with its job', async
   expect(troubles).toEqual([]);
 });
 
-test('a verdict has its build, its groups, and what each run took', async () => {
+test('a verdict has its build, its groups, and the usage of each run', async () => {
   const { client } = rig().alpha;
   const code =
     '#include <stdio.h>\nint main(void) { int n; scanf("%d", &n); printf("%d", n < 9 ? n : 0); return n == 9; }';
@@ -76,7 +76,7 @@ test('a verdict has its build, its groups, and what each run took', async () => 
   expect(troubles).toEqual([]);
 });
 
-test('a test that was not run says why', async () => {
+test('a test that was not run shows the reason', async () => {
   const { client } = rig().alpha;
   const sleeping = { language: 'python', code: 'import time\ntime.sleep(200)' };
   const limits = { wall_seconds: 300 };
@@ -91,7 +91,7 @@ test('a test that was not run says why', async () => {
   expect(opened.troubles).toEqual([]);
 });
 
-test('a grading that runs shows which tests have run, and is cancelled', async () => {
+test('a grading that runs shows which tests have run, and can be cancelled', async () => {
   const { client } = rig().alpha;
   const code = 'import time\nn = int(input())\nprint(n, flush=True)\ntime.sleep(n)';
   const tests = ['0', '200'].map((stdin) => ({ name: `sleeps ${stdin}`, stdin, expected: stdin }));
@@ -110,7 +110,7 @@ test('a grading that runs shows which tests have run, and is cancelled', async (
   expect(troubles).toEqual([]);
 });
 
-test('a grading of another tenant is not there', async () => {
+test('a grading of another tenant is not found', async () => {
   const { client } = rig().beta;
   const { grading_id } = await client.submitGrading({ programs: [DOUBLE], tests: TESTS });
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/gradings/${grading_id}` });

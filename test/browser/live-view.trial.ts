@@ -55,7 +55,7 @@ async function openCounting(use: (page: Page, line: Line) => Promise<void>): Pro
 }
 
 describe('a job that writes', () => {
-  test('is shown reconnecting while the line is cut, then live, and no line is lost or repeated', async () => {
+  test('is shown as reconnecting while the connection is cut, then as live, and no line is lost or repeated', async () => {
     await openCounting(async (page, line) => {
       const statesOf = await watchStates(page);
       await line.cut();
@@ -68,7 +68,7 @@ describe('a job that writes', () => {
     });
   });
 
-  test('is shown offline while the browser is offline and its connection still open, then live, and nothing is lost', async () => {
+  test('is shown as offline while the browser is offline and its connection still open, then as live, and nothing is lost', async () => {
     await openCounting(async (page, line) => {
       const statesOf = await watchStates(page);
       line.silence();
@@ -84,7 +84,7 @@ describe('a job that writes', () => {
     });
   });
 
-  test('is shown reconnecting while its service restarts, then how it ended', async () => {
+  test('is shown as reconnecting while its service restarts, then with its end', async () => {
     let own = await Rig.start();
     const { dataDir, port } = own;
     try {

@@ -31,7 +31,7 @@ async function type(page: Page, code: string): Promise<void> {
 }
 
 describe('the log of a job', () => {
-  test('begins at the line that its address names, and a click on a number names another', async () => {
+  test('begins at the line in its address, and a click on a number selects another', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'for i in $(seq 1000); do echo "line $i"; done' });
     await using opened = await open(`/jobs/${job_id}#L400`);
     const { page, troubles } = opened;
@@ -66,7 +66,7 @@ describe('the log of a job', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('folds what is indented, and shows when lines came as the reader writes times', async () => {
+  test("folds indented lines, and shows the times of lines in the reader's format", async () => {
     const code = 'print(\'{\\n  "a": {\\n    "b": 1\\n  }\\n}\\ndone\')';
     const { job_id } = await rig().run({ language: 'python', code });
     await using opened = await open(`/jobs/${job_id}`, { locale: 'de-DE', timezoneId: 'Asia/Tokyo' });
@@ -88,7 +88,7 @@ describe('the log of a job', () => {
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 
-  test('fills the screen, and goes back', async () => {
+  test('fills the screen, and returns to its size', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo whole' });
     await using opened = await open(`/jobs/${job_id}`);
     const { page } = opened;
@@ -117,7 +117,7 @@ describe('the playground', () => {
     expect(await isInSight(page.locator('.playground-options'))).toBe(true);
   });
 
-  test('says which pack has a library that is missing, and takes it', async () => {
+  test('names the pack that has a missing library, and selects it', async () => {
     await using opened = await open('/jobs', window);
     const { page } = opened;
     const library = { language: 'python', name: 'plotters', version: '1', modules: ['plotter'] };
@@ -134,7 +134,7 @@ describe('the playground', () => {
     expect(await page.getByLabel('Runtime').inputValue()).toBe('python-plots');
   });
 
-  test('is left by keyboard: Tab indents, and after Escape goes on to the next field, as the page says', async () => {
+  test('can be left by keyboard: Tab indents, and after Escape moves to the next field, as the page says', async () => {
     await using opened = await open('/playground', window);
     const { page } = opened;
     await page.locator('.cm-content').waitFor();
@@ -149,7 +149,7 @@ describe('the playground', () => {
 });
 
 describe('the list of jobs', () => {
-  test('leads a tenant without jobs to its first run', async () => {
+  test('offers a tenant without jobs its first run', async () => {
     await using opened = await open('/jobs', { key: rig().beta.key });
     const { page } = opened;
     await page.getByRole('heading', { name: 'Run your first program' }).waitFor();

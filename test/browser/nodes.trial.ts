@@ -63,7 +63,7 @@ async function outsideWith(page: Page, texts: readonly string[]): Promise<(strin
   }, texts);
 }
 
-test('a service that is alone has no list of nodes on its status page', async () => {
+test('a service with one node has no list of nodes on its status page', async () => {
   await using opened = await openStatus();
   await opened.page.getByRole('heading', { name: 'Service', exact: true }).waitFor();
   expect(await nodesOf(opened.page).count()).toBe(0);
@@ -82,7 +82,7 @@ describe('a service of several nodes', () => {
     expect([...(await api.stop()), ...(await signer.stop())]).toEqual([]);
   });
 
-  test('lists them, with what each does and how many jobs it runs', async () => {
+  test('lists them, with the roles of each and how many jobs it runs', async () => {
     const { job_id } = await api.alpha.client.submit({ language: 'bash', code: 'sleep 300' });
     await using opened = await openStatus();
     const heads = nodesOf(opened.page).getByRole('columnheader');

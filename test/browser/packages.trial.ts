@@ -152,7 +152,7 @@ test('the packed client runs a program from a page of another origin, and follow
   expect(opened.troubles).toEqual([]);
 });
 
-test('the packed verifier checks an export in a page, and refuses one that was changed', async () => {
+test('the packed verifier checks an export in a page, and refuses a changed one', async () => {
   const { job_id } = await rig.run({ language: 'python', code: 'print("signed")' });
   const directory = join(scratch, job_id);
   const access = ['--url', rig.service.url, '--key', rig.alpha.key];

@@ -100,7 +100,7 @@ test.for(RESULTS)('the page that verifies: %s', async ([, file, { verdict, files
   expect(problemOf(file, await takePicture(page))).toBeNull();
 });
 
-test('a picture with another word in it is another picture, and so is one in other letters', async (context) => {
+test('a picture with a different word is a different picture, and so is one with other letters', async (context) => {
   await using opened = await openPage(browser, verifyPage.href, { ...LOOK, viewport: { width: 1000, height: 1100 } });
   const { page } = opened;
   await needLetters(page, context);

@@ -87,7 +87,7 @@ describe('the calls of a job', () => {
     await page.getByText('"249"').waitFor();
   });
 
-  test('run nothing in the page, and steer no terminal, whatever is in them', async () => {
+  test('run nothing in the page, and affect no terminal, whatever is in them', async () => {
     const texts = HOSTILE_TEXTS.map(([, text]) => text);
     const code = `for text in json.loads(${JSON.stringify(JSON.stringify(texts))}): call("search", text=text, **{text: 1})`;
     const job_id = await runAnswered(code, ({ text }) =>
@@ -114,7 +114,7 @@ describe('the calls of a job', () => {
 });
 
 describe('the playground', () => {
-  test('gives a job a tool with schemas, and lets a person answer its calls, with what the service refuses', async () => {
+  test('gives a job a tool with schemas, and lets a person answer its calls, with the refusals of the service', async () => {
     await using opened = await open('/playground');
     const { page, troubles } = opened;
     const editor = page.getByRole('textbox', { name: 'Program', exact: true });

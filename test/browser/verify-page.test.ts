@@ -37,7 +37,7 @@ const isInWindow = (page: WatchedPage['page'], selector: string) =>
   page.locator(selector).evaluate((found) => found.getBoundingClientRect().bottom + scrollY <= innerHeight);
 
 describe('the page, opened from a file on a phone', () => {
-  test('says without a key that nothing is proved about who signed', async () => {
+  test('says without a key that nothing proves who signed', async () => {
     const { page } = opened;
     await giveExport(page, exportOf(job));
     expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
@@ -81,7 +81,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(states.slice(0, 4)).toEqual(['ring follows', 'ring follows', 'ring broken', 'ring unknown']);
   });
 
-  test('says what the log says, with the keys of the log and of a witness beside that of the signer', async () => {
+  test("shows the log's verdict, with the keys of the log and of a witness beside the signer's key", async () => {
     const { page } = opened;
     const log = new TestLog();
     const index = log.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
@@ -101,7 +101,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await textOf(page.locator('#key-note.problem'))).toContain('pin the key of the log too');
   });
 
-  test('closes what is no longer needed, and what nobody can believe has no green marks', async () => {
+  test('closes sections that are no longer needed, and gives unbelievable results no green marks', async () => {
     const { page } = opened;
     await giveKey(page, job.key.publicKeyPem);
     await giveExport(page, exportOf(job));
@@ -122,7 +122,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await textOf(page.locator('#posture'))).toContain('not to be trusted');
   });
 
-  test('tells what is no key from what is not to be trusted', async () => {
+  test('distinguishes a text that is not a key from a result that must not be trusted', async () => {
     const { page } = opened;
     await giveKey(page, 'my key');
     await giveExport(page, exportOf(job));
@@ -143,7 +143,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await verdictOf(page, 'refused')).toContain(`the key in the export, ${job.key.key_id}, signed it`);
   });
 
-  test('draws what a job stands on, and says what is missing or was changed', { tags: ['Inputs-7'] }, async () => {
+  test('draws the graph of a job, and names missing and changed jobs', { tags: ['Inputs-7'] }, async () => {
     const { page } = opened;
     const made = attestedJob({ job_id: 'job_made', outputs: { 'output/made': 'made' } });
     const given = attestedJob({
@@ -189,7 +189,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
   });
 
-  test('requests nothing but itself, and breaks no rule of its policy', () => {
+  test('requests nothing except itself, and breaks no rule of its policy', () => {
     expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([verifyPage.href]);
     expect(opened.troubles).toEqual([]);
   });

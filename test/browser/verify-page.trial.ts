@@ -178,7 +178,7 @@ describe('an export', () => {
     expect(await textOf(page.locator('#posture'))).toContain('gVisor');
   });
 
-  test('may be dropped anywhere, and its key on the place for keys', async () => {
+  test('may be dropped anywhere, and its key on the area for keys', async () => {
     await using opened = await openPage(browser, verifyPage.href);
     const { page } = opened;
     await drop(page, 'main', 'job.zip', zipOf(exportOf(job)));
@@ -206,7 +206,7 @@ describe('an export', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('an export with ten thousand events and long lines is shown, and what is drawn stays small', async () => {
+  test('an export with ten thousand events and long lines is shown, and the drawing stays small', async () => {
     const bodies = Array.from({ length: 10_000 }, (_, at) =>
       line(at % 2 === 0 ? 'stdout' : 'stderr', `${at} `.repeat(40)),
     );
@@ -355,7 +355,7 @@ test('a page that came without TLS says that it cannot check signatures, and che
   expect(await page.locator('.ring.follows').count()).toBeGreaterThan(3);
 });
 
-test('a service serves it, and what it ran and exported is good under its key', async () => {
+test('a service serves the page, and a job that it ran and exported is good under its key', async () => {
   const rig = await Rig.start({ 'attestation-mode': 'on' });
   const scratch = mkdtempSync(join(tmpdir(), 'vouchbox-page-'));
   try {
@@ -390,7 +390,7 @@ test('a service serves it, and what it ran and exported is good under its key', 
   }
 });
 
-describe('nothing is wrong with what is shown', () => {
+describe('the shown pages have no fault', () => {
   const SIZES = [
     ['light', { colorScheme: 'light', viewport: { width: 1000, height: 1160 } }],
     ['dark', { colorScheme: 'dark', viewport: { width: 1000, height: 1160 } }],

@@ -82,7 +82,7 @@ describe('vouchbox keys', () => {
     expect((await keys('list', '--tenant', 'nobody', '--json')).stdout).toBe('[]\n');
   });
 
-  test('revokes and rotates by the identifier that the list shows', async () => {
+  test('revokes and rotates by the identifier in the list', async () => {
     const { credential_id } = await create();
     const rotated = await keys('rotate', credential_id, '--overlap', '1h');
     expect((await whoami(rotated.stdout.trim())).status).toBe(200);
@@ -124,7 +124,7 @@ describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
     await expect.poll(async () => (await whoami(old.key)).status, heededWithin).toBe(401);
   });
 
-  test('a rotated key is refused only after the overlap that the operator set, and the list says until when', async () => {
+  test('a rotated key is refused only after the overlap that the operator set, and the list states its end', async () => {
     const old = await create();
     const next = await rotate(old.credential_id, 3600);
     await expect.poll(async () => (await whoami(old.key)).json.expires_at, heededWithin).toMatch(/^20/);
@@ -196,7 +196,7 @@ describe('once vouchbox keys revoke has answered', { tags: ['Authentication-8'] 
   const BODY = '{"language":"bash","code":"true"}';
   const head = (key: string) => `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
 
-  test('the next request with the key is refused, though the key worked a moment before', async () => {
+  test('the next request with the key is refused, although the key worked a moment before', async () => {
     for (let round = 0; round < 20; round++) {
       const { key, credential_id } = await create();
       expect((await whoami(key)).status).toBe(200);
@@ -205,7 +205,7 @@ describe('once vouchbox keys revoke has answered', { tags: ['Authentication-8'] 
     }
   });
 
-  test('a body under way makes no job, and is answered 401', { tags: ['Authentication-8a'] }, async () => {
+  test('a body in progress makes no job, and is answered 401', { tags: ['Authentication-8a'] }, async () => {
     const { key, credential_id } = await create();
     const before = await rig().jobCount();
     using raw = await RawSocket.open(rig().port);
@@ -231,7 +231,7 @@ describe('once vouchbox keys revoke has answered', { tags: ['Authentication-8'] 
   });
 });
 
-describe('what a credential holds open ends with it:', {
+describe('everything that a credential holds open ends with it:', {
   tags: ['Authentication-8', 'Authentication-8b', 'Submit-8d', 'AUTH-12'],
 }, () => {
   const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };

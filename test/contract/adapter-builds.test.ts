@@ -43,7 +43,7 @@ describe('in place of Piston', () => {
     expect(json.run.cpu_time).toBeLessThan(ofTheProgram.milliseconds);
   });
 
-  test.runIf(hasEveryPack)('so they are in Java, and a program in Python has no compiler', async () => {
+  test.runIf(hasEveryPack)('a program in Java has two jobs too, and a program in Python has no compiler', async () => {
     const { json } = await execute(JAVA, { language: 'java', args: ['a'] });
     expect(json).toMatchObject({ compile: { code: 0 }, run: { code: 0, stdout: '1\n' } });
     expect((await execute('1', { language: 'python' })).json).not.toHaveProperty('compile');
@@ -64,14 +64,14 @@ describe('in place of Piston', () => {
     expect([json.compile.code, json.run.status, json.run.signal]).toEqual([0, 'TO', 'SIGKILL']);
   });
 
-  test('a program that does not compile has the end of its compiler as its run', async () => {
+  test("a program that does not compile has its compiler's end in place of a run", async () => {
     const { json } = await execute(DOES_NOT_COMPILE);
     expect(json.compile).toMatchObject({ code: 1, status: 'RE', stderr: expect.stringMatching(/error/) as string });
     expect(json.compile.output).toBe(json.compile.stderr);
     expect(json.run).toEqual(json.compile);
   });
 
-  test('a limit of the compiler above the ceiling is refused by its name', async () => {
+  test('a compiler limit above the ceiling is refused by its name', async () => {
     const { status, json } = await execute('', { compile_timeout: 1e9 });
     expect([status, json]).toEqual([400, { message: 'compile_timeout cannot exceed the configured limit of 300000' }]);
   });
@@ -131,12 +131,12 @@ describe('in place of Judge0', () => {
     expect([status, json]).toEqual([422, { compiler_options: [why] }]);
   });
 
-  test('no options are none', async () => {
+  test('missing options count as none', async () => {
     expect((await submit('print(1)', { compiler_options: ' ', language_id: 71 })).json.stdout).toBe('1\n');
     expect((await call(`${url()}/config_info`)).json.enable_compiler_options).toBe(true);
   });
 
-  test('what was not waited for is read by its token, through another adapter too', async () => {
+  test('a submission that nobody waited for is read by its token, even through another adapter', async () => {
     const { json } = await submit(sumPlus(2), { compiler_options: '-Wall' }, '');
     const failed = await submit(`${DOES_NOT_COMPILE}//`, {}, '');
     expect([json.token, failed.json.token]).toEqual([
@@ -188,7 +188,7 @@ describe('in place of SandboxFusion', () => {
     expect((await run('1', { language: 'python' })).json.compile_result).toBe(null);
   });
 
-  test('a compiler that takes longer than compile_timeout has met it, and nothing runs', async () => {
+  test('a compiler that exceeds compile_timeout ends at that limit, and nothing runs', async () => {
     const { json } = await run(`${SUM}//`, { compile_timeout: 0.1 });
     expect(json).toMatchObject({
       status: 'Failed',

@@ -76,7 +76,7 @@ describe.each(REQUESTS)('%s: a service that has no room', (name, path, body) => 
     expect(lines).toEqual([`POST ${path.split('?')[0]} was answered with 429: refused with rate_limited`]);
   });
 
-  test('is asked again by the next request', async () => {
+  test('is asked again at the next request', async () => {
     const answers: Record<string, ReturnType<typeof json>> = {};
     const { post } = await adapterOf(name, answers);
     expect((await post(path, body)).status).toBe(429);
@@ -99,7 +99,7 @@ test('a key that the service refuses is not the caller’s error, and is shown t
   expect((await answer.text()) + lines.join()).not.toContain('secret-key');
 });
 
-test('the version of a language is asked in the pack that runs its programs', async () => {
+test('the version of a language is read from the pack that runs its programs', async () => {
   const answers = { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED };
   const { post, service } = await adapterOf('piston', answers, { runtimes: { python: 'python-data' } });
   await post('/api/v2/execute', REQUESTS[0]?.[2]);
@@ -138,7 +138,7 @@ describe.each(REQUESTS)('%s: a place', (name, path, body) => {
     return { asked: asked.promise, goOn: goesOn.resolve, answers: { ...OFFERED, 'POST /v1/jobs': hold } };
   };
 
-  test('is told to be taken at once, is logged, and is free again after an answer', async () => {
+  test('is reported as taken at once, is logged, and is free again after an answer', async () => {
     const { asked, goOn, answers } = holding();
     const { post, lines } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
     const first = post(path, body);
@@ -156,7 +156,7 @@ describe.each(REQUESTS)('%s: a place', (name, path, body) => {
     expect(await isFull(await post(path, body))).toBe(true);
   });
 
-  test('of a caller that hung up is taken until its program has ended', async () => {
+  test('of a caller that hung up stays taken until its program has ended', async () => {
     const { asked, goOn, answers } = holding();
     const { post, hangUp } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
     await hangUp(path, body, asked);

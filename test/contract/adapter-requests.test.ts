@@ -43,7 +43,7 @@ describe('a call is one request at the service', () => {
     expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt%2Chistory']);
   });
 
-  test('in place of Judge0, with wait=true and every field, the same as asked for by its token', async () => {
+  test('in place of Judge0, with wait=true and every field, the same as by its token', async () => {
     const body = { language_id: 71, source_code: CODE, stdin: 'in' };
     const { json, seen } = await requestsOf(() => call(`${judge0()}/submissions?wait=true&fields=*`, body));
     expect(json).toMatchObject({ stdout: 'a\nc\n', stderr: 'b\n', exit_code: 3, source_code: CODE, stdin: 'in' });
@@ -51,14 +51,14 @@ describe('a call is one request at the service', () => {
     expect((await call(`${judge0()}/submissions/${json.token}?fields=*`)).json).toEqual(json);
   });
 
-  test('in place of SandboxFusion, with a file that it brings back', async () => {
+  test('in place of SandboxFusion, with a returned file', async () => {
     const body = { language: 'python', code: `open("a.txt", "w").write("left")\n${CODE}`, fetch_files: ['a.txt'] };
     const { json, seen } = await requestsOf(() => call(`${fusion()}/run_code`, body));
     expect(json).toMatchObject({ run_result: { return_code: 3, stdout: 'a\nc\n' }, files: { 'a.txt': 'bGVmdA==' } });
     expect(seen).toEqual(['POST /v1/jobs?wait_seconds=50&include=receipt']);
   });
 
-  test('of the tool run_code, with a file that it brings back', async () => {
+  test('of the tool run_code, with a returned file', async () => {
     const service = createServiceClient({ baseUrl: rig().service.url, apiKey: rig().alpha.key });
     const agent = new Client({ name: 'test', version: '1.0.0' });
     const [agentSide, toolSide] = InMemoryTransport.createLinkedPair();

@@ -20,7 +20,7 @@ describe('in place of Piston', () => {
   const execute = (body: Record<string, unknown>) => call(`${url()}/api/v2/execute`, { version: '*', ...body });
   const python = (content: string, more = {}) => execute({ language: 'python', files: [{ content }], ...more });
 
-  test('the client piston-client runs a program with only its server changed', async () => {
+  test('the client piston-client runs a program after only its server was changed', async () => {
     const client = pistonClient({ server: url() });
     const answer = await client.execute('python', 'import sys\nprint(sys.argv[1:])');
     expect(answer).toMatchObject({ language: 'python', run: { stdout: "['1', '2', '3']\n", code: 0, signal: null } });
@@ -72,7 +72,7 @@ describe('in place of Piston', () => {
     expect((await python(code, more)).json.run).toMatchObject(run);
   });
 
-  test('a limit of 0, and a memory limit of -1, stand for the limits of the service', async () => {
+  test('a limit of 0, and a memory limit of -1, mean the limits of the service', async () => {
     expect((await python('print(1)', { run_timeout: 0, run_memory_limit: -1 })).json.run.stdout).toBe('1\n');
   });
 
@@ -149,7 +149,7 @@ describe('in place of Judge0', () => {
     expect((await call(`${url()}/submissions/${other.json.token}?fields=language_id`)).json).toEqual({ language_id });
   });
 
-  test('a token finds the submission, also through another adapter', async () => {
+  test('a token finds the submission, even through another adapter', async () => {
     const { json } = await python('print(input())', { stdin: 'in', expected_output: 'in' }, '');
     await rig().alpha.client.waitForResult(jobOf(json.token));
     await using other = await openAdapter('judge0', {
@@ -271,7 +271,7 @@ describe('in place of SandboxFusion', () => {
   const url = useAdapter(rig, 'sandbox-fusion');
   const run = (body: Record<string, unknown>) => call(`${url()}/run_code`, { language: 'python', ...body });
 
-  test('a program runs beside its files, and files that it wrote are fetched', async () => {
+  test('a program runs beside its files, and its output files can be fetched', async () => {
     const { json } = await run({
       code: 'open("out/b.txt", "w").write(open("in.txt").read() + input())',
       files: { 'in.txt': base64('a'), 'out/keep': base64('') },
@@ -358,7 +358,7 @@ describe('a slash too many', () => {
   });
 });
 
-describe('who may call an adapter', () => {
+describe('the callers of an adapter', () => {
   const open = useAdapter(rig, 'piston');
   const closed = useAdapter(rig, 'judge0', 'secret');
 

@@ -79,7 +79,7 @@ describe('without a service and without data of one', () => {
     },
   );
 
-  test('keys of a missing directory are refused as those of no service', async () => {
+  test('commands for keys of a missing directory are refused like those without a service', async () => {
     const dataDir = join(emptyDirectory(), 'nothing');
     const { code, stderr } = await vouchbox(['keys', 'list', '--data-dir', dataDir], { cwd: emptyDirectory() });
     const says = `there is no data of a service in ${dataDir}; the first start of a service makes it; name that of another with --data-dir`;
@@ -121,7 +121,7 @@ describe('with a running service', () => {
     expect(readdirSync(cwd)).toContain('copy.db');
   });
 
-  test('a command takes the service of the directory that it is in, whatever else runs', async () => {
+  test('a command uses the service of its current directory, whatever else runs', async () => {
     const host = ownHost();
     const cwd = emptyDirectory();
     await using own = host(['serve'], { cwd, env: SERVING });
@@ -150,7 +150,7 @@ describe('with a running service', () => {
     expect((await said.ended()).code).toBe(0);
   });
 
-  test('a killed service, or one whose path leads to the data of another, is not found', async () => {
+  test("a killed service, or one whose path leads to another's data, is not found", async () => {
     const host = ownHost();
     const dataDir = emptyDirectory();
     await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });

@@ -42,7 +42,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
 describe('the callers', () => {
   const rig = useRig({ provider: 'namespace', concurrency: '2' });
 
-  test('in TypeScript print what they say', async () => {
+  test('in TypeScript print what the page says', async () => {
     const blocks = blocksOf('ts');
     const lines: string[] = [];
     const print = { log: (...words: unknown[]) => lines.push(...words.join(' ').trimEnd().split('\n')) };

@@ -31,7 +31,7 @@ describe('a requested output', () => {
     expect(result.violations).toEqual([]);
   });
 
-  test('a program that failed or was ended still gives back its output', async () => {
+  test('a program that failed or was killed still returns its output', async () => {
     const failed = await python("open('output/a', 'w').write('x'); raise SystemExit(1)", ['output/a']);
     expect(failed.result).toMatchObject({ status: 'failed', artifacts: [{ path: 'output/a' }] });
     const ended = await rig().run({

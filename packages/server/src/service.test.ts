@@ -59,7 +59,7 @@ describe('a service', () => {
     expect(await ended(second, answer)).toEqual(result);
   });
 
-  test('says what it is and what it can do', async () => {
+  test('states its version and its capabilities', async () => {
     await using service = await start({
       'ceiling-wall-seconds': '7',
       'concurrent-mem-mb-max': '512',
@@ -115,7 +115,7 @@ async function begun(service: RunningService, { history_url }: SubmissionAnswer)
 }
 
 describe('a start', () => {
-  test('a start on a port in use fails in one line, and has run nothing', async () => {
+  test('a start on a port in use fails in one line, and runs nothing', async () => {
     await using service = await start();
     const flags = { 'data-dir': join(directory, 'unstarted'), port: String(service.port) };
     const failure = await start(flags).catch((error: unknown) => error);

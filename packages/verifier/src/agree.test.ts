@@ -65,7 +65,7 @@ async function agree(jobs: readonly (AttestedJob | string)[], ...more: readonly 
 }
 
 describe('service-verify agree says', () => {
-  test('AGREE of one result that two keys signed, and that the reader must know whether they are independent', async () => {
+  test('AGREE of one result that two keys signed, and that only the reader knows whether they are independent', async () => {
     const { exitCode, said, facts, notice } = await agree([firstJob(), secondJob()], '--require', 'operators>=2');
     expect({ exitCode, said, operators: facts?.['operators'] }).toEqual({
       exitCode: 0,
@@ -85,12 +85,12 @@ describe('service-verify agree says', () => {
     expect(await agree([firstJob(), cut])).toMatchObject({ exitCode: 0, said: 'AGREE 2 of 2' });
   });
 
-  test('AGREE of inputs that were outputs of jobs of one service alone, since their bytes are the same', async () => {
+  test('AGREE of inputs that were outputs of jobs only at one service, because their bytes are the same', async () => {
     const from = { 'input/a': { job_id: 'job_0197c0de-0000-7000-8000-0000000000aa', path: 'output/x' } };
     expect(await agree([firstJob({ from }), secondJob()])).toMatchObject({ exitCode: 0 });
   });
 
-  test('one operator of two exports that one key signed', async () => {
+  test('one operator of two exports with one key', async () => {
     const jobs = [firstJob(), firstJob({ job_id: 'job_0197c0de-0000-7000-8000-00000000000c' })];
     expect(await agree(jobs)).toMatchObject({ exitCode: 0, facts: { operators: 1 } });
     const { exitCode, last, notice } = await agree(jobs, '--require', 'operators>=2');
@@ -117,7 +117,7 @@ describe('service-verify agree says', () => {
     });
   });
 
-  test('DIFFER also if only the last of three is another', async () => {
+  test('DIFFER even if only the last of three differs', async () => {
     const jobs = [firstJob(), secondJob(), secondJob({ bodies: [line('stdout', 'x'), line('stderr', 'careful')] })];
     expect(await agree(jobs)).toMatchObject({ exitCode: 6, said: 'DIFFER: stdout' });
   });
@@ -140,7 +140,7 @@ describe('service-verify agree says', () => {
     });
   });
 
-  test('NOT COMPARABLE of two receipts that name no pack: what is not stated is not the same', async () => {
+  test('NOT COMPARABLE of two receipts that name no pack, because a missing value is not an equal one', async () => {
     const none = { receipt: { runtime_pack: null } };
     expect(await agree([firstJob(none), secondJob(none)])).toMatchObject({ said: 'NOT COMPARABLE: pack' });
   });
@@ -165,7 +165,7 @@ describe('service-verify agree refuses', () => {
     expect(await agree([firstJob(), forged])).toMatchObject({ exitCode: 6, agreement: 'refused' });
   });
 
-  test('what is no export', async () => {
+  test('a directory that is not an export', async () => {
     const foreign = scratch.writeAll(
       'foreign',
       new Map<string, string | Uint8Array>([...exportOf(secondJob()), ['README.md', 'agree']]),
@@ -173,7 +173,7 @@ describe('service-verify agree refuses', () => {
     expect(await agree([firstJob(), foreign])).toMatchObject({ exitCode: 7, agreement: 'refused' });
   });
 
-  test('a result that does not meet what is required of each', async () => {
+  test('a result that does not meet a requirement', async () => {
     expect(await agree([firstJob(), secondJob()], '--require', 'status=succeeded')).toMatchObject({ exitCode: 0 });
     const jobs = [firstJob(), secondJob({ receipt: { seccomp: null } })];
     expect(await agree(jobs, '--require', 'seccomp=filter')).toMatchObject({ exitCode: 5, agreement: 'refused' });

@@ -94,7 +94,7 @@ describe('service-verify bundle --log-proof', () => {
     ]);
   });
 
-  test('is not made of a proof that does not hold, or that Sigstore’s tools would refuse', async () => {
+  test('is not made from a proof that fails, or that Sigstore’s tools would refuse', async () => {
     const first = new TestLog();
     const without = log.proof(index).replace(/^extra .*\n/m, '');
     const more = Buffer.from(`${log.rekorHead()}\u2014 witness.example ${Buffer.alloc(76, 7).toString('base64')}\n`);
@@ -113,7 +113,7 @@ describe('service-verify bundle --log-proof', () => {
     }
   });
 
-  test('is not made of leaf 0, which a verifier in use takes for none', async () => {
+  test('is not made from leaf 0, which a verifier in use takes for a missing one', async () => {
     const alone = new TestLog();
     alone.restart();
     expect(alone.appendSigned(job.attestation.envelope, job.key.publicKeyPem)).toBe(0);

@@ -58,7 +58,7 @@ async function verified(
   return await serviceVerify(['directory', directory, '--public-key', pinned, '--tenant', 'acme', ...given, ...words]);
 }
 
-test('a canary that was refused everything, of the same class, pack and host, is told with its age', async () => {
+test('a canary that was refused everything, of the same class, pack and host, is reported with its age', async () => {
   const { exitCode, stdout } = await verified(namedBy(refusedAll), refusedAll);
   expect(exitCode).toBe(0);
   expect(stdout).toContain('REFUSED: 7 tries were refused, 1 s before the job ended');
@@ -71,7 +71,7 @@ test.each([
   expect(await verified(namedBy(refusedAll), canary, require)).toMatchObject({ exitCode: 5 });
 });
 
-test('a job that names none has none, and is good where none is required', async () => {
+test('a job that names no canary has none, and is good if none is required', async () => {
   expect(await verified({}, null)).toMatchObject({ exitCode: 5 });
   const { exitCode, stdout } = await verified({}, null, []);
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('NO CANARY') as string });

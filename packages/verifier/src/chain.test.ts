@@ -59,7 +59,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     });
   });
 
-  test('takes the receipt out of a job detail', async () => {
+  test('takes the receipt from a job detail', async () => {
     const detail = file(JSON.stringify({ job_id: job.job_id, receipt: job.receipt }));
     expect(await chain(file(eventLines(events)), '--receipt', detail)).toMatchObject({ exitCode: 0 });
     const queued = file(JSON.stringify({ job_id: job.job_id }));
@@ -68,7 +68,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     });
   });
 
-  test('counts migrated events, and accepts no history of migrated events alone', async () => {
+  test('counts migrated events, and accepts no history that has only migrated events', async () => {
     const legacy = events.map((event) => ({ ...event, hash_version: 0, prev_hash: null, event_hash: null }));
     expect(await chain(file(eventLines(legacy)))).toMatchObject({
       exitCode: 6,
@@ -93,7 +93,7 @@ describe('a damaged history names its first bad event', () => {
   });
 });
 
-describe('a receipt of something other than the history', () => {
+describe('a receipt about something other than the history', () => {
   const history = file(eventLines(events));
   const reseal = (changes: Parameters<typeof attestedJob>[0]) =>
     file(canonicalJson(attestedJob({ bodies: [], ...changes }).receipt));

@@ -167,12 +167,12 @@ describe('a directory that is not an export', () => {
 });
 
 describe('a directory that cannot be read', () => {
-  test('does not exist, or is a file, and the reader is told so', async () => {
+  test('does not exist, or is a file, and the message says so', async () => {
     expect(await verify('/nowhere')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOENT') });
     expect(await verify(key)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOTDIR') });
   });
 
-  test('is refused if a file has another length than it states, as a file that is being written', () => {
+  test('is refused if a file has another length than stated, as while it is being written', () => {
     const path = directory();
     // A file of the kernel claims to be empty, and is not.
     const mount = `mount --bind /proc/version "$1/input/a.csv" && exec "$0" directory "$1" --public-key "$2" --tenant acme`;

@@ -41,7 +41,7 @@ describe('the log', () => {
   const logged = (proof: string) => forged({ 'log.tlog-proof': bytes(proof) });
   const keys = { log: log.key.noteKey, witnesses: [witness.noteKey] };
 
-  test('has its word in each examination', async () => {
+  test('has its verdict in each examination', async () => {
     const wordOf = async (files: ReturnType<typeof whole>, more: object = {}) =>
       (await examineExport(files, { ...pinned, ...more })).log.word;
     expect(await wordOf(whole(), { log: keys })).toBe('NOT LOGGED: no proof of it is here');
@@ -67,20 +67,20 @@ describe('a whole export', () => {
     expect(examination.added).toEqual({ salt: '5a'.repeat(16), tenant_job_number: 7 });
   });
 
-  test('proves nothing about who signed it without a pinned key', async () => {
+  test('without a pinned key proves nothing about who signed it', async () => {
     const examination = await examineExport(whole(), { publicKeys: [], canVerify: true });
     expect(examination).toMatchObject({ verdict: 'whole', isSigned: false });
     expect(failures(examination)).toEqual([]);
   });
 
-  test('is called unchecked where only signatures cannot be checked', async () => {
+  test('is called unchecked if only signatures cannot be checked', async () => {
     const examination = await examineExport(whole(), { ...pinned, canVerify: false });
     expect(examination).toMatchObject({ verdict: 'unchecked', isSigned: false });
     expect(examination.attestation.every(({ state }) => state === 'not_tried')).toBe(true);
     expect(examination.record.some(({ name, state }) => name === 'chain' && state === 'passed')).toBe(true);
   });
 
-  test('is refused under another key, and says which key signed it', async () => {
+  test('is refused under another key, with the key that signed it', async () => {
     const examination = await examineExport(whole(), { publicKeys: [signingKey().publicKeyPem], canVerify: true });
     expect(examination).toMatchObject({ verdict: 'refused', isSigned: false });
     expect(failures(examination)).toEqual(['signature']);
@@ -158,7 +158,7 @@ describe('an envelope with its result', () => {
     expect(examination.receipt?.['isolation_class']).toBe('gvisor-application-kernel');
   });
 
-  test('an envelope is called whole, not good, without a key: its signature is not tried', async () => {
+  test('an envelope is called whole, not good, without a key, because its signature is not checked', async () => {
     const examination = await examineExport(two(), { publicKeys: [], canVerify: true });
     expect(examination).toMatchObject({ verdict: 'whole', isSigned: false });
     expect(examination.attestation.every(({ state }) => state === 'not_tried')).toBe(true);

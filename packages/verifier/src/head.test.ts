@@ -27,8 +27,8 @@ async function compare([one, other]: readonly [string, string], ...proofs: reado
   return { exitCode: ending.exitCode, said: checks.at(-1)?.detail };
 }
 
-describe('service-verify head says of two signed heads that they are', () => {
-  test('the same, in whatever file they stand', async () => {
+describe('service-verify head says that two signed heads are', () => {
+  test('the same, whatever file has them', async () => {
     const same = { exitCode: 0, said: 'SAME: 40 statements' };
     expect(await compare([log.checkpoint(), log.checkpoint()])).toEqual(same);
     expect(await compare([log.checkpoint(), log.proof(3)])).toEqual(same);
@@ -63,7 +63,7 @@ describe('service-verify head says of two signed heads that they are', () => {
     });
   });
 
-  test('not shown to be of one log without a proof, which is no proof of a fork', async () => {
+  test('not shown to be of one log without a proof, which does not prove a fork', async () => {
     const said = expect.stringContaining('NOT SHOWN: nothing shows that the heads of 20 and of 40') as string;
     expect(await compare([log.checkpoint(20), log.checkpoint()])).toEqual({ exitCode: 5, said });
     const other = log.consistency(10);
@@ -91,7 +91,7 @@ describe('a head is refused with 2', () => {
   });
 });
 
-test('a head is compared with the key of a log, and of no witness', async () => {
+test('a head is compared with the key of a log, not of a witness', async () => {
   const witness = file(testNoteKey('witness.example', 'cosignature').text);
   const [one, other] = [file(log.checkpoint()), file(log.checkpoint())];
   expect(await serviceVerify(['head', one, other, '--log-key', witness])).toMatchObject({ exitCode: 1 });

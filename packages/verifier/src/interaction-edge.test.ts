@@ -20,7 +20,7 @@ const reader = (more: object) => end('job_a', 'job_b', 'program', more as Record
 const files = new Map([['events.ndjson', new TextEncoder().encode(EVENTS.join('\n'))]]);
 const compare = (one: InteractionEnd, other = WRITER, read = async () => files) => compareInteraction(one, other, read);
 
-describe('what a program was given', { tags: ['Interaction-8'] }, () => {
+describe('the input of a program from another', { tags: ['Interaction-8'] }, () => {
   test.each([
     ['all that the other wrote', TEXT],
     ['a beginning of it', TEXT.slice(0, 5)],
@@ -38,20 +38,20 @@ describe('what a program was given', { tags: ['Interaction-8'] }, () => {
     expect([sha256, problem]).toEqual([null, expect.stringMatching(/given, and job_b wrote/)]);
   });
 
-  test('is not of a job that names another, or is of the same kind', async () => {
+  test('is not from a job that names another, or has the same role', async () => {
     const problem = expect.stringContaining('does not say that its program talked to this one');
     for (const other of [end('job_b', 'job_c', 'interactor'), end('job_b', 'job_a', 'program')])
       expect(await compare(reader(given(TEXT)), other)).toEqual({ sha256: null, problem });
   });
 
-  test('is compared by its length alone where the record has not all that was written', async () => {
+  test('is compared only by its length if the record has only a part of it', async () => {
     const cut = async () => new Map([['events.ndjson', new TextEncoder().encode(`${EVENTS[0]}\n`)]]);
     const part = given('one');
     expect(await compare(reader(part), WRITER, cut)).toEqual({ sha256: part.stdin.raw_sha256, problem: null });
     expect((await compare(reader(given(`${TEXT}!`)), WRITER, cut)).problem).not.toBeNull();
   });
 
-  test('is nothing if it did not run', async () => {
+  test('is empty if the program did not run', async () => {
     expect(await compare(reader({}))).toEqual({ sha256: null, problem: null });
   });
 });

@@ -51,7 +51,7 @@ async function verify(proof: string | null, ...words: readonly string[]) {
 
 const pinned = ['--log-key', logKey, '--witness', witnessKey];
 
-describe('the word on an export', () => {
+describe("the log's verdict on an export", () => {
   test.each([
     ['without a proof', null, pinned, 'NOT LOGGED: no proof of it is here'],
     [
@@ -77,7 +77,7 @@ describe('the word on an export', () => {
     expect(await verify(proof, ...words)).toEqual({ exitCode: 0, log: word, failed: [] });
   });
 
-  test('of a file that is no export is told, too', async () => {
+  test('is also given for a file that is not an export', async () => {
     const [envelope, subject] = [file(job.attestation.envelope), file(job.attestation.result)];
     const fixed = ['--envelope', envelope, '--subject', subject, '--public-key', publicKey, '--tenant', job.tenant];
     const proof = file(log.proof(index, { cosignatures: [cosignature] }));
@@ -95,7 +95,7 @@ describe('the word on an export', () => {
   });
 });
 
-describe('a spoilt proof is refused with 6:', () => {
+describe('a changed proof is refused with 6:', () => {
   const stranger = new TestLog();
   for (let at = 1; at < 20; at++) stranger.append(new TextEncoder().encode(`statement ${at}`));
   const theirs = stranger.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
@@ -115,7 +115,7 @@ describe('a spoilt proof is refused with 6:', () => {
   });
 });
 
-describe('what is required of the log', () => {
+describe('a requirement on the log', () => {
   const plain = log.proof(index);
   const witnessed = log.proof(index, { cosignatures: [cosignature] });
   test.each([
@@ -154,7 +154,7 @@ describe('a remembered head', () => {
     expect(readFileSync(state, 'utf8')).toBe(grown.checkpoint());
   });
 
-  test('is not replaced by an older one of the same log', async () => {
+  test('is not replaced by an older head of the same log', async () => {
     const state = stateOf(grown.checkpoint());
     const proof = file(grown.consistency(log.size));
     const { exitCode } = await verify(log.proof(index), ...pinned, '--log-state', state, '--log-consistency', proof);
@@ -198,12 +198,12 @@ describe('the time at which a witness saw the log without a result', () => {
     expect(await after(seen(601))).toMatchObject({ exitCode: 6, failed: [late] });
   });
 
-  test('may be as long after it as the reader says', async () => {
+  test('may be as long after it as the reader allows', async () => {
     expect(await after(seen(3600), '--log-delay', '1h')).toMatchObject({ exitCode: 0 });
     expect(await after(seen(3), '--log-delay', '2s')).toMatchObject({ exitCode: 6, failed: [late] });
   });
 
-  test('is the latest of all heads that do not have it', async () => {
+  test('is that of the latest head without the result', async () => {
     const words = ['--after-head', file(seen(-5, 3))];
     expect(await after(seen(601), ...words)).toMatchObject({ exitCode: 6, failed: [late] });
   });
@@ -212,7 +212,7 @@ describe('the time at which a witness saw the log without a result', () => {
     expect(await after(seen(9999, index + 1))).toMatchObject({ exitCode: 0 });
   });
 
-  test('is compared with a remembered head without being asked', async () => {
+  test('is compared with a remembered head by default', async () => {
     const [state, proof] = [file(seen(601)), file(log.consistency(index))];
     const words = [...pinned, '--log-state', state, '--log-consistency', proof];
     expect(await verify(log.proof(index), ...words)).toMatchObject({ exitCode: 6, failed: [late] });
@@ -229,7 +229,7 @@ describe('the time at which a witness saw the log without a result', () => {
     expect(await after(head)).toMatchObject({ exitCode: 6, failed: [expect.stringContaining(problem)] });
   });
 
-  test('is told by witnesses alone', async () => {
+  test('comes only from witnesses', async () => {
     const words = ['--log-key', logKey, '--after-head', file(seen(1))];
     const refused = await verify(log.proof(index), ...words);
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('needs --witness') as string });
@@ -253,7 +253,7 @@ describe('a log that was opened again', () => {
   const nextKey = file(next.key.text);
   const seen = () => file(log.checkpoint());
 
-  test('is told, and not taken for the log that was pinned', async () => {
+  test('is reported, and not taken for the pinned log', async () => {
     const refused = await verify(next.proof(place), '--log-key', logKey);
     expect(refused).toMatchObject({
       exitCode: 6,
@@ -265,7 +265,7 @@ describe('a log that was opened again', () => {
     });
   });
 
-  test('fails whoever remembers a head of the tree before, until that is accepted', async () => {
+  test('is refused to anyone who remembers a head of the old log, until they accept it', async () => {
     const state = seen();
     const before = readFileSync(state, 'utf8');
     const lost = `REOPENED: ${log.size} leaves up to the head of log.example/log/1 are no longer provable`;

@@ -44,7 +44,7 @@ describe('service-verify policy', () => {
     expect(stderr).toBe('service-verify: refused at status=failed: it is succeeded\n');
   });
 
-  test('checks no requirement of a result that the pinned key did not sign', async () => {
+  test('checks no requirement on a result that the pinned key did not sign', async () => {
     const { exitCode, stdout } = await policy('--require', 'status=succeeded', '--subject-name', 'svc://jobs/x/result');
     expect(exitCode).toBe(4);
     expect(stdout).not.toContain('status=succeeded');

@@ -162,7 +162,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
     expect(await verify(promise, ...pinned, ...result, ...proof, '--require', 'kept')).toEqual(good('KEPT'));
   });
 
-  test('is kept by a job that ran when the service stopped, whose receipt has the outcome alone', async () => {
+  test('is kept by a job that ran when the service stopped, whose receipt has only the outcome', async () => {
     const none = { code_sha256: undefined, language: undefined, args_sha256: undefined };
     const lost = (receipt: object, status: JobOptions['status'] = 'error') => {
       const { attestation } = attestedJob({ key: job.key, tenant_number: 7, status, receipt });
@@ -174,7 +174,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
       expect(await verify(promise, ...pinned, ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
   });
 
-  test('is kept by a program that talked to another one, though its receipt then has what it was told', async () => {
+  test('is kept by a program that talked to another one, although its receipt then has that input', async () => {
     const interaction = { peer: other.job_id, role: 'program' } as const;
     const of = (peer: string) =>
       promiseOf({ submission: { ...PROMISED.submission, interaction: { ...interaction, peer } } });

@@ -28,17 +28,17 @@ async function compare(one: string, other: string, ...more: readonly string[]) {
 }
 
 describe('service-verify same says', () => {
-  test('ONE RESULT of the same statement, in envelopes and in exports', async () => {
+  test('ONE RESULT for the same statement, in envelopes and in exports', async () => {
     expect(await compare(envelopeOf(job), directoryOf(job))).toEqual({ exitCode: 0, said: 'ONE RESULT' });
   });
 
-  test('ONE RESULT also if a key that came later signed it again', async () => {
+  test('ONE RESULT even if a later key signed it again', async () => {
     const again = attestedJob({ job_id: ONE, ...says('good'), key: stranger });
     const later = scratch.write('later.pem', stranger.publicKeyPem);
     expect(await compare(envelopeOf(job), envelopeOf(again), '--public-key', later)).toMatchObject({ exitCode: 0 });
   });
 
-  test('TWO RESULTS of a job that was given another result', async () => {
+  test('TWO RESULTS for a job with a second result', async () => {
     const other = attestedJob({ job_id: ONE, ...says('bad') });
     const { exitCode, said } = await compare(directoryOf(job), directoryOf(other));
     expect({ exitCode, said }).toEqual({
@@ -47,7 +47,7 @@ describe('service-verify same says', () => {
     });
   });
 
-  test('TWO RESULTS of a job of which another statement was signed, and names what differs', async () => {
+  test('TWO RESULTS for a job with a second statement, and names the difference', async () => {
     const other = attestedJob({ job_id: ONE, ...says('good'), tenant_number: 8 });
     expect(await compare(envelopeOf(job), envelopeOf(other))).toEqual({
       exitCode: 6,
@@ -55,7 +55,7 @@ describe('service-verify same says', () => {
     });
   });
 
-  test('TWO RESULTS of one number of a tenant', async () => {
+  test('TWO RESULTS for one number of a tenant', async () => {
     const other = attestedJob({ job_id: OTHER, ...says('good') });
     expect(await compare(envelopeOf(job), envelopeOf(other))).toEqual({
       exitCode: 6,
@@ -82,7 +82,7 @@ test('a result of an unknown signer accuses nobody', async () => {
   expect(await compare(envelopeOf(job), envelopeOf(forged))).toEqual({ exitCode: 2, said });
 });
 
-test('what is no envelope, or no file, is refused', async () => {
+test('a file that is missing or not an envelope is refused', async () => {
   const [good, none] = [envelopeOf(job), scratch.write('none', '{}')];
   expect(await compare(good, none)).toMatchObject({ exitCode: 2 });
   expect(await serviceVerify(['same', good, '/nowhere', '--public-key', key])).toMatchObject({ exitCode: 1 });

@@ -55,7 +55,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     });
   });
 
-  test('shows what the statement has beside its receipt, also what this version does not know', {
+  test('shows the members of the statement beside its receipt, even unknown ones', {
     tags: ['Artifact-14'],
   }, async () => {
     const later = attestedJob({ also: { canary: { age: 3 }, 'a\nb': null } });
@@ -111,7 +111,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect((await serviceVerify(['verify', ...words(rest)])).exitCode).toBe(0);
   });
 
-  test('shows nothing of the evidence that a terminal would act on', async () => {
+  test('shows nothing of the evidence that a terminal would interpret', async () => {
     const tenant = 'a\u001b[2K\rok\u202e\nstatus succeeded';
     const hostile = attestedJob({ tenant, status: 'failed' });
     const envelope = scratch.write('hostile-envelope', hostile.attestation.envelope);
@@ -219,7 +219,7 @@ describe('its command line', { tags: ['Authentication-10b'] }, () => {
   });
 });
 
-test('every file is read once, so what is digested is what was parsed', { tags: ['ATT-12'] }, async () => {
+test('every file is read once, so the digested bytes are the parsed ones', { tags: ['ATT-12'] }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-verify-pipes-'));
   const names = ['envelope', 'subject', 'public-key'] as const;
   const pipes = Object.fromEntries(names.map((name) => [name, join(directory, name)]));

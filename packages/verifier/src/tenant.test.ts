@@ -61,24 +61,24 @@ async function checkAll(given: readonly string[]) {
 }
 
 describe('service-verify tenant', () => {
-  test('takes all jobs of a tenant, in any order, and one of them twice', async () => {
+  test('accepts all jobs of a tenant, in any order, even if one is given twice', async () => {
     expect(await count(directories, 4)).toEqual({ exitCode: 0, failed: [] });
     expect(await count([...directories].reverse().concat(directories[1] as string), 4)).toMatchObject({ exitCode: 0 });
   });
 
-  test('names the jobs that are missing, also the last ones', async () => {
+  test('names the missing jobs, even the last ones', async () => {
     expect(await count(directories.toSpliced(1, 2), 9)).toEqual({ exitCode: 5, failed: ['MISSING: 2 to 3, 5 to 9'] });
     expect(await count(directories.slice(1), 4)).toEqual({ exitCode: 5, failed: ['MISSING: 1'] });
   });
 
-  test('counts up to the largest number that it sees, if fewer were told', async () => {
+  test('counts up to the largest number that it sees, if a smaller number was given', async () => {
     expect(await count([directories[0], directories[3]] as string[], 1)).toEqual({
       exitCode: 5,
       failed: ['MISSING: 2 to 3'],
     });
   });
 
-  test('says how many jobs state no number, where one is missing', async () => {
+  test('says how many jobs state no number, if one is missing', async () => {
     const without = directoryOf(jobOf(null, { at: 99 }));
     const { failed } = await count([...directories.slice(0, 3), without], 4);
     expect(failed).toEqual(['MISSING: 4; 1 of the exports state no number']);
@@ -114,12 +114,12 @@ describe('service-verify tenant', () => {
     expect(await count([...directories, spoilt], 5)).toMatchObject({ exitCode: 6 });
   });
 
-  test.each(['0', '-1', '1.5', 'x', ''])('does not take "%s" for a number of jobs', async (told) => {
+  test.each(['0', '-1', '1.5', 'x', ''])('does not accept "%s" as a number of jobs', async (told) => {
     const words = ['tenant', ...directories, '--public-key', key, '--tenant', 'acme', '--jobs', told];
     expect(await serviceVerify(words)).toMatchObject({ exitCode: 1 });
   });
 
-  test('takes their number from promises too, and the largest of all', async () => {
+  test('takes the number of jobs from promises too, and uses the largest', async () => {
     const [last, earlier] = [promiseOf({ tenantJobNumber: 6 }), promiseOf({ tenantJobNumber: 2 })];
     expect(await promised([earlier, last])).toEqual({ exitCode: 5, failed: ['MISSING: 5 to 6'] });
     expect(await promised([earlier])).toEqual({ exitCode: 0, failed: [] });

@@ -42,7 +42,9 @@ function evidenceOf(bodies: readonly EventBody[]) {
 }
 
 describe('the calls of tools in an export', () => {
-  test('follow from the events, and are listed so that no terminal acts on them', { tags: ['Tools-13'] }, async () => {
+  test('follow from the events, and are listed so that no terminal interprets them', {
+    tags: ['Tools-13'],
+  }, async () => {
     const { exitCode, stdout } = await verified(CALLS, evidenceOf(CALLS));
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^ok {5}tools +2 of search, 1 refused, transcript sha256:[0-9a-f]{64}$/m);
@@ -66,7 +68,7 @@ describe('the calls of tools in an export', () => {
     });
   });
 
-  test('are not asked for where the job had no tools', async () => {
+  test('are not checked if the job had no tools', async () => {
     const { exitCode, stdout } = await verified([], undefined, {});
     expect([exitCode, stdout.includes('tools')]).toEqual([0, false]);
   });

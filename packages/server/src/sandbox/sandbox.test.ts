@@ -108,7 +108,7 @@ describe.each(EVERY)('the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'output_missing', path: 'output/missing' }]);
   });
 
-  it('never follows a link a program left as its output', async () => {
+  it('never follows a link that a program left as its output', async () => {
     const code = 'ln -s /etc/passwd output/link; ln -s / output/root; mkfifo output/fifo';
     const outputs = ['output/link', 'output/root/etc/passwd', 'output/fifo'];
     const { artifacts, violations } = await run(choice, 'bash', code, { outputs });
@@ -121,7 +121,7 @@ describe.each(EVERY)('the %s provider', (choice) => {
     ]);
   });
 
-  it('runs node source as CommonJS or as a module, whichever it is', async () => {
+  it('runs node source as CommonJS or as a module, depending on the source', async () => {
     const common =
       'console.log(typeof require, require.main === module, __filename.endsWith("main.cjs"), process.argv.length)';
     expect((await run(choice, 'node', common)).stdout).toBe('function true true 2\n');
@@ -197,7 +197,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
 });
 
 describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
-  it('holds all five limits, and reports what it read back', { tags: ['Detail-8'] }, async () => {
+  it('enforces all five limits, and reports what it read back', { tags: ['Detail-8'] }, async () => {
     const limits = { wall_seconds: 3, cpu_seconds: 2, mem_mb: 100, max_pids: 20, max_file_mb: 2 };
     const { held } = await run(choice, 'bash', ':', { limits });
     expect(held.effective_limits).toEqual(limits);
@@ -228,7 +228,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect((await run(choice, 'bash', child, { limits: { mem_mb: 64 } })).ending).toEqual({ kind: 'memory_limit' });
   });
 
-  it('ends a job as out of memory if its interpreter alone needs more, and says how much that is', async () => {
+  it('ends a job as out of memory if its interpreter alone needs more, and states how much', async () => {
     const { ending, held, violations } = await run(choice, 'node', 'Buffer.alloc(1 << 28, 1)', {
       limits: { mem_mb: 1 },
     });
@@ -236,7 +236,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'memory', limit: held.effective_limits.mem_mb }]);
   });
 
-  it('holds all five limits even if the interpreter alone exceeds one, and says which', async () => {
+  it('enforces all five limits even if the interpreter alone exceeds one, and names that one', async () => {
     const { held } = await run(choice, 'node', 'console.log(1)', { limits: { mem_mb: 1 } });
     expect(held.effective_limits).toEqual({ ...LIMIT_DEFAULTS, mem_mb: expect.any(Number) });
     expect(held.effective_limits.mem_mb).toBeGreaterThan(1);
@@ -250,7 +250,9 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'cpu_time', limit: 0.5 }]);
   });
 
-  it('tells what the program took with its descendants, and by whose account', { tags: ['Receipt-30'] }, async () => {
+  it('reports the usage of the program with its descendants, and who measured it', {
+    tags: ['Receipt-30'],
+  }, async () => {
     const code = `import os, time
 def work():
     held = bytearray(b"x" * (48 << 20))
@@ -272,7 +274,7 @@ os.wait()`;
     expect(programUsage?.memory_peak_bytes).toBeGreaterThan(48 << 20);
   });
 
-  it('tells it of a program that was ended where the host counts, and not where only the guest could', {
+  it('reports the usage of a killed program if the host counts, and not if only the guest could', {
     tags: ['Receipt-30a'],
   }, async () => {
     const { ending, usage, programUsage } = await run(choice, 'bash', 'while :; do :; done', {
@@ -298,7 +300,7 @@ except BlockingIOError:
     expect(violations.map(({ type, limit }) => [type, limit])).toEqual(choice === 'namespace' ? [['pids', 8]] : []);
   });
 
-  it('runs a program that may have one process', async () => {
+  it('runs a program whose limit is one process', async () => {
     for (const [language, code] of [
       ['python', 'print(1)'],
       ['node', 'console.log(1)'],
@@ -336,7 +338,7 @@ except BlockingIOError:
     ]);
   });
 
-  it('reports nothing of a file that is a byte smaller', async () => {
+  it('does not report a file that is one byte smaller', async () => {
     const code = 'head -c 1048575 /dev/zero > output/a; head -c 1048575 /dev/zero > output/b';
     const { violations } = await run(choice, 'bash', code, { limits: { max_file_mb: 1 } });
     expect(violations).toEqual([]);

@@ -78,7 +78,7 @@ describe('settings', () => {
     });
   });
 
-  test('origins are kept as browsers spell them', () => {
+  test('origins are normalized as browsers spell them', () => {
     const text = 'https://App.example.com, http://localhost:3000,';
     expect(loadConfig({ SERVICE_ALLOWED_ORIGINS: text }).allowedOrigins).toEqual([
       'https://app.example.com',

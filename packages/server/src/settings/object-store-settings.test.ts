@@ -32,7 +32,7 @@ function refusal(changes: Record<string, string>): string {
 }
 
 describe('the settings of an object store', () => {
-  test('turn it on together, with a region and a least size unless they are given', () => {
+  test('turn it on together, with a default region and minimum size', () => {
     expect(loadConfig({}).objectStore).toBeNull();
     expect(opened()).toEqual({
       url: 'https://s3.example.com/bucket',
@@ -109,7 +109,7 @@ describe('the settings of an object store', () => {
     }
   });
 
-  test('the least size is a whole number of KiB from 64 to 1000000', () => {
+  test('the minimum size is a whole number of KiB from 64 to 1000000', () => {
     for (const kb of [64, 65, 999_999, 1_000_000]) {
       expect(opened({ SERVICE_OBJECT_STORE_MIN_KB: String(kb) })?.bytesMin).toBe(kb * 1024);
     }

@@ -55,7 +55,7 @@ describe.skipIf(!hasObjectServer())("the doctor's trial of a real object store",
     await server.accept();
   });
 
-  test('fails if objects can be put and not read, and leaves none', async () => {
+  test('fails if objects can be written but not read, and leaves none', async () => {
     let puts = 0;
     await using proxy = await openObjectProxy(place.url, (method) => {
       if (method === 'PUT') puts++;

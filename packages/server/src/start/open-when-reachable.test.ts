@@ -6,7 +6,7 @@ import { openWhenReachable } from './open-when-reachable.ts';
 const log = createLog('silent');
 const away = () => Promise.reject(new StoreError('unreachable', 'postgres://host: the database cannot be reached'));
 
-test('a database that is not reached in time ends the start, with how long it was tried', async () => {
+test('a database that is not reached in time ends the start, with the time spent on it', async () => {
   const { signal } = new AbortController();
   await expect(openWhenReachable(away, { log, signal, waitMilliseconds: 0 })).rejects.toMatchObject({
     name: 'StartError',
@@ -29,7 +29,7 @@ test('a wait for a database ends when the service is asked to stop', async () =>
   await expect(opening).rejects.toBe(stop.signal.reason);
 });
 
-test('any other problem of a database is not waited for', async () => {
+test('any other problem of a database ends the wait', async () => {
   let tries = 0;
   const open = () => {
     tries++;

@@ -266,7 +266,7 @@ interface Filled {
 const mountsAllowed = spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 test.skipIf(!mountsAllowed)(
-  'a store on a full disk stores nothing it refused, keeps what it has, and goes on when there is room',
+  'a store on a full disk stores nothing that it refused, keeps the rest, and continues when there is room',
   async () => {
     await using testStore = new TestStore();
     const mount = 'mount -t tmpfs -o size=12m tmpfs "$1" && exec "$2" --input-type=module --eval "$3" "$1"';

@@ -37,7 +37,7 @@ test('stored jobs are there after the store was closed and opened again', async 
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('a second service on the same store is refused in one line, and the first goes on', {
+test('a second service on the same store is refused in one line, and the first continues', {
   tags: ['STORE-06'],
 }, async () => {
   await using testStore = await TestStore.open();
@@ -56,7 +56,7 @@ test('a store with a newer schema is refused and left unchanged', { tags: ['STOR
   expect(names()).toEqual(before);
 });
 
-test('a database of something else is refused and left unchanged', async () => {
+test('a database of another program is refused and left unchanged', async () => {
   await using testStore = new TestStore();
   using database = new DatabaseSync(testStore.path);
   database.exec('create table recipes (name text)');

@@ -315,7 +315,7 @@ async function ask(db: StoreDatabase, name: string, input: unknown): Promise<unk
   return runCommand(commands, { name, input }, db);
 }
 
-test('no query reads the whole of a table that grows with the store', async () => {
+test('no query reads a whole table that grows with the store', async () => {
   using database = new DatabaseSync(':memory:');
   const texts = new Set<string>();
   const db = new Kysely<Tables>({ dialect: sqliteDialect(watched(database, texts)) });
@@ -338,7 +338,7 @@ test('no query reads the whole of a table that grows with the store', async () =
   expect(through).toEqual([]);
 });
 
-test('a list by label and status finds its jobs alone, however many jobs of the label have another status', async () => {
+test('a list by label and status reads only its jobs, however many jobs of the label have another status', async () => {
   using database = new DatabaseSync(':memory:');
   const steps: [text: string, rows: number][] = [];
   const db = new Kysely<Tables>({ dialect: sqliteDialect(counted(database, steps)) });

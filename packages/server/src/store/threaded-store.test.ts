@@ -5,7 +5,7 @@ import { admission, admitJob, at, finishOf, newKey, runJob, startOf, stdout, Tes
 import type { Threads } from './threads/threads.ts';
 import { SAME_THREAD } from './threads.fixture.ts';
 
-test('a job is under way from its admission to its end', async () => {
+test('a job is in progress from its admission to its end', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -16,7 +16,7 @@ test('a job is under way from its admission to its end', async () => {
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a queued job is no longer under way once it is cancelled', async () => {
+test('a queued job is no longer in progress once it is cancelled', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -24,7 +24,7 @@ test('a queued job is no longer under way once it is cancelled', async () => {
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a submission that made no job is not under way', async () => {
+test('a submission that made no job is not in progress', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const idempotency = { key: 'once', spec_sha256: 'a'.repeat(64) };
@@ -63,7 +63,7 @@ async function withReads(): Promise<{ testStore: TestStore; asked: string[] }> {
   return { testStore: await TestStore.open({ ...SAME_THREAD, reader }), asked };
 }
 
-test('who follows a job gets what was just stored as it is stored, without a read', async () => {
+test('a follower of a job gets new events as they are stored, without a read', async () => {
   const { testStore, asked } = await withReads();
   await using _testStore = testStore;
   const { store } = testStore;
@@ -81,7 +81,7 @@ test('who follows a job gets what was just stored as it is stored, without a rea
   expect(page?.complete).toBe(false);
 });
 
-test('events are read for who asks for others, for fewer, for those of a tenant without the job, or for what nobody awaited', async () => {
+test('events are read for a follower with another cursor or limit, of another tenant, or of events that nobody awaited', async () => {
   const { testStore, asked } = await withReads();
   await using _testStore = testStore;
   const { store } = testStore;
@@ -97,7 +97,7 @@ test('events are read for who asks for others, for fewer, for those of a tenant 
   expect(asked).toEqual(['events', 'events', 'events', 'events']);
 });
 
-test('who follows a job whose end is stored, or that is removed, learns it', async () => {
+test('a follower of a job whose end is stored, or that is removed, is told', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await runJob(store);

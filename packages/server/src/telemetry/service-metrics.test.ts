@@ -81,7 +81,7 @@ test('gauges are read at each scrape', async () => {
   expect((await series('svc_queue_oldest_age_seconds'))['']).toBeGreaterThanOrEqual(5);
 });
 
-test('parked cells are a gauge, and what became of them is a counter', async () => {
+test('parked cells are a gauge, and what happened to them is a counter', async () => {
   expect((await series('svc_parked_cells'))['language="python"']).toBe(2);
   expect(await series('svc_parked_bytes')).toEqual({ '': 3000 });
   expect(await series('svc_parked_limit_bytes')).toEqual({ '': 4096 });
@@ -108,7 +108,7 @@ test('a failing store leaves out its series, which return with it', async () => 
   expect(await series('svc_jobs_queued')).toEqual({ '': 3 });
 });
 
-test('the leaves of the log, and what waits for a place, are gauges where a log is kept', async () => {
+test('the leaves of the log, and the statements that wait for a place, are gauges if a log is kept', async () => {
   expect(await series('svc_log_leaves')).toEqual({ '': 9 });
   expect(await series('svc_log_signed_leaves')).toEqual({ '': 7 });
   expect(await series('svc_log_waiting')).toEqual({ '': 2 });
@@ -157,7 +157,7 @@ describe('the number of series', () => {
     expect(await lineCount()).toBe(before);
   });
 
-  test('does not grow with what clients send', async () => {
+  test('does not grow with requests of clients', async () => {
     const answer = (method: string, route: string | null) =>
       metrics.requestAnswered({ id: 'r', method, route, status: 404, seconds: 1 });
     answer('GET', null);

@@ -119,7 +119,7 @@ test('a job without a request span gets its own trace, and a job that never ran 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 
-test('a client that traces too has the request in its own trace', async () => {
+test('a client that also traces has the request in its own trace', async () => {
   const { 'POST /v1/jobs': span } = await exported((traces) => {
     traces.requestBegan({ ...REQUEST, traceparent: `00-${TRACE}-${SPAN}-01` }, () => {});
     traces.requestAnswered({ ...REQUEST, status: 201, seconds: 1 });

@@ -38,7 +38,7 @@ async function serverWith(name: string, { architecture = process.arch as string,
   return { natives, directory };
 }
 
-test('the programs of a package can be used as long as each is what its list says', async () => {
+test('the programs of a package can be used as long as each matches its digest in the list', async () => {
   const { natives, directory } = await serverWith('package');
   expect(natives.unusableNatives()).toEqual([]);
   expect(natives.nativePath('svc-init')).toBe(join(directory, 'svc-init'));
@@ -52,20 +52,20 @@ test('the programs of a package can be used as long as each is what its list say
   expect(() => natives.requireNatives('svc-stage')).toThrow(problem);
 });
 
-test('a program that the list does not have is not used', async () => {
+test('a program that is not in the list is not used', async () => {
   const { natives, directory } = await serverWith('unlisted');
   writeFileSync(join(dirname(directory), 'digests.json'), '{ "programs": {} }');
   expect(natives.unusableNatives(['svc-enter'])).toEqual(['svc-enter']);
 });
 
-test('a package without programs for this architecture says which it serves', async () => {
+test('a package without programs for this architecture names its architectures', async () => {
   const { natives } = await serverWith('foreign', { architecture: 'other' });
   const problem = `this package starts cells on other, and has no programs for ${process.arch}`;
   expect(natives.nativeProblem()).toBe(problem);
   expect(() => natives.requireNatives('svc-stage')).toThrow(problem);
 });
 
-test('a checkout has what was compiled, whatever it is, and asks for what is needed alone', async () => {
+test('a checkout uses whatever was compiled, and asks only for the programs that it needs', async () => {
   const { natives, directory } = await serverWith('checkout', { isPackage: false });
   appendFileSync(join(directory, 'svc-init'), '!');
   rmSync(join(directory, 'svc-launcher'));
@@ -92,7 +92,7 @@ async function checkoutWithSources() {
   return { setUp, sources, directory: join(root, 'native', process.arch) };
 }
 
-test('a program that was compiled of other sources is compiled again, or is not there', async () => {
+test('a program compiled from other sources is compiled again, or counts as missing', async () => {
   const { setUp, sources, directory } = await checkoutWithSources();
   expect(setUp.buildNatives()).toBe(true);
   utimesSync(join(sources, 'stage.c'), new Date(), new Date(Date.now() + 60_000));

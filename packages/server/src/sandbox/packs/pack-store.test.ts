@@ -28,7 +28,7 @@ describe('the packs directory', () => {
     expect(listPacks(packs)).toHaveLength(1);
   });
 
-  it('lists an unusable pack, and says why', () => {
+  it('lists an unusable pack with the reason', () => {
     const packs = packsWith('1');
     renameSync(join(packs, 'tiny/1'), join(packs, 'tiny/2'));
     expect(listPacks(packs)).toMatchObject([
@@ -50,7 +50,7 @@ describe('the packs directory', () => {
     expect(() => removePack(packs, 'tiny', null)).toThrow('there is no runtime pack tiny');
   });
 
-  it('gives a service the newest versions, and names the ones left out', () => {
+  it('gives a service the newest versions, and names the others', () => {
     const packs = packsWith('1', '2');
     plantPack(packs, { ...RECIPE, name: 'other', environment: { A: 'b' } });
     mkdirSync(join(packs, 'linked'));

@@ -10,7 +10,7 @@ const MOUNTINFO = String.raw`27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 `;
 
 describe('the system pack', () => {
-  test('shows what is mounted below /usr, each place once and after its parent', () => {
+  test('lists the mounts below /usr, each once and after its parent', () => {
     expect(mountsBelow('/usr', MOUNTINFO)).toEqual(['/usr/local', '/usr/local/share', '/usr/with space']);
   });
 });

@@ -63,7 +63,7 @@ describe.each(['every', 'changed'] as const)('checking the content of %s file', 
 });
 
 describe('a pack', () => {
-  it('is read once, and later only where it has changed', () => {
+  it('is read once, and later only if it has changed', () => {
     const places = plantPack(freshDirectory());
     const first = verifyPack(places, 'changed');
     expect(first.read).toBeGreaterThan(3);

@@ -101,7 +101,7 @@ test('a parked cell is given at once to one job, and a new one takes its place l
   expect(source.requests).toHaveLength(4);
 });
 
-test('a job whose owner has a template leaves parked cells to others, since replacing one would cost more', async () => {
+test('a job whose owner has a template leaves parked cells to others, because replacing one would cost more', async () => {
   await started();
   const owned = { ...python, owner: 'one' } as const;
   expect(parked.take(owned)).toBeNull();
@@ -110,7 +110,7 @@ test('a job whose owner has a template leaves parked cells to others, since repl
   expect(parked.take(python)).not.toBeNull();
 });
 
-test('the next cell is begun only when a short program has ended', async () => {
+test('the next cell is started only after a short program has ended', async () => {
   await started();
   const loaded = await parked.take(bash)?.handOver(program);
   const running = loaded?.release(() => {});
@@ -198,7 +198,7 @@ test('a job without a parked cell gets a new one, and none is made ahead meanwhi
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1, ruby: 1 });
 });
 
-test('a job takes the cell that is already being made, which then has its whole share', async () => {
+test('a job takes the cell that is already being made, which then gets its whole share', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   await started();
@@ -268,7 +268,7 @@ test('a cell that dies as it becomes ready is ended and replaced', async () => {
   expect([waiting(), parked.facts().lost.died]).toEqual([{ python: 1, node: 1, bash: 1 }, 1]);
 });
 
-test('a cell that lost a part is noticed when it is taken', async () => {
+test('a cell that lost a part is detected when it is taken', async () => {
   await started();
   innermost(source.cells.find(({ language }) => language === 'bash')).isWhole = () => false;
   expect(parked.take(bash)).toBeNull();
@@ -304,7 +304,7 @@ test('a cell that was taken at once and fails at the hand-over is removed, and i
   expect([first?.disposed, source.cells.length, problems.length]).toEqual([true, 3, 1]);
 });
 
-test('the peak of the last minute sets how many cells are parked: the demand within twice the time to make one', async () => {
+test('the peak of the last minute decides how many cells are parked: the demand within twice the time to make one', async () => {
   parked = open(1000, 4);
   source.gate = () => new Promise((resolve) => setTimeout(resolve, 100));
   parked.start();
@@ -379,7 +379,7 @@ test('no cell is made ahead while cells cannot be made', async () => {
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
-test('a disposal removes all parked cells, also those being made, and jobs still get cells', async () => {
+test('a disposal removes all parked cells, even those being made, and jobs still get cells', async () => {
   const gate = Promise.withResolvers<void>();
   await started();
   source.gate = () => gate.promise;

@@ -92,7 +92,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     await expect.poll(() => waiting('python')).toBeGreaterThanOrEqual(1);
   });
 
-  test.runIf(isSandboxed)('the limits of a job are set at the hand-over, and are those of its own group', async () => {
+  test.runIf(isSandboxed)('the limits of a job are set at the hand-over, in its own group', async () => {
     const limits = { ...PATIENT, mem_mb: 77, max_pids: 9 };
     await using cell = parked.take(bash) as PreparedCell;
     const { held } = await cell.handOver(programOf('bash', '', limits));

@@ -79,7 +79,7 @@ describe('the report of process 1', () => {
   });
 });
 
-it('every limit that ended a program is a violation with the limit and what was observed', {
+it('every limit that ended a program is a violation with the limit and the observed value', {
   tags: ['Events-4e'],
 }, () => {
   const violations = (['wall_limit', 'cpu_limit', 'memory_limit'] as const).flatMap((kind) =>
@@ -103,7 +103,7 @@ it.each([
   ]);
 });
 
-it('a limit that was not in force is not breached', () => {
+it('a limit that was not in force is not a violation', () => {
   const { effective_limits } = NO_LIMITS_HELD;
   const refused = { ...counters, processesRefused: 3, hasFullFile: true };
   for (const kind of ['wall_limit', 'cpu_limit'] as const) {
@@ -112,7 +112,7 @@ it('a limit that was not in force is not breached', () => {
   expect(violationsOf({ kind: 'signaled', signal: 'SIGXFSZ' }, counters, effective_limits)).toEqual([]);
 });
 
-it('memory that ended a program though nothing held it was watched, and is told so', () => {
+it('a watched memory limit that ended a program is a violation that says so', () => {
   expect(violationsOf({ kind: 'memory_limit' }, counters, NO_LIMITS_HELD.effective_limits)).toEqual([
     { type: 'memory', message: expect.stringContaining('it is watched') },
   ]);

@@ -103,7 +103,7 @@ except EOFError: print("it has ended")
 `;
 
 describe.each(EVERY)('in cells of the class of %s', (choice) => {
-  it('each reads what the other writes, and finds the end when it has ended', async () => {
+  it('each program reads what the other writes, and end-of-file once the other has ended', async () => {
     const [program, interactor] = await talk(choice, { code: GUESSES }, { code: ANSWERS });
     for (const { ending } of [program, interactor]) expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
     expect(program.stdout).toMatch(/^500\n750\n625\n562\n.*617\ndone\n$/s);
@@ -124,7 +124,7 @@ describe.each(EVERY)('in cells of the class of %s', (choice) => {
     expectWhole(interactor, program);
   });
 
-  it('megabytes pass both ways at once, and none is lost', async () => {
+  it('megabytes pass in both directions at once, and none is lost', async () => {
     const code = `
 import os, sys, threading
 def read():
@@ -146,7 +146,7 @@ sys.stdout.flush(); reader.join()
     }
   });
 
-  it('one that floods another which never reads is held back, and ends by its own limit', async () => {
+  it('a program that floods another, which never reads, is blocked, and ends at its own limit', async () => {
     const flood = { code: 'while True: print("x" * 1000)', limits: { wall_seconds: 2 } };
     const [program, interactor] = await talk(choice, flood, { code: 'import time; time.sleep(4)' });
     expect(program.ending).toEqual({ kind: 'wall_limit' });
@@ -156,7 +156,7 @@ sys.stdout.flush(); reader.join()
     expect(program.interaction?.end).toBe('first');
   });
 
-  it('one that ends at once leaves the other at the end of its input, and what follows is dropped', async () => {
+  it('if a program ends at once, the other reads end-of-file, and its later output is dropped', async () => {
     const writes = { code: 'import sys\nfor _ in range(5000): print("x" * 1000)\nprint(sys.stdin.read() == "")' };
     const [program, interactor] = await talk(choice, { code: 'raise SystemExit(7)' }, writes);
     expect(program.ending).toEqual({ kind: 'exited', exit_code: 7 });
@@ -165,7 +165,7 @@ sys.stdout.flush(); reader.join()
     expect([program, interactor].map(({ interaction: { end } = {} }) => end)).toEqual(['first', 'second']);
   });
 
-  it('one that is stopped leaves the other at the end of its input', async () => {
+  it('if a program is stopped, the other reads end-of-file', async () => {
     const stopped = {
       code: 'print("here", flush=True)\ninput()',
       atLine: (running: RunningCell) => running.stop('cancelled'),
@@ -179,13 +179,16 @@ sys.stdout.flush(); reader.join()
 });
 
 // In gVisor the pipe stays open until the program ends.
-it.each(['namespace', 'subprocess'] as const)('one that closes its output has said all: %s', async (choice) => {
-  const closes = { code: 'import os, sys\nprint("all", flush=True); os.close(1)\nassert input() == "read"' };
-  const [program, interactor] = await talk(choice, closes, {
-    code: 'import sys\nassert sys.stdin.read() == "all\\n"\nprint("read")',
-  });
-  for (const { ending } of [program, interactor]) expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
-});
+it.each(['namespace', 'subprocess'] as const)(
+  'a program that closes its output has finished it: %s',
+  async (choice) => {
+    const closes = { code: 'import os, sys\nprint("all", flush=True); os.close(1)\nassert input() == "read"' };
+    const [program, interactor] = await talk(choice, closes, {
+      code: 'import sys\nassert sys.stdin.read() == "all\\n"\nprint("read")',
+    });
+    for (const { ending } of [program, interactor]) expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
+  },
+);
 
 describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (choice) => {
   const waits = 'print("hello", flush=True)\ninput(); input()';

@@ -49,14 +49,14 @@ describe('a canary that was late', () => {
     expect([...host.made.values()]).toEqual([2, 2]);
   });
 
-  it('ends the trial if it is late again: the others would be late, too', async () => {
+  it('ends the trial if it is late again, because the others would be late too', async () => {
     const host = slowAtFirst(2);
     const results = await runLateAgain(await runCanaries(['bash', 'python'], host.prepare), host.prepare);
     expect(results.map((result) => 'posture' in result)).toEqual([false, false]);
     expect(Object.fromEntries(host.made)).toEqual({ bash: 2, python: 1 });
   });
 
-  it('runs again, and a canary that failed in time does not', async () => {
+  it('runs again, but a canary that failed in time does not', async () => {
     const host = slowAtFirst(0);
     const first = await runCanaries(['bash'], host.prepare);
     expect(await runLateAgain(first, host.prepare)).toEqual(first);

@@ -38,7 +38,7 @@ test('a ticket is used once, and gives the authority that minted it', async () =
   expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toBeNull();
 });
 
-test('many uses at once: exactly one succeeds', async () => {
+test('of many concurrent uses exactly one succeeds', async () => {
   const { store } = testStore;
   const minted = ticket();
   await store.storeTicket(minted);
@@ -49,7 +49,7 @@ test('many uses at once: exactly one succeeds', async () => {
   expect(uses.filter((use) => use !== null)).toEqual([CALLER]);
 });
 
-test('a ticket ends at its moment, and not before', { tags: ['Ticket-4'] }, async () => {
+test('a ticket ends at its expiry, and not before', { tags: ['Ticket-4'] }, async () => {
   const { store } = testStore;
   const [last, ended] = [ticket(), ticket()];
   await store.storeTicket(last);
@@ -72,7 +72,7 @@ test('a ticket is for one job, and cannot be minted for a foreign or unknown one
   expect(await store.storeTicket(ticket({ caller: { ...CALLER, tenant: 'other' } }))).toBe(false);
 });
 
-test('a ticket has only the hash of its token, and lasts while the store is closed', async () => {
+test('a ticket has only the hash of its token, and survives while the store is closed', async () => {
   const minted = ticket();
   await testStore.store.storeTicket(minted);
   const store = await testStore.reopen();

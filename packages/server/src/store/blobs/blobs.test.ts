@@ -74,7 +74,7 @@ test('a piece that fills its buffer is moved to the store, and a view of a large
   expect([piece.length, more.length]).toEqual([0, 4]);
 });
 
-test('two uploads of one content: the second is dropped, and the blob counts as used again', async () => {
+test('of two uploads of one content the second is dropped, and the blob counts as used again', async () => {
   const content = newContent();
   const [first, second] = [await begun(content), await begun(content)];
   for (const key of [first, second]) await store.addPiece({ ...key, position: 0, content: content.slice() });
@@ -127,7 +127,7 @@ test('a blob belongs to its tenant alone', async () => {
   expect(await store.jobSummary(input)).toBeNull();
 });
 
-test('uploads under way count towards the bound of a tenant', async () => {
+test('uploads in progress count towards the limit of a tenant', async () => {
   const tenant = 'bounded';
   const bounds = { blobsMax: 2, bytesMax: 10 };
   const key = await begun(newContent(6), { tenant, ...bounds });
@@ -174,7 +174,7 @@ test('a submission restarts the time of its blobs', { tags: ['Blobs-9'] }, async
   expect(await blobOf(sha256)).not.toBeNull();
 });
 
-test('a job that is removed leaves its blob to others', async () => {
+test('a removed job leaves its blob to others', async () => {
   const sha256 = await stored(newContent(), { time: 9000 });
   const ended = await admitJob(store, { requested_spec: naming(sha256), created_at: at(9000) });
   await store.start(startOf(ended));
@@ -184,7 +184,7 @@ test('a job that is removed leaves its blob to others', async () => {
   expect(await blobOf(sha256)).not.toBeNull();
 });
 
-test('an upload that was left half done is removed', { tags: ['Blobs-10'] }, async () => {
+test('an unfinished upload is removed', { tags: ['Blobs-10'] }, async () => {
   const content = newContent();
   const key = await begun(content, { time: 100 });
   await store.addPiece({ ...key, position: 0, content: content.slice() });
@@ -211,7 +211,7 @@ test('a file that could be sent inline has the digest of an inline file, and a l
   expect(await digestOf([uploaded, large])).not.toBe(await digestOf([uploaded, other]));
 });
 
-test('what was answered is there when the store is opened again', async () => {
+test('everything acknowledged is there when the store is opened again', async () => {
   const [content, half] = [newContent(), newContent()];
   const sha256 = await stored(content, { time: 20_000 });
   const key = await begun(half, { time: 20_000 });

@@ -119,7 +119,7 @@ function onSource(sql: string): readonly Record<string, unknown>[] {
 }
 
 describe('a copy to PostgreSQL', () => {
-  test('has every table with its rows, and says how far it is', async () => {
+  test('has every table with its rows, and reports its progress', async () => {
     const told: CopyProgress[] = [];
     const sums = await copy((progress) => told.push(progress));
     const tables = onSource(
@@ -156,7 +156,7 @@ describe('a copy to PostgreSQL', () => {
       expect((await onTarget<Record<string, unknown>>(sql)).map(comparable)).toEqual(before[index]);
   });
 
-  test('is served as the source was: the same detail, and a second submission of one key is the first', async () => {
+  test('is served like the source: the same detail, and a repeated submission of one key gets the first job', async () => {
     await using before = await openStore({ dataDir: source.directory });
     const detail = await before.jobDetail(ended);
     const records = await before.terminalRecords({ keys: [ended], bytesMax: 1 });

@@ -66,7 +66,7 @@ test('an unknown job and a foreign one are answered alike', async () => {
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('a start and a cancellation at once: exactly one finds the job queued', async () => {
+test('of a concurrent start and cancellation exactly one finds the job queued', async () => {
   const { store } = testStore;
   for (let round = 0; round < 20; round++) {
     const key = await admitJob(store);
@@ -80,7 +80,7 @@ test('a start and a cancellation at once: exactly one finds the job queued', asy
   }
 });
 
-test('jobs left running are returned with whether somebody asked to stop them', async () => {
+test('jobs left running are returned with whether their cancellation was requested', async () => {
   await using own = await TestStore.open();
   const plain = await runJob(own.store);
   const asked = await runJob(own.store, { tenant: 'other' });

@@ -73,7 +73,7 @@ test('the receipt covers the retained output joined by one LF, without a trailin
   });
 });
 
-test('the receipt says what was observed, under the names of the contract', {
+test('the receipt states what was observed, under the names of the contract', {
   tags: ['Receipt-2', 'Receipt-5'],
 }, async () => {
   const { store } = testStore;
@@ -212,7 +212,7 @@ test('a job without artifacts has none, and a foreign job is unknown', async () 
   expect(await store.artifacts({ ...key, tenant: 'other' })).toBeNull();
 });
 
-test('a truncation makes the receipt say so (Spec § Receipt, truncated)', { tags: ['Receipt-14'] }, async () => {
+test('a truncation sets truncated in the receipt (Spec § Receipt, truncated)', { tags: ['Receipt-14'] }, async () => {
   const { store } = testStore;
   const key = await runJob(store);
   const data = {
@@ -228,7 +228,7 @@ test('a truncation makes the receipt say so (Spec § Receipt, truncated)', { tag
   expect((await store.jobSummary(key))?.truncated).toBe(true);
 });
 
-test('an ended job stays as it ended', async () => {
+test('an ended job stays unchanged', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await store.finish(finishOf(key));

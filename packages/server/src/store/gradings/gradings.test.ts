@@ -64,7 +64,7 @@ test('a job of a grading is made once, and found again', async () => {
   });
 });
 
-test('a grading that is to end, and one that has ended, makes no more jobs', async () => {
+test('a grading that is ending or has ended makes no more jobs', async () => {
   const { store } = testStore;
   const grading = gradingOf(freshTenant());
   await store.admitGrading(grading);
@@ -88,7 +88,7 @@ test('a grading that is to end, and one that has ended, makes no more jobs', asy
   expect(page?.isComplete).toBe(true);
 });
 
-test('the end of a job is told once', async () => {
+test('the end of a job is reported once', async () => {
   const { store } = testStore;
   const grading = gradingOf(freshTenant());
   await store.admitGrading(grading);
@@ -113,7 +113,7 @@ test('the end of a job is told once', async () => {
   expect(items.map(({ kind, data }) => data.name ?? kind).slice(0, 3)).toEqual(['test 0', 'judge', 'program']);
 });
 
-test('a grading takes one place of the queue until it has ended, whatever it has there', async () => {
+test('a grading takes one place in the queue until it has ended, however many of its jobs wait', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const grading = gradingOf(tenant, { programs: [{ head: '{}', content: '{}' }] });
@@ -127,7 +127,7 @@ test('a grading takes one place of the queue until it has ended, whatever it has
   expect(await store.admitGrading(gradingOf(tenant, { tenantQueueMax: 2 }))).toMatchObject({ kind: 'created' });
 });
 
-test('a node takes no more jobs of gradings than it may run, and others before them', async () => {
+test('a node takes at most its bound of grading jobs, and others before them', async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const grading = gradingOf('acme');
@@ -150,7 +150,7 @@ test('a node takes no more jobs of gradings than it may run, and others before t
   expect((await chosen(9)).jobs).toHaveLength(4);
 });
 
-test('a grading keeps its uploads and its jobs until it has ended, and its rows go when it is old', {
+test('a grading keeps its uploads and its jobs until it has ended, and its rows are removed when it is old', {
   tags: ['Gradings-15'],
 }, async () => {
   await using own = await TestStore.open();
@@ -174,7 +174,7 @@ test('a grading keeps its uploads and its jobs until it has ended, and its rows 
   expect(await store.grading(key(grading))).toBeNull();
 });
 
-test('an upload that was named as expected is there no more, unless something that has not ended names it', async () => {
+test('an upload that was named as expected output no longer exists, unless something that has not ended names it', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const uploaded = async (blob_id: string, sha256: string) => {

@@ -28,7 +28,7 @@ test('few bytes, and bytes that do not shrink, are stored uncompressed', () => {
   }
 });
 
-test('a frame with more bytes than stated, or a cut one, is refused', () => {
+test('a truncated frame, or one with more bytes than stated, is refused', () => {
   const stored = compressed(bytesOf('x'.repeat(100_000)));
   expect(() => expanded(stored, 99_999)).toThrow(/larger than/);
   expect(() => expanded(stored.subarray(0, -1), 100_000)).toThrow(/unexpected end/i);

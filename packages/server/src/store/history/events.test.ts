@@ -39,7 +39,7 @@ test('events are numbered from 1 without gaps and chained from the genesis hash 
   expectChain(events);
 });
 
-test('simultaneous appends keep their order', { tags: ['CHAIN-07'] }, async () => {
+test('concurrent appends keep their order', { tags: ['CHAIN-07'] }, async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await Promise.all(Array.from({ length: 200 }, (_, line) => store.append(key, [stdout(`line ${line}`)])));
@@ -63,7 +63,7 @@ test('text survives exactly: quotes, controls, astral characters, NUL', async ()
   expectChain(await history(store, key));
 });
 
-test('pages follow the exclusive cursor and the last one of a terminal job is complete', async () => {
+test('pages follow the exclusive cursor and the last page of a terminal job is complete', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await store.append(key, [stdout('a'), stdout('b')]);

@@ -36,7 +36,7 @@ describe('recorded output', () => {
     expect(eventsOf(parts)).toEqual(events);
   });
 
-  test('folds in a run to what the program wrote', () => {
+  test('folds from a run to the output of the program', () => {
     const [run] = partsOf(MIXED);
     if (run === undefined || !isOutputRun(run)) throw new Error('the records are in no run');
     for (const stream of ['stdout', 'stderr'] as const) {
@@ -45,13 +45,13 @@ describe('recorded output', () => {
     }
   });
 
-  test('is not packed if it is little', () => {
+  test('is not packed if it is short', () => {
     const few = output('stdout', 20, ...lines(15));
     expect(partsOf(few)).toEqual(few);
     expect(partsOf([])).toEqual([]);
   });
 
-  test('is one run if one record is long, and several if there is much of it', () => {
+  test('is one run if one record is long, and several runs if there are many records', () => {
     const long = output(
       'stdout',
       20,

@@ -46,7 +46,7 @@ test('an accepted job is queued, with its whole specification and its `queued` e
   expect(page?.events).toMatchObject([{ seq: 1, kind: 'queued', data: { language, runtime, requirements, limits } }]);
 });
 
-test('a job that starts at once is running, with what was observed of its cell', async () => {
+test('a job that starts at once is running, with the observations of its cell', async () => {
   const { store } = testStore;
   const input = admission({ tenant: freshTenant(), start: { started_at: at(5), execution: EXECUTION } });
   expect((await store.admit(input)).kind).toBe('created');
@@ -56,7 +56,7 @@ test('a job that starts at once is running, with what was observed of its cell',
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 1 });
 });
 
-test('an admission returns what a read right after it returns', async () => {
+test('an admission returns the same as a read right after it', async () => {
   const { store } = testStore;
   const input = admission({ tenant: freshTenant() });
   const result = await store.admit(input);
@@ -114,14 +114,14 @@ test('a key that looks like SQL is a key like any other', async () => {
   expect(await store.findByIdempotencyKey({ tenant, key })).toMatchObject({ job: { job_id: input.job_id } });
 });
 
-describe('a job has the number that it is among those of its tenant', { tags: ['Artifact-13'] }, () => {
+describe('a job has its number among the jobs of its tenant', { tags: ['Artifact-13'] }, () => {
   async function numbers(keys: readonly JobKey[]): Promise<unknown[]> {
     for (const key of keys) await testStore.store.finish(finishOf(key));
     const records = await testStore.store.terminalRecords({ keys, bytesMax: 1_000_000 });
     return records.map((result) => (result.kind === 'record' ? result.record.tenant_number : result));
   }
 
-  test('whether it starts at once, waits or is one of a pair, and no request counts that made no job', async () => {
+  test('whether it starts at once, waits or is one of a pair, and requests that made no job do not count', async () => {
     const { store } = testStore;
     const tenant = freshTenant();
     const first = keyed('k', 'a'.repeat(64), { tenant, start: { started_at: at(1), execution: EXECUTION } });
@@ -137,21 +137,21 @@ describe('a job has the number that it is among those of its tenant', { tags: ['
     expect(await numbers([other])).toEqual([1]);
   });
 
-  test('which is not kept where the operator does not tell it, and counts all the same', async () => {
+  test('which is not stored if the operator turned it off, and which counts all the same', async () => {
     const tenant = freshTenant();
     const keys: JobKey[] = [];
     for (const isNumbered of [true, false, true]) keys.push(await admitJob(testStore.store, { tenant, isNumbered }));
     expect(await numbers(keys)).toEqual([1, null, 3]);
   });
 
-  test('also where many come at once', async () => {
+  test('also if many come at once', async () => {
     const tenant = freshTenant();
     const keys = await Promise.all(Array.from({ length: 12 }, () => admitJob(testStore.store, { tenant })));
     expect(new Set(await numbers(keys))).toEqual(new Set(Array.from({ length: 12 }, (_, at) => at + 1)));
   });
 });
 
-test("a tenant's queue takes as many jobs as its bound, and not one more", async () => {
+test("a tenant's queue takes as many jobs as its limit, and not one more", async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const bounded = () => store.admit(admission({ tenant, tenantQueueMax: 2 }));
@@ -161,7 +161,7 @@ test("a tenant's queue takes as many jobs as its bound, and not one more", async
   expect((await store.admit(admission({ tenant: freshTenant(), tenantQueueMax: 2 }))).kind).toBe('created');
 });
 
-test('the queue takes as many jobs as its bound, and a job that starts or ends makes room', async () => {
+test('the queue takes as many jobs as its limit, and a job that starts or ends makes room', async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const bounded = () => store.admit(admission({ tenant: freshTenant(), queueMax: 2 }));
@@ -175,7 +175,7 @@ test('the queue takes as many jobs as its bound, and a job that starts or ends m
   expect((await bounded()).kind).toBe('created');
 });
 
-test('a refused submission leaves no key behind, and a known key is answered though the queue is full', async () => {
+test('a refused submission leaves no key behind, and a known key is answered even if the queue is full', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const refused = keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 0 });
@@ -185,7 +185,7 @@ test('a refused submission leaves no key behind, and a known key is answered tho
   expect((await store.admit(keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 1 }))).kind).toBe('replayed');
 });
 
-test('many submissions with one key at once: exactly one creates the job', async () => {
+test('of many concurrent submissions with one key exactly one creates the job', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const results = await Promise.all(
@@ -195,7 +195,7 @@ test('many submissions with one key at once: exactly one creates the job', async
   expect(new Set(results.map((result) => 'job' in result && result.job.job_id)).size).toBe(1);
 });
 
-test('many submissions at once exceed no bound', async () => {
+test('many concurrent submissions exceed no limit', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const results = await Promise.all(
@@ -205,7 +205,7 @@ test('many submissions at once exceed no bound', async () => {
   expect(results.filter((result) => result.kind === 'full')).toHaveLength(40);
 });
 
-test('a thousand submissions at once each get their own answer, and share transactions', async () => {
+test('a thousand concurrent submissions each get their own answer, and share transactions', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const inputs = Array.from({ length: 1000 }, () => admission({ tenant }));

@@ -11,7 +11,7 @@ test.each([
   expect(firstLineOf(code)).toBe(line);
 });
 
-test('characters that would move a cursor, turn a direction or spoil a store are spelled', () => {
+test('characters that would move a cursor, change the text direction or corrupt a store are escaped', () => {
   expect(firstLineOf('a\u001b[2Jb\u202ec\u0000d\ud800')).toBe('a\\u{1b}[2Jb\\u{202e}c\\u{0}d\\u{d800}');
 });
 

@@ -70,7 +70,7 @@ describe('an output', { tags: ['Inputs-1', 'Inputs-3'] }, () => {
     expect(found?.from?.job_id).toBe(second.job_id);
   });
 
-  test('is unknown once its job was removed, but not to the key of a job that was given it', async () => {
+  test('is unknown once its job was removed, but not to the key of a job that got it', async () => {
     const content = newContent();
     const key = await madeBy(content, { time: 1 });
     const file = { ...from(key), blob: blobOf(content) };
@@ -102,7 +102,7 @@ describe('a copy of an output', { tags: ['Inputs-5'] }, () => {
     expect(await store.blob({ tenant: 'acme', sha256 })).not.toBeNull();
   });
 
-  test('is kept until the job that names it has ended, and is then removed, though uploads are kept', async () => {
+  test('is kept until the job that names it has ended, and is then removed, although uploads are kept', async () => {
     const content = newContent();
     const producer = await madeBy(content);
     const sha256 = await copied(content, { time: 10 });

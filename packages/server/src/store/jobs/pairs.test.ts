@@ -54,7 +54,7 @@ function startBoth(input: ReturnType<typeof pair>): Promise<boolean> {
   return store.start(startOf(input, { interactor: { job_id, execution: EXECUTION } }));
 }
 
-test('both are queued, and chosen as one with what each of them is', { tags: ['Interaction-6'] }, async () => {
+test('both are queued, and chosen together with the role of each', { tags: ['Interaction-6'] }, async () => {
   const input = pair();
   expect((await store.admit(input)).kind).toBe('created');
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 2, running: 0 });
@@ -87,7 +87,7 @@ test('both start, or none does', { tags: ['Interaction-5'] }, async () => {
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 0 });
 });
 
-test('cancelling either ends both that wait, and marks both that run', { tags: ['Interaction-5'] }, async () => {
+test('cancelling either ends both if they wait, and marks both if they run', { tags: ['Interaction-5'] }, async () => {
   for (const which of [0, 1]) {
     const [waiting, running] = [pair(), pair()];
     for (const input of [waiting, running]) await store.admit(input);
@@ -128,7 +128,7 @@ test('a pair waits for two free slots, and nothing overtakes it', { tags: ['Inte
   expect(await ids({ slots: 2, limit: 2 })).toEqual([input.job_id]);
 });
 
-test('a tenant whose share is one slot has a pair in turn while it holds none', {
+test('a tenant whose share is one slot gets a pair in turn while it holds none', {
   tags: ['Interaction-6'],
 }, async () => {
   await using own = await TestStore.open();

@@ -33,7 +33,7 @@ test('within a tenant the oldest job comes first', async () => {
   expect(await chosenJobs(db, choice({ exclude: [], limit: 0 }))).toEqual([]);
 });
 
-test("one tenant's thousand queued jobs do not delay another's first", async () => {
+test("one tenant's thousand queued jobs do not delay another's first job", async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const many = await admitMany(db, 'many', 1000);
@@ -127,7 +127,7 @@ test('a tenant may hold every slot until another tenant submits a job, and then 
   expect(await chosenJobs(db, { ...slots, held, slots: 1, limit: 1 })).toEqual([]);
 });
 
-test('a tenant holds no more slots than the operator allows, including those just given', async () => {
+test('a tenant holds no more slots than the operator allows, including newly assigned ones', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const [first] = (await admitMany(db, 'acme', 9)) as [JobKey];
@@ -136,7 +136,7 @@ test('a tenant holds no more slots than the operator allows, including those jus
   expect(await chosenJobs(db, { ...asked, exclude: [first.job_id], held: new Map([['acme', 1]]) })).toHaveLength(1);
 });
 
-test('the queue is empty if only the chosen jobs waited, and not if a bound keeps a job back', async () => {
+test('the queue is empty if only the chosen jobs waited, but not if a limit keeps a job back', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });
@@ -166,7 +166,7 @@ test('a submission of up to 64 KiB comes with its job, and a longer one is read 
   expect(specs).toEqual(expect.arrayContaining([bytes(longest), null]));
 });
 
-test('a job with tools is chosen with the language and the pack that it asked for', async () => {
+test('a job with tools is chosen with its requested language and pack', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const tools = { tools: [{ name: 't' }], answered_by: ['p'], limits: { calls: 1, call_bytes: 99, total_bytes: 99 } };

@@ -38,7 +38,7 @@ async function step(db: StoreDatabase, after: string | null, moment: number, sta
 const removed = (db: StoreDatabase, before: number) =>
   deleteEnded(db, { before: at(before), limit: 9, unattested: 'removed' });
 
-test('a session whose last good step is removed begins anew, though a later step that failed is there', {
+test('a session whose last good step is removed begins anew, even if a later failed step exists', {
   tags: ['Sessions-10'],
 }, async () => {
   await using connection = await emptyStore();
@@ -58,7 +58,7 @@ test('a session whose last good step is removed begins anew, though a later step
 });
 
 test.each(['succeeded', 'failed'] as const)(
-  'a step that runs while the one before it is removed, and %s, decides',
+  'a step that runs while the step before it is removed, and %s, decides',
   {
     tags: ['Sessions-10'],
   },
@@ -77,7 +77,7 @@ test.each(['succeeded', 'failed'] as const)(
   },
 );
 
-test('a session goes with its last accepted step', { tags: ['Sessions-10'] }, async () => {
+test('a session is removed with its last accepted step', { tags: ['Sessions-10'] }, async () => {
   await using connection = await emptyStore();
   const { db } = connection;
   const good = await step(db, null, 100, 'succeeded');

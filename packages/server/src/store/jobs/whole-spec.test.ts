@@ -5,7 +5,7 @@ import { wholeSpec } from './whole-spec.ts';
 
 const row = { language: 'bash', runtime: null } as JobRow;
 
-test('a migrated job gets the defaults for what was not recorded, and keeps the rest', () => {
+test('a migrated job gets the defaults for values that were not recorded, and keeps the rest', () => {
   expect(wholeSpec({ ...row, requested_spec: { code: 'true', limits: { mem_mb: 128 } } })).toEqual({
     language: 'bash',
     code: 'true',

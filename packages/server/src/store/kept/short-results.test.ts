@@ -17,7 +17,7 @@ test('a result is short up to 32 Ki characters of output, both streams together'
   expect(shortResult(ended, contentsOf({ stdout: '\u0001'.repeat(32 * 1024) }))).toBeNull();
 });
 
-test('a result that a caller waits for is kept with all the output that is recorded of a stream', () => {
+test('a result that a caller waits for is kept with all recorded output of a stream', () => {
   const contents = contentsOf({ stdout: 'x'.repeat(2 ** 20) });
   expect(shortResult(ended, contents)).toBeNull();
   expect(JSON.parse(String(shortResult({ ...ended, isAwaited: true }, contents)))).toMatchObject({

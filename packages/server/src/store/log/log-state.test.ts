@@ -47,7 +47,7 @@ test('a log is opened once, with its opening statement as leaf 0', async () => {
   expect(await logRanges(db, [{ start: 0, end: 1 }])).toEqual([leafHash(OPENING.body)]);
 });
 
-test('statements that wait are given positions, by one of two that try', async () => {
+test('waiting statements get positions from one of two nodes that try', async () => {
   const [first, second] = [await attested(leaf(1)), await attested(leaf(2))];
   const unlogged = await attested(null);
   expect(await logPlace(db, first)).toMatchObject({ position: null });
@@ -73,7 +73,7 @@ test('a head is kept if it is larger, and never ahead of the tree', async () => 
   expect((await logState(db))?.head).toEqual(kept);
 });
 
-test('a node that has not seen that the next tree was opened adds nothing to it, and leaves it no head', async () => {
+test('a node that has not seen that the next tree was opened adds nothing to it, and stores no head for it', async () => {
   await using other = await emptyStore();
   await openLog(other.db, OPENING);
   await reopenLog(other.db, { from: 1, opening: { ...OPENING, tree: 2 } });
@@ -86,7 +86,7 @@ test('a node that has not seen that the next tree was opened adds nothing to it,
   expect(await sequenceLog(other.db, { tree: 2, size: 1, most: 10 })).toBe(2);
 });
 
-test('a withdrawn attestation keeps its leaf if it is made again as it was, and gets another if it is not', async () => {
+test('a withdrawn attestation keeps its leaf if it is made again unchanged, and otherwise gets another', async () => {
   const key = await attested(leaf(3));
   const receipt = (await job(db, key))?.receipt_sha256 ?? '';
   expect(await sequenceLog(db, { tree: 1, size: 3, most: 10 })).toBe(4);
@@ -100,7 +100,7 @@ test('a withdrawn attestation keeps its leaf if it is made again as it was, and 
   expect(await logPlace(db, key)).toMatchObject({ position: 4 });
 });
 
-test('a job that waits for its place is kept, and one that goes leaves its leaf', { tags: ['Log-5'] }, async () => {
+test('a job that waits for its place is kept, and a removed job leaves its leaf', { tags: ['Log-5'] }, async () => {
   const early = await attested(leaf(5), 1);
   const step = { before: at(2), limit: 10 };
   expect(await deleteEnded(db, { ...step, unattested: 'logged' })).toBe(0);

@@ -65,7 +65,7 @@ async function sequenced(): Promise<void> {
 const draw = (now: number) =>
   drawPending(db, { now: at(now), due_at: at(now + 100), answer_by: at(now + 110), limit: 9 });
 
-test('a job has a promise only if one is made, with what the receipt will say of its submission', async () => {
+test("a job has a promise only if one is made, with the submission's members of the later receipt", async () => {
   const [plain, asked] = [await accepted(), await accepted({ promise: { due_at: at(1), answer_by: at(2) } })];
   expect(await jobPromise(db, plain)).toBeNull();
   expect(await jobPromise(db, asked)).toEqual({ envelope: null, key_id: null });
@@ -93,7 +93,7 @@ test('both jobs of a pair are promised', async () => {
   expect(await jobPromise(db, { ...key, job_id: other.job_id })).not.toBeNull();
 });
 
-test('a job that waits gets a statement at each time, with a new salt, and one that is logged none', async () => {
+test('a waiting job gets a statement at each time, with a new salt, and a logged job gets none', async () => {
   const [waits, done] = [await promised(100), await promised(100)];
   await logged(done);
   expect(await draw(99)).toBe(0);
@@ -120,7 +120,7 @@ test('a promise without a signature is not due, and a job without a place in the
   expect(await draw(400)).toBe(1);
 });
 
-test('a statement that a job waits is a leaf, and its job is kept until it is', { tags: ['Promise-6'] }, async () => {
+test('a statement that a job waits is a leaf, and its job is kept until then', { tags: ['Promise-6'] }, async () => {
   await sequenced();
   const key = await promised(500);
   await logged(key, 1);
@@ -153,7 +153,7 @@ test('a statement that a job waits is a leaf, and its job is kept until it is', 
   expect(await jobPromise(db, other)).toBeNull();
 });
 
-test('the next time at which something is due is known', async () => {
+test('the time of the next due statement is known', async () => {
   await promised(60_000);
   await draw(50_000);
   expect(await nextPromiseDue(db)).toBe(at(50_100));

@@ -120,14 +120,14 @@ test('two tenants never share an object', async () => {
   expect(await store.objectOf({ ...artifactOf(ours), tenant: 'umbrella' })).toBeNull();
 });
 
-test('an object that somebody began and left is taken up by the next that moves the content', async () => {
+test('an object that somebody began and abandoned is reused by the next that moves the content', async () => {
   const key = artifactOf(await endedWith(largeContent()));
   const left = await begun(key, 10);
   expect(await begun(key, 12)).toEqual({ ...left, isStored: false });
   expect(await condemned(11)).not.toContain(left.object_id);
 });
 
-test('an object begun for a removed job is condemned once no put can be under way', async () => {
+test('an object begun for a removed job is condemned once no put can be in progress', async () => {
   const job = await endedWith(largeContent(), { time: 1 });
   const left = await begun(artifactOf(job), 10);
   await remove(job, 2);
@@ -157,7 +157,7 @@ test('a condemned object is listed until it is forgotten, and one that is postpo
   expect((await condemned()).filter((id) => ids.includes(id))).toEqual([]);
 });
 
-test('an object that is used is not forgotten', async () => {
+test('an object in use is not forgotten', async () => {
   const key = artifactOf(await endedWith(largeContent()));
   const { tenant, object_id } = await moved(key);
   await store.forgetObject({ tenant, object_id });

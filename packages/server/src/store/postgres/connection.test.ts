@@ -22,7 +22,7 @@ const note = (place: number, words: string) =>
 const notes = async () =>
   (await session.execute({ sql: 'select place, words from notes order by place', parameters: [] })).rows;
 
-test('changes that are sent together are one statement, and each is made with its own parameters', async () => {
+test('changes that are sent together are one statement, and each has its own parameters', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   note(1, 'old');
   const asked = session.asked;
@@ -49,7 +49,7 @@ test('many changes together are sent one by one, in their order', async () => {
   expect(await notes()).toHaveLength(20);
 });
 
-test('a server of the same machine is reached by its socket', async () => {
+test('a server on the same machine is reached by its socket', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-socket-'));
   chmodSync(directory, 0o777);
   await using local = await startPostgres({ unix_socket_directories: directory });
@@ -79,7 +79,7 @@ test('a change that fails together with others fails the commit, and none of the
   expect(await notes()).toEqual([]);
 });
 
-test('a change after a group is sent by itself again, even if the group threw while it was made', async () => {
+test('a change after a group is sent by itself again, even if the group threw an error', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   expect(() =>
     session.together(() => {

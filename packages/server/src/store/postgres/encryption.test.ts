@@ -121,7 +121,7 @@ test('every connection of a store is encrypted with verify-full', async () => {
   expect(rows).toEqual([{ ssl: true, sessions: expect.toSatisfy((count: number) => count >= 3) as number }]);
 });
 
-describe('a server of an authority that is trusted', () => {
+describe('a server with a certificate of a trusted authority', () => {
   test.each([
     ['', 'plain'],
     ['sslmode=disable', 'plain'],
@@ -142,7 +142,7 @@ describe('a server of an authority that is trusted', () => {
   });
 });
 
-describe('a server of another authority', () => {
+describe('a server with a certificate of another authority', () => {
   test.each([`sslmode=require&${stranger}`, `sslmode=verify-ca&${stranger}`, `sslmode=verify-full&${stranger}`])(
     'is refused with %s',
     async (parameters) => {
@@ -156,7 +156,7 @@ describe('a server of another authority', () => {
   });
 });
 
-test('a server without encryption is refused where it is demanded', async () => {
+test('a server without encryption is refused if encryption is demanded', async () => {
   const on = inject('postgresUrl');
   for (const mode of ['require', `verify-ca&${authority}`, `verify-full&${authority}`]) {
     expect(await outcome(urlWith(`sslmode=${mode}`, { on }))).toMatch(/^unopenable: .*does not support SSL/);
@@ -190,7 +190,7 @@ describe('a role that needs a client certificate', () => {
     expect(rows).toEqual([{ usename: 'certified', client_dn: '/CN=certified' }]);
   });
 
-  test('is refused without one, and with one of another name', async () => {
+  test('is refused without a certificate, and with one of another name', async () => {
     expect(await outcome(certifiedWith(''))).toMatch(/^unopenable: .*requires a valid client certificate/);
     expect(await outcome(certifiedWith(pair('another')))).toMatch(/^unopenable: .*authentication failed/);
   });
@@ -211,7 +211,7 @@ describe('a role that needs a client certificate', () => {
     expect(await outcome(url)).toBe('encrypted');
   });
 
-  test('is refused before a connection is tried where the files are not a certificate with its key', async () => {
+  test('is refused before a connection is tried if the files are not a certificate with its key', async () => {
     expect(await outcome(certifiedWith(pair('certified', 'another')))).toMatch(
       /^unopenable: .*sslcert and sslkey are no certificate with its unencrypted key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\)$/,
     );

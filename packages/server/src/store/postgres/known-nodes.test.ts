@@ -44,7 +44,7 @@ async function beat(known: KnownNodes): Promise<number> {
 
 const numbers = (known: KnownNodes) => known.all.map(({ node }) => node);
 
-test('a beat reads what changed, what went, and a few nodes in turn', async () => {
+test('a beat reads changed nodes, removed nodes, and a few nodes in turn', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   expect(known.all).toHaveLength(40);
@@ -56,7 +56,7 @@ test('a beat reads what changed, what went, and a few nodes in turn', async () =
   expect(numbers(known)).not.toContain(136);
 });
 
-test('a change that is committed after a later one is read, too', async () => {
+test('a change that is committed after a later one is read too', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   await using late = await Session.open(url, {});
@@ -69,7 +69,7 @@ test('a change that is committed after a later one is read, too', async () => {
   expect(known.all.slice(-2).map(({ facts }) => facts?.version)).toEqual(['late', 'early']);
 });
 
-test('nodes of earlier code, which do not say that they come or go, are found in turn', async () => {
+test('nodes of earlier code, which do not announce that they come or go, are found in turn', async () => {
   const known = new KnownNodes(101);
   await beat(known);
   await asked('delete from nodes where node = 120');

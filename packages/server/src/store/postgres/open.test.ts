@@ -37,7 +37,7 @@ async function texts(store: Store, key: JobKey): Promise<unknown[]> {
   return (page?.events ?? []).filter(({ kind }) => kind === 'stdout').map(({ data }) => data);
 }
 
-test('a store whose sessions were ended by the server goes on with others', async () => {
+test('a store whose sessions the server ended continues with new ones', async () => {
   const name = `of_one_test_${process.pid}`;
   await operate(`create database ${name}`);
   const there = new URL(url);
@@ -65,7 +65,7 @@ test('no refusal shows the password', async () => {
   );
 });
 
-test('a database with other tables, or with steps of something else, is refused and left unchanged', async () => {
+test('a database with other tables, or with steps of another program, is refused and left unchanged', async () => {
   const other = await newSchema(inject('postgresUrl'));
   await operate('create table recipes (name text)', other);
   expect((await refusal(opened(other))).code).toBe('unrecognised');
@@ -96,7 +96,7 @@ test('a change whose commit got no answer is acknowledged once and stored once',
   expect(await texts(store, key)).toEqual([{ text: 'once' }]);
 });
 
-test('while the server is gone every call is refused as unreachable, and afterwards everything stored is there', async () => {
+test('while the server is down every call is refused as unreachable, and afterwards everything stored is there', async () => {
   await using server = await startPostgres();
   await using store = await opened(server.url);
   const key = await admitJob(store);

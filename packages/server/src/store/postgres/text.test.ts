@@ -5,7 +5,7 @@ import { fromStoredText, toStoredText } from './text.ts';
 /** Texts with many of the characters that are stored otherwise. */
 const text = fc.string({ unit: fc.constantFrom('\u0000', '\u0001', '\u0002', 'a', 'é', '\u{10ffff}') });
 
-test('every text is stored without U+0000 and comes back as it was, in the same order', () => {
+test('every text is stored without U+0000 and comes back unchanged, in the same order', () => {
   fc.assert(
     fc.property(text, text, (one, other) => {
       expect(toStoredText(one)).not.toContain('\u0000');

@@ -83,7 +83,7 @@ test('a job that another node has taken cannot be started, and one that it gave 
   expect(await other.start(startOf(key))).toBe(true);
 });
 
-test('a node of an earlier version leaves a job with tools alone, and another finds what it asked for', {
+test('a node of an earlier version leaves a job with tools alone, and another node finds what it asked for', {
   tags: ['Tools-1'],
 }, async () => {
   await using store = await node();
@@ -157,7 +157,7 @@ test('a node takes only what it can run', async () => {
   expect(await ids(store, 10)).toEqual([fit.job_id]);
 });
 
-test('a job is taken with whatever characters its program has, U+0000 and backslashes before it among them', async () => {
+test('a job is taken whatever characters its program has, including U+0000 and backslashes before it', async () => {
   await using store = await node();
   const admitted: string[] = [];
   for (const code of ['\0', '\\u0000', '\\\0', '"\0\\', '\u0001', '\\\\"']) {
@@ -183,7 +183,7 @@ test('an idempotency key that two nodes get at once makes one job', async () => 
   }
 });
 
-test('of first steps of a session that two nodes get at once one is accepted, also where they are the first of a tenant', {
+test('of first steps of a session that two nodes get at once one is accepted, even if they are the first of a tenant', {
   tags: ['Sessions-9'],
 }, async () => {
   await using one = await node();
@@ -250,7 +250,7 @@ test('a node whose row was removed changes nothing any more, and says so', async
   ]);
 });
 
-test('a restarted service is no second node: its predecessor is gone at once', async () => {
+test('a restarted service is not a second node: its predecessor is gone at once', async () => {
   await using before = await node('directory', 'own');
   const key = await admitJob(before);
   await ids(before, 1);
@@ -291,7 +291,7 @@ test('a node whose connection falls silent renews its lease on another', async (
   expect(fleet.lateBeats).toBe(1);
 });
 
-test('a message is heard by the node that it is for, and by those that follow its topic', async () => {
+test('a message reaches the node that it is for, and those that follow its topic', async () => {
   await using one = await node();
   await using other = await node();
   await using third = await node();
@@ -312,7 +312,7 @@ test('a message is heard by the node that it is for, and by those that follow it
   await expect.poll(() => heard.toSorted()).toEqual(['other: queue,outbox', 'third: end job_1', 'third: end job_1']);
 });
 
-test('a topic that nobody follows any more is heard no more, and one that is followed again is', async () => {
+test('a topic that nobody follows any more is not received, and one that is followed again is', async () => {
   await using one = await node();
   await using other = await node();
   const heard: string[] = [];
@@ -329,7 +329,7 @@ test('a topic that nobody follows any more is heard no more, and one that is fol
   await expect.poll(() => heard).toEqual(['last', 'end job_1']);
 });
 
-test('a job is signed while another node changes jobs of its tenant, and by one node if two do it at once', async () => {
+test('a job is signed while another node changes jobs of its tenant, and by one node if two try at once', async () => {
   await using one = await node();
   await using other = await node();
   const key = await runJob(one);
@@ -344,7 +344,7 @@ test('a job is signed while another node changes jobs of its tenant, and by one 
   await changing.rollback();
 });
 
-test('a node takes both jobs of a pair or leaves them to one that can run both, and one that is gone ran neither on', {
+test('a node takes both jobs of a pair or leaves them to a node that can run both, and a dead node leaves neither running', {
   tags: ['Interaction-6', 'Interaction-10'],
 }, async () => {
   await using one = await node();

@@ -30,7 +30,7 @@ test('a queued job claims nothing about its execution and has no receipt', { tag
   expect(detail).not.toHaveProperty('receipt_sha256');
 });
 
-test('an ended job has its observed posture, and its receipt as it was sealed, to the byte', async () => {
+test('an ended job has its observed posture, and its receipt as sealed, to the byte', async () => {
   await using testStore = await TestStore.open();
   const key = await runJob(testStore.store);
   await testStore.store.finish(finishOf(key, { execution: EXECUTION }));
@@ -82,7 +82,7 @@ test('a foreign and an unknown job are both null', async () => {
   expect(await detailOf(testStore, newKey())).toBeNull();
 });
 
-test('the detail of a running job says that its end was asked for', { tags: ['Cancel-1'] }, async () => {
+test('the detail of a running job says that its cancellation was requested', { tags: ['Cancel-1'] }, async () => {
   await using testStore = await TestStore.open();
   const key = await runJob(testStore.store);
   expect(await detailOf(testStore, key)).toMatchObject({ cancellation_requested: false });

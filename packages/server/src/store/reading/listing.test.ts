@@ -50,7 +50,7 @@ test('a tenant’s jobs are listed newest first, without those of other tenants'
   expect(await list({ tenant: 'nobody' })).toEqual([]);
 });
 
-test('pages are bounded and follow the exclusive cursor to the end, also past newer jobs', async () => {
+test('pages are bounded and follow the exclusive cursor to the end, even past newer jobs', async () => {
   const found: string[] = [];
   let before: ListPlace | null = null;
   for (;;) {
@@ -83,7 +83,7 @@ test.each([
   expect(await list({ statuses, language, before: cursor, limit: 3 })).toEqual(expected.slice(3, 6));
 });
 
-test('a label and statuses hold exactly the jobs that have both, also those that older code ended', async () => {
+test('a list by label and statuses has exactly the jobs with both, even those that older code ended', async () => {
   await using database = await emptyStore();
   const { db } = database;
   const requested_spec = { ...SPEC, labels: ['course 7', 'other'] };

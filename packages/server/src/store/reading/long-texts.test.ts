@@ -146,7 +146,7 @@ test.each([
   expect(second === first).toBe(isKept);
 });
 
-test('a text ignores what is added after its extent was read', async () => {
+test('a text ignores events that are added after its extent was read', async () => {
   const key = await runJob(testStore.store);
   await testStore.store.append(key, output('stdout', RECORDS));
   const before = await extentOf(key, 'stdout');

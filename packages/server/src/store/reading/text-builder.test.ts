@@ -15,7 +15,7 @@ test('a text is built in pieces that end with an event', () => {
   ]);
 });
 
-test('a text beyond its bound is counted, and no more than the bound is held', () => {
+test('a text beyond its bound is counted, and at most the bound is held', () => {
   const bytesMax = 4 * pieceBytes;
   const builder = new TextBuilder({ isList: false, from: 0, bytesMax });
   for (let seq = 1; seq <= 100; seq++) {

@@ -103,7 +103,7 @@ test('a thread that dies before it opened is reported to whoever opens it', asyn
   await channel[Symbol.asyncDispose]();
 });
 
-test('a call that cannot be sent is refused, and the channel goes on', async () => {
+test('a call that cannot be sent is refused, and the channel continues', async () => {
   const { channel } = await openChannel(ECHO);
   await using _ = channel;
   await expect(channel.call('echo', () => {})).rejects.toMatchObject({ code: 'internal' });

@@ -68,7 +68,9 @@ describe('a call of a tool', () => {
     ]);
   });
 
-  test('has one answer: the same again is the same, another is a conflict', { tags: ['Events-4i'] }, async () => {
+  test('has one answer: the same answer again succeeds, and another is a conflict', {
+    tags: ['Events-4i'],
+  }, async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     await store.answerToolCall(answerOf(key, 3));
@@ -80,7 +82,7 @@ describe('a call of a tool', () => {
     expect((await eventsOf(store, key)).length).toBe(2);
   });
 
-  test('is answered once where many answer at the same time', async () => {
+  test('is answered once if many answer at the same time', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     const answers = Array.from({ length: 20 }, (_, at) => answerOf(key, 3, { outcome: { result: at } }));
@@ -111,7 +113,7 @@ describe('an answer', () => {
     expect((await eventsOf(store, key)).length).toBe(1);
   });
 
-  test('may have exactly as many bytes as one and as all may', async () => {
+  test('may have exactly the maximum of bytes for one call and for all calls', async () => {
     const { store } = testStore;
     const key = await calling(store, [1, 2, 3]);
     const ofBytes = (seq: number, bytes: number) => answerOf(key, seq, { outcome: { result: 'x'.repeat(bytes - 13) } });
@@ -127,7 +129,7 @@ describe('an answer', () => {
     expect(await store.answerToolCall(answerOf(key, 2))).toEqual({ kind: 'no_call' });
   });
 
-  test('that comes too late is not taken, and changes no receipt', async () => {
+  test('that comes too late is not accepted, and changes no receipt', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     await store.finish(finishOf(key));
@@ -144,7 +146,7 @@ describe('an answer', () => {
     expect((await eventsOf(store, key)).map(({ timestamp }) => timestamp)).toEqual([at(20), at(20)]);
   });
 
-  test('keeps members with any name, and terminal sequences, as they are', async () => {
+  test('keeps members with any name, and terminal sequences, unchanged', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     const result = JSON.parse('{"__proto__":{"a":1},"constructor":"\\u001b[2J","z":"\\u2028"}') as unknown;
@@ -154,7 +156,7 @@ describe('an answer', () => {
   });
 });
 
-test('answers are given in the order in which they were taken, with the number of the program', async () => {
+test('answers are returned in the order in which they were accepted, with the number of the program', async () => {
   const { store } = testStore;
   const key = await calling(store, [10, 11, 12]);
   await store.answerToolCall(answerOf(key, 5, { outcome: { error: 'no' } }));
@@ -169,7 +171,7 @@ test('answers are given in the order in which they were taken, with the number o
 });
 
 describe('open calls', () => {
-  test('are shown to those who may answer alone, and none once the job has ended', async () => {
+  test('are shown only to those who may answer, and none once the job has ended', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     const asked = { ...key, after: 0, principal: 'helper' };
@@ -182,7 +184,7 @@ describe('open calls', () => {
     expect(await store.openToolCalls({ ...asked, ...(await runJob(store)) })).toEqual(ended);
   });
 
-  test('are taken once somebody looked whether the result fits the schema of the tool', async () => {
+  test('are accepted after a check whether the result fits the schema of the tool', async () => {
     const { store } = testStore;
     const result = { type: 'object' };
     const schemas = { ...tools, tools: [{ name: 'search', result }, { name: 'constructor' }] };

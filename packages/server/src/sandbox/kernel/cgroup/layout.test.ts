@@ -28,7 +28,7 @@ function delegated(controllers: string, name = 'system.slice/vouchbox.service') 
 }
 
 describe('the layout of control groups', () => {
-  it('is this process’s own group where the mount may not be written', () => {
+  it('is this process’s own group if the mount cannot be written', () => {
     const { own, layout } = delegated('memory pids');
     expect(layout('0::/system.slice/vouchbox.service\n')).toMatchObject({ usable: { v2: own }, problem: null });
   });
@@ -45,7 +45,7 @@ describe('the layout of control groups', () => {
     expect(layout('0::/user.slice\n').problem).toMatch(/Delegate=yes/);
   });
 
-  it('is v2 if the one mount has the controllers', () => {
+  it('is v2 if the only mount has the controllers', () => {
     const path = v2Mount('cpuset cpu io memory hugetlb pids');
     expect(readCgroupLayout(line(path, 'cgroup2', 'nsdelegate'))).toEqual({
       version: 'v2',

@@ -13,13 +13,13 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 describe('the digest of an executable', () => {
   const remembered = join(directory, 'remembered', 'executables.json');
 
-  test('is of its content, every time', () => {
+  test('is computed from its content, every time', () => {
     const path = join(directory, 'same');
     writeFileSync(path, 'one');
     expect([digestOf(path, remembered), digestOf(path, remembered)]).toEqual([sha256('one'), sha256('one')]);
   });
 
-  test('changes when the file was changed to the same size and its times set back', () => {
+  test('changes if the file was changed to the same size and its times were set back', () => {
     const path = join(directory, 'changed');
     writeFileSync(path, 'one');
     utimesSync(path, 1, 1);

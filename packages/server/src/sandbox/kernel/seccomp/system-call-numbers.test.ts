@@ -41,7 +41,7 @@ describe('the calls of the filter', () => {
     expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([]);
   });
 
-  it('exist on x86-64, and on arm64 unless they never did', () => {
+  it('exist on x86-64, and on arm64 unless they never existed there', () => {
     expect([...SYSTEM_CALL_NUMBERS.x64.keys()]).toEqual(ALLOWED_CALLS);
     const onArm64 = ALLOWED_CALLS.filter((name) => !ONLY_ON_X86_64.includes(name));
     expect([...SYSTEM_CALL_NUMBERS.arm64.keys()]).toEqual(onArm64);

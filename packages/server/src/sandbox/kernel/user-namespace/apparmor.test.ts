@@ -29,7 +29,7 @@ it('the profile names a copy that belongs to root, and nothing else', () => {
   expect(profile).toContain('userns,');
 });
 
-it('a second time replaces the copy while it runs', () => {
+it('a second run replaces the copy while it is in use', () => {
   const root = hostWith('exit 0');
   installProfile(root);
   writeFileSync(join(root, SHARED), 'older');
@@ -42,6 +42,6 @@ it('a parser that refuses the profile says why', () => {
   expect(() => installProfile(root)).toThrow(/refuses \/etc\/apparmor\.d\/vouchbox: syntax error, line 5/);
 });
 
-it('without a parser both are in place, and it is said who reads the profile', () => {
+it('without a parser both files are installed, and the command says who reads the profile', () => {
   expect(installProfile(hostWith(null)).at(-1)).toMatch(/apparmor_parser is not here/);
 });

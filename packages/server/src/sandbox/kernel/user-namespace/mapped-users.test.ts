@@ -11,11 +11,11 @@ describe('the users of cells', () => {
     expect(usersOfCells(text)).toEqual({ first: 1, count: 65_536 });
   });
 
-  it('are never root, even where one range maps everybody', () => {
+  it('are never root, even if one range maps everybody', () => {
     expect(usersOfCells('0 100000 65536')).toEqual({ first: 1, count: 65_534 });
   });
 
-  it('do not exist if root alone is mapped', () => {
+  it('do not exist if only root is mapped', () => {
     expect(() => usersOfCells('0 1000 1')).toThrow(/subuid/);
   });
 });

@@ -67,7 +67,7 @@ print(count, flush=True)
 time.sleep(2)
 `;
 
-it('a receipt says what holds: everything but memory', { timeout: 60_000 }, () => {
+it('a receipt states the enforced limits: all except memory', { timeout: 60_000 }, () => {
   const [ended] = run({ code: 'print(open("/proc/self/uid_map").read().split())' });
   expect(ended?.output).toBe("['1000', '0', '1']\n");
   expect(ended?.held.limit_enforcement).toEqual({
@@ -120,14 +120,14 @@ while taken < 80 << 20:
   },
 } as const;
 
-it('each limit is held if and only if the receipt says so', { timeout: 60_000 }, () => {
+it('a limit is enforced if and only if the receipt says so', { timeout: 60_000 }, () => {
   const tries = Object.entries(BEYOND);
   const ended = run(...tries.map(([name, { code, value }]) => ({ code, limits: { [name]: value } })));
   const found = Object.fromEntries(tries.map(([name, { isHeld }], at) => [name, isHeld(ended[at] as Ended)]));
   for (const { held } of ended) expect(held.limit_enforcement).toEqual(found);
 });
 
-it('cells are made where nothing may be executed, as below /tmp on many hosts and in Docker', {
+it('cells are made even where nothing may be executed, as below /tmp on many hosts and in Docker', {
   timeout: 60_000,
 }, () => {
   const [ended] = runOn('noexec,nosuid,nodev,noatime', { code: 'print(6 * 7)' });
@@ -139,7 +139,7 @@ it('each of two cells gets its own number of processes, at the same time', { tim
   expect(ended.map(({ output }) => output)).toEqual(['8\n', '5\n']);
 });
 
-it('time of processors is held for all processes together, and told exactly at the end', { timeout: 60_000 }, () => {
+it('processor time is limited for all processes together, and exact at the end', { timeout: 60_000 }, () => {
   const [forking, counted] = run(
     {
       code: 'import os\nfor _ in range(3):\n    if os.fork() == 0:\n        while True: pass\nos.wait()',
@@ -155,7 +155,7 @@ it('time of processors is held for all processes together, and told exactly at t
   expect(counted?.usage.cpu_ms).toBeLessThan(1000);
 });
 
-it('children that nobody waits for do not take their time along', { timeout: 60_000 }, () => {
+it('the time of children that nobody waits for is not lost', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: `
 import os, signal, time
@@ -171,7 +171,7 @@ while True:
   expect(ended?.ending).toEqual({ kind: 'cpu_limit' });
 });
 
-it('memory that processes take is watched and not held, and the violation says so', { timeout: 60_000 }, () => {
+it('the memory of processes is watched and not enforced, and the violation says so', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: 'import os, time\nfor _ in range(3): os.fork()\nheld = bytearray(b"x" * (20 << 20))\ntime.sleep(20)',
     limits: { mem_mb: 64, wall_seconds: 30 },
@@ -181,7 +181,7 @@ it('memory that processes take is watched and not held, and the violation says s
   expect(ended?.usage.memory_peak_bytes).toBeNull();
 });
 
-it('memory that processes share is not counted once for each of them', { timeout: 60_000 }, () => {
+it('memory that processes share is counted once', { timeout: 60_000 }, () => {
   const [ended] = run({
     code: 'import os, time\nheld = bytearray(b"x" * (40 << 20))\nfor _ in range(3): os.fork()\ntime.sleep(1)',
     limits: { mem_mb: 128 },
@@ -189,7 +189,7 @@ it('memory that processes share is not counted once for each of them', { timeout
   expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
 });
 
-it('memory that processes map together is seen, and what could be had without mapping it does not exist', {
+it('memory that processes map together is counted, and memory that needs no mapping does not exist', {
   timeout: 60_000,
 }, () => {
   const [mapped, unseen] = run(
@@ -211,7 +211,7 @@ print(libc.shmget(0, 1 << 20, 0o1600), os.strerror(ctypes.get_errno()))
   expect(unseen?.output).toBe('Function not implemented\n-1 Function not implemented\n');
 });
 
-it('files that a program writes are its memory, once', { timeout: 60_000 }, () => {
+it('files that a program writes count as its memory, once', { timeout: 60_000 }, () => {
   const filling = (after: string) => `
 import mmap, time
 for place in ('/tmp', '/dev/shm'):
@@ -265,7 +265,7 @@ tried('own', lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
   expect(ended?.ending).toEqual({ kind: 'exited', exit_code: 0 });
 });
 
-it('a cell that takes all it can of what the kernel counts for a user leaves the others theirs', {
+it('a cell that uses up a kernel count of its user leaves other cells their share', {
   timeout: 60_000,
 }, () => {
   const taking = `
@@ -282,7 +282,7 @@ time.sleep(2)
   expect(outputs).toEqual(['16\n', '16\n', '16\n']);
 });
 
-it('libraries are unpacked, and count in the memory that is watched', { timeout: 60_000 }, () => {
+it('libraries are unpacked, and count towards the watched memory', { timeout: 60_000 }, () => {
   const small = archiveOf([{ name: 'tiny.py', content: 'NAME = "tiny"' }]).toString('base64');
   const large = archiveOf(
     Array.from({ length: 8 }, (_, n) => ({ name: `f${n}`, content: Buffer.alloc(10 * 2 ** 20) })),

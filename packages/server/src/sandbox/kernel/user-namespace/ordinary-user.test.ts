@@ -14,11 +14,11 @@ const ALLOWED: OrdinaryUserFacts = {
 };
 
 describe('an ordinary user', () => {
-  it('lacks nothing where user namespaces and subordinate users are there', () => {
+  it('lacks nothing on a host with user namespaces and subordinate users', () => {
     expect([missingRights(ALLOWED), missingUsers(ALLOWED)]).toEqual([[], null]);
   });
 
-  it('makes cells of one user where nothing but user namespaces is there', () => {
+  it('makes cells with one user on a host with only user namespaces', () => {
     const bare = {
       ...ALLOWED,
       hasName: false,
@@ -49,7 +49,7 @@ describe('an ordinary user', () => {
     expect(right?.fix).toMatch(fix);
   });
 
-  it('learns at once of everything that cells need and the host lacks', () => {
+  it('is told at once of everything that cells need and the host lacks', () => {
     const refusals = ['user.max_user_namespaces=15000', 'kernel.apparmor_restrict_unprivileged_userns=0'];
     expect(missingRights({ ...ALLOWED, refusals, isBuilt: false }).map(({ fix }) => fix)).toEqual([
       'as root: sysctl -w user.max_user_namespaces=15000',

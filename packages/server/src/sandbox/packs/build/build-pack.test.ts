@@ -13,7 +13,7 @@ it('a recipe that was already built is not built again', async () => {
   await expect(build(packs)).resolves.toMatchObject({ isNew: false, facts: { name: 'tiny', version: '1' } });
 });
 
-it('another recipe under a name and version that was built before is refused', async () => {
+it('a different recipe with the name and version of an earlier build is refused', async () => {
   const packs = freshDirectory();
   plantPack(packs);
   await expect(build(packs, { languages: ['bash', 'python'] })).rejects.toThrow('was built from another recipe');

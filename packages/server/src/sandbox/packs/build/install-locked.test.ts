@@ -40,7 +40,7 @@ async function install(locked: Recipe['locked'], more: Readonly<Record<string, s
 }
 
 describe('locked packages', () => {
-  it('are where Python and Node of a pack look for them', async () => {
+  it('are in the places where Python and Node of a pack look for them', async () => {
     const library = await install({ requirements: requirements(INICONFIG), npm_lockfile: lockfile(IS_NUMBER) });
     const read = (path: string) => readFileSync(join(library, path), 'utf8');
     expect(read('python3.11/dist-packages/iniconfig/__init__.py')).toContain('class IniConfig');
@@ -52,12 +52,12 @@ describe('locked packages', () => {
     await expect(install({ requirements: requirements('a'.repeat(64)) })).rejects.toThrow(/pip failed|python3 failed/);
   });
 
-  it.runIf(hasEveryPack)('are refused if a package of npm has another digest', async () => {
+  it.runIf(hasEveryPack)('are refused if an npm package has another digest', async () => {
     const other = `sha512-${'A'.repeat(86)}==`;
     await expect(install({ npm_lockfile: lockfile(other) })).rejects.toThrow(/npm failed.*EINTEGRITY/);
   });
 
-  it('are refused where a link of the tree would lead them elsewhere', async () => {
+  it('are refused if a link of the tree would lead outside of it', async () => {
     const led = install({ npm_lockfile: lockfile(IS_NUMBER) }, { 'usr/local': '→/tmp' });
     await expect(led).rejects.toThrow('leads through something that is not a directory');
   });
@@ -91,7 +91,7 @@ describe('a wheel that was built for', () => {
   );
 
   it.each(hasEveryPack ? ['musllinux_1_2', 'manylinux_2_99'] : ['musllinux_1_2'])(
-    '%s is refused, and the hint says which are taken',
+    '%s is refused, and the hint lists the accepted ones',
     async (name) => {
       const refused: unknown = await installWheelFor(`${name}_${machine}`).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(PackError);

@@ -47,7 +47,7 @@ describe('a requirements file', () => {
     );
   });
 
-  it('lines may end in CRLF, and a comment may have a backslash and speak of coding', () => {
+  it('may have lines that end in CRLF, and a comment with a backslash or about coding', () => {
     const text = `# of C:\\a, for coding\r\n\tsix==1.17.0 \\\r\n    ${HASH} # é\r\n# coding: here pip looks for none\r\n`;
     expect(checkRequirements(text)).toBe(text);
   });
@@ -56,12 +56,12 @@ describe('a requirements file', () => {
 const ENTRY = { version: '1.0.0', resolved: 'https://example.org/a.tgz', integrity: `sha512-${'A'.repeat(86)}==` };
 const lock = (packages: object) => JSON.stringify({ lockfileVersion: 3, packages: { '': {}, ...packages } });
 
-describe('a lockfile of npm', () => {
+describe('an npm lockfile', () => {
   it.each(['node_modules/a', 'node_modules/@b/c', 'node_modules/a/node_modules/@b/c.d'])('may have %s', (place) => {
     expect(Object.keys(checkLockfile(lock({ [place]: ENTRY })).packages)).toContain(place);
   });
 
-  it('a package may have another name than its place, and come from any registry', () => {
+  it('a package may have another name than its path, and come from any registry', () => {
     const resolved = 'https://npm.example.org:8443/@b/c/-/c-1.0.0-rc.1.tgz';
     const text = lock({
       'node_modules/a': { ...ENTRY, name: '@b/c', version: '1.0.0-rc.1+d', resolved, inBundle: false },

@@ -54,7 +54,7 @@ describe('a recipe', () => {
     expect(() => readRecipe(file)).toThrow(`${file}: not JSON`);
   });
 
-  it('has one digest however it is spelled', () => {
+  it('has one digest, however it is formatted', () => {
     const reversed = Object.fromEntries(Object.entries(RECIPE).toReversed());
     expect(recipeSha256(parseRecipe(JSON.stringify(reversed, null, 4)))).toBe(recipeSha256(RECIPE));
     expect(recipeSha256({ ...RECIPE, version: '2' })).not.toBe(recipeSha256(RECIPE));

@@ -57,7 +57,7 @@ describe('the tree of a pack', () => {
     expect(readdirSync(join(pack, 'usr/lib')).toSorted()).toEqual(['data.txt', 'link']);
   });
 
-  it('keeps what its recipe asks for of /etc, and leaves out what it excludes', () => {
+  it('keeps the parts of /etc that its recipe requests, and leaves out what the recipe excludes', () => {
     const exclude = ['/usr/include', '/usr/lib/nothing/there'];
     const pack = trimmed(asItIs, { etc: ['fonts'], exclude, environment: { A: '1', B: 'two' } });
     expect(readFileSync(join(pack, 'etc/fonts/fonts.conf'), 'utf8')).toBe('fonts');
@@ -86,7 +86,7 @@ describe('the tree of a pack', () => {
     expect(readFileSync('/etc/passwd', 'utf8')).toContain('root:');
   });
 
-  it('is refused without what its recipe asks for of /etc', () => {
+  it('is refused if it lacks parts of /etc that its recipe requests', () => {
     expect(() => trimmed(asItIs, { etc: ['ghost'] })).toThrow('/etc/ghost was not installed');
   });
 });

@@ -51,14 +51,14 @@ describe('standard input in pieces', () => {
     return Buffer.concat(chunks);
   }
 
-  test('comes whole and in its order, and then ends', async () => {
+  test('arrives whole and in order, and then ends', async () => {
     const feeding = fed(pieces(9));
     expect((await read(Number.POSITIVE_INFINITY)).equals(Buffer.concat(Array(9).fill(PIECE)))).toBe(true);
     await feeding.over();
     expect(failures).toBe(0);
   });
 
-  test('is read of its source no faster than it is taken', async () => {
+  test('is read from its source no faster than the program takes it', async () => {
     const feeding = fed(pieces(100));
     await read(PIECE.length);
     expect(asked).toBeLessThan(5);
@@ -66,7 +66,7 @@ describe('standard input in pieces', () => {
     await feeding.over();
   });
 
-  test('is read to its end where nobody takes it, so that a damaged rest is noticed', async () => {
+  test('is read to its end even if nobody takes it, so that damage at the end is noticed', async () => {
     const whole = fed(pieces(5));
     reader.destroy();
     await whole.over();
@@ -74,7 +74,7 @@ describe('standard input in pieces', () => {
     await expect(fed(pieces(5, true)).over()).rejects.toThrow(NotGiven);
   });
 
-  test('never ends where it cannot be read, and says so at once', async () => {
+  test('never ends if it cannot be read, and reports that at once', async () => {
     const feeding = fed(pieces(2, true));
     expect((await read(2 * PIECE.length)).length).toBe(2 * PIECE.length);
     await expect.poll(() => failures).toBe(1);

@@ -31,7 +31,7 @@ describe('a file as large as a file may become', () => {
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(found);
   });
 
-  it('is found in a directory below, whatever its name', () => {
+  it('is found in a subdirectory, whatever its name', () => {
     mkdirSync(join(path, 'output/deep'), { recursive: true });
     write(Buffer.from('output/deep/\xff', 'latin1'), LIMIT);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
@@ -47,13 +47,13 @@ describe('a file as large as a file may become', () => {
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(false);
   });
 
-  it('may have the same name as one that is ignored higher up', () => {
+  it('may have the same name as an ignored file higher up', () => {
     mkdirSync(join(path, 'output'));
     write('output/main.py', LIMIT);
     expect(holdsFileOf(directory, LIMIT, ['input', 'main.py'])).toBe(true);
   });
 
-  it('is searched down to a depth', () => {
+  it('is searched to a bounded depth', () => {
     const chain = (length: number) => Array.from({ length }, () => 'd').join('/');
     mkdirSync(join(path, chain(32)), { recursive: true });
     write(`${chain(32)}/a`, LIMIT);

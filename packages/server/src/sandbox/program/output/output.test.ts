@@ -42,7 +42,7 @@ describe('recording a stream', () => {
     expect(capture(bytes.subarray(0, 2), bytes.subarray(2)).folded).toBe('a€b\n');
   });
 
-  it('replaces bytes that are not UTF-8 and goes on', () => {
+  it('replaces bytes that are not UTF-8 and continues', () => {
     expect(capture(Uint8Array.of(0x61, 0xff, 0x62, 0x0a, 0xe2, 0x82, 0x0a)).folded).toBe('a\ufffdb\n\ufffd\n');
   });
 
@@ -103,7 +103,7 @@ describe('recording a stream', () => {
     expect(telemetry.raw_sha256).toBe(createHash('sha256').update(flood).digest('hex'));
   });
 
-  it('folds back to the exact text, however it was cut into reads', () => {
+  it('folds back to the exact text, however the reads were split', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'binary', maxLength: 40 })),
@@ -120,7 +120,7 @@ describe('recording a stream', () => {
     );
   });
 
-  it('replaces invalid bytes as one decoding of the whole would', () => {
+  it('replaces invalid bytes in the same way as one decoding of the whole', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 7 }), (bytes, step) => {
         const chunks: Uint8Array[] = [];

@@ -30,7 +30,7 @@ test('every regular file below comes back, in the order of the bytes of its path
   expect(violations).toEqual([]);
 });
 
-test('a file comes back once, and first if it was named', () => {
+test('a file comes back once, and at its named place if it was named', () => {
   const leave = (output: string) => {
     mkdirSync(join(output, 'b'));
     for (const name of ['a', 'b/c', 'd']) write(output, name);
@@ -60,7 +60,7 @@ test('links are violations and are not followed; a file with two names comes bac
 });
 
 test.each([filesMax, filesMax + 1, filesMax + 20])(
-  '%i files: those that fit come back, and the rest is one violation',
+  'with %i files those that fit come back, and the rest is one violation',
   (count) => {
     const { paths, violations } = collect(['output/**'], (output) => {
       for (let number = 0; number < count; number++) write(output, String(number).padStart(3, '0'));

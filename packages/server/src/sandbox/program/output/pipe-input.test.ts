@@ -42,7 +42,7 @@ describe('the writing end of a pipe', () => {
     closeSync(reading);
   });
 
-  test('writes more than the pipe holds in its order, as it is read', async () => {
+  test('writes more than the pipe holds in order, as it is read', async () => {
     input.write('before ');
     input.write(LONG);
     input.write(' after ');

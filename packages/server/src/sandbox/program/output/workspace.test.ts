@@ -30,7 +30,7 @@ test('files share their directories', async () => {
   expect(readdirSync(join(scratch, 'input/b'))).toEqual(['c', 'd']);
 });
 
-test('a cell that is gone while a file comes gets no other, and nor does who has its number then', async () => {
+test('a cell that ends while a file arrives gets no other file, and neither does a process with its id', async () => {
   const other = join(scratch, 'other');
   for (const path of [other, join(scratch, 'cell')]) mkdirSync(path);
   const workspace = new Workspace(join(scratch, 'cell'), 'shared');

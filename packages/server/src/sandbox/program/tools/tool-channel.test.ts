@@ -42,7 +42,7 @@ describe.each(Object.keys(WAYS) as Way[])('in %s', (way) => {
     },
   );
 
-  it('another size of the heap loses no descriptor', async () => {
+  it('a different heap size loses no descriptor', async () => {
     const { stdout, ending } = await run(way, 'node', ONCE.node, { more: { mem_mb: 512 } });
     expect({ stdout, ending }).toEqual({ stdout: '{"call":7,"result":{"text":"é"}}\n', ending: exited });
   });
@@ -65,7 +65,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
     expect({ stdout, ending }).toEqual({ stdout: 'True\n', ending: exited });
   });
 
-  it('a call that nobody waits for was made all the same', async () => {
+  it('a call is made even if nobody waits for it', async () => {
     const { calls, ending } = await run(way, 'bash', `echo '{"call": 0, "tool": "log"}' >&31`);
     expect({ calls, ending }).toEqual({ calls: [{ call: 0, tool: 'log', arguments: {} }], ending: exited });
   });
@@ -106,13 +106,13 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
     });
   });
 
-  it('a call of exactly as many bytes as it may have is taken', async () => {
+  it('a call of exactly the maximum size is accepted', async () => {
     const script = `echo '{"call":1, "tool":"tool"}' >&31; read -r line <&30`;
     const { calls, ending } = await run(way, 'bash', script, { limits: { call_bytes: 25, total_bytes: 25 } });
     expect({ calls: calls.length, ending }).toEqual({ calls: 1, ending: exited });
   });
 
-  it('a cell that is given up before a program came closes its pipes', async () => {
+  it('a cell that is dropped before it got a program closes its pipes', async () => {
     const provider = opened(way);
     const kind = { language: 'bash', runtime: null, hasTools: true } as const;
     await using cell = await provider.prepare(kind);
@@ -155,7 +155,7 @@ describe('what is no call', () => {
     expect(found.violations[0]?.message).toContain(problem);
   });
 
-  it('a member that is named __proto__ is a member like any other', async () => {
+  it('a member named __proto__ is a member like any other', async () => {
     const line = `{"call": 1, "tool": "t", "arguments": {"__proto__": {"polluted": true}}}`;
     const { stdout } = await run('a forked cell', 'bash', `echo '${line}' >&31; read -r line <&30; echo "$line"`);
     expect(stdout).toBe('{"call":1,"result":{"__proto__":{"polluted":true}}}\n');

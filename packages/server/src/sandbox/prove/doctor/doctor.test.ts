@@ -58,7 +58,7 @@ describe('the doctor', () => {
     expect(platforms.map(({ result }) => result)).toContain('pass');
   });
 
-  it('says what to do about everything that does not hold', () => {
+  it('says how to fix every control that fails', () => {
     const imperfect = report.checks.filter(({ result }) => result === 'warn' || result === 'fail');
     expect(imperfect.filter(({ fix }) => fix === null)).toEqual([]);
     expect(imperfect.map(({ id }) => id)).toContain('host.free_space');

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { Probes } from './probe.ts';
 
-test('a probe runs in its own process, so the next one still has what it gave up', async () => {
+test('a probe runs in its own process, so the next probe still has what the first gave up', async () => {
   using probes = new Probes();
   const said = [await probes.probed('no_new_privileges'), await probes.probed('no_new_privileges')];
   expect(said).toEqual(Array.from({ length: 2 }, () => 'held 1, and it cannot be undone'));
 });
 
-test('probes that are made together each get their own answer', async () => {
+test('concurrent probes each get their own answer', async () => {
   using probes = new Probes();
   const said = await Promise.all([
     probes.probed('namespace', 'pid'),
@@ -21,7 +21,7 @@ test('probes that are made together each get their own answer', async () => {
   ]);
 });
 
-test('a probe that fails rejects with what it printed', async () => {
+test('a probe that fails rejects with its output', async () => {
   using probes = new Probes();
   await expect(probes.probed('mount', '/nowhere')).rejects.toThrow('mount /nowhere: No such file or directory');
   await expect(probes.probed('unheard-of')).rejects.toThrow('no such trial');

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('a trial that throws fails, with what it saw and how to fix it', async () => {
+it('a trial that throws fails, with its observation and the fix', async () => {
   const checks = new Checks();
   await checks.run([
     trial('door', () => {
@@ -28,7 +28,7 @@ it('a trial that throws fails, with what it saw and how to fix it', async () => 
   ]);
 });
 
-it('a trial is skipped if one that it needs failed; a warning is not a failure', async () => {
+it('a trial is skipped if a trial that it needs failed; a warning is not a failure', async () => {
   const checks = new Checks();
   const never = vi.fn<Trial['attempt']>(() => pass('reached'));
   await checks.run([
@@ -78,7 +78,7 @@ it('each check is reported as soon as it is made', async () => {
   expect(told.map(({ observed }) => observed)).toEqual(['1', '1']);
 });
 
-it('trials made together have the same results as one after the other', async () => {
+it('concurrent trials have the same results as sequential ones', async () => {
   const trials = [
     trial('a', () => pass('1')),
     trial('b', () => Promise.reject(new Error('no'))),

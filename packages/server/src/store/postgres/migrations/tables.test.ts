@@ -44,13 +44,13 @@ async function columnsOnSqlite(): Promise<readonly Column[]> {
 
 const byName = (one: Column, other: Column) => (one.name < other.name ? -1 : 1);
 
-test('both stores have the same columns, and require the same of them', async () => {
+test('both stores have the same columns with the same constraints', async () => {
   const onSqlite = (await columnsOnSqlite()).toSorted(byName);
   expect(onSqlite.length).toBeGreaterThan(80);
   expect((await columnsOnPostgres()).toSorted(byName)).toEqual(onSqlite);
 });
 
-test('the tenant leads the key of every table with data of tenants, but for credentials', async () => {
+test('the tenant leads the key of every table with data of tenants, except credentials', async () => {
   const rows = await asked<{ table: string; first: string }>(
     `select c.conrelid::regclass::text as table, a.attname::text as first from pg_constraint as c
      join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]

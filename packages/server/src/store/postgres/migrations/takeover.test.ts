@@ -79,7 +79,7 @@ test('a store that is taken over has the tables of a new one, and as short a his
   ]);
 });
 
-test('the jobs of a store that is taken over are served as they were, and new ones run beside them', async () => {
+test('the jobs of a store that is taken over are served unchanged, and new jobs run beside them', async () => {
   await place();
   await using store = await opened();
   const { receipt_json = null } = (await store.job(ofLast(1))) ?? {};
@@ -91,7 +91,7 @@ test('the jobs of a store that is taken over are served as they were, and new on
   expect(await store.finish(finishOf(await runJob(store)))).toBe(true);
 });
 
-test('a node of that commit goes on beside this version, and is refused when it starts again', async () => {
+test('a node of that commit continues beside this version, and is refused when it starts again', async () => {
   await place();
   const ofThatCommit = firstVersion - 1;
   await asked(`insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows)

@@ -71,7 +71,7 @@ async function progress(): Promise<{ position: string | null; rows_done: number;
 
 const unfilled = 'select job_id from jobs where finished_at is not null and outcome is null';
 
-test('a node says which schemas it can use', async () => {
+test('a node states the schemas that it can use', async () => {
   await using _this = await node('this');
   await using _next = await node('next', NEXT_STEPS);
   expect(await asked('select instance, schema_needs, schema_knows from nodes order by node')).toEqual([
@@ -80,7 +80,7 @@ test('a node says which schemas it can use', async () => {
   ]);
 });
 
-test('a start adds what older nodes do not notice: their earlier queries are still answered', async () => {
+test('a start adds only what older nodes do not notice: their earlier queries are still answered', async () => {
   await using older = await node('older');
   const key = await admitJob(older);
   const credential = {
@@ -115,7 +115,7 @@ test('a start adds what older nodes do not notice: their earlier queries are sti
   expect((await older.counts()).queued).toBe(2);
 });
 
-test('rows are moved beside older nodes, and the old form is removed once the last of them is gone', async () => {
+test('rows are moved beside older nodes, and the old form is removed once the last older node is gone', async () => {
   await manyJobsIn(async () => await manyJobs(3 * backfillRowsMax));
   await using older = await node('older');
   await using _newer = await node('newer', NEXT_STEPS);
@@ -137,7 +137,7 @@ async function manyJobsIn(fill: () => Promise<void>): Promise<void> {
   await fill();
 }
 
-test('older code may start until the last look at the rows; after that it is refused', async () => {
+test('older code may start until the last check of the rows; after that it is refused', async () => {
   await using older = await node('older');
   await using _newer = await node('newer', NEXT_STEPS);
   const another = await node('another');
@@ -199,7 +199,7 @@ async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result
   return await ended;
 }
 
-test('a start waits for its locks without holding up other users of the same tables', async () => {
+test('a start waits for its locks without blocking other users of the same tables', async () => {
   await using older = await node('older');
   await using reader = await Session.open(url, {});
   reader.begin();

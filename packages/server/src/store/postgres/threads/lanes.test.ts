@@ -26,7 +26,7 @@ function heldChanges() {
 
 const ofJob = (name: string, job_id: string) => ({ name, input: { tenant: 'acme', job_id } });
 
-test('changes of different jobs are made side by side, those of one job in their order', async () => {
+test('changes of different jobs run in parallel, and those of one job in their order', async () => {
   const { run, began, end } = heldChanges();
   const append = { name: 'append', input: { key: { tenant: 'acme', job_id: 'one' }, events: [] } };
   const all = [
@@ -43,7 +43,7 @@ test('changes of different jobs are made side by side, those of one job in their
   expect(await Promise.all(all)).toEqual(['append one', 'finish one', 'start two']);
 });
 
-test('two submissions are never decided side by side, and neither are two choices from the queue', () => {
+test('two submissions are never decided in parallel, and neither are two choices from the queue', () => {
   const { run, began } = heldChanges();
   void run('submission', ofJob('admit', 'one'));
   void run('choice', { name: 'takeQueuedJobs', input: {} });
@@ -73,7 +73,7 @@ test('any other change is made alone', async () => {
   await expect.poll(() => began).toEqual(['finish', 'credential', 'start']);
 });
 
-test('a change behind one that failed is not made', async () => {
+test('a change behind a failed one is not made', async () => {
   const { run, began, fail } = heldChanges();
   const all = [run('start', ofJob('start', 'one')), run('finish', ofJob('finish', 'one'))];
   fail('start');

@@ -96,7 +96,7 @@ describe('a stored database', () => {
     },
   );
 
-  test.each(VERSIONS)('the database of %s and its dump hold the same', async (version) => {
+  test.each(VERSIONS)('the database of %s and its dump have the same content', async (version) => {
     await using testStore = new TestStore();
     place(testStore, version, 'sql');
     expect(contentsOf(testStore.path)).toEqual(contentsOf(join(FIXTURES, `${version}.db`)));
@@ -122,7 +122,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(verifyChain(page?.events ?? [])).toMatchObject({ kind: 'intact', count: 0, unverifiable: 5 });
   });
 
-  test('show what was submitted as far as it was recorded, and nothing of how they ran (Spec § Job detail)', {
+  test('show the recorded part of their submission, and nothing about how they ran (Spec § Job detail)', {
     tags: ['Detail-15'],
   }, async () => {
     const job = await store.job(acme('job_09'));
@@ -159,7 +159,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.job(acme('job_01'))).toMatchObject({ truncated: true, cancellation_requested: true });
   });
 
-  test('queued jobs still wait, and recovery finds those that ran', async () => {
+  test('queued jobs still wait, and recovery finds the jobs that ran', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued).toContainEqual({
       ...acme('job_zz'),
@@ -174,7 +174,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.job(acme('job_04'))).toMatchObject({ status: 'running', receipt_json: null });
   });
 
-  test('are counted, so that bounds and turns hold', async () => {
+  test('are counted, so that limits and turns hold', async () => {
     const counts = version === 'v0.1' ? { queued: 1, running: 1 } : { queued: 2, running: 2 };
     expect(await store.currentJobs('acme')).toMatchObject(counts);
     expect(await store.counts()).toMatchObject(counts);
@@ -287,7 +287,7 @@ describe('a store of commit 6f6623a', () => {
     expect(await jobs(testStore)).toEqual(await jobs(before));
   });
 
-  test('is served: receipts, output and chains are as they were, and a job that ran goes on', async () => {
+  test('is served: receipts, output and chains are unchanged, and a job that ran continues', async () => {
     await using testStore = await upgraded('v4');
     const { store } = testStore;
     const [ended, running, talkative] = ['1', '2', '4'].map((last) =>
@@ -307,7 +307,7 @@ describe('a store of commit 6f6623a', () => {
     }
   });
 
-  test('has jobs without a salt and a number, and counts those that it takes from now on', async () => {
+  test('has jobs without a salt and a number, and counts the jobs that it accepts from now on', async () => {
     await using testStore = await upgraded('v4');
     const { store } = testStore;
     const [ended, waiting] = ['1', '3'].map((last) => acme(`job_01955f8e-0000-7000-8000-00000000000${last}`));
