@@ -194,7 +194,7 @@ describe('the key of the service', () => {
     expect(capabilities.json.features).toContain('attestation');
   });
 
-  test('is rotated without a restart, and what the old one signed is served unchanged', {
+  test('is rotated without a restart, and signatures of the old key are served unchanged', {
     tags: ['Authentication-10a'],
   }, async () => {
     const before = await attested(rig, ran.job_id);
@@ -338,7 +338,7 @@ describe('beside its receipt a statement has', () => {
 
   const salts = (predicates: readonly { salt?: string }[]) => new Set(predicates.map(({ salt }) => salt ?? 'none'));
 
-  test('a salt of its own and the number of its job, also in a pair and for the jobs of a grading', {
+  test('a salt and the number of its job, also in a pair and for the jobs of a grading', {
     tags: ['Artifact-12', 'Artifact-13'],
   }, async () => {
     const { client } = rig.beta;
@@ -364,7 +364,7 @@ describe('beside its receipt a statement has', () => {
     for (const salt of salts(predicates)) expect(salt).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('no number where the operator tells none', { tags: ['Artifact-13'] }, async () => {
+  test('no number if the operator turned numbers off', { tags: ['Artifact-13'] }, async () => {
     const silent = await Rig.start({ ...signing, 'log-counter': 'off' });
     await silent.run(hello);
     const predicates = await stated(silent, silent.alpha);

@@ -59,7 +59,7 @@ describe('an upload', () => {
     expect([head.status, head.headers.get('content-length'), head.text]).toEqual([200, String(bytes.length), '']);
   });
 
-  test('may be sent again', { tags: ['Blobs-2'] }, async () => {
+  test('may be repeated', { tags: ['Blobs-2'] }, async () => {
     const bytes = randomBytes(10);
     expect((await put(bytes)).status).toBe(201);
     expect((await put(bytes)).status).toBe(200);
@@ -141,7 +141,7 @@ describe('an upload', () => {
     expect(refusalOf(answer)).toEqual([415, 'unsupported_media_type']);
   });
 
-  test('an upload that breaks off leaves nothing, and its room is free again', { tags: ['Blobs-3'] }, async () => {
+  test('an upload that breaks off leaves nothing, and frees its room', { tags: ['Blobs-3'] }, async () => {
     const bytes = randomBytes(900_000);
     const sha256 = digestOf(bytes);
     for (let round = 0; round < 5; round++) {
@@ -156,7 +156,7 @@ describe('an upload', () => {
 });
 
 describe('a tenant', () => {
-  test('has no more blobs than it may', { tags: ['Blobs-6'] }, async () => {
+  test('has no more blobs than its limit', { tags: ['Blobs-6'] }, async () => {
     const answers = [];
     for (let count = 0; count < 5; count++) {
       answers.push(await put(randomBytes(8), { to: few(), key: few().beta.key }));
@@ -166,7 +166,7 @@ describe('a tenant', () => {
     expect(Number(answers[3]?.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  test('has no more bytes than it may', { tags: ['Blobs-6'] }, async () => {
+  test('has no more bytes than its limit', { tags: ['Blobs-6'] }, async () => {
     expect(refusalOf(await put(randomBytes(2 ** 20 + 1), { to: few() }))).toEqual([429, 'tenant_capacity_exhausted']);
   });
 

@@ -74,7 +74,7 @@ const jobOf = ({ json }: Answer) => json.job_id as string;
 const replayed = ({ headers }: Answer) => headers.get('idempotency-replayed');
 
 describe('a build', () => {
-  test('of what was built before is not made again, whatever its key and its limits', {
+  test('of a program that was built before is not repeated, whatever its key and its limits', {
     tags: ['Builds-3'],
   }, async () => {
     const first = await rig().run(C as unknown as JobSubmission);
@@ -96,7 +96,7 @@ describe('a build', () => {
     expect(new Set([first.job_id, ...others.map(jobOf)]).size).toBe(5);
   });
 
-  test('that fails says so with the words of the compiler, and is made again', { tags: ['Builds-4'] }, async () => {
+  test('that fails has the messages of the compiler, and is repeated', { tags: ['Builds-4'] }, async () => {
     const wrong = { ...C, code: 'int main(void) { return ADD }' } as unknown as JobSubmission;
     const [one, other] = [await rig().run(wrong), await rig().run(wrong)];
     expect(one.result).toMatchObject({ status: 'failed', exit_code: null, large_outputs: [] });
@@ -107,7 +107,7 @@ describe('a build', () => {
     expect(refusalOf(start)).toEqual([422, 'input_unavailable', '/product/job_id']);
   });
 
-  test('and a program with a compiler are not said to lack what a program would write', async () => {
+  test('and a program with a compiler do not report missing outputs of the program', async () => {
     const { code } = C;
     const { result } = await rig().run({ language: 'c', code, outputs: ['output/a'] });
     expect(result.violations.map(({ type }) => type)).toEqual(['compile']);
@@ -123,7 +123,7 @@ describe('a build', () => {
     expect(refusalOf(start)).toEqual([422, 'input_unavailable', '/product/job_id']);
   });
 
-  test('that meets a limit tells of it as one of the compiler', { tags: ['Builds-4'] }, async () => {
+  test('that meets a limit reports it as a limit of the compiler', { tags: ['Builds-4'] }, async () => {
     const code = `template <int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
 template <int M> struct F<0, M> { static const long v = M; };
 int main() { return F<20, 0>::v; }`;
@@ -137,7 +137,7 @@ int main() { return F<20, 0>::v; }`;
     expect(result.violations).toEqual([expect.objectContaining({ type: 'cpu_time', phase: 'compile' })]);
   });
 
-  test('has room for all of a standard library if it has no limits of its own', { tags: ['Builds-5'] }, async () => {
+  test('has room for a whole standard library by default', { tags: ['Builds-5'] }, async () => {
     const { detail } = await rig().run(C as unknown as JobSubmission);
     expect(detail.requested_spec.limits).toMatchObject({
       cpu_seconds: 30,
@@ -191,7 +191,7 @@ int main() { return F<20, 0>::v; }`;
 });
 
 describe('a product', () => {
-  test('is that of the same program, of the same tenant', { tags: ['Builds-7'] }, async () => {
+  test('must be of the same program and the same tenant', { tags: ['Builds-7'] }, async () => {
     const { job_id } = await rig().run(C as unknown as JobSubmission);
     const plain = await rig().run({ language: 'bash', code: 'echo a > output/product', outputs: ['output/product'] });
     const start = { language: 'c', code: C.code, product: { job_id } };
@@ -211,7 +211,9 @@ describe('a product', () => {
     expect(refusalOf(await submit({ language: 'bash', code: ':', product: { job_id } }))[2]).toBe('/product');
   });
 
-  test('is named once for a key, also where it has gone since', { tags: ['Builds-7'] }, async () => {
+  test('is looked up once for a key, which works even after the product was removed', {
+    tags: ['Builds-7'],
+  }, async () => {
     const { job_id } = await rig().run(C as unknown as JobSubmission);
     const start = { language: 'c', code: C.code, product: { job_id } };
     const headers = { 'idempotency-key': 'start' };
@@ -245,7 +247,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     limits: { cpu_seconds: 1 },
   } satisfies GradingSubmission;
 
-  test('builds it and its checker once, and the verdict stands on both builds', async () => {
+  test('builds the program and its checker once, and the verdict depends on both builds', async () => {
     const { client } = signer().alpha;
     const { grading_id } = await client.submitGrading(grading);
     const files = await filesOfGrading(client, grading_id);
@@ -307,7 +309,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     }
   });
 
-  test('says of a program that does not compile, and of one that its compiler finds too large, that no test ran', async () => {
+  test('reports that no test ran if the program does not compile or is too large for its compiler', async () => {
     const { client } = signer().alpha;
     const table = (bits: number) => `int table[1 << ${bits}] = {1}; int main() { return table[1]; }`;
     const { grading_id } = await client.submitGrading({

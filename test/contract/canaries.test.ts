@@ -70,7 +70,9 @@ describe.each([
   });
   afterAll(async () => expect(await rig.stop()).toEqual([]));
 
-  test('the canary of a job tried what cells must refuse, and all of it was', { tags: ['Canary-1'] }, async () => {
+  test('the canary of a job tried what cells must refuse, and everything was refused', {
+    tags: ['Canary-1'],
+  }, async () => {
     const canary = predicateOf((await rig.alpha.client.canary(job)).bytes);
     const { tries, problem } = canaryFindings(canary);
     expect(problem).toBeNull();
@@ -80,7 +82,7 @@ describe.each([
     expect(canary).toMatchObject({ tenant: CANARY_TENANT, isolationClass: isolation_class });
   });
 
-  test('a job names it by digest, with what its node was built of', { tags: ['Canary-2'] }, async () => {
+  test('a job names its canary by digest, with the build of its node', { tags: ['Canary-2'] }, async () => {
     const { also, finishedAt } = predicateOf(await signed(rig, job));
     const named = also?.['canary'] as { sha256: string; finishedAt: string };
     expect(named.sha256).toBe((await rig.alpha.client.canary(job)).sha256);
@@ -90,7 +92,9 @@ describe.each([
     expect(also?.['build']).toMatchObject({ server: sha256, programs: { [program]: sha256 } });
   });
 
-  test('an export has it beside the directory, and service-verify demands it', { tags: ['Canary-3'] }, async () => {
+  test('an export has the canary beside the directory, and service-verify can require it', {
+    tags: ['Canary-3'],
+  }, async () => {
     const [directory, canary] = [fresh(), fresh()];
     const { url } = rig.service;
     const words = ['export', job, '--output', directory, '--canary', canary, '--url', url, '--key', rig.alpha.key];
@@ -124,12 +128,14 @@ describe.each([
     }
   });
 
-  test('the status tells what the newest one found', { tags: ['Canary-6'] }, async () => {
+  test('the status has the result of the newest canary', { tags: ['Canary-6'] }, async () => {
     const { canaries } = await rig.alpha.client.status();
     expect(canaries).toMatchObject([{ isolation_class, runtime_pack: 'system', problem: null }]);
   });
 
-  test('an export of the data directory of the stopped service has it too', { tags: ['Canary-3'] }, async () => {
+  test('an export from the data directory of the stopped service has the canary too', {
+    tags: ['Canary-3'],
+  }, async () => {
     const { bytes } = await rig.alpha.client.canary(job);
     await rig.service.stop();
     const [directory, canary] = [fresh(), fresh()];
@@ -141,7 +147,7 @@ describe.each([
   });
 });
 
-test('a service whose operator wants none sends none', { tags: ['Canary-7'] }, async () => {
+test('a service whose operator turned canaries off runs none', { tags: ['Canary-7'] }, async () => {
   const rig = await Rig.start({ ...WITH_CANARIES, canaries: 'off' }, join(scratch, 'off'));
   const { job_id } = await rig.alpha.client.run(python);
   expect(predicateOf(await signed(rig, job_id)).also ?? {}).not.toHaveProperty('canary');
@@ -149,7 +155,7 @@ test('a service whose operator wants none sends none', { tags: ['Canary-7'] }, a
   expect(await rig.stop()).toEqual([]);
 });
 
-test('a class that refuses nothing is never tried: a canary would be on the host', { tags: ['Canary-7'] }, async () => {
+test('a class that refuses nothing gets no canary, which would run on the host', { tags: ['Canary-7'] }, async () => {
   const rig = await Rig.start({ ...WITH_CANARIES, provider: 'subprocess' }, join(scratch, 'subprocess'));
   const { job_id } = await rig.alpha.client.run(python);
   expect(predicateOf(await signed(rig, job_id)).also ?? {}).not.toHaveProperty('canary');
@@ -157,7 +163,7 @@ test('a class that refuses nothing is never tried: a canary would be on the host
   expect(await rig.stop()).toEqual([]);
 });
 
-test('no credential can be of the tenant whose jobs canaries are', { tags: ['Canary-5'] }, async () => {
+test('no credential can belong to the tenant of canaries', { tags: ['Canary-5'] }, async () => {
   const start = Rig.start({ 'legacy-keys': `${CANARY_TENANT}=a-key-of-nobody` }, join(scratch, 'nobody'));
   await expect(start).rejects.toThrow('tenant that is not allowed');
 });

@@ -14,7 +14,7 @@ async function running(submission = sleeper): Promise<string> {
 }
 
 describe('cancelling a running job', () => {
-  test('ends it as cancelled, keeps what it wrote, and records who asked', {
+  test('ends it as cancelled, keeps its output, and records who asked', {
     tags: ['States-1h', 'Cancel-1', 'Events-3', 'Events-4b'],
   }, async () => {
     const job_id = await running();
@@ -28,7 +28,7 @@ describe('cancelling a running job', () => {
     expect(events[3]?.data).toEqual({ principal: expect.any(String) as unknown });
   });
 
-  test('ends one that ignores signals', { tags: ['States-1h'] }, async () => {
+  test('ends a program that ignores signals', { tags: ['States-1h'] }, async () => {
     const job_id = await running({ ...sleeper, code: "trap '' TERM INT HUP; echo started; while :; do sleep 1; done" });
     await rig().alpha.client.cancel(job_id);
     expect((await rig().ended(job_id)).result.status).toBe('cancelled');

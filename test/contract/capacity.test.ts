@@ -16,7 +16,7 @@ function expectLater(answer: Answer | undefined, status: number, code: string): 
 describe('the queue', () => {
   const rig = useRig({ concurrency: '1', 'queue-max': '3', 'tenant-queue-max': '2' });
 
-  test('takes its bound of jobs, of one tenant and of all, and not one more', {
+  test('accepts its limit of jobs, of one tenant and of all, and not one more', {
     tags: ['Submit-6', 'Errors-18'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -40,7 +40,7 @@ describe('the queue', () => {
 describe('the free-space reserve', () => {
   const rig = useRig({ 'free-space-reserve-mb': '1000000000' });
 
-  test('keeps new jobs out while it is touched, and everything else goes on', {
+  test('keeps new jobs out while it is used, and everything else continues', {
     tags: ['Submit-6b', 'Errors-21'],
   }, async () => {
     expectLater(await rig().post(bash), 507, 'insufficient_storage');
@@ -48,7 +48,7 @@ describe('the free-space reserve', () => {
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
   });
 
-  test('makes the service report that it is not ready, and why', { tags: ['Endpoints-4'] }, async () => {
+  test('makes the service report that it is not ready, with the reason', { tags: ['Endpoints-4'] }, async () => {
     const { status, json } = await rig().request('/readyz', { key: null });
     expect([status, json]).toEqual([
       503,
@@ -84,7 +84,7 @@ describe('a burst of runs', () => {
     'rate-burst': '20',
   });
 
-  test('comes back whole from a client, and from two that share the bounds of one tenant', async () => {
+  test('returns all results to one client, and to two that share the limits of one tenant', async () => {
     const { client, key } = rig().alpha;
     const other = createServiceClient({ baseUrl: rig().service.url, apiKey: key });
     const runs = Array.from({ length: 60 }, async (_, index) => {
@@ -99,7 +99,7 @@ describe('a burst of runs', () => {
 describe('waits', () => {
   const rig = useRig({ 'waits-max': '3', 'tenant-waits-max': '2' });
 
-  test('are held up to their bound, of one tenant and of all, and free again when they end', {
+  test('are held up to their limit, of one tenant and of all, and are free again when they end', {
     tags: ['GetResult-6', 'Errors-17'],
   }, async () => {
     const { alpha, beta } = rig();

@@ -27,7 +27,7 @@ interface Module {
   readonly default: (...given: unknown[]) => Promise<Found>;
 }
 
-test('every example of the README runs, and does what the text beside it says', async () => {
+test('every example of the README runs, and does what its text says', async () => {
   const { service, alpha } = rig();
   const said: unknown[][] = [];
   const console = { log: (...words: unknown[]) => said.push(words) };

@@ -86,7 +86,7 @@ describe('the record of a job', () => {
   });
 });
 
-test('the client spells every JSON value as the service does', () => {
+test('the client serializes every JSON value as the service does', () => {
   const values = fc.jsonValue({ stringUnit: 'binary' });
   fc.assert(
     fc.property(values, (value) => {

@@ -23,7 +23,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
       expect(await run(code, { language, tools })).toMatchObject({ stdout: 'about é\n', stderr: '', exit_code: 0 });
   });
 
-  test('calls are answered beside each other, as many as the caller lets run at once', async () => {
+  test("calls are answered in parallel, up to the caller's limit", async () => {
     let open = 0;
     let most = 0;
     const hold = async () => {
@@ -77,7 +77,7 @@ describe('a tool', () => {
     expect(await says(execute)).toBe(`error: ${said}`);
   });
 
-  test('whose result the service does not take is an error of the tool', async () => {
+  test('whose result the service refuses is an error of the tool', async () => {
     const circle: unknown[] = [];
     circle.push(circle);
     expect(await says(() => circle)).toMatch(/^error: .Converting circular structure/);
@@ -88,7 +88,7 @@ describe('a tool', () => {
     expect(await says(() => '\ud800')).toMatch(/^error: .its result was not taken: /);
   });
 
-  test('that takes too long is told so, and hears that nobody waits', async () => {
+  test('that takes too long gets an error, and its signal aborts', async () => {
     let heard: unknown = null;
     const execute = (_: unknown, { signal }: { signal: AbortSignal }) =>
       new Promise(() => signal.addEventListener('abort', () => (heard = signal.reason)));
@@ -97,7 +97,7 @@ describe('a tool', () => {
     expect(heard).toMatchObject({ name: 'TimeoutError' });
   });
 
-  test('with a schema of a library gets what the library makes of the arguments', async () => {
+  test('with a schema of a library gets the arguments as the library parsed them', async () => {
     const seen: unknown[] = [];
     const search = {
       description: 'Finds pages.',
@@ -125,12 +125,12 @@ for wrong in ({"query": "x"}, {"query": "A1"}, {"query": 7}):
     expect(receipt.status).toBe('succeeded');
   });
 
-  test('with a schema of its result is an error of the program where it does not fit', async () => {
+  test('is an error in the program if its result does not fit its schema', async () => {
     const tools = { it: { result: { type: 'number' }, execute: () => 'text' } };
     expect(await says(() => {}, { tools })).toMatch(/^error: .its result was not taken: /);
   });
 
-  test('runs only if whoever approves says so, and an error of theirs ends the run', async () => {
+  test('runs only if approve allows it, and an error in approve ends the run', async () => {
     const asked: unknown[] = [];
     const tools = { it: (given: unknown) => given };
     const code = `
@@ -175,7 +175,7 @@ for n in range(3):
     expect(violations.map(({ type }) => type)).toEqual(['wall_time']);
   });
 
-  test('of a job that was submitted before runs only for calls that are open', async () => {
+  test('of a job that was submitted before runs only for open calls', async () => {
     const ran: unknown[] = [];
     const tools = { it: (given: unknown) => ran.push(given) };
     const submission = {
@@ -191,7 +191,7 @@ for n in range(3):
     expect([result.job_id, result.stdout, ran]).toEqual([job_id, 'before 1\n', [{ n: 2 }]]);
   });
 
-  test('runs once for each call, though the stream, a call and its answer lose their connections', async () => {
+  test('runs once for each call, even if the stream, a call and its answer lose their connections', async () => {
     let ran = 0;
     const lost = { on: 'POST /v1/jobs/{id}/tool-calls/3', fault: 'cut_answer' } as const;
     await using proxy = await openFaultProxy(rig().service.url, [
@@ -213,7 +213,7 @@ for n in range(3):
     expect(requests.map(({ operation }) => operation)).toEqual([lost.on, lost.on, lost.on]);
   });
 
-  test('is answered by requests where its credential may not open the stream, or the platform sends none', async () => {
+  test('is answered by requests if its credential may not open the stream, or the platform sends no frames', async () => {
     const refused = { on: 'GET /v1/jobs/{id}/stream', answer: { status: 403, code: 'insufficient_scope' } };
     onTestFinished(() => void vi.unstubAllGlobals());
     const inBrowser = class extends WebSocket {
@@ -237,7 +237,7 @@ for n in range(3):
     }
   });
 
-  test('is told what it returned that the stream would not take', async () => {
+  test('gets an error for a result that the stream would refuse', async () => {
     expect(await says(() => '\ud800')).toMatch(/^error: 'its result was not taken/);
     expect(await says(() => 'x'.repeat(2 ** 19))).toMatch(/^error: 'its result was not taken/);
     expect((await says(() => 'x'.repeat(2 ** 17))).length).toBe(2 ** 17 + 2);
@@ -249,7 +249,7 @@ for n in range(3):
     await expect(run('', { tools: { 'no name': () => 1 } })).rejects.toBeInstanceOf(ServiceFailure);
   });
 
-  test('is called beside output that is heard while the program runs', async () => {
+  test('is called while output is passed on', async () => {
     const heard: string[] = [];
     const code = 'print("asks")\nprint(tools.it(n=1)["n"] + 1)';
     await run(code, { tools: { it: (given: unknown) => given }, onStdout: (text) => heard.push(text) });
@@ -260,7 +260,7 @@ for n in range(3):
 describe('a job that was submitted', () => {
   const rig = useRig({ provider: 'namespace', concurrency: '2' });
 
-  test('is answered to its end, and by whoever comes later only where nobody has answered', async () => {
+  test('is answered to its end, and by a later caller only if nobody has answered', async () => {
     const { client } = rig().alpha;
     const code = 'for n in range(2):\n    print(tools.next(n=n))';
     const { job_id } = await client.submit({

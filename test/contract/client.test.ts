@@ -225,7 +225,7 @@ describe('the client with an unreliable service:', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
   });
 
-  test('requests a result again that was cut short, and does not parse it', async () => {
+  test('requests a truncated result again, and does not parse it', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'head -c 300000 /dev/zero | tr "\\0" x' });
     using front = await openWay(rig().port);
     front.way.bytesLeft = 100_000;

@@ -117,7 +117,7 @@ describe('with a bad credential', () => {
   );
 });
 
-describe('with every scope but its own', { tags: ['Routes-7', 'Authentication-3a', 'AUTH-06'] }, () => {
+describe('with every scope except its own', { tags: ['Routes-7', 'Authentication-3a', 'AUTH-06'] }, () => {
   test.each(scoped)(
     '%s is refused, and the challenge names the scope',
     { tags: ['Errors-8'] },
@@ -130,7 +130,7 @@ describe('with every scope but its own', { tags: ['Routes-7', 'Authentication-3a
     },
   );
 
-  test.each(scoped)('%s is refused before a job is looked for', async (_id, operation) => {
+  test.each(scoped)('%s is refused before a job is looked up', async (_id, operation) => {
     const answer = await ask(operation, { key: without[operation.access as Scope], job_id: unknown() });
     expect(answer.status).toBe(403);
   });
@@ -231,7 +231,7 @@ describe("another tenant's job looks unknown:", {
     expect(answer?.status).toBe(401);
   });
 
-  test("listing jobs, also with the other tenant's cursor", async () => {
+  test("listing jobs, even with the other tenant's cursor", async () => {
     for (let index = 0; index < 3; index++) await rig().run({ language: 'bash', code: 'true' }, rig().beta);
     const { json } = await rig().request('/v1/jobs?limit=1', { key: rig().beta.key });
     const listed = await rig().request('/v1/jobs?limit=200');

@@ -105,7 +105,7 @@ describe('callers', () => {
 describe('a tenant that holds every place and uses each of its connections', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('gives way to the connections of another', { tags: ['Limits-16', 'CROWD-04'] }, async () => {
+  test('loses connections to another tenant', { tags: ['Limits-16', 'CROWD-04'] }, async () => {
     using stack = new DisposableStack();
     const ask = (key: string) => `GET /v1/whoami HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n\r\n`;
     const { alpha, beta } = rig();
@@ -128,7 +128,7 @@ describe('a tenant that holds every place and uses each of its connections', () 
 describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['E-26'] }, () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are held up to the tenant’s bound, the rest refused at once, and all held ones are answered at the end', async () => {
+  test('are held up to the tenant’s limit, the rest is refused at once, and all held ones are answered at the end', async () => {
     const { alpha, beta } = rig();
     const { job_id } = await alpha.client.submit(sleeper);
     const other = await beta.client.submit(sleeper);

@@ -363,7 +363,7 @@ describe('AUTH-17 headers of proxies and clients beside the credential', { tags:
     forwarded: 'for=beta;host=elsewhere.example;proto=https',
   };
 
-  test('do not open anything, and do not change tenant, method, path or request id', async () => {
+  test('give access to nothing, and do not change tenant, method, path or request id', async () => {
     expect((await rig().request('/v1/whoami', { key: null, headers: claims })).status).toBe(401);
     const { json, headers } = await rig().request('/v1/whoami', { headers: claims });
     expect(json.tenant).toBe('alpha');

@@ -90,7 +90,7 @@ async function exported(service: ScriptedService, job?: string) {
 const written = (path: string) => readFileSync(join(scratch, 'out', path));
 
 describe('vouchbox export', () => {
-  test('exits with 0 and has the file, also where the first answers broke off', async () => {
+  test('exits with 0 and has the file, even if the first answers broke off', async () => {
     await using service = await serving(cutOff, cutOff, bytes(content));
     expect(await exported(service)).toMatchObject({ code: 0 });
     expect(written('input/a').equals(content)).toBe(true);
@@ -108,7 +108,7 @@ describe('vouchbox export', () => {
     expect(readdirSync(join(scratch, 'out'))).not.toContain('input');
   });
 
-  test('exits with 1 where the directory cannot be written', async () => {
+  test('exits with 1 if the directory cannot be written', async () => {
     await using service = await serving(bytes(content));
     mkdirSync(join(scratch, 'small'));
     const full = ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', join(scratch, 'small')];
@@ -118,25 +118,25 @@ describe('vouchbox export', () => {
     expect([ended.code, ended.stderr]).toEqual([1, expect.stringMatching(/^vouchbox: .*could not be written: ENOSPC/)]);
   });
 
-  test('exits with 2 where the command line is wrong', async () => {
+  test('exits with 2 if the command line is wrong', async () => {
     await using service = await serving(bytes(content));
     mkdirSync(join(scratch, 'there'));
     const ended = await vouchbox([...words(service), '--output', 'there'], { cwd: scratch });
     expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('there exists already') });
   });
 
-  test('exits with 3 where the service refuses', async () => {
+  test('exits with 3 if the service refuses', async () => {
     await using service = await serving(refusal(403, 'insufficient_scope', {}, false));
     expect(await exported(service)).toMatchObject({ code: 3, stderr: expect.stringContaining('insufficient_scope') });
     expect(await exported(service, 'job_2')).toMatchObject({ code: 3 });
   });
 
-  test('exits with 4 where the answer breaks off each time', async () => {
+  test('exits with 4 if the answer breaks off each time', async () => {
     await using service = await serving(cutOff);
     expect(await exported(service)).toMatchObject({ code: 4, stderr: expect.stringMatching(/^vouchbox: [^\n]+\n$/) });
   });
 
-  test('exits with 4 where nobody answers', async () => {
+  test('exits with 4 if the service does not answer', async () => {
     const service = await serving(bytes(content));
     await service[Symbol.asyncDispose]();
     expect(await exported(service)).toMatchObject({ code: 4, stderr: expect.stringContaining('ECONNREFUSED') });
@@ -154,7 +154,7 @@ describe('vouchbox export', () => {
     });
   });
 
-  test('exits with 130 and leaves nothing where it is interrupted while a file comes', async () => {
+  test('exits with 130 and leaves nothing if it is interrupted while a file arrives', async () => {
     const arrived = Promise.withResolvers<void>();
     await using service = await serving((response) => {
       response.writeHead(200, { 'content-length': content.length });

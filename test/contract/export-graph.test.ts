@@ -49,7 +49,9 @@ async function verified(directory: string, pems: readonly string[] = ['pinned.pe
 
 const tags = ['Inputs-7'];
 
-test('a job is exported with all that it stands on, each once, and what that discloses is said', { tags }, async () => {
+test('a job is exported with every job that it depends on, each once, and a list of what that discloses', {
+  tags,
+}, async () => {
   const { code, stderr } = await exported(...access(), '--output', 'whole');
   expect(code).toBe(0);
   expect(stderr).toContain('it discloses 4 jobs');
@@ -82,7 +84,7 @@ test('the programs and their files can be left out, and the edges are still chec
   expect((await verified('bare')).exitCode).toBe(0);
 });
 
-test('a byte that was changed in any job is named with it, and a job that was taken out is missing', {
+test('a byte that was changed in any job is named with the job, and a job that was removed is missing', {
   tags,
 }, async () => {
   await exported(...access(), '--output', 'changed');
@@ -94,7 +96,7 @@ test('a byte that was changed in any job is named with it, and a job that was ta
   expect([missing.exitCode, missing.stdout]).toEqual([5, expect.stringContaining(`${jobs.seed}  MISSING`)]);
 });
 
-test('a job of a stopped service is exported from its data, one that is gone is missing, and keys are tried in turn', {
+test('a job of a stopped service is exported from its data, a removed one is missing, and keys are tried in turn', {
   tags,
 }, async () => {
   const { stderr } = await exported('--data-dir', rig.dataDir, '--tenant', 'alpha', '--output', 'early');

@@ -144,7 +144,7 @@ describe('from the data of a service', () => {
     expect(stderr).toMatch(/^vouchbox: .*another service holds.*; ask the service that runs: give --url and --key\n$/);
   });
 
-  test('the same is exported once it has stopped, whichever key signed it', async () => {
+  test('the same is exported after it has stopped, whichever key signed it', async () => {
     const own = await Rig.start({ 'attestation-mode': 'on' });
     const { job_id } = await own.run(doubler);
     const words = ['--url', own.service.url, '--key', own.alpha.key];

@@ -54,7 +54,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect(verdict).toMatchObject({ accepted: true, program: { build: { compiler: null } } });
   });
 
-  test('a limit that the compiler meets is told as one of it, with the reason', async () => {
+  test("a limit that the compiler meets is reported as the compiler's, with the reason", async () => {
     const { verdict, notRun, jobs } = await grade(HUGE);
     expect(verdict).toMatchObject({ accepted: false, points: 0, tests: [{ verdict: 'compile_limit', run: null }] });
     expect(notRun).toEqual(
@@ -68,7 +68,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect([graded.verdict.tests[0]?.verdict, graded.notRun.size]).toEqual([verdict, 0]);
   });
 
-  test('what a compiler wrote does not cut the output that is judged', async () => {
+  test("the compiler's messages do not shorten the judged output", async () => {
     const warnings = Array.from({ length: 6000 }, (_, line) => `#warning w${line}\n`).join('');
     const code = `${warnings}#include <stdio.h>\nint main(void) { int a, b; scanf("%d %d", &a, &b); printf("%d", a + b); }`;
     const { verdict } = await grade(code, {}, 'c');
@@ -108,7 +108,7 @@ describe('with its evidence', () => {
     expect(asJson.stderr).toMatch(/one was not run: the compiler met a limit/);
   });
 
-  test('the command says what the compiler wrote of an error', async () => {
+  test("the command shows the compiler's message for an error", async () => {
     writeFileSync(join(scratch, 'bad.cpp'), 'int main() { return missing; }');
     const { code, stdout, stderr } = await command('grade', 'bad.cpp', '--tests', 'tests');
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^one {2}compile_error {2}0\/1/)]);

@@ -67,7 +67,7 @@ const graded = (...words: string[]) =>
     env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
   });
 
-test('an interactive problem has the points that its validator gives to whoever talks with it, and verifies', async () => {
+test('an interactive problem has the points that its validator gives to a program, and verifies', async () => {
   const { code, stdout, stderr } = await graded('halves.py', '--tests', 'guess', '--output', 'guessed');
   expect([code, stdout]).toEqual([0, expect.stringMatching(/accepted: 100 of 100 points\n$/)]);
   expect(stderr).toMatch(/the samples are not run/);
@@ -77,7 +77,7 @@ test('an interactive problem has the points that its validator gives to whoever 
   expect((await serviceVerify(words)).exitCode).toBe(0);
 });
 
-test('an interactive problem has a part of the points where its validator says so', async () => {
+test('an interactive problem has partial points if its validator gives them', async () => {
   const { code, stdout } = await graded('each.py', '--tests', 'guess');
   expect([code, stdout]).toEqual([
     1,
@@ -92,7 +92,7 @@ test('an interactive problem is judged by no checker', async () => {
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^vouchbox: the problem is interactive: .*\n$/)]);
 });
 
-test('an interactive problem may be a plain folder, with the interactor that is named', async () => {
+test('an interactive problem may be a plain folder, with the named interactor', async () => {
   const { code, stdout } = await graded('double.py', '--tests', 'doubles', '--interactor', 'judge.py');
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^one {2}accepted/)]);
 });

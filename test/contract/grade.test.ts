@@ -183,7 +183,7 @@ sys.exit(42 if abs(said - right) <= float(sys.argv[4]) else 43)`,
     expect(await problemsOf(client, files)).toEqual([]);
   });
 
-  test('compares numbers with a tolerance, and ends at the first test that wins nothing', async () => {
+  test('compares numbers with a tolerance, and ends at the first test without points', async () => {
     const tests = ['1.001', '1.1', '1'].map((expected, at) => ({
       name: `${at}`,
       expected,
@@ -228,7 +228,7 @@ sys.exit(0 if said == wanted and sys.argv[-1] == "word" else 1)`,
     expect(await newest()).toEqual(before);
   });
 
-  test('judges an input, an output and lines of it that are more than a record holds', async () => {
+  test('judges an input, an output and lines longer than a record', async () => {
     const stdin = `${'1 '.repeat(600_000)}\n`;
     const expected = '1\n'.repeat(600_000);
     const { verdict } = await grade('print(*input().split(), sep="\\n")', [{ name: 'one', stdin, expected }]);
@@ -316,7 +316,7 @@ describe('a verdict', () => {
     expect((await verified('out', 'beta')).exitCode).not.toBe(0);
   });
 
-  test('takes the place of an earlier one by --force, and of nothing else', async () => {
+  test('replaces an earlier one with --force, and nothing else', async () => {
     const grade = (output: string, ...more: string[]) =>
       graded('sum.py', '--tests', 'tests', '--output', output, ...more);
     const entries = (directory: string) => readdirSync(join(scratch, directory)).sort();
@@ -409,12 +409,12 @@ sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.ar
       expect(page).not.toContain('1000 1');
     });
 
-    test('has a page in which what the program wrote is a text', async () => {
+    test("has a page that shows the program's output as text", async () => {
       expect((await graded('hostile.py', '--tests', 'sums', '--report', 'page.html')).code).toBe(1);
       expect(readFileSync(join(scratch, 'page.html'), 'utf8')).toContain('<pre>&lt;b&gt;no&lt;/b&gt;\n</pre>');
     });
 
-    test('is not given where a validator refuses an input', async () => {
+    test('is not given if a validator refuses an input', async () => {
       const input = join(scratch, 'sums/data/secret/b/1.in');
       writeFileSync(input, '0 0\n');
       const { code, stderr } = await graded('sum.py', '--tests', 'sums', '--check-inputs');
@@ -467,7 +467,7 @@ sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.ar
     ],
   ];
 
-  test.each(forgeries)('a verdict with %s is refused, and the line says where', async (what, forge, names) => {
+  test.each(forgeries)('a verdict with %s is refused, and the line names the place', async (what, forge, names) => {
     const directory = `forged-${what.replaceAll(/\W/g, '')}`;
     cpSync(join(scratch, 'out'), join(scratch, directory), { recursive: true });
     forge(directory);

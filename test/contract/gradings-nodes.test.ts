@@ -41,7 +41,7 @@ async function whole(client: ServiceClient, id: string): Promise<void> {
   expect(names).toHaveLength(18);
 }
 
-test('a grading goes on after its service was killed, each time', { tags: ['Gradings-13'] }, async () => {
+test('a grading continues after its service was killed, each time', { tags: ['Gradings-13'] }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-gradings-'));
   let node = await started(dataDir);
   const { grading_id } = await node.client.submitGrading(BODY, { idempotencyKey: 'killed' });
@@ -60,7 +60,9 @@ test('a grading goes on after its service was killed, each time', { tags: ['Grad
   rmSync(dataDir, { recursive: true });
 });
 
-test('a grading goes on at another node when the one that drives it is killed', { tags: ['Gradings-13'] }, async () => {
+test('a grading continues at another node when the node that drives it is killed', {
+  tags: ['Gradings-13'],
+}, async () => {
   const url = await newSchema(inject('postgresUrl'));
   const directories = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'svc-gradings-')));
   const shared = { SERVICE_DATABASE_URL: url, SERVICE_ATTESTATION_MODE: 'off' };

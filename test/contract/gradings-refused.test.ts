@@ -12,7 +12,9 @@ const ONE = { programs: [SUM], tests: [{ name: 'small', stdin: '1 2', expected: 
 const refusalOf = ({ status, json }: Answer): [number, string] => [status, json.error?.code as string];
 const submit = (body: object): Promise<Answer> => rig().request('/v1/gradings', { method: 'POST', body });
 
-describe('what cannot be graded is refused, and nothing is stored:', { tags: ['Gradings-2b', 'Gradings-2c'] }, () => {
+describe('a grading that cannot run is refused, and nothing is stored:', {
+  tags: ['Gradings-2b', 'Gradings-2c'],
+}, () => {
   const tests = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `${at}` }));
   const programs = (count: number) => Array.from({ length: count }, () => WRONG);
   const words = Array.from({ length: 5 }, () => 'x'.repeat(4000));
@@ -105,7 +107,7 @@ describe('what cannot be graded is refused, and nothing is stored:', { tags: ['G
     expect((await rig().alpha.client.gradings({ limit: 1 })).items).toEqual(before);
   });
 
-  test('an upload that is larger than what it stands for', async () => {
+  test('an upload that is larger than its limit', async () => {
     const { blob } = await rig().alpha.client.upload('x'.repeat(2 ** 20 + 1));
     const answer = await submit({ programs: [SUM], tests: [{ name: 'a', stdin: { blob } }] });
     expect(refusalOf(answer)).toEqual([413, 'payload_too_large']);

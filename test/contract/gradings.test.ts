@@ -148,7 +148,7 @@ describe('a grading', () => {
     expect(refused.json.error.message).toMatch(/^\/tests\/0\/files\/0\/from names no output/);
   });
 
-  test('is answered again with its key, and refused with another body', { tags: ['Gradings-4'] }, async () => {
+  test('gets the same answer with its key, and is refused with another body', { tags: ['Gradings-4'] }, async () => {
     const headers = { 'idempotency-key': 'grading-1' };
     const first = await submit(ONE, { headers });
     const same = { programs: [{ ...SUM, runtime: null }], tests: TESTS, requirements: { minimum_isolation: 'none' } };
@@ -165,7 +165,7 @@ describe('a grading', () => {
     expect((await submit(ONE, { headers: refused })).status).toBe(201);
   });
 
-  test('needs a credential that may submit and read, and cancels with one that may', {
+  test('needs a credential that may submit and read, and one that may cancel to cancel', {
     tags: ['Gradings-5'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -246,7 +246,7 @@ describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
   const wordsOf = ({ tests }: { tests: readonly { name: string; verdict: string }[] }) =>
     tests.map(({ verdict }) => verdict);
 
-  test('counts groups, stops them, and skips what comes after one that failed', async () => {
+  test('counts groups, stops them, and skips groups after one that failed', async () => {
     const groups = [
       { name: 'easy', points: 10, score: 'minimum', stop: true },
       { name: 'hard', after: ['easy'] },
@@ -302,7 +302,7 @@ describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
     expect(wordsOf(other)).toEqual(['accepted']);
   });
 
-  test('is needed by what only it knows, and refused where no verdict can come of it', async () => {
+  test('is required by its own members, and refused if no verdict is possible', async () => {
     const groups = [{ name: 'g' }];
     expect(refusalOf(await submit({ ...ONE, groups }))).toEqual([400, 'invalid_request']);
     const refused = await submit({ ...ONE, ...V2, groups });
@@ -314,7 +314,7 @@ describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
   });
 });
 
-test('50,000 runs are taken at once, and cancelled before they begin', {
+test('50,000 runs are accepted at once, and cancelled before they begin', {
   tags: ['Gradings-2c', 'Gradings-12'],
 }, async () => {
   const body = {
@@ -329,7 +329,7 @@ test('50,000 runs are taken at once, and cancelled before they begin', {
 });
 
 describe('a cancellation', { tags: ['Gradings-12'] }, () => {
-  test('ends the jobs of a grading, makes no more, and may be sent again', async () => {
+  test('ends the jobs of a grading, makes no more, and may be repeated', async () => {
     const id = await begun({ programs: [SLOW, SLOW], tests: [{ name: 'a' }, { name: 'b' }], limits: LONG });
     await runningJob(rig());
     const { client } = rig().alpha;
@@ -355,8 +355,8 @@ test('a grading whose turn has not come is cancelled at once', { tags: ['Grading
   }
 });
 
-describe('what is expected', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
-  test('is told to nobody: not by the jobs that are given it, and not to whoever knows its digest', async () => {
+describe('expected output', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
+  test('is shown to nobody: not by the jobs that get it, and not to anyone who knows its digest', async () => {
     const { client } = rig().alpha;
     const secret = 'a text that only the grader knows';
     const { blob } = await client.upload(secret);
@@ -385,7 +385,7 @@ describe('what is expected', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
     }
   });
 
-  test('may be named by whoever sends it, and by a test whose input it is', async () => {
+  test('may be named by its owner, and by a test whose input it is', async () => {
     const { client } = rig().alpha;
     const { blob } = await client.upload('both an input and what is expected');
     const CAT = { language: 'bash', code: 'cat' };
@@ -395,7 +395,7 @@ describe('what is expected', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
   });
 });
 
-test('a grading of more programs than a tenant may have uploads needs no room among them', {
+test("a grading with more programs than the tenant's limit of uploads needs no room among them", {
   tags: ['Gradings-14'],
 }, async () => {
   const few = await Rig.start({ provider: 'subprocess', concurrency: '2', 'tenant-blobs-max': '1' });
@@ -426,7 +426,7 @@ describe('in a full service', { tags: ['Gradings-7'] }, () => {
     await alpha.client.waitForGrading(id);
   });
 
-  test('a grading that finds no place is refused, and one that is sent again is answered', async () => {
+  test('a grading that finds no place is refused, and one that is repeated is answered', async () => {
     const headers = { 'idempotency-key': 'full' };
     const slow = { programs: [SLOW], tests: [{ name: 'a' }], limits: LONG };
     const first = await begun(slow, tight(), { headers });
@@ -439,7 +439,7 @@ describe('in a full service', { tags: ['Gradings-7'] }, () => {
   });
 });
 
-test('a grading goes on when the service starts again, and makes no job twice', {
+test('a grading continues when the service starts again, and makes no job twice', {
   tags: ['Gradings-13', 'Gradings-9'],
 }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };

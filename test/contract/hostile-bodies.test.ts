@@ -193,7 +193,7 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
   });
 });
 
-describe('BODY-07 the bound of source and stdin counts their bytes, however they are spelled:', {
+describe('BODY-07 the limit of source and stdin counts their bytes, however they are escaped:', {
   tags: ['BODY-07'],
 }, () => {
   /** A text of this many ASCII letters, each spelled with six bytes. */

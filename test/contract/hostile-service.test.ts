@@ -263,7 +263,7 @@ describe('a grading by a hostile service', () => {
     expect(namesIn(directory)).toEqual(before);
   });
 
-  test('prints no character that acts on a terminal, and with --json the same JSON', {
+  test('prints no character that a terminal interprets, and with --json the same JSON', {
     tags: ['OPER-06'],
   }, async () => {
     await using service = await grading('job_1', 'job_1');

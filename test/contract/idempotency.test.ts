@@ -30,7 +30,7 @@ test('without a key every submission is a new job', async () => {
   expect(first.json.job_id).not.toBe(second.json.job_id);
 });
 
-test('many submissions at once with one key make one job, and one answer says that it made it', async () => {
+test('many concurrent submissions with one key make one job, and one answer says that it made the job', async () => {
   const key = freshKey();
   const before = await rig().jobCount();
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(spec, key)));
@@ -178,7 +178,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
   });
 });
 
-test('a key returns its first job after ceilings, provider and bounds have changed (IDEM-08)', {
+test('a key returns its first job after ceilings, provider and limits have changed (IDEM-08)', {
   tags: ['Submit-1a', 'IDEM-08', 'RST-08'],
 }, async () => {
   const keyed = { headers: { 'idempotency-key': 'kept' } };

@@ -60,7 +60,7 @@ test('a pair is exported from either end, and each receipt is checked against th
   }
 });
 
-test('the command passes the output of the program on, and says how its interactor ended', {
+test("the command passes on the program's output, and says how its interactor ended", {
   tags: ['Interaction-1'],
 }, async () => {
   const run = (...words: string[]) => vouchbox(['run', ...words], toService());

@@ -75,7 +75,9 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider)
     }
   });
 
-  test('a wall limit while both wait is told from one that computes', { tags: ['Interaction-9'] }, async () => {
+  test('a wall limit while both wait is distinguished from one while a program computes', {
+    tags: ['Interaction-9'],
+  }, async () => {
     const limits = { wall_seconds: 2 };
     const dead = await ran(rig(), { ...python('input()', { limits }), interactor: python('input()') });
     expect([dead.program.terminal_reason, ...ends(dead)]).toEqual(['wall_limit', 'deadlock', 'deadlock']);
@@ -120,14 +122,14 @@ describe('a pair', () => {
     expect(await rig().jobCount()).toBe(before);
   });
 
-  test('is refused where no node runs two jobs at once', { tags: ['Interaction-4'] }, async () => {
+  test('is refused if no node runs two jobs at once', { tags: ['Interaction-4'] }, async () => {
     const answer = await single().post(pair);
     expect(refusalOf(answer)).toEqual([422, 'runtime_unavailable']);
     expect(answer.json.error.message).toMatch(/^\/interactor .*two slots/);
     expect(await single().jobCount()).toBe(0);
   });
 
-  test('runs though its tenant may have one slot, and at most half of the memory each', {
+  test('runs even if its tenant may have one slot, with at most half of the memory each', {
     tags: ['Interaction-5', 'Interaction-6'],
   }, async () => {
     const many = await Promise.all(
@@ -144,7 +146,7 @@ describe('a pair', () => {
     expect(inOrder).toEqual(inOrder.toSorted((one, other) => one.localeCompare(other)));
   });
 
-  test('has one key, which another interactor does not have', { tags: ['Interaction-7'] }, async () => {
+  test('has one key, which a pair with another interactor does not share', { tags: ['Interaction-7'] }, async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const first = await rig().post(pair, { headers });
     const again = await rig().post(pair, { headers });

@@ -31,7 +31,7 @@ test('a job is listed with its labels, and by each of them, the newest first', {
   expect((await rig().alpha.client.detail(first)).requested_spec.labels).toEqual(['course 7', 'attempt']);
 });
 
-test('an item of the list has the first line of its program that says something', { tags: ['Bodies-3a'] }, async () => {
+test('an item of the list has the first meaningful line of its program', { tags: ['Bodies-3a'] }, async () => {
   const submission = { language: 'bash', code: '#!/bin/bash\n\n# marks \u001b[31m\ntrue', labels: ['lined'] };
   const { job_id } = await rig().alpha.client.submit(submission as never);
   const shown = async () =>
@@ -55,7 +55,7 @@ test('a repeated key with other labels is the same job, which keeps its own', { 
   expect(await listed({ label: 'second' })).toEqual([]);
 });
 
-test('nothing that is signed has them', async () => {
+test('nothing that is signed has the labels', async () => {
   const job = await labelled('only for finding it');
   await rig().alpha.client.waitForResult(job);
   const { receipt } = await rig().alpha.client.detail(job);
@@ -63,7 +63,7 @@ test('nothing that is signed has them', async () => {
   expect(JSON.stringify([receipt, events])).not.toContain('only for finding it');
 });
 
-test('the receipt has labels that are to be signed, and the key stands for them', {
+test('the receipt has labels if they are to be signed, and the key stands for them', {
   tags: ['Submission-51'],
 }, async () => {
   const headers = { 'idempotency-key': 'signed-labels' };
@@ -96,7 +96,7 @@ test.each([
   ]);
 });
 
-test('a label that is there twice is one', async () => {
+test('a repeated label counts once', async () => {
   const job = await labelled('twice', 'twice');
   expect(await listed({ label: 'twice' })).toEqual([job]);
 });

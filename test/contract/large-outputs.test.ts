@@ -80,7 +80,7 @@ describe('a large output', () => {
       expect(answer).not.toHaveProperty('large_outputs');
   });
 
-  test('may have all that the job may have, and not a byte more', { tags: ['Large-3'] }, async () => {
+  test('may have all bytes that the job may have, and not one more', { tags: ['Large-3'] }, async () => {
     const paths = ['output/a', 'output/b', 'output/c'];
     const code = write('output/a', 'a', 999) + write('output/b', 'b', 2) + write('output/c', 'c');
     const ran = await rig().run(leaving(code, { paths, max_bytes: 1000 }));
@@ -154,12 +154,12 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     expect((await bytesOf(digestOf(bytes))).equals(bytes)).toBe(true);
   });
 
-  test('is in its events alone where they have every byte', async () => {
+  test('is only in its events if they have every byte', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('é\\n' * 10_000)`));
     expect(ran.result).toMatchObject({ truncated: false, large_outputs: [], violations: [] });
   });
 
-  test('is not kept in part where it is too large', async () => {
+  test('is not kept in part if it is too large', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('x' * ${2 * MIB + 1})`, { max_bytes: 2 * MIB }));
     expect(ran.result.large_outputs).toEqual([]);
     expect(ran.result.violations).toMatchObject([
@@ -167,7 +167,7 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     ]);
   });
 
-  test('comes back also if the program is ended, and leaves less room for files', async () => {
+  test('comes back even if the program is killed, and leaves less room for files', async () => {
     const code = `sys.stdout.write('x' * ${3 * MIB}); sys.stdout.flush()\n${write('output/a', 'a', 2)}while True: pass`;
     const ran = await rig().run(
       leaving(
@@ -211,7 +211,7 @@ test('an export has large outputs, and each way to verify it compares them and t
   rmSync(scratch, { recursive: true });
 });
 
-test('the command fetches them, and says which did not come back', { tags: ['Large-5'] }, async () => {
+test('the command fetches them, and names those that did not come back', { tags: ['Large-5'] }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
   writeFileSync(join(scratch, 'make.sh'), `head -c ${3 * MIB} /dev/zero > output/a`);
   const access = ['--url', rig().service.url, '--key', rig().alpha.key];
@@ -240,7 +240,7 @@ test.each([
   rmSync(scratch, { recursive: true });
 });
 
-test('room is reserved until the job ends; then what it left counts', { tags: ['Large-4'] }, async () => {
+test('room is reserved until the job ends; then its outputs count', { tags: ['Large-4'] }, async () => {
   const submit = (code: string, max_bytes: number, options: Parameters<Rig['post']>[1] = {}) =>
     narrow().post({ language: 'bash', code, large_outputs: { paths: ['output/a'], max_bytes } }, options);
   const idOf = async (answer: Promise<Answer>) => (await answer).json.job_id as string;

@@ -102,7 +102,7 @@ test('a job of a service that keeps a log is proved to be in it', { tags: ['Log-
   expect((await rig.alpha.client.capabilities()).features).toContain('transparency_log');
 });
 
-test('the status tells how far the log has come', { tags: ['Bodies-10c'] }, async () => {
+test('the status states the progress of the log', { tags: ['Bodies-10c'] }, async () => {
   await proofOf(first);
   const { log } = await rig.alpha.client.status();
   expect(log).toMatchObject({ origin: 'log.example/log/1', waiting: 0, last_error: null, last_error_at: null });
@@ -130,7 +130,7 @@ test('the opening statement is leaf 0, signed by the key that signs results', { 
   expect(tile).toEqual(leafHash(body));
 });
 
-test('the tiles of hashes have the root that the head states', async () => {
+test('the tiles of hashes have the root in the head', async () => {
   await proofOf(first);
   const head = parseCheckpoint(await (await read('checkpoint')).text());
   if (head.kind === 'refused') throw new Error(head.reason);
@@ -156,7 +156,7 @@ test('a leaf is proved by its hash alone, to anyone', async () => {
   expect(told).toBe(own);
 });
 
-describe('what the log does not have is not there:', { tags: ['Log-4'] }, () => {
+describe('paths for what the log does not have are not found:', { tags: ['Log-4'] }, () => {
   test.each([
     ['a leaf', `proof?hash=${'0'.repeat(64)}`],
     ['a hash that is none', 'proof?hash=x'],
@@ -218,7 +218,7 @@ test('the data of a stopped service proves a job, too', async () => {
   rig = await Rig.start(SETTINGS, dataDir);
 });
 
-test('after a restart the log goes on, and shows that it only grew', { tags: ['Log-2'] }, async () => {
+test('after a restart the log continues, and proves that it only grew', { tags: ['Log-2'] }, async () => {
   const state = join(scratch, 'head');
   const logKey = file((await keysOfLog()).log_key);
   const remember = ['--log-key', logKey, '--log-state', state];

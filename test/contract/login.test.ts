@@ -36,7 +36,7 @@ describe('vouchbox login', () => {
     expect([statSync(file()).mode & 0o777, statSync(join(config, 'vouchbox')).mode & 0o777]).toEqual([0o600, 0o700]);
   });
 
-  test('keeps nothing for a key that the service does not know, or for an invalid address', async () => {
+  test('keeps nothing for a key that the service refuses, or for an invalid address', async () => {
     const words = ['login', '--url', rig().service.url, '--key', 'unknown'];
     expect(await call(words)).toMatchObject({ code: 1, stderr: expect.stringContaining('unauthorized') });
     for (const url of ['localhost:8080', 'http://me:secret@127.0.0.1:1']) {
@@ -47,7 +47,7 @@ describe('vouchbox login', () => {
     expect((await call(['profiles', '--json'])).stdout).toBe('[]\n');
   });
 
-  test('makes named profiles; options and the environment win over them', async () => {
+  test('makes named profiles; options and the environment override them', async () => {
     await login('alpha');
     await login('beta', '--profile', 'other');
     const [alpha, beta] = [await rig().alpha.client.whoami(), await rig().beta.client.whoami()];
@@ -66,7 +66,7 @@ describe('vouchbox login', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('there are default, other')]);
   });
 
-  test('gives the key of a profile to no other address', async () => {
+  test('sends the key of a profile to no other address', async () => {
     await login('alpha');
     const { code, stderr } = await call(['jobs', '--url', 'http://127.0.0.1:1']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('asks for a key')]);
@@ -81,7 +81,7 @@ describe('vouchbox login', () => {
 });
 
 describe('vouchbox logout', () => {
-  test('forgets a profile, or all of them, and the service stays as it is', async () => {
+  test('forgets a profile, or all of them, and the service stays unchanged', async () => {
     await login('alpha');
     await login('alpha', '--profile', 'a');
     await login('alpha', '--profile', 'b');

@@ -87,7 +87,7 @@ describe('a grading', () => {
     });
   });
 
-  test('has what the compiler wrote, marked as such', async () => {
+  test("has the compiler's message, marked as such", async () => {
     const code = '#error "No such luck"\nint main(void) { return 0; }';
     const { structuredContent, content } = await grade({ programs: [{ language: 'c', code }], tests: [RIGHT] });
     const [{ build, tests }] = structuredContent.programs;
@@ -98,7 +98,7 @@ describe('a grading', () => {
     );
   });
 
-  test('runs under the limits that are given', async () => {
+  test('runs under the given limits', async () => {
     const looping = { language: 'python', code: 'while True: pass' };
     const limits = { cpu_seconds: 0.3, memory_mb: 64 };
     const { structuredContent, content } = await grade({ programs: [looping], tests: [{ name: 'ends' }], ...limits });
@@ -108,7 +108,7 @@ describe('a grading', () => {
     expect(content[0]?.text).toContain(`  ends time_limit: 0 of 1 points, cpu_limit, ${tests[0].job_id}`);
   });
 
-  test('of many tests tells those that were not accepted, and how many it leaves out', async () => {
+  test('with many tests lists those that were not accepted, and how many it leaves out', async () => {
     const many = Array.from({ length: 105 }, (_, index) => ({ name: `t${index}`, expected: index === 104 ? '1' : '' }));
     const { structuredContent } = await grade({ programs: [{ language: 'bash', code: 'true' }], tests: many });
     const [{ tests, tests_left_out, points, points_max }] = structuredContent.programs;
@@ -128,7 +128,7 @@ test('an agent that asks for progress sees each test and each program', async ()
   expect(seen.every(({ progress }, index) => index === 0 || progress > (seen[index - 1]?.progress ?? 0))).toBe(true);
 });
 
-test('a call that is aborted cancels its grading', async () => {
+test('an aborted call cancels its grading', async () => {
   const controller = new AbortController();
   const code = 'import time\nn = int(input())\nprint(n, flush=True)\ntime.sleep(n)';
   const tests = ['0', '200'].map((stdin) => ({ name: `sleeps ${stdin}`, stdin }));

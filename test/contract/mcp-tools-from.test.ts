@@ -20,7 +20,7 @@ interface Ran {
   readonly structuredContent: { readonly job_id: string; readonly stdout: string; readonly stderr: string };
 }
 
-describe('a server of which some tools are allowed', () => {
+describe('a server some of whose tools are allowed', () => {
   const agent = new Client({ name: 'test', version: '1.0.0' });
   const allow = ['search', 'notes.read', 'fail', 'large', 'die'].flatMap((name) => ['--allow-tool', name]);
   beforeAll(() =>
@@ -40,7 +40,7 @@ describe('a server of which some tools are allowed', () => {
     return ((await agent.callTool({ name: 'run_code', arguments: words })) as unknown as Ran).structuredContent;
   };
 
-  test('a model is told which tools there are and how they are called, and no word of a server ends a line', async () => {
+  test('a model is told which tools exist and how to call them, and no text of a server ends a line', async () => {
     const { tools } = await agent.listTools();
     const about = tools.find(({ name }) => name === 'run_code');
     const lines = about?.description?.split('\n') ?? [];

@@ -20,7 +20,7 @@ describe('the metrics of the service', () => {
   const scrape = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
   const current = async (name: string) => (await scrape()).get(name);
 
-  test('are shown for the metrics token and nothing else', {
+  test('are shown only with the metrics token', {
     tags: ['Routes-3', 'Authentication-9', 'AUTH-13'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -34,7 +34,7 @@ describe('the metrics of the service', () => {
     expect((await rig().request(`/metrics?token=${TOKEN}`, { key: null })).status).toBe(401);
   });
 
-  test('have a token that opens nothing else', { tags: ['Authentication-9a', 'AUTH-13'] }, async () => {
+  test('have a token that gives access to nothing else', { tags: ['Authentication-9a', 'AUTH-13'] }, async () => {
     for (const path of ['/v1/whoami', '/v1/metrics', '/v1/jobs', '/v1/status']) {
       expect((await rig().request(path, { key: TOKEN })).status).toBe(401);
     }
@@ -124,7 +124,7 @@ describe('the metrics of the service', () => {
     expect(before.join('\n')).not.toMatch(/alpha|beta|gamma|job_0|key-of|nowhere/);
   });
 
-  test('count what the parser refused before there was a request', async () => {
+  test('count refusals of the parser before there was a request', async () => {
     const name = 'svc_http_heads_refused_total{status="400"}';
     const before = (await current(name)) ?? 0;
     const [answer] = await rig().raw('hello\r\n\r\n');

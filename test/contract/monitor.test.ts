@@ -126,7 +126,7 @@ test.each([
   expect(readFileSync(state, 'utf8')).toBe(before);
 });
 
-test('two addresses that show two logs are compared, and the proof against them is kept for anyone', async () => {
+test('two addresses that show two logs are compared, and the proof against the log is kept for anyone', async () => {
   const forked = grownBy(new TestLog(undefined, log.key), 9, 'another');
   const ended = await vouchbox(['monitor', await showing(log), await showing(forked), ...pinned()]);
   expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
@@ -134,7 +134,7 @@ test('two addresses that show two logs are compared, and the proof against them 
   expect([shown.exitCode, shown.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
 });
 
-test('the first head that a witness saw after the time of a promise is kept beside it', async () => {
+test('the first head that a witness saw after the time of a promise is kept beside the promise', async () => {
   const [due, later, elsewhere] = [promiseBy(SEEN), promiseBy(SEEN + 1), promiseBy(SEEN, 'log.example/log/2')];
   const promises = [due, later, elsewhere].flatMap((promise) => ['--promise', promise]);
   const first = await looked(await showing(log), ...promises);
@@ -148,19 +148,16 @@ test('the first head that a witness saw after the time of a promise is kept besi
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('is no promise')]);
 });
 
-test.each(['--log-key', '--witness', '--promise'])(
-  'a file of %s that is not there is told in one line',
-  async (option) => {
-    const nowhere = join(scratch, 'nowhere');
-    const looked = await vouchbox(['monitor', 'http://127.0.0.1:1', ...pinned(), '--once', option, nowhere]);
-    expect(looked).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/^vouchbox: .*nowhere cannot be read: .*\n$/),
-    });
-  },
-);
+test.each(['--log-key', '--witness', '--promise'])('a missing file of %s is reported in one line', async (option) => {
+  const nowhere = join(scratch, 'nowhere');
+  const looked = await vouchbox(['monitor', 'http://127.0.0.1:1', ...pinned(), '--once', option, nowhere]);
+  expect(looked).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^vouchbox: .*nowhere cannot be read: .*\n$/),
+  });
+});
 
-test('the next tree is followed once that is accepted', async () => {
+test('the next tree is followed once its opening is accepted', async () => {
   await looked(await showing(log));
   const next = grownBy(log.reopened(), 4, 'statement');
   const accepted = await looked(await showing(next), '--accept-reopened');
@@ -169,7 +166,7 @@ test('the next tree is followed once that is accepted', async () => {
   expect(await looked(await showing(log))).toMatchObject({ code: 6, stdout: expect.stringMatching(/^ROLLED BACK/) });
 });
 
-test('one tree is accepted, and not those that are opened later', async () => {
+test('one tree is accepted, and later ones are not', async () => {
   await looked(await showing(log));
   const next = log.reopened();
   const says: Record<string, string> = {};
@@ -210,12 +207,12 @@ test.each([
   expect(await looked(url)).toMatchObject({ code: 4, stdout: expect.stringMatching(/^NO ANSWER/) });
 });
 
-test('a monitor takes no pause that a timer cannot have, and so never asks without one', async () => {
+test('a monitor refuses a pause that a timer cannot have, and so never asks without one', async () => {
   const ended = await vouchbox(['monitor', await showing(log), ...pinned(), '--every', '9999999']);
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('from 1 to 2147483') });
 });
 
-test('a monitor goes on until it is interrupted', async () => {
+test('a monitor continues until it is interrupted', async () => {
   const shown = log.fork();
   await using monitor = new Command(['monitor', await showing(shown), ...pinned(), '--every', '1']);
   await monitor.shows(/seen for the first time/);

@@ -56,7 +56,7 @@ describe('standard input that is named', () => {
     expect(detail.receipt?.stdin_sha256).toBe(sha256);
   });
 
-  test('may be an output of another job, and the policy says of which', {
+  test('may be an output of another job, which the policy names', {
     tags: ['Inputs-8', 'Inputs-10'],
   }, async () => {
     const { blob, from, text } = await producer();
@@ -120,7 +120,7 @@ describe('standard input that is named', () => {
     },
   );
 
-  test('that the store has damaged ends no program as if it were all', { tags: ['Inputs-8'] }, async () => {
+  test('that is damaged in the store never ends early for a program', { tags: ['Inputs-8'] }, async () => {
     const { blob } = await uploaded(MIB);
     const database = new DatabaseSync(join(rig().dataDir, 'svc.db'));
     const { changes } = database

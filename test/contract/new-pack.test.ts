@@ -25,14 +25,14 @@ describe('a service', () => {
   };
   const submitted = { language: 'lua', code: 'print(6 * 7)' } as const;
 
-  test('refuses the language of a pack that is not there, and says which it has', async () => {
+  test('refuses the language of a missing pack, and names the available ones', async () => {
     await expect(rig().alpha.client.submit(submitted)).rejects.toMatchObject({
       code: 'runtime_unavailable',
       message: expect.stringMatching(/^\/language lua .*; it has python, /),
     });
   });
 
-  test('does not offer a pack whose files are not those of its manifest', async () => {
+  test('does not offer a pack whose files differ from its manifest', async () => {
     cpSync(join(built, 'lua'), join(packs, 'lua'), { recursive: true, verbatimSymlinks: true });
     const [version = ''] = readdirSync(join(packs, 'lua'));
     const file = join(packs, 'lua', version, 'tree/etc/environment');
@@ -53,7 +53,7 @@ describe('a service', () => {
     expect((await rig().run(submitted)).result).toMatchObject({ status: 'succeeded', stdout: '42\n' });
   });
 
-  test('keeps what it offers when it is asked again', async () => {
+  test('keeps its offer when it is asked again', async () => {
     const { code, services } = await build();
     expect([code, services]).toEqual([0, [{ data_dir: rig().dataDir, offered: true, problem: null }]]);
     expect((await rig().alpha.client.capabilities()).runtime_packs).toHaveLength(2);

@@ -75,7 +75,7 @@ async function giveTo(job_id: string): Promise<void> {
   await session.execute({ sql, parameters: [] });
 }
 
-test('a queued job runs even if the node that has it knows nothing of it', async () => {
+test('a queued job runs even if its node does not know it', async () => {
   const sleeping = [await running(one), await running(one)];
   const { job_id } = await one.alpha.client.submit({ language: 'bash', code: 'echo found' });
   await giveTo(job_id);
@@ -83,7 +83,7 @@ test('a queued job runs even if the node that has it knows nothing of it', async
   expect((await one.ended(job_id)).result).toMatchObject({ status: 'succeeded', stdout: 'found\n' });
 });
 
-test('a running job ends as an error if the node that has it knows nothing of it', async () => {
+test('a running job ends as an error if its node does not know it', async () => {
   const key = newKey('alpha');
   await using third = await openPostgresStore({
     url,
@@ -157,7 +157,7 @@ test('one idempotency key is one job, whichever nodes it is sent to', async () =
   expect(answers.filter((answer) => answer.headers.get('idempotency-replayed') === 'false')).toHaveLength(1);
 });
 
-test('of steps that two nodes get at once one is accepted, and the next begins at either with its state', {
+test('if two nodes get steps at once, one is accepted, and the next begins at either with its state', {
   tags: ['Sessions-9'],
 }, async () => {
   const first = await (await one.alpha.client.session('shared')).run('xs = [0]');
@@ -240,7 +240,7 @@ test('when the node that signs cannot, another signs, until the first can again'
   await expect.poll(signingProblems).toEqual([null, null]);
 });
 
-test('a node that would sign with a key of its own is refused, and told what to do', async () => {
+test('a node with another signing key is refused, and told what to do', async () => {
   const refusal = await Rig.start({ ...NODE, 'database-url': url }).catch((error: Error) => error);
   expect(refusal).toMatchObject({
     name: 'StartError',
@@ -249,7 +249,7 @@ test('a node that would sign with a key of its own is refused, and told what to 
   });
 });
 
-test('the node that accepted a job wakes another, which does not repeat that, and whoever follows it hears its end', async () => {
+test('the node that accepted a job wakes another, which does not repeat that, and followers hear its end', async () => {
   await using session = await Session.open(url, {});
   const asked = async <Row>(sql: string) => (await session.execute<Row & object>({ sql, parameters: [] })).rows;
   const channels = await asked<{ name: string }>(

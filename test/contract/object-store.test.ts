@@ -68,7 +68,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
   const digestOf = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
   const digestOfText = ({ text }: Answer) => digestOf(text);
 
-  test('large contents move there, and every answer has the same bytes as before', async () => {
+  test('large contents move to the object store, and every answer has the same bytes as before', async () => {
     await server.refuse();
     const { job_id, result } = await rig.run(large(1));
     await attested(job_id);
@@ -84,7 +84,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('a job ends and is read while the object store is gone, and moves when it is back', async () => {
+  test('a job ends and is read while the object store is down, and moves when it is back', async () => {
     await server.refuse();
     const { job_id, result } = await rig.run(large(2));
     expect(result.status).toBe('succeeded');
@@ -95,7 +95,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('an unreachable content is refused for now, by a code that says so', async () => {
+  test('an unreachable content is refused for now, with a code that says so', async () => {
     const { job_id } = await rig.run(large(3));
     await moved(job_id);
     await server.refuse();
@@ -116,7 +116,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect((await status())?.damaged).toBeGreaterThan(0);
   });
 
-  test('a missing artifact is refused before anything is answered', async () => {
+  test('a missing artifact is refused before anything is sent', async () => {
     const { job_id } = await rig.run(large(5));
     await moved(job_id);
     const artifact = artifactIn(await resultOf(job_id));

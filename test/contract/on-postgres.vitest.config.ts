@@ -7,9 +7,9 @@ const OF_A_FILE = [
   'a key that is issued while no service runs works in the next one',
   'stored bytes are the same after a restart',
   'a job older than the retention is removed',
-  'a waiting job keeps the bytes of a job that is gone',
+  'a waiting job keeps the bytes of a removed job',
   'nothing is exported while the service runs',
-  'the same is exported once it has stopped',
+  'the same is exported after it has stopped',
 ];
 
 /** The whole contract over services whose stores are on PostgreSQL. `npm test` runs a part of it. */

@@ -30,7 +30,7 @@ describe('a submission with wait_seconds', () => {
     expect(json.result.artifacts[0]).toMatchObject({ path: 'output/a', size_bytes: 1_000_000 });
   });
 
-  test('answers without a result when the time is over, and the job goes on', { tags: ['Submit-8a'] }, async () => {
+  test('answers without a result when the time is over, and the job continues', { tags: ['Submit-8a'] }, async () => {
     const { status, json } = await submit(SLEEPS, '?wait_seconds=0.2');
     expect(status).toBe(201);
     expect(json).not.toHaveProperty('result');
@@ -101,7 +101,7 @@ describe('a submission with include', () => {
   const PARTS = 'receipt,detail,history';
   const hello = { language: 'bash', code: 'echo out; echo err >&2' };
 
-  test('answers beside the result with what the other operations answer about the job', {
+  test('has, beside the result, the answers of the other operations on the job', {
     tags: ['Submit-9', 'Submit-9a'],
   }, async () => {
     const { json } = await submit(hello, `?wait_seconds=60&include=${PARTS}`);
@@ -125,7 +125,7 @@ describe('a submission with include', () => {
   });
 
   test.each(['', '&wait_seconds=0.2'])(
-    'leaves out what only an end has, where there is none in time: %j',
+    'leaves out members that need the end, if the job does not end in time: %j',
     {
       tags: ['Submit-9a'],
     },
@@ -173,7 +173,7 @@ describe('a submission with include', () => {
     },
   );
 
-  test('a stream ends with the outcome that it was asked for, and one that missed nothing has that alone', {
+  test('a stream ends with the requested outcome, and a stream that missed nothing has only that', {
     tags: ['Stream-3f', 'Stream-3b'],
   }, async () => {
     const code = `${hello.code}; head -c 200000 /dev/zero | tr '\\0' é; head -c 200000 /dev/zero > output/a`;
@@ -235,7 +235,7 @@ describe('a replay with wait_seconds', () => {
     });
   });
 
-  test('answers an empty page when the time is over, with the cursor that it was given', {
+  test('answers an empty page when the time is over, with the given cursor', {
     tags: ['Replay-7'],
   }, async () => {
     const { json } = await submit(SLEEPS, '');

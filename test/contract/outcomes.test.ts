@@ -94,7 +94,7 @@ describe('wall_seconds', () => {
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
   });
 
-  test('does not end a program that ends before it', async () => {
+  test('does not end a program that finishes earlier', async () => {
     expect(outcomeOf(await bash('sleep 0.2', { wall_seconds: 60 }))).toEqual(exited(0));
   });
 });
@@ -162,7 +162,7 @@ os.wait()`;
     expect(peak).toBeLessThanOrEqual(64 * 1024 * 1024);
   });
 
-  test('lets a program use what it asked for: 200 MB touched of 256', async () => {
+  test('lets a program use its whole request: 200 MB touched of 256', async () => {
     const ran = await python('data = b"x" * (200 * 1024 * 1024); print(len(data))', { mem_mb: 256, ...ample });
     expect(outcomeOf(ran)).toEqual(exited(0));
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeGreaterThan(200 * 1024 * 1024);
@@ -201,14 +201,14 @@ except OSError as error:
     expect(violations(ran)).toEqual(['pids']);
   });
 
-  test('holds a fork bomb, which ends at its time limit', async () => {
+  test('contains a fork bomb, which ends at its time limit', async () => {
     const ran = await bash('bomb() { bomb | bomb & }; bomb; sleep 60', { max_pids: 32, wall_seconds: 1 });
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out' });
   });
 });
 
-describe('a limit below what the interpreter waits with', () => {
-  test('is raised to what the interpreter needs before any program, everywhere but in the requested limits', {
+describe('a limit below the needs of a waiting interpreter', () => {
+  test('is raised to the needs of the interpreter before any program, everywhere except in the requested limits', {
     tags: ['Submission-26b'],
   }, async () => {
     // Each breach has a job of its own: the kernel may kill for memory before it has to refuse a process.
@@ -249,7 +249,7 @@ describe('a limit below what the interpreter waits with', () => {
 });
 
 describe('max_file_mb', () => {
-  test('refuses the first byte too many and reports it, and the program goes on', {
+  test('refuses the first byte too many and reports it, and the program continues', {
     tags: ['Submission-18', 'Events-4h'],
   }, async () => {
     const code = `
@@ -269,7 +269,7 @@ except OSError as error:
     );
   });
 
-  test('does not count the files that the job was given', { tags: ['Events-4h'] }, async () => {
+  test('does not count the input files of the job', { tags: ['Events-4h'] }, async () => {
     const ran = await rig().run({
       language: 'bash',
       code: `ls input\n#${'x'.repeat(2 ** 20 - 10)}`,

@@ -205,7 +205,7 @@ describe('programs that misuse their streams:', () => {
     expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'before\n' });
   });
 
-  test('a program that closes all its streams at once and goes on', async () => {
+  test('a program that closes all its streams at once and continues', async () => {
     const { result } = await bash('echo a; exec 0<&- 1>&- 2>&-; exit 0');
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'a\n', stderr: '' });
   });

@@ -86,7 +86,7 @@ describe('an output that a submission names', () => {
     expect(await refused({ path: 'input/a', blob }, theirs)).toEqual([422, 'blob_unavailable']);
   });
 
-  test('is refused with a path that no output has, and with a name that is none', { tags: ['Inputs-2'] }, async () => {
+  test('is refused with a path that no output has, and with an invalid name', { tags: ['Inputs-2'] }, async () => {
     const { job_id } = await producer();
     const invalid = [400, 'invalid_request'];
     for (const path of [
@@ -134,7 +134,7 @@ describe('an output that a submission names', () => {
     expect((await rig().post(reader({ path: 'input/a', blob }), submitter)).status).toBe(201);
   });
 
-  test('looks the same whether it is of another tenant or of nobody, and without the scope', {
+  test('looks the same whether it belongs to another tenant or does not exist, and without the scope', {
     tags: ['AUTH-21', 'Inputs-2', 'Inputs-4'],
   }, async () => {
     const { job_id, blob } = await producer();
@@ -203,7 +203,7 @@ describe('a key', { tags: ['Inputs-6'] }, () => {
   );
 });
 
-test('a waiting job keeps the bytes of a job that is gone, and a new job cannot name them', {
+test('a waiting job keeps the bytes of a removed job, and a new job cannot name them', {
   tags: ['Inputs-5', 'Inputs-6'],
 }, async () => {
   const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };

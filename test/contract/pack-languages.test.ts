@@ -55,7 +55,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect(capabilities.runtime_packs).toContainEqual(expect.objectContaining({ name: 'c', languages: ['c', 'cpp'] }));
   });
 
-  test('the work of the compiler is not counted as that of the program', { tags: ['Receipt-30b'] }, async () => {
+  test("the compiler's usage does not count as the program's", { tags: ['Receipt-30b'] }, async () => {
     const { receipt } = (await rig().run({ language: 'c', code: PROGRAMS['c'] ?? '', ...given })).detail;
     const { resource_usage: job, program_usage: program } = receipt ?? {};
     expect(program?.account).toBe(provider === 'gvisor' ? 'guest' : 'cell');

@@ -115,7 +115,7 @@ open('output/b', 'w').write('b')`;
     });
   });
 
-  test('the receipt digests what was given and what came back', { tags: ['Receipt-1', 'Receipt-7'] }, () => {
+  test('the receipt digests the input and the returned output', { tags: ['Receipt-1', 'Receipt-7'] }, () => {
     expect(ran.detail.receipt).toMatchObject({
       code_sha256: sha256(code),
       stdin_sha256: sha256('given'),
@@ -172,7 +172,7 @@ open('output/b', 'w').write('b')`;
 describe('under the development subprocess', () => {
   const rig = useRig({ provider: 'subprocess' });
 
-  test('nothing is claimed but the wall limit, and networking is the host’s', {
+  test('nothing is claimed except the wall limit, and networking is the host’s', {
     tags: ['What-8b', 'Detail-9', 'Detail-10', 'Detail-11', 'Detail-16'],
   }, async () => {
     const { result, detail } = await rig().run({ language: 'python', code: 'print("hi")' });
@@ -200,7 +200,7 @@ describe('under the development subprocess', () => {
     expect([status, json.error.code]).toEqual([422, 'minimum_isolation_unsatisfied']);
   });
 
-  test('the wall limit holds', async () => {
+  test('the wall limit is enforced', async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'sleep 60', limits: { wall_seconds: 0.5 } });
     expect(detail).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
   });

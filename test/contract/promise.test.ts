@@ -71,7 +71,7 @@ async function runCode({ service, alpha: { key } }: Rig, words: Readonly<Record<
   }
 }
 
-test('an agent that asks for a promise is given it with its answer', { tags: ['Promise-3'] }, async () => {
+test('an agent that asks for a promise gets it with its answer', { tags: ['Promise-3'] }, async () => {
   const { structuredContent, content } = await runCode(rig, { promise: true });
   const { job_id, promise } = structuredContent as { job_id: string; promise: { envelope: string; answer_by: string } };
   expect(content).toMatchObject([
@@ -117,7 +117,7 @@ describe('the answer to a submission that asks for it', () => {
     expect(canonicalJson(json.promise)).toBe(Buffer.from(fetched.bytes).toString());
   });
 
-  test('has it without a result, of a job that goes on', { tags: ['Submit-9c'] }, async () => {
+  test('has the promise without a result, of a job that still runs', { tags: ['Submit-9c'] }, async () => {
     const headers = { 'idempotency-key': 'promised-and-sleeping' };
     const submission = { method: 'POST', body: { ...sleeper, promise: true }, headers };
     const { job_id } = (await rig.request('/v1/jobs', submission)).json as { job_id: string };
@@ -131,14 +131,14 @@ describe('the answer to a submission that asks for it', () => {
     await rig.ended(job_id);
   });
 
-  test('has none of a job that was not promised', { tags: ['Submit-9c'] }, async () => {
+  test('has no promise of a job without one', { tags: ['Submit-9c'] }, async () => {
     const { json } = await asked('wait_seconds=60&include=promise', python);
     expect(json.result.stdout).toBe('hi\n');
     expect(json).not.toHaveProperty('promise');
   });
 });
 
-test('the promise of a program is kept that talked to another one', { tags: ['Promise-3'] }, async () => {
+test('the promise of a program that talked to another one is kept', { tags: ['Promise-3'] }, async () => {
   const { client } = rig.alpha;
   const talking = {
     language: 'bash',
@@ -153,7 +153,7 @@ test('the promise of a program is kept that talked to another one', { tags: ['Pr
   expect(await serviceVerify([...words, '--envelope', envelope])).toMatchObject({ exitCode: 0 });
 });
 
-test('a run that asks for none has none', async () => {
+test('a run that asks for no promise has none', async () => {
   const { client } = rig.alpha;
   const { promise, job_id } = await client.run(python);
   expect(promise).toBeNull();
@@ -161,7 +161,7 @@ test('a run that asks for none has none', async () => {
   await expect(client.pending(job_id)).rejects.toMatchObject({ code: 'not_promised' });
 });
 
-test('another tenant sees neither the promise nor what waits', async () => {
+test('another tenant sees neither the promise nor the statements that the job waits', async () => {
   const { promise, job_id } = await rig.alpha.client.submit(python, { promise: 'required' });
   expect(promise).not.toBeNull();
   const { client } = rig.beta;
@@ -179,7 +179,7 @@ test('a repeated key stands for one with a promise, or for one without', async (
   await expect(without).rejects.toMatchObject({ code: 'idempotency_key_reused' });
 });
 
-test('a job that waits longer is told in the log, and goes on', { tags: ['Promise-4', 'Promise-5'] }, async () => {
+test('a job that waits longer is stated in the log, and continues', { tags: ['Promise-4', 'Promise-5'] }, async () => {
   const { client } = rig.alpha;
   const { promise, job_id } = await client.submit(sleeper, { promise: 'required' });
   const pending = async () => (await client.pending(job_id)).items;
@@ -263,7 +263,7 @@ describe('a service without a log', () => {
   });
 });
 
-test('a service that promises all says so of jobs that did not ask, and of those of gradings', {
+test('a service that promises all jobs also promises those that did not ask, and those of gradings', {
   tags: ['Promise-1'],
 }, async () => {
   const all = await Rig.start({ ...LOGGED, 'log-promises': 'all' });
@@ -277,6 +277,6 @@ test('a service that promises all says so of jobs that did not ask, and of those
   expect(await all.stop()).toEqual([]);
 });
 
-test('a service that is to promise all, and keeps no log, does not start', async () => {
+test('a service that is to promise all jobs, and keeps no log, does not start', async () => {
   await expect(Rig.start({ ...SIGNED, 'log-promises': 'all' })).rejects.toThrow('no log is kept');
 });

@@ -115,7 +115,7 @@ describe('a page', () => {
   });
 
   test.each([1, 2, 7, 1000])(
-    'pages of %i lead on to the next, and together they are the history',
+    'pages of %i link to the next, and together they are the history',
     { tags: ['Replay-2', 'Replay-3'] },
     async (limit) => {
       const events: JobEvent[] = [];
@@ -130,7 +130,7 @@ describe('a page', () => {
     },
   );
 
-  test('that has the last event also says what came of the job, where that is asked for', {
+  test('that has the last event also has the outcome of the job, if that is requested', {
     tags: ['Replay-8'],
   }, async () => {
     const { json: result } = await rig().request(`/v1/jobs/${ran.job_id}/result`);

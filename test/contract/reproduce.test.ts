@@ -76,20 +76,20 @@ describe('a job of one service', () => {
     expect(await serviceVerify([...words, ...pinned, '--require', 'operators>=2'])).toMatchObject({ exitCode: 0 });
   });
 
-  test('is the same job of the other service if it is asked for twice', async () => {
+  test('is the same job of the other service if it is requested twice', async () => {
     const before = await jobsOfOther();
     expect(await reproduce('first', '--output', 'again', ...keys)).toMatchObject({ code: 0 });
     expect(await jobsOfOther()).toBe(before);
   });
 
-  test('does not replace what is there, and sends nothing then', async () => {
+  test('does not replace existing files, and sends nothing then', async () => {
     const before = await jobsOfOther();
     const { code, stderr } = await reproduce('first', ...keys);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('exists already') });
     expect(await jobsOfOther()).toBe(before);
   });
 
-  test('that prints what no seed fixes differs, by the name of what differs', async () => {
+  test('that prints what no seed fixes differs, and the difference is named', async () => {
     const random = { language: 'python', code: 'import uuid\nprint(uuid.uuid4())' };
     const { code, stdout } = await reproduce(await exportOf(random, 'random'), '--json', ...keys);
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 6, agreement: 'differ', members: ['stdout'] });
@@ -100,14 +100,14 @@ describe('a job of one service', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('no key was pinned') });
   });
 
-  test('is run again from within its export, which stays as it is', async () => {
+  test('is run again from within its export, which stays unchanged', async () => {
     const words = ['reproduce', '.', '--url', other.service.url, '--key', other.beta.key];
     const within = () => vouchbox(words, { cwd: join(scratch, 'first') });
     rmSync(join(scratch, 'first-reproduced'), { recursive: true });
     expect([(await within()).code, (await within()).code]).toEqual([0, 2]);
   });
 
-  test('whose input is no text is run again with the same bytes', async () => {
+  test('whose input is not text is run again with the same bytes', async () => {
     const { blob } = await one.alpha.client.upload(Uint8Array.of(0xff, 0, 0x80));
     const counts = { language: 'python', code: 'import sys\nprint(list(sys.stdin.buffer.read()))', stdin: { blob } };
     expect((await reproduce(await exportOf(counts, 'bytes'), ...keys)).stdout).toContain('AGREE 2 of 2');
@@ -123,7 +123,7 @@ except tools.ToolError as error:
     expect((await reproduce(await exportWithTools(code, 'asking', { add }), ...keys)).stdout).toContain('AGREE 2 of 2');
   });
 
-  test('that asks its tools at once, in an order of its own each time, agrees all the same', async () => {
+  test('that calls its tools at once, in another order each time, still agrees', async () => {
     const code = `
 import asyncio, random
 async def main():
@@ -133,7 +133,7 @@ print(sorted(asyncio.run(main())))`;
     expect((await reproduce(first, ...keys)).stdout).toContain('AGREE 2 of 2');
   });
 
-  test('that asks its tools for something else is ended, and differs by its calls', async () => {
+  test('that calls its tools differently is ended, and differs by its calls', async () => {
     const code = 'import uuid\nprint(tools.keep(id=str(uuid.uuid4())))';
     const first = await exportWithTools(code, 'asking-otherwise', { keep: () => true });
     const { code: exit, stdout, stderr } = await reproduce(first, ...keys);
@@ -141,7 +141,7 @@ print(sorted(asyncio.run(main())))`;
     expect([exit, stdout]).toEqual([6, expect.stringMatching(/DIFFER: .*tool_calls/)]);
   });
 
-  test('is no second opinion where the first operator gives it', async () => {
+  test('is no second opinion if the first operator gives it', async () => {
     const again = [
       'first',
       '--output',
@@ -160,7 +160,7 @@ print(sorted(asyncio.run(main())))`;
     });
   });
 
-  test('is compared also where only the first key is pinned, however it is written, and then refused', async () => {
+  test('is compared even if only the first key is pinned, in whatever form, and then refused', async () => {
     const pem = readFileSync(join(scratch, 'one.pem'), 'utf8');
     writeFileSync(join(scratch, 'crlf.pem'), pem.replaceAll('\n', '\r\n'));
     const { code, stdout } = await reproduce('first', '--output', 'spaced', '--public-key', 'crlf.pem');
@@ -176,7 +176,7 @@ describe('a build', () => {
   const builtBy = async (rig: Rig, tenant: 'alpha' | 'beta') =>
     (await rig[tenant].client.submit({ ...sum, build: { options: ['-DADD=2'] } } as never)).job_id;
 
-  test('agrees with that of another service, and so does what starts its product', async () => {
+  test('agrees with that of another service, and so do jobs that start its product', async () => {
     const first = await exportOf({ ...sum, build: { options: ['-DADD=1', '-Wall'] } }, 'build');
     const { code, stdout, stderr } = await reproduce(first, '--json', ...keys);
     const answer = JSON.parse(stdout) as { job_id: string };
@@ -189,22 +189,22 @@ describe('a build', () => {
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('AGREE 2 of 2') });
   });
 
-  test('of other options makes another product, so what starts it was not given the same', async () => {
+  test('with other options makes another product, so jobs that start it had other input', async () => {
     const otherBuild = await builtBy(other, 'beta');
     const { code, stdout } = await reproduce('started', '--output', 'optionless', '--product', otherBuild, ...keys);
     expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('NOT COMPARABLE: inputs') });
   });
 
-  test('is not asked for where the job started none', async () => {
+  test('is not required if the job started none', async () => {
     const { code, stderr } = await reproduce('first', '--output', 'none', '--product', 'job_x', ...keys);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('it started none') });
   });
 });
 
-describe('a service of bad will', () => {
+describe('a malicious service', () => {
   const EVIL = '../x\u001b[2J';
 
-  test('that never ends the job is left in time, and the reader is told which job goes on', async () => {
+  test('that never ends the job is given up in time, and the reader is told which job still runs', async () => {
     const queued = whole('POST /v1/jobs', { job_id: 'job_1', status: 'queued' });
     await using service = await scriptedService([json(queued, 201), () => {}]);
     const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'late', '--timeout', '1'];
@@ -215,14 +215,14 @@ describe('a service of bad will', () => {
     });
   });
 
-  test('that never takes the job is left in time', async () => {
+  test('that never accepts the job is given up in time', async () => {
     await using service = await scriptedService([() => {}]);
     const words = ['--url', service.baseUrl, '--key', 'k', '--output', 'late', '--timeout', '1'];
     const { code, stderr } = await command('reproduce', 'first', ...words);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('did not take the job within 1 s') });
   });
 
-  test('that names a job by a path or by terminal sequences has neither done', async () => {
+  test('that names a job by a path or by terminal sequences has no effect with either', async () => {
     await using service = await scriptedService([
       json(whole('POST /v1/jobs', { job_id: EVIL, status: 'queued' }), 201),
     ]);
@@ -261,7 +261,7 @@ describe('nothing is sent', () => {
     await expectRefused(await exportOf(pair, 'pair'), 'talked to that of another job', ...keys);
   });
 
-  test('of what is no export', async () => {
+  test('from a directory that is not an export', async () => {
     await expectRefused('.', 'is no export', ...keys);
   });
 });

@@ -16,7 +16,7 @@ test('a reproducible program has one order of a set at every run', { tags: ['Sub
   expect((await rig().run(program)).result.stdout).not.toBe(one.result.stdout);
 });
 
-test('the specification, the policy and the receipt say so, and of other jobs none of them says a word', async () => {
+test('the specification, the policy and the receipt say so, and those of other jobs say nothing', async () => {
   const { detail } = await rig().run({ ...program, reproducible: true });
   const { requested_spec, receipt } = detail;
   expect(requested_spec.reproducible).toBe(true);
@@ -30,7 +30,7 @@ test('the specification, the policy and the receipt say so, and of other jobs no
   }
 });
 
-test('it is part of what an idempotency key stands for, and false is like nothing', async () => {
+test('it is part of what an idempotency key stands for, and false counts as left out', async () => {
   const send = (body: object, key: string) => rig().post(body, { headers: { 'idempotency-key': key } });
   await send({ ...program, reproducible: true }, 'seeded');
   expect((await send({ ...program, reproducible: true }, 'seeded')).headers.get('idempotency-replayed')).toBe('true');
@@ -39,7 +39,7 @@ test('it is part of what an idempotency key stands for, and false is like nothin
   expect((await send({ ...program, reproducible: false }, 'drawn')).headers.get('idempotency-replayed')).toBe('true');
 });
 
-test.each([1, 'true', null, {}])('%j is no answer to whether it is to be reproducible', async (reproducible) => {
+test.each([1, 'true', null, {}])('%j is refused as a value of reproducible', async (reproducible) => {
   const { status, json } = await rig().post({ ...program, reproducible });
   expect({ status, code: json.error.code }).toEqual({ status: 400, code: 'invalid_request' });
   expect(json.error.message).toContain('reproducible');

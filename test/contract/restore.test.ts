@@ -56,7 +56,7 @@ async function expectRefused(from: string, reason: RegExp, ...more: string[]): P
   rmSync(join(dataDir, '..'), { recursive: true });
 }
 
-test('a service that starts from a restored backup serves every job, its promise and what was signed, byte for byte', {
+test('a service that starts from a restored backup serves every job, its promise and its signatures, byte for byte', {
   tags: ['STORE-12'],
 }, async () => {
   const dataDir = fresh();
@@ -88,7 +88,7 @@ test('a restore refuses a directory with content, and leaves it unchanged', asyn
   rmSync(join(dataDir, '..'), { recursive: true });
 });
 
-test('a backup that is damaged is refused, and leaves nothing', async () => {
+test('a damaged backup is refused, and leaves nothing', async () => {
   const cut = join(scratch, 'cut.db');
   writeFileSync(cut, readFileSync(file).subarray(0, -8192));
   await expectRefused(cut, /cannot be restored: .*damaged/);

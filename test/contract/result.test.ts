@@ -47,7 +47,7 @@ describe('wait_seconds', () => {
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 
-  test('an expired wait answers 200 with the current status and what is stored so far', {
+  test('an expired wait answers 200 with the present status and the stored part of the result', {
     tags: ['Result-2', 'Result-4', 'GetResult-4'],
   }, async () => {
     const { client } = rig().alpha;

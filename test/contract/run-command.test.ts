@@ -92,7 +92,7 @@ describe('vouchbox run', () => {
     expect(await vouchbox(['run', program('cat.sh', 'cat'), '--stdin', '-'], input)).toMatchObject({ stdout: 'piped' });
   });
 
-  test('takes what is piped to it as the stdin of the program, unless told otherwise', async () => {
+  test('passes its own stdin to the program, unless told otherwise', async () => {
     const input = { ...toService(), stdin: 'piped' };
     const file = program('cat.sh', 'cat');
     expect(await vouchbox(['run', file], input)).toMatchObject({ code: 0, stdout: 'piped' });
@@ -106,7 +106,7 @@ describe('vouchbox run', () => {
     });
   });
 
-  test('says that it waits for the end of stdin, and runs once that comes', async () => {
+  test('says that it waits for the end of stdin, and runs the program once that comes', async () => {
     await using command = new Command(['run', program('cat.sh', 'cat')], { ...toService(), keepsInput: true });
     await command.complains(/^vouchbox: reading stdin to its end; --stdin '' gives the program none\n$/);
     command.endInput('late');
@@ -152,7 +152,7 @@ describe('vouchbox run', () => {
     );
   });
 
-  test('says in one line which output did not come back, and fails unless that is allowed', async () => {
+  test('names in one line an output that did not come back, and fails unless that is allowed', async () => {
     const file = program('d.sh', 'true');
     const words = [file, '--output', 'output/a=never'];
     const stderr = 'vouchbox: output_missing: output/a was not written\n';
@@ -163,7 +163,7 @@ describe('vouchbox run', () => {
     expect(none).toMatchObject({ code: 0, stderr: 'vouchbox: no file came back for output/**\n' });
   });
 
-  test('fails if an output is lost, unless that is allowed, and says which', async () => {
+  test('fails if an output is lost, unless that is allowed, and names it', async () => {
     const file = program('large.py', "open('output/large', 'wb').write(bytes(2 ** 21 + 1)); open('output/small', 'w')");
     const words = [file, '--output', 'output/**=lost'];
     const stderr = expect.stringMatching(
@@ -174,7 +174,7 @@ describe('vouchbox run', () => {
     expect(await run(...words, '--allow-missing')).toMatchObject({ code: 0, stderr });
   });
 
-  test('says which limit became another one, on stderr and in JSON', async () => {
+  test('names a limit that was changed, on stderr and in JSON', async () => {
     const file = program('limits.sh', 'true');
     const asked = ['--limit', 'mem_mb=99999', '--limit', 'wall_seconds=5'];
     const said = 'vouchbox: --limit mem_mb=99999 became 1024, the most that this service allows\n';
@@ -189,7 +189,7 @@ describe('vouchbox run', () => {
     });
   });
 
-  test('cancels its job when its reader goes away', async () => {
+  test('cancels its job when the reader of its output exits', async () => {
     const file = program('endless.sh', 'while true; do echo line; sleep 0.1; done');
     const within = ['sh', '-c', '"$@" | head -n 2', 'sh'];
     const words = ['run', file, '--limit', 'wall_seconds=300'];
@@ -198,7 +198,7 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('says that programs have no network, once, where a program tried to use one', async () => {
+  test('says that programs have no network, once, if a program tried to use one', async () => {
     const code = 'for at in 1 2; do echo > /dev/tcp/192.0.2.1/80; done';
     const { stderr } = await run(program('n.sh', code));
     expect(stderr.split('\n').filter((line) => line.startsWith('vouchbox: '))).toEqual([
@@ -261,7 +261,7 @@ describe('vouchbox run', () => {
     }
   });
 
-  test('says what to do about a key that the service does not know', async () => {
+  test('says what to do about a key that the service refuses', async () => {
     const { code, stderr } = await run(program('g.sh', 'true'), '--key', 'unknown');
     expect(code).toBe(125);
     expect(stderr).toMatch(/\(unauthorized, request \S+\); `vouchbox keys list`, on the host of the service, /);
@@ -293,7 +293,7 @@ describe('vouchbox run', () => {
     );
   });
 
-  test('says in one line where a service of its own has no place', async () => {
+  test('says in one line if a service of its own has no place for its data', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: join(scratch, 'absent') };
     const { code, stderr } = await vouchbox(['run', program('i.py', '')], { cwd: scratch, env });
     expect([code, stderr]).toEqual([
@@ -317,7 +317,7 @@ describe('vouchbox run', () => {
   });
 
   test.each(['namespace', 'gvisor'])(
-    'runs a program in the class %s where the host hides a part of /usr',
+    'runs a program in the class %s on a host that hides a part of /usr',
     async (name) => {
       // Hides a directory as a systemd unit with InaccessiblePaths= does: no flag of such a mount can be left out in a
       // user namespace.

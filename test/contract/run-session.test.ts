@@ -34,7 +34,7 @@ test('a run begins with what the last run of its session left', async () => {
   expect(readdirSync(join(scratch, 'here'))).toEqual(['o']);
 });
 
-test('what could not be kept is told, at most ten by name', async () => {
+test('what could not be kept is listed, at most ten by name', async () => {
   const told = await step('told', "kept = 1\nopened = open('a\\x1b', 'w')");
   expect(told.code).toBe(0);
   expect(told.stderr).toMatch(
@@ -51,7 +51,7 @@ test('what could not be kept is told, at most ten by name', async () => {
   ]).toEqual(['1\n', 12, true]);
 });
 
-test('a step that fails leaves the session, and says where it is', async () => {
+test('a step that fails leaves the session unchanged, and names its last step', async () => {
   expect((await step('fails', 'raise SystemExit(3)')).stderr).toBe(
     'vouchbox: session fails stays at its beginning: no state came back from this step\n',
   );

@@ -56,7 +56,7 @@ asyncio.run(main())`;
   expect(stdout).toBe("['', 1]\n");
 });
 
-test('a command that runs when the job ends is ended', async () => {
+test('a command that still runs when the job ends is killed', async () => {
   const words = ['--tool', 'it=exec sleep 600', '--limit', 'wall_seconds=2'];
   expect((await run('tools.it()', ...words)).code).toBe(124);
 });

@@ -412,7 +412,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
     await expectLine(settings, /^vouchbox: .*namespace.*vouchbox doctor/, within);
   });
 
-  test('a host on which nothing isolates, with the three ways out', async () => {
+  test('a host on which nothing isolates programs, with the three ways out', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-serve-nobody-'));
     chownSync(dataDir, 65534, 65534);
     // User namespaces are all that an ordinary user needs: the kernel seems to have none left.

@@ -39,7 +39,7 @@ describe('to anyone', () => {
 });
 
 describe('to a caller', () => {
-  test('capabilities says what it can run, in which class, and up to which bounds', {
+  test('capabilities state what it can run, in which class, and up to which limits', {
     tags: ['What-2a', 'Bodies-5', 'Bodies-6', 'Bodies-7', 'Bodies-8', 'Versioning-8'],
   }, async () => {
     const capabilities = await rig().alpha.client.capabilities();
@@ -117,7 +117,9 @@ describe('to a caller', () => {
     expect((await rig().beta.client.whoami()).tenant).toBe('beta');
   });
 
-  test('capabilities are sent again only to whoever has others', { tags: ['Bodies-8b', 'Headers-3'] }, async () => {
+  test('capabilities are sent again only to a client with an outdated copy', {
+    tags: ['Bodies-8b', 'Headers-3'],
+  }, async () => {
     const path = '/v1/capabilities';
     const etag = (await rig().request(path)).headers.get('etag') ?? '';
     const again = await rig().request(path, { headers: { 'if-none-match': etag } });

@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-test('a session is where it was after its service was killed, between two steps and during one', {
+test('a session is unchanged after its service was killed, between two steps and during one', {
   tags: ['Sessions-8'],
 }, async () => {
   const dataDir = join(scratch, 'killed');
@@ -69,7 +69,7 @@ function age({ dataDir }: Rig, job_id: string): void {
   database.prepare('update jobs set finished_at = ? where job_id = ?').run('2020-01-01T00:00:00.000Z', job_id);
 }
 
-test('a session whose last good step is removed begins anew, and goes with its last step', {
+test('a session whose last good step is removed begins anew, and is removed with its last step', {
   tags: ['Sessions-10'],
 }, async () => {
   const first = await Rig.start({ provider: 'subprocess' });
@@ -131,7 +131,7 @@ test('a session is exported as a graph, and every step and state of it is verifi
   expect(await rig.stop()).toEqual([]);
 });
 
-test('a session goes on in a service that starts from a backup', { tags: ['STORE-12'] }, async () => {
+test('a session continues in a service that starts from a backup', { tags: ['STORE-12'] }, async () => {
   const rig = await Rig.start({ provider: 'subprocess' });
   const session = await rig.alpha.client.session('s');
   const step = await session.run('a = 1\nopen("kept", "w").write("é")');
@@ -144,7 +144,7 @@ test('a session goes on in a service that starts from a backup', { tags: ['STORE
   expect([...(await restored.stop()), ...(await rig.stop())]).toEqual([]);
 });
 
-test('a session goes on in a store that was copied to PostgreSQL', async () => {
+test('a session continues in a store that was copied to PostgreSQL', async () => {
   const rig = await Rig.start({ provider: 'subprocess' });
   const session = await rig.alpha.client.session('s');
   const step = await session.run('a = 1\nopen("kept", "w").write("é")');

@@ -98,7 +98,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(results[1]?.kept?.not_kept).toEqual([{ kind: 'file', name: 'pipe', reason }]);
   });
 
-  test('a step has its own heap size and arguments, and its traceback tells it from earlier steps', async () => {
+  test('a step has its own heap size and arguments, and its traceback distinguishes it from earlier steps', async () => {
     const { session } = await steps(['globalThis.a = 1'], 'node', own());
     const code = 'console.log(a, process.argv.slice(2), require.main === module, __filename.endsWith("/main.cjs"))';
     const ran = await session.run(code, { limits: { mem_mb: 400 }, args: ['b'] });
@@ -113,7 +113,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
 });
 
 describe('a step', () => {
-  test('says by name and reason what it could not keep, and keeps the rest', { tags: ['Sessions-6'] }, async () => {
+  test('lists by name and reason what it could not keep, and keeps the rest', { tags: ['Sessions-6'] }, async () => {
     const { session, results } = await steps([
       'import threading\nopened = open("main.py")\nlock = threading.Lock()\ngenerator = (n for n in ())\nkept = 1\nholder = [kept, opened]',
     ]);
@@ -190,7 +190,7 @@ describe('a step', () => {
     },
   );
 
-  test('may call its own inputs and outputs as any other, but none of those of a session', {
+  test('may name its own inputs and outputs like any other, but none of those of a session', {
     tags: ['Sessions-2'],
   }, async () => {
     const named = { path: 'input/.session/step.py', content_base64: '' };
@@ -214,7 +214,7 @@ describe('a step', () => {
 });
 
 describe('a session', () => {
-  test('moves by one step at a time, and tells the others where it is', {
+  test('advances by one step at a time, and names its last step to the others', {
     tags: ['Errors-11b', 'Sessions-9'],
   }, async () => {
     const name = fresh();
@@ -254,7 +254,9 @@ describe('a session', () => {
     expect([one.status, two.status, two.json.job_id]).toEqual([201, 201, one.json.job_id]);
   });
 
-  test('is its principal’s alone, is listed and is removed', { tags: ['Sessions-1', 'Sessions-10'] }, async () => {
+  test('belongs to its principal alone, is listed and is removed', {
+    tags: ['Sessions-1', 'Sessions-10'],
+  }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     const scopes = ['jobs:submit', 'jobs:read'] as const;
     const other = await operator.create({ tenant: 'alpha', principal: 'other', scopes: [...scopes], expires_at: null });
@@ -282,7 +284,7 @@ describe('a session', () => {
     expect((await session.run('print("a" in globals())')).stdout).toBe('False\n');
   });
 
-  test('is where it was after the service stopped during a step', { tags: ['Sessions-8'] }, async () => {
+  test('is unchanged after the service stopped during a step', { tags: ['Sessions-8'] }, async () => {
     const first = await Rig.start({ provider: 'namespace', 'drain-seconds': '0' });
     const { session } = await steps(['a = 1'], 'python', first);
     const { json } = await first.post(step(session.name, session.lastJob, 'a = 2\nimport time; time.sleep(60)'));

@@ -48,7 +48,9 @@ describe('status', () => {
     expect(mem_mb).toBeLessThanOrEqual(mem_mb_max);
   });
 
-  test('counts what waits and runs, of every tenant, and since when', { tags: ['Bodies-11'] }, async () => {
+  test('counts waiting and running jobs, of every tenant, and the age of the oldest', {
+    tags: ['Bodies-11'],
+  }, async () => {
     const { alpha, beta } = rig();
     const running = await alpha.client.submit(sleeper);
     for await (const { kind } of alpha.client.follow(running.job_id)) if (kind === 'stdout') break;
@@ -100,7 +102,7 @@ const WITHOUT_RUNSC = [
   'sh',
 ];
 
-test('a service that took a weaker class says why, in its status and at its start', {
+test('a service that took a weaker class gives the reason, in its status and at its start', {
   tags: ['Bodies-13'],
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-status-'));

@@ -82,7 +82,7 @@ async function replay({ server }: ScriptedServer, { job_id }: JobKey, after: num
 }
 
 describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
-  test('is sent no more than its socket takes, delays nobody, and loses nothing by its cursor', {
+  test('is sent no more than its socket takes, delays nobody, and loses nothing because of its cursor', {
     ...loadTimeout,
     tags: ['Stream-5a'],
   }, async () => {

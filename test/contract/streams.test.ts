@@ -144,7 +144,7 @@ function sleeperOf(seconds: number) {
 }
 
 describe('a stream', () => {
-  test('a program that ends while its stream opens: each event arrives once, finished last', {
+  test('if a program ends while its stream opens, each event arrives once, finished last', {
     ...loadTimeout,
     tags: ['What-7', 'Stream-1'],
   }, async () => {
@@ -165,7 +165,7 @@ describe('a stream', () => {
     }
   });
 
-  test('among two hundred of one job has all of its events', loadTimeout, async () => {
+  test('has all events even as one of two hundred streams of one job', loadTimeout, async () => {
     const job_id = await begun(rig());
     const opened = Array.from({ length: 200 }, () => streamed(rig(), `/v1/jobs/${job_id}/stream`, rig().alpha.key));
     const streams = Promise.all(opened);

@@ -39,7 +39,7 @@ describe('an accepted submission', () => {
     expect(result.status).toBe('succeeded');
   });
 
-  test('may demand that limits are held, which it keeps once each and in their order', async () => {
+  test('may demand that limits are enforced, which it keeps once each and in order', async () => {
     const { status, json } = await rig().post(bash({ requirements: { enforced: ['max_pids', 'mem_mb', 'mem_mb'] } }));
     expect(status).toBe(201);
     const { requested_spec } = await rig().alpha.client.detail(json.job_id);
@@ -207,7 +207,7 @@ describe('a refused submission', () => {
       expectRefusal(bash({ requirements: { minimum_isolation } }), 422, 'minimum_isolation_unsatisfied'),
   );
 
-  test('is refused for demanding that something is held which is no limit', () =>
+  test('is refused if it demands to enforce something that is not a limit', () =>
     expectRefusal(bash({ requirements: { enforced: ['luck'] } }), 400, 'invalid_request', '/requirements/enforced/0'));
 
   test('is refused for a content type that is not plain JSON, and for a compressed body', {
@@ -226,11 +226,11 @@ describe('a refused submission', () => {
   });
 });
 
-describe('sizes are bounded in bytes after decoding', () => {
+describe('sizes are limited in bytes after decoding', () => {
   const text = (bytes: number) => `#${'x'.repeat(bytes - 1)}`;
   const statusOf = async (body: unknown) => (await rig().post(body)).status;
 
-  test('code: 1 MiB and not one byte more, however it is spelled', {
+  test('code: 1 MiB and not one byte more, however it is escaped', {
     tags: ['Submission-3', 'Limits-1', 'BODY-07'],
   }, async () => {
     expect(await statusOf(bash({ code: text(MIB) }))).toBe(201);

@@ -36,7 +36,7 @@ async function signedTools(to: Rig, job_id: string): Promise<unknown> {
   return (statement.statement.predicate['also'] as Record<string, unknown> | undefined)?.['tools'];
 }
 
-test('the statement has what follows from the events, and an export is verified with its calls', {
+test('the statement has the values that follow from the events, and an export is verified with its calls', {
   tags: ['Tools-13'],
 }, async () => {
   const job_id = await answered(rig());
@@ -58,7 +58,7 @@ test('the statement has what follows from the events, and an export is verified 
   expect(verified.stdout).not.toContain('\u001b');
 });
 
-test('the statement about a job that called none of its tools says so, and about one without tools nothing', {
+test('the statement about a job that called none of its tools says so, and a statement about a job without tools has no such member', {
   tags: ['Tools-13'],
 }, async () => {
   const { job_id } = await rig().run({ ...submission, code: 'true' });

@@ -58,7 +58,7 @@ print("done", flush=True)`;
     expect([result.stdout, new Set(numbers).size]).toEqual(['done\n', 40]);
   });
 
-  test('a program that never reads its answers, and ends, ends as any other', async () => {
+  test('a program that never reads its answers ends like any other', async () => {
     const { job_id } = await rig().alpha.client.submit(
       callingPython('for n in range(40): begin("search")\nimport sys; sys.stdin.read()\nprint("over")'),
     );
@@ -70,7 +70,7 @@ print("done", flush=True)`;
     expect(events.filter(({ kind }) => kind === 'tool_call')).toHaveLength(40);
   });
 
-  test('of two programs with calls of the same numbers each is told its own answers alone', {
+  test('two programs with calls of the same numbers each get only their own answers', {
     tags: ['Tools-7'],
   }, async () => {
     const code = 'for n in range(20): begin("search", n=n)\nprint(sorted(told()["result"] for n in range(20)))';
@@ -87,7 +87,7 @@ print("done", flush=True)`;
     }
   });
 
-  test('answers may come in any order, and each is given to its call', async () => {
+  test('answers may come in any order, and each goes to its call', async () => {
     const code =
       'for n in range(10): begin("search", n=n)\nprint([(t["call"], t["result"]) for t in [told() for n in range(10)]])';
     const { job_id } = await rig().alpha.client.submit(callingPython(code));
@@ -134,7 +134,7 @@ test('schemas that take forever cost their own calls, and not those of another t
   expect(await own.stop()).toEqual([]);
 });
 
-test('a job whose service was killed between call and answer ends, and no answer is taken or given any more', {
+test('a job whose service was killed between call and answer ends, and no answer is accepted or delivered any more', {
   tags: ['Tools-8'],
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-tools-killed-'));

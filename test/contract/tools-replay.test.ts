@@ -60,7 +60,7 @@ describe('a replay', () => {
   const sums = 'for n in range(3):\n    print(tools.add(a=n, b=1))';
   const recorded = () => run(sums, { tools: { add } });
 
-  test('needs no tools where the service refused no call, and takes events alone', async () => {
+  test('needs no tools if the service refused no call, and accepts events alone', async () => {
     const { job_id, stdout } = await recorded();
     const replay: JobEvent[] = await Array.fromAsync(client().events(job_id));
     expect((await run(sums, { replay })).stdout).toBe(stdout);
@@ -93,7 +93,7 @@ describe('a replay', () => {
     expect(status).toBe(end);
   });
 
-  test('takes calls that were open at once in another order, and gives each its own answer', async () => {
+  test('accepts calls that were open at once in another order, and gives each its own answer', async () => {
     const doubles = (first: string, last: number) => `
 import asyncio
 async def main():
@@ -106,14 +106,14 @@ print(sorted(asyncio.run(main())), tools.double(n=${last}))`;
     await expect(tooEarly).rejects.toThrow(/^call 2 is .*"n":4.*"n":0.*, or one of 2 that were open with it$/);
   });
 
-  test('leaves a call open that nobody answered, so that the job ends as it did', async () => {
+  test('leaves a call open that nobody answered, so that the job ends as before', async () => {
     const open = { tools: { add: () => new Promise(() => {}) }, limits: { wall_seconds: 2 } };
     const first = await run(sums, open);
     const second = await run(sums, { replay: first, limits: { wall_seconds: 2 } });
     expect([first.status, second.status]).toEqual(['timed_out', 'timed_out']);
   });
 
-  test('of a run without calls is one too, and of a result without history none', async () => {
+  test('works for a run without calls, and not for a result without history', async () => {
     const quiet = await run('print(1)');
     expect((await run('print(1)', { replay: quiet })).stdout).toBe('1\n');
     const before = (await client().list()).items.length;

@@ -42,7 +42,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     expect(kinds).toEqual(Array(3).fill(['tool_call', 'tool_result']).flat());
   });
 
-  test('an answer that is not taken is refused in a frame, and the stream goes on', async () => {
+  test('an answer that is refused is refused in a frame, and the stream continues', async () => {
     const tools = [{ name: 'search', result: { type: 'integer' as const } }];
     const job_id = await submitted('print(call("search")["result"], flush=True); call("search")', { tools });
     const stream = await AnsweringStream.open(rig(), job_id);
@@ -65,7 +65,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     expect((await rig().ended(job_id)).result.stdout).toBe('5\n');
   });
 
-  test('a stream that broke is opened again, and the same answer is the same', async () => {
+  test('a stream that broke is opened again, and the same answer succeeds again', async () => {
     const job_id = await submitted('call("search"); call("search")');
     const first = await AnsweringStream.open(rig(), job_id);
     const { seq } = await first.event('tool_call');
@@ -99,7 +99,7 @@ describe('over a stream that a credential opened', { tags: ['Tools-9'] }, () => 
     await expectUnanswered(job_id);
   });
 
-  test('so many answers that change nothing close it, and each until then was answered', async () => {
+  test('many answers that change nothing close the stream, and each until then was answered', async () => {
     const job_id = await waiting();
     const stream = await AnsweringStream.open(rig(), job_id);
     await stream.event('tool_call');

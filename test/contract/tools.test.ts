@@ -31,7 +31,7 @@ const dataOf = (events: readonly JobEvent[], kind: string) =>
 describe.each(['namespace', 'gvisor', 'subprocess'] as const)('with cells of %s', (provider) => {
   const rig = useRig({ provider, concurrency: '2' });
 
-  test('a program is told what the caller answered, and both are events', {
+  test("a program gets the caller's answer, and call and answer are events", {
     tags: ['Tools-1', 'Tools-5', 'Tools-6', 'Tools-7', 'Tools-12', 'Events-4i'],
   }, async () => {
     const job_id = await submitted(rig(), callingPython('print(call("search", query="q")); print(call("search"))'));
@@ -126,7 +126,7 @@ describe('a submission', () => {
     expect(other.detail.receipt).not.toMatchObject({ policy_sha256 });
   });
 
-  test('under a key that was used is another one with other tools', async () => {
+  test('under a used key counts as another one if its tools differ', async () => {
     const { client } = rig().alpha;
     const options = { idempotencyKey: 'tools' };
     await client.submit(callingPython('print(1)'), options);
@@ -141,7 +141,7 @@ describe('an answer', () => {
   const waiting = (more: Partial<JobSubmission> = {}) =>
     submitted(rig(), callingPython('print(call("search", q=1)); told()', more));
 
-  test('is taken once: the same again is the same, and another is refused', {
+  test('is accepted once: the same answer again succeeds, and another is refused', {
     tags: ['Tools-6', 'Errors-11a'],
   }, async () => {
     const job_id = await waiting();
@@ -164,7 +164,7 @@ describe('an answer', () => {
     expect(refusalOf(await answer(rig(), job_id, 99, { result: 1 }))).toEqual([404, 'tool_call_not_found']);
   });
 
-  test('is for those whom the submission names, with the scope', { tags: ['Tools-7'] }, async () => {
+  test('is for the principals that the submission names, with the scope', { tags: ['Tools-7'] }, async () => {
     const job_id = await waiting({ tool_principals: ['helper'] });
     const [call] = await openCalls(rig(), job_id);
     const asked = async (key: string) => refusalOf(await answer(rig(), job_id, call?.seq ?? 0, { result: 1 }, key));
@@ -205,7 +205,7 @@ describe('an answer', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('may have any name and any character, and reaches the program and the history as it is', async () => {
+  test('may have any name and any character, and reaches the program and the history unchanged', async () => {
     const job_id = await submitted(
       rig(),
       callingPython('answer = answers if not begin("search") else told()\nimport sys\nprint(ascii(answer))'),
@@ -221,7 +221,7 @@ describe('an answer', () => {
     expect(JSON.stringify(dataOf(events, 'tool_result')[0])).toContain('"result":{"":[],"__proto__":{"polluted":1},');
   });
 
-  test('that comes too late is told so, and changes nothing', { tags: ['Tools-11', 'Errors-11a'] }, async () => {
+  test('that comes too late gets an error, and changes nothing', { tags: ['Tools-11', 'Errors-11a'] }, async () => {
     const job_id = await waiting({ limits: { wall_seconds: 0.5 } });
     const [call] = await openCalls(rig(), job_id);
     const { events, result } = await rig().ended(job_id);

@@ -65,12 +65,12 @@ test('docs/TUTORIAL.md starts as README.md does', () => {
   expect(readme).toContain(START);
 });
 
-test('docs/TUTORIAL.md leads from a program to a result that somebody else verified, and to a forgery that is found', async () => {
+test('docs/TUTORIAL.md goes from a program to a result that somebody else verified, and to a forgery that is found', async () => {
   const { service, alpha, dataDir } = rig();
   await expectWalk({ url: service.url, key: alpha.key, tenant: 'alpha', dataDir, home: emptyHome() });
 });
 
-test('docs/TUTORIAL.md leads an ordinary user there, who has nothing but user namespaces', {
+test('docs/TUTORIAL.md works for an ordinary user who has only user namespaces', {
   timeout: 300_000,
 }, async () => {
   const home = emptyHome();
@@ -82,7 +82,7 @@ test('docs/TUTORIAL.md leads an ordinary user there, who has nothing but user na
   await expectWalk({ url, key: 'change-this-key', tenant: 'me', dataDir, home }, AS_NOBODY);
 });
 
-test('the quick start leads an ordinary user to a result that was verified', { timeout: 300_000 }, async () => {
+test('the quick start shows an ordinary user a result that was verified', { timeout: 300_000 }, async () => {
   const home = emptyHome();
   chownSync(home, NOBODY, NOBODY);
   const { PATH = '' } = process.env;

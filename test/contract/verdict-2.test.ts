@@ -73,7 +73,7 @@ test('a verdict of a grading that the service made verifies offline with the evi
   expect(await problemsOf(client, missing)).not.toEqual([]);
 });
 
-test('a verdict of a service verifies also where outputs are no text, or more than stays in memory', {
+test('a verdict of a service verifies even if outputs are not text, or larger than memory allows', {
   tags: ['Gradings-2d'],
 }, async () => {
   const { client } = rig().alpha;
@@ -97,7 +97,7 @@ else: print("right " * (166000 if sys.argv[1] == "large" else 1))`;
 
 const SMALL: GroupRecord = { name: 'small', score: 'sum', points: 0, after: [], stop: false };
 
-test('a test with an interactor is judged by its word, and the verdict stands on both jobs of each pair', {
+test('the interactor judges a test, and the verdict depends on both jobs of each pair', {
   tags: ['Gradings-2e', 'Gradings-14'],
 }, async () => {
   const { client } = rig().alpha;
@@ -166,7 +166,7 @@ describe('a verdict', () => {
     driven = await driveGrading(rig().alpha.client, { plan: PLAN, program: python('print(input())') });
   });
 
-  test('has words, points and groups, and what each test took', () => {
+  test('has verdicts, points and groups, and the usage of each test', () => {
     const { verdict } = driven;
     expect(verdict).toMatchObject({ schema: 'urn:svc:verdict:v2', accepted: false, points: 2.5, points_max: 11 });
     expect(verdict.groups).toMatchObject([
@@ -237,7 +237,7 @@ describe('a verdict', () => {
     expect(problems.join('\n')).toMatch(names);
   });
 
-  test('of another way of judging for one test is refused', async () => {
+  test('with another way of judging for one test is refused', async () => {
     const { client } = rig().alpha;
     const program = python('print(input())');
     const limits = PLAN.limits as LimitsInput;
@@ -262,7 +262,7 @@ describe('a verdict', () => {
     }
   });
 
-  test('of no test is refused', async () => {
+  test('without tests is refused', async () => {
     const { client } = rig().alpha;
     const forged = await judgeGrading(client, { ...driven.grading, tests: [], groups: [] }, []);
     expect(forged.verdict.accepted).toBe(true);
@@ -279,7 +279,7 @@ describe('a verdict', () => {
   });
 });
 
-test('a test that met its wall limit without its processor time is run twice, and both jobs are named', async () => {
+test('a test that met its wall limit without its processor time runs twice, and both jobs are named', async () => {
   const { client } = rig().alpha;
   const plan: GradingPlan = { tests: [{ name: 'one' }], limits: { wall_seconds: 0.5 } };
   const { verdict, files, grading } = await driveGrading(client, {
@@ -296,7 +296,7 @@ test('a test that met its wall limit without its processor time is run twice, an
   expect(problems).toMatchObject([expect.stringMatching(/^test one: .*was not repeated/)]);
 });
 
-test('texts that are large are compared in a job of their own', async () => {
+test('large texts are compared in a separate job', async () => {
   const { client } = rig().alpha;
   const words = 'word '.repeat(150_000);
   const tests = [
@@ -333,7 +333,7 @@ test('an output of more lines than are recorded is compared whole, by its digest
   expect(problems[0]).toMatch(/^test 2: its checker was given another output/);
 });
 
-test('an output that is larger than its room is not compared', async () => {
+test('an output that exceeds its room is not compared', async () => {
   const { client } = rig().alpha;
   const tests = [{ name: 'one', expected: text('x') }];
   const plan: GradingPlan = { tests, output_bytes: 1 << 20 };

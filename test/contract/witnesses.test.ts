@@ -145,7 +145,7 @@ test('a good witness among hostile ones signs each head, also after it was kille
 /** A module that ends a witness at that moment. */
 const DIES = fileURLToPath(new URL('../log/dies-before-its-answer.mjs', import.meta.url));
 
-test('a witness that dies between its state and its answer goes on with the one tree', {
+test('a witness that dies between its state and its answer continues with the one tree', {
   tags: ['Log-7'],
 }, async () => {
   const { port } = new URL(witnessUrl);
@@ -183,7 +183,7 @@ test('a witness that dies between its state and its answer goes on with the one 
   expect(await rig.stop('kept')).toEqual([]);
 });
 
-test('a store that was taken back signs results, logs nothing and says so, also without its witnesses', {
+test('a store that was rolled back signs results, logs nothing and says so, even without its witnesses', {
   tags: ['Log-8', 'Log-8a'],
 }, async () => {
   const older = join(scratch, 'older');
@@ -246,7 +246,9 @@ async function reopened(
   return { stderr, origin: keys.origin, previous: predicate.previous };
 }
 
-test('the next tree begins with the last witnessed head, and has what waited', { tags: ['Log-9'] }, async () => {
+test('the next tree begins with the last witnessed head, and has the waiting statements', {
+  tags: ['Log-9'],
+}, async () => {
   const rig = await Rig.start(witnessed, join(scratch, 'older'));
   const job_id = await attestedThough(rig);
   await expect.poll(() => problemOf(rig), { timeout: 20_000 }).toMatch(/the store is older than the log/);
@@ -277,7 +279,7 @@ test('a restored store is closed for logging until its next tree is opened', { t
   expect(await rig.stop('kept')).toEqual([]);
 });
 
-test('a file of witnesses that has none is refused at the start', async () => {
+test('an empty file of witnesses is refused at the start', async () => {
   const words = ['serve', '--port', '0', '--provider', 'subprocess', '--log-host', 'log.example'];
   const bad = file('bad', `${readFileSync(logKey, 'utf8')} http://127.0.0.1:1\n`);
   const refused = await vouchbox([...words, '--data-dir', join(scratch, 'other'), '--log-witnesses', bad]);

@@ -36,7 +36,7 @@ test('a service with a read-only data directory says so in one line', patient, a
 });
 
 test.runIf(isLongForm)(
-  'a service on a full disk refuses what it cannot store, keeps what it has, and goes on when there is room',
+  'a service on a full disk refuses what it cannot store, keeps the rest, and continues when there is room',
   patient,
   async () => {
     await using disk = await SmallDisk.mount(24);

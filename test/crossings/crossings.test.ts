@@ -38,7 +38,7 @@ test('every feature meets at least ten places, and every place meets a feature',
   expect(empty).toEqual(process.getuid?.() === 0 ? ['ordinary-user'] : []);
 });
 
-test('every client that is not in the packages has its column', () => {
+test('every client outside the packages has its column', () => {
   const clients = readdirSync(join(root, 'clients'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(PLACE_NAMES).toEqual(expect.arrayContaining(clients.map(({ name }) => `${name}-client`)));
 });
@@ -49,13 +49,13 @@ test('each reason why two cannot meet is one sentence', () => {
   }
 });
 
-test('a feature without a row of its own is tried in a file of tests that is there', () => {
+test('a feature without a row is tried in an existing test file', () => {
   const elsewhere = Object.values(ROWS_OF_THE_CODE).flatMap((rows) => Object.values(rows));
   const missing = elsewhere.filter((row) => !(row in SCENARIOS || existsSync(join(root, row))));
   expect(missing).toEqual([]);
 });
 
-test('the page has a mark for each cell, and names what did not hold', () => {
+test('the page has a mark for each cell, and names those that did not hold', () => {
   const outcomes = CELLS.map((cell) => ({ ...cell, problem: cell.place === 'http' ? 'broken' : null, seconds: 1 }));
   const page = pageOf({ outcomes, day: '2026-01-02', seconds: 61, processors: 2 });
   const rows = page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('|  |'));

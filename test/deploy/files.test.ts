@@ -49,7 +49,7 @@ describe('the unit', () => {
     expect(existsSync(join(root, 'node_modules/.bin', COMMAND))).toBe(true);
   });
 
-  test('has settings that the service takes, and so has the drop-in', () => {
+  test('has settings that the service accepts, and so has the drop-in', () => {
     const dropIn = readUnit(read('vouchbox.service.d/example.conf'));
     for (const assignments of [unit.get('Environment') ?? [], dropIn.get('Environment') ?? []]) {
       const environment = Object.fromEntries(assignments.map((text) => text.split('=', 2)));

@@ -70,7 +70,7 @@ describe('the values of the chart', () => {
   const errorsOf = (values: object) => (isValid(values) ? [] : (isValid.errors ?? []));
   const defaults = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Record<string, unknown>;
 
-  test('are what their schema says, and each has a place in it', () => {
+  test('match their schema, and each has a place in it', () => {
     expect(errorsOf(defaults)).toEqual([]);
     expect(errorsOf(merged(defaults, ALL))).toEqual([]);
     const { properties } = isValid.schema as { properties: object };

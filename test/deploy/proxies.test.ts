@@ -66,7 +66,7 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
     return job_id;
   }
 
-  test.skipIf(isMissing)(`the sample is accepted as it stands${suffix}`, () => {
+  test.skipIf(isMissing)(`the sample is accepted unchanged${suffix}`, () => {
     expect(() => checkSample(kind, directory)).not.toThrow();
   });
 

@@ -56,7 +56,7 @@ describe('the container of a user', () => {
     }
   });
 
-  test('has a filter that refuses nothing that a cell’s own filter lets a program do', () => {
+  test('has a filter that refuses nothing that a cell’s own filter allows a program', () => {
     const { defaultAction, syscalls } = JSON.parse(readFileSync(join(DEPLOY, 'seccomp.json'), 'utf8')) as {
       defaultAction: string;
       syscalls: readonly { readonly names: readonly string[]; readonly action: string }[];
@@ -119,14 +119,14 @@ describe('the action, as an ordinary user', () => {
     });
   });
 
-  test('runs a program where what is demanded is held, and keeps what came of it', { timeout: 60_000 }, () => {
+  test('runs a program if the demanded limits are enforced, and keeps its outputs', { timeout: 60_000 }, () => {
     const demands = { ENFORCED: 'cpu_seconds max_pids', MINIMUM_ISOLATION: 'linux-shared-kernel' };
     const { status, stdout, result } = step('Run', { ...NOTHING, ...demands });
     expect({ status, result }).toEqual({ status: 0, result: stdout });
     expect(JSON.parse(stdout)).toMatchObject({ status: 'succeeded', stdout: '42\n' });
   });
 
-  test('fails where a limit is demanded that is not held, and runs no word of an input', { timeout: 60_000 }, () => {
+  test('fails if a demanded limit is not enforced, and executes no part of an input', { timeout: 60_000 }, () => {
     const { status, result } = step('Run', { ...NOTHING, ENFORCED: 'mem_mb' });
     expect({ status, result }).toEqual({ status: 125, result: '' });
     const hostile = step('Run', { ...NOTHING, PROGRAM: '$(touch harmed); touch harmed', ENFORCED: '$(touch harmed)' });

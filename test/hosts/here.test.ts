@@ -8,13 +8,13 @@ test('a report of another machine is kept as it was printed', () => {
   expect(reportedIn(`${JSON.stringify(line)}\n`, host)).toEqual([line]);
 });
 
-test('markup and further lines in a report do not get out of their cell of the table', () => {
+test('markup and further lines in a report stay inside their cell of the table', () => {
   const [kept] = reportedIn(JSON.stringify({ ...line, observed: 'a\n| b | <script>' }), host);
   expect(kept?.observed).toBe('a | b |  script ');
 });
 
 test.each([{ trial: 'doctor' }, { held: 'yes' }, { when: 'today' }, { seconds: '2' }, { observed: 3 }])(
-  'a line with %j is no line of a report',
+  'a line with %j is not a line of a report',
   (wrong) => {
     expect(() => reportedIn(JSON.stringify({ ...line, ...wrong }), host)).toThrow('this is no line of a report');
   },

@@ -6,7 +6,7 @@ import { planOf } from './plan.ts';
 const ALL = { trials: undefined, isRest: false, isLong: false };
 
 describe('the plan of a run', () => {
-  test('has every trial of every host but the long ones, unless it is told otherwise', () => {
+  test('has every trial of every host except the long ones, by default', () => {
     const planned = planOf([], ALL);
     expect(new Map(planned.map(({ name, trials }) => [name, trials]))).toEqual(
       new Map(HOSTS.map(({ name, trials }) => [name, trials])),
@@ -20,7 +20,7 @@ describe('the plan of a run', () => {
     expect(seconds).toEqual(seconds.toSorted((one, other) => other - one));
   });
 
-  test('adds the set-up where nothing is compiled for the host, and nowhere else', () => {
+  test('adds the set-up if nothing is compiled for the host, and only then', () => {
     const [arm] = planOf(['debian-12-arm64'], { ...ALL, trials: ['groups'] });
     expect(arm?.trials).toEqual(['set-up', 'groups']);
     const [other] = planOf(['debian-12'], { ...ALL, trials: ['groups'] });

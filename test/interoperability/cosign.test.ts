@@ -34,14 +34,14 @@ function verified(text: string, { by = pinned, of = artifact } = {}) {
 }
 
 describe.skipIf(!isInstalled)(`cosign${untried}`, () => {
-  test('takes a bundle of the pinned key', async () => {
+  test('accepts a bundle of the pinned key', async () => {
     expect(await verified(await bundle())).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining('Verified OK'),
     });
   });
 
-  test('takes one that has an entry of the log, too', async () => {
+  test('accepts a bundle with an entry of the log, too', async () => {
     const log = new TestLog();
     const index = log.appendSigned(job.attestation.envelope, key.publicKeyPem);
     const [logKey, proof] = [scratch.write('log.key', log.key.text), scratch.write('proof', log.proof(index))];

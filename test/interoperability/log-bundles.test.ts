@@ -153,7 +153,7 @@ describe('@sigstore/verify', () => {
     expect(() => verify(bundles[0], { pem: signingKey().publicKeyPem })).toThrow('signature verification failed');
   });
 
-  test('has no time from the log, which signs none', () => {
+  test('gets no time from the log, which signs none', () => {
     const [entry] = (bundles[0] as Bundle).verificationMaterial.tlogEntries;
     expect(Number(entry?.integratedTime)).toBeGreaterThan(0);
     const material = toTrustMaterial(TrustedRoot.fromJSON(root), () => ({

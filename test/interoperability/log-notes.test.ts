@@ -67,20 +67,20 @@ describe.skipIf(!isInstalled)(`Go’s own reader of logs${untried}`, () => {
     return execFileSync(join(directory, 'notes'), { input, encoding: 'utf8' }).trimEnd().split('\n');
   }
 
-  test('takes the proof of every statement in every tree, and that it grew from every smaller one', () => {
+  test('accepts the proof of every statement in every tree, and the growth from every smaller tree', () => {
     const cases: Case[] = [];
     for (let size = 2; size <= SIZE; size++)
       for (let index = 1; index < size; index += 3) cases.push(caseOf(index, ((index * 7) % size) + 1, size));
     expect(new Set(verdictsOf(cases))).toEqual(new Set(['good']));
   });
 
-  test('takes a head that a witness cosigned', () => {
+  test('accepts a head that a witness cosigned', () => {
     const witness = testNoteKey('witness.example', 'cosignature');
     const Head = log.checkpoint(SIZE, testCosignature(witness, log.headText(SIZE), 1_800_000_000));
     expect(verdictsOf([{ ...caseOf(5, 9, SIZE), Head }])).toEqual(['good']);
   });
 
-  test('refuses what is spoilt', () => {
+  test('refuses changed proofs and heads', () => {
     const good = caseOf(5, 9, SIZE);
     const stranger = testNoteKey('log.example/log/1', 'note');
     const text = log.headText(SIZE);
@@ -102,7 +102,7 @@ describe.skipIf(!isInstalled)(`Go’s own reader of logs${untried}`, () => {
   describe('of a running service', () => {
     const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'log-host': 'log.example' });
 
-    test('takes each result with the head under which it is served, and that the log grew from every head before', async () => {
+    test('accepts each result with its served head, and the growth of the log from every head before', async () => {
       const heads: { readonly size: number; readonly text: string }[] = [];
       const cases: Case[] = [];
       for (let at = 0; at < 6; at++) {

@@ -56,7 +56,7 @@ const own = (of: TestLog): OwnLog => ({
   has: async () => true,
 });
 
-describe.skipIf(program === undefined)(`a witness that others wrote${untried}`, () => {
+describe.skipIf(program === undefined)(`a third-party witness${untried}`, () => {
   let directory: string;
   let child: ChildProcess;
   let url: string;
@@ -100,7 +100,7 @@ describe.skipIf(program === undefined)(`a witness that others wrote${untried}`, 
     return [`${witnesses.standings[0]?.state}: ${witnesses.standings[0]?.reason}`, lines.length];
   }
 
-  test('signs each head of a log that grows, also after it was started again', { tags: ['Log-7'] }, async () => {
+  test('signs each head of a log that grows, also after a restart', { tags: ['Log-7'] }, async () => {
     const witnesses = asked();
     for (const leaves of [0, 1, 5, 70, 0]) {
       grow(leaves);
@@ -113,7 +113,7 @@ describe.skipIf(program === undefined)(`a witness that others wrote${untried}`, 
     expect(await saidOf(headOf(log))).toEqual(['signs: null', 1]);
   });
 
-  test('refuses a log that was taken back, rewritten or signed by a stranger, and signs on', async () => {
+  test('refuses a log that was rolled back, rewritten or signed by a stranger, and continues to sign', async () => {
     grow(10);
     expect(await saidOf(headOf(log))).toEqual(['signs: null', 1]);
     const fork = new TestLog({ host: 'log.example', tree: 1 }, pair);

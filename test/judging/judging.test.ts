@@ -6,7 +6,7 @@ import { judgeKnown } from './known-verdicts.ts';
 
 const rig = useRig({ concurrency: '2' });
 
-test('programs of every kind are judged as what they are', { tags: ['Gradings-2d'] }, async () => {
+test('programs of every kind get the right verdict', { tags: ['Gradings-2d'] }, async () => {
   const { client } = rig().alpha;
   const { url } = rig().service;
   const { problems } = await judgeKnown(client, { programs: KINDS.length, tests: 5, seed: 1, url });

@@ -34,7 +34,7 @@ describe('a consumer of the client alone', () => {
     expect(compile(project, text, ...PAGE)).toBe('');
   });
 
-  test('gets a compiler error for what the contract does not have', () => {
+  test('gets a compiler error for members that the contract does not have', () => {
     const text = `
       import { createServiceClient } from '@vouchbox/client';
       const client = createServiceClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: 'key' });

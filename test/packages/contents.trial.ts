@@ -92,7 +92,7 @@ describe('the client', () => {
   const scripts = filesOf(path).filter((file) => file.endsWith('.js'));
   const text = textOf(path, 'dist/index.js');
 
-  test('is one file, beside what later calls load', () => {
+  test('is one file, with code for later calls beside it', () => {
     expect(scripts).toContain('dist/index.js');
     expect(text).not.toMatch(/\bfrom ?["'`]|\bimport ?["'`]/);
   });
@@ -113,7 +113,7 @@ describe('the client', () => {
   });
 });
 
-test('the server has the pages and the sources of what is compiled, and the command has recipes and files to deploy it', () => {
+test('the server has the pages and the C sources, and the command has recipes and the files to deploy it', () => {
   const files = Object.fromEntries(tarballs.map(({ name, path }) => [name, filesOf(path)]));
   expect(files['@vouchbox/server']).toEqual(
     expect.arrayContaining([

@@ -121,7 +121,7 @@ describe.each([
     });
   });
 
-  test('a program that changed since starts no cell', () => {
+  test('a program that changed since then starts no cell', () => {
     const init = join(project.path, NATIVE, process.arch, 'svc-init');
     const before = readFileSync(init);
     try {

@@ -43,7 +43,7 @@ describe.each(ARCHITECTURES)('the programs for $name', ({ name, machine, emulato
     }
   });
 
-  test('are what the list says, for that machine, and can be executed', () => {
+  test('match the list, are for that machine, and can be executed', () => {
     for (const program of NAMES) {
       const bytes = readFileSync(path(program));
       const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -53,7 +53,7 @@ describe.each(ARCHITECTURES)('the programs for $name', ({ name, machine, emulato
     }
   });
 
-  test('need nothing of a host but, for one library, a C library as old as that of Ubuntu 22.04', () => {
+  test('need nothing of a host except, for one library, a C library as old as that of Ubuntu 22.04', () => {
     for (const program of NAMES) {
       // The path of the dynamic loader is in every program that needs one.
       const isStatic = !readFileSync(path(program), 'latin1').includes('/ld-linux');
@@ -87,7 +87,7 @@ test('building again gives the same programs', () => {
   expect(buildNativePrograms(join(scratch, 'again'))).toEqual(list);
 });
 
-test('the list names the compiler and the libraries that are in the programs', () => {
+test('the list names the compiler and the libraries in the programs', () => {
   expect(Object.keys(list.built_with).sort()).toEqual([
     'gcc',
     'libc6',

@@ -43,7 +43,7 @@ it('a backport comes from the mirror and the key of the source that has the rele
   ]);
 });
 
-it('a backport can come from a source of one line too', () => {
+it('a backport can come from a one-line source too', () => {
   write(
     'apt/sources.list',
     '# deb http://off.example a main\ndeb [arch=amd64 signed-by=/k.gpg] http://m.example/d bookworm main\n',
@@ -64,7 +64,7 @@ it('a backport brings no other package', () => {
   expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
 });
 
-it('a backport is pinned only, without a new source, if the host has the suite already', () => {
+it('if the host already has the suite, a backport is pinned without a new source', () => {
   write(
     'apt/sources.list.d/debian.sources',
     `${STANZA}\n${STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports')}`,
