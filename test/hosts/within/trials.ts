@@ -314,7 +314,7 @@ function newcomersTrial(): Trial {
   const user = `setpriv --reuid=newcomer --regid=newcomer --clear-groups env -i PATH=/usr/bin:/bin HOME=${home}`;
   const commands = [
     `cd ${home}/first; echo 'print(6 * 7)' > a.py`,
-    `npm install --offline --no-audit --no-fund --silent --cache ${given}/npm ${given}/*.tgz`,
+    `npm install --offline --no-audit --no-fund --loglevel=error --cache ${given}/npm ${given}/*.tgz`,
     'npx --no vouchbox run a.py',
   ];
   return {
